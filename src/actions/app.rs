@@ -1,0 +1,144 @@
+//! What every use case works with: the surroundings, the project, its settings, the store, and who acts.
+
+use std::{cell::OnceCell, rc::Rc};
+
+use anyhow::Result;
+
+use super::{Answer, failure, lookup};
+use crate::{
+    config::{Layers, Project, Settings},
+    domain::{Actor, Refusal},
+    env::Env,
+    store::{ReadTx, Store, WriteTx, requests, sessions, tasks},
+};
+
+/// A `--request-id` and what it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The id that the caller made up.
+    pub id: String,
+    /// A digest of the command's words and of who acts.
+    pub words: String,
+}
+
+/// One command's house.
+#[derive(Debug)]
+pub struct App {
+    /// The surroundings.
+    pub env: Rc<Env>,
+    /// The project's places.
+    pub project: Project,
+    /// The layers that the settings come from.
+    pub layers: Layers,
+    /// The settings in force.
+    pub settings: Settings,
+    /// Who acts.
+    pub actor: Actor,
+    /// The `--request-id`, when there is one.
+    pub request: Option<Request>,
+    writer: OnceCell<Store>,
+    reader: OnceCell<Store>,
+}
+
+impl App {
+    /// A house for one command. Opens nothing yet.
+    #[must_use]
+    pub fn new(
+        env: Rc<Env>,
+        project: Project,
+        layers: Layers,
+        settings: Settings,
+        actor: Actor,
+        request: Option<Request>,
+    ) -> Self {
+        Self { env, project, layers, settings, actor, request, writer: OnceCell::new(), reader: OnceCell::new() }
+    }
+
+    /// Runs `look` on one snapshot; a store that is not there yet answers as an empty one.
+    ///
+    /// # Errors
+    /// As `look` or the store fails.
+    pub fn read<T>(&self, look: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+        self.store_for_reading()?.read(look)
+    }
+
+    /// The store, for reading. One that was made meanwhile by [`App::change`] is used again.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn store_for_reading(&self) -> Result<&Store> {
+        if let Some(store) = self.writer.get() {
+            return Ok(store);
+        }
+        if self.reader.get().is_none() {
+            let store = Store::open_for_reading(&self.project.store, &self.project.runtime())?;
+            let _ = self.reader.set(store);
+        }
+        self.reader.get().ok_or_else(|| failure::internal("the store was not kept"))
+    }
+
+    /// The store, for writing; it is made where there is none.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn store_for_writing(&self) -> Result<&Store> {
+        if self.writer.get().is_none() {
+            let store = Store::open_for_writing(&self.project.store, &self.project.runtime())?;
+            let _ = self.writer.set(store);
+        }
+        self.writer.get().ok_or_else(|| failure::internal("the store was not kept"))
+    }
+
+    /// One change by whoever acts: an IMMEDIATE transaction, remembered under the `--request-id`. The acting session
+    /// must be known; acting renews its leases and is a sign of life.
+    ///
+    /// # Errors
+    /// As `change` or the store fails; nothing is then written.
+    pub fn change(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
+        self.register(|tx| {
+            if let Some(session) = &self.actor.session {
+                lookup::session(tx, session)?;
+                sessions::touch(tx, session)?;
+                tasks::renew_leases(tx, &self.actor.name, None)?;
+            }
+            change(tx)
+        })
+    }
+
+    /// The same without a look at the acting session: for what makes sessions known.
+    ///
+    /// # Errors
+    /// As `change` or the store fails; nothing is then written.
+    pub fn register(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
+        self.write(|tx| {
+            let Some(request) = &self.request else { return change(tx) };
+            if let Some(answer) = remembered(tx, request)? {
+                return Ok(answer);
+            }
+            let answer = change(tx)?;
+            let text = serde_json::to_string(&answer).map_err(failure::internal)?;
+            requests::put(tx, &request.id, &request.words, Some(&text))?;
+            Ok(answer)
+        })
+    }
+
+    /// One transaction that no `--request-id` covers: a step of a command that acts outside.
+    ///
+    /// # Errors
+    /// As `change` or the store fails; nothing is then written.
+    pub fn write<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
+        self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)
+    }
+}
+
+/// The answer that a request was given before.
+///
+/// # Errors
+/// [`Refusal::RequestReused`] when the id was used for other words.
+pub(super) fn remembered(tx: &ReadTx<'_>, request: &Request) -> Result<Option<Answer>> {
+    let Some(known) = requests::find(tx, &request.id)? else { return Ok(None) };
+    if known.words != request.words {
+        return Err(Refusal::RequestReused { id: request.id.clone() }.into());
+    }
+    known.answer.map(|text| serde_json::from_str(&text).map_err(failure::internal)).transpose()
+}

@@ -1,0 +1,67 @@
+//! Reading the event log.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+
+use super::{App, failure};
+use crate::{os::wake::Waiter, store::events, wire::EventView};
+
+/// Hands over every event above `since`, and with `follow` those that come, until `see` breaks.
+///
+/// # Errors
+/// As the store fails, or `see`.
+pub fn each(
+    app: &App,
+    since: i64,
+    follow: bool,
+    mut see: impl FnMut(EventView) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    // Bound before the first look, so that nothing falls between look and wait.
+    let waiter = if follow {
+        let name = format!("events-{}", std::process::id());
+        let folder = app.store_for_writing()?.wake_folder().to_path_buf();
+        Some(Waiter::bind(&folder, &name)?)
+    } else {
+        None
+    };
+    let mut seen = since;
+    loop {
+        let batch = app.read(|tx| {
+            let mut batch = Vec::new();
+            events::each_since(tx, seen, |event| {
+                batch.push(event);
+                Ok(batch.len() < 1_000)
+            })?;
+            Ok(batch)
+        })?;
+        let whole = batch.len() < 1_000;
+        for event in batch {
+            seen = event.seq;
+            if see(view(event))?.is_break() {
+                return Ok(());
+            }
+        }
+        match &waiter {
+            _ if !whole => {}
+            Some(waiter) => {
+                waiter.wait(None).map_err(failure::internal)?;
+            }
+            None => return Ok(()),
+        }
+    }
+}
+
+fn view(event: events::Logged) -> EventView {
+    EventView {
+        seq: event.seq,
+        at: event.at.to_string(),
+        kind: event.kind,
+        task_id: event.task,
+        session_id: event.session,
+        run_id: event.run_id,
+        lane: event.lane,
+        actor: event.actor,
+        data: event.data,
+    }
+}

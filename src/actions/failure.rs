@@ -1,0 +1,175 @@
+//! The one place that turns a typed error into kind, sentence, hint and particulars.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::{
+    config::ConfigError,
+    domain::Refusal,
+    render::OutError,
+    store::StoreError,
+    wire::{Failure, FailureKind, GateReportView, WaitingView},
+};
+
+/// Something that cannot happen, and did.
+#[derive(Debug, Error)]
+#[error("an error inside fairway: {0}")]
+pub struct Internal(String);
+
+/// An error of our own making.
+#[must_use]
+pub fn internal(why: impl Display) -> anyhow::Error {
+    Internal(why.to_string()).into()
+}
+
+/// Classifies any error that a use case or door returns.
+#[must_use]
+pub fn classify(error: &anyhow::Error) -> Failure {
+    for cause in error.chain() {
+        if let Some(failure) = cause.downcast_ref::<Refusal>().map(refusal) {
+            return failure;
+        }
+        if let Some(failure) = cause.downcast_ref::<StoreError>().map(store) {
+            return failure;
+        }
+        if let Some(failure) = cause.downcast_ref::<ConfigError>().map(config) {
+            return failure;
+        }
+        if let Some(failure) = cause.downcast_ref::<OutError>() {
+            return plain("output", FailureKind::Failure, failure.to_string());
+        }
+    }
+    plain("failure", FailureKind::Failure, format!("{error:#}"))
+}
+
+fn plain(code: &'static str, kind: FailureKind, message: String) -> Failure {
+    Failure { code, kind, message, hint: None, retryable: kind == FailureKind::Busy, details: Value::Null }
+}
+
+fn refusal(refusal: &Refusal) -> Failure {
+    let (kind, hint) = kind_and_hint(refusal);
+    Failure { hint, details: details(refusal), ..plain(refusal.code(), kind, refusal.to_string()) }
+}
+
+fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
+    use FailureKind::{Conflict, Empty, NotFound, Refused, Untrusted, Usage};
+    match refusal {
+        Refusal::Invalid { .. } | Refusal::Usage { .. } => (Usage, None),
+        Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
+        Refusal::NotFound { noun, near, .. } => {
+            let hint = match (near.as_slice(), *noun) {
+                ([], "lane") => Some("fairway lane list".into()),
+                ([], "session") => Some("fairway session list --all".into()),
+                ([], "task") => Some("fairway task list".into()),
+                ([], _) => None,
+                (near, _) => Some(format!("did you mean {}?", near.join(", "))),
+            };
+            (NotFound, hint)
+        }
+        Refusal::Ambiguous { .. } => (NotFound, None),
+        Refusal::Exists { .. } | Refusal::InUse { .. } => (Conflict, None),
+        Refusal::AlreadyClaimed { task, .. } => {
+            (Conflict, Some(format!("to take over: fairway claim {task} --steal --reason TEXT")))
+        }
+        Refusal::AlreadyYours { task, epoch } => {
+            (Conflict, Some(format!("to renew its lease: fairway claim {task} --epoch {epoch}")))
+        }
+        Refusal::StaleClaim { task, .. } => (Conflict, Some(format!("fairway task show {task}"))),
+        Refusal::NotClaimant { task, .. } => {
+            (Conflict, Some(format!("to stand in for the holder of {task}: --force --reason TEXT")))
+        }
+        Refusal::WrongState { task, .. } => (Conflict, Some(format!("fairway explain task {task}"))),
+        Refusal::SessionFinal { .. } => {
+            (Conflict, Some("a new launch is a new session: fairway session launch".into()))
+        }
+        Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
+        Refusal::DepsOpen { task, .. } => (Refused, Some(format!("fairway task dep tree {task}"))),
+        Refusal::RoleMismatch { wants, .. } => (Refused, Some(format!("--role {wants}, or --any-role"))),
+        Refusal::LaneMismatch { wants, .. } => (Refused, Some(format!("--lane {wants}"))),
+        Refusal::LanePaused { lane } | Refusal::LaneClosed { lane } => {
+            (Refused, Some(format!("fairway lane open {lane}")))
+        }
+        Refusal::LaneFull { lane, limit, .. } => {
+            (Refused, Some(format!("fairway lane edit {lane} --wip {}", limit + 1)))
+        }
+        Refusal::PathConflict { other, .. } => {
+            (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
+        }
+        Refusal::GateBlocked(report) => (Refused, report.blockers.first().map(|blocker| blocker.fix.clone())),
+        Refusal::Cycle { .. } => (Refused, None),
+        Refusal::NothingReady { skipped } => {
+            (Empty, Some(if skipped.is_empty() { "fairway ready --why" } else { "fairway ready" }.into()))
+        }
+        Refusal::NothingArrived { .. } => (Empty, None),
+        Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
+    }
+}
+
+fn details(refusal: &Refusal) -> Value {
+    match refusal {
+        Refusal::NotFound { noun, id, near } => json!({ "noun": noun, "id": id, "near": near }),
+        Refusal::AlreadyClaimed { task, by, since } => {
+            json!({ "task_id": task.as_str(), "claimant": by, "claimed_at": since.to_string() })
+        }
+        Refusal::AlreadyYours { task, epoch } => json!({ "task_id": task.as_str(), "epoch": epoch }),
+        Refusal::StaleClaim { task, yours, current, by } => {
+            json!({ "task_id": task.as_str(), "epoch": yours, "current_epoch": current, "claimant": by })
+        }
+        Refusal::NotClaimant { task, by, .. } => json!({ "task_id": task.as_str(), "claimant": by }),
+        Refusal::WrongState { task, status, .. } => json!({ "task_id": task.as_str(), "status": status.as_str() }),
+        Refusal::DepsOpen { task, waiting } => json!({
+            "task_id": task.as_str(),
+            "waiting_on": waiting.iter().map(WaitingView::from).collect::<Vec<_>>(),
+        }),
+        Refusal::LaneFull { lane, held, limit } => {
+            json!({ "lane": lane.as_str(), "held": held, "wip_limit": limit })
+        }
+        Refusal::PathConflict { task, path, other, other_path, by } => json!({
+            "task_id": task.as_str(), "path": path,
+            "other_task_id": other.as_str(), "other_path": other_path, "claimant": by,
+        }),
+        Refusal::GateBlocked(report) => json!(GateReportView::from(report)),
+        Refusal::Cycle { path } => json!({ "path": path.iter().map(ToString::to_string).collect::<Vec<_>>() }),
+        Refusal::NothingReady { skipped } => json!({
+            "skipped": skipped
+                .iter()
+                .map(|one| json!({ "task_id": one.task.as_str(), "code": one.code }))
+                .collect::<Vec<_>>(),
+        }),
+        _ => Value::Null,
+    }
+}
+
+fn store(error: &StoreError) -> Failure {
+    use FailureKind::{Busy, Failure as Fault, Refused};
+    let (code, kind, hint) = match error {
+        StoreError::Newer { .. } => ("store_newer", Fault, Some("use the newer fairway that made it")),
+        StoreError::Foreign { .. } => ("store_foreign", Fault, Some("move the file away, or set FAIRWAY_DB")),
+        StoreError::Damaged { .. } => {
+            ("store_damaged", Fault, Some("fairway restore FILE takes a backup; the bytes here are left as they are"))
+        }
+        StoreError::NotOwned { .. } => ("store_not_owned", Refused, None),
+        StoreError::NetworkFileSystem { .. } => ("store_network", Refused, Some("FAIRWAY_DB moves it to a local disk")),
+        StoreError::Busy => ("store_busy", Busy, Some("try again; fairway doctor tells who may hold it")),
+        StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
+        StoreError::ReadOnly { .. } => ("store_read_only", Busy, Some("make the folder writable, then try again")),
+        StoreError::Unreadable { .. } => ("store_damaged", Fault, Some("fairway doctor")),
+        StoreError::OldSqlite { .. } | StoreError::Migration(_) | StoreError::Io { .. } | StoreError::Sqlite(_) => {
+            ("store_failed", Fault, Some("fairway doctor"))
+        }
+    };
+    Failure { hint: hint.map(str::to_owned), ..plain(code, kind, error.to_string()) }
+}
+
+fn config(error: &ConfigError) -> Failure {
+    let (code, kind, hint) = match error {
+        ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("fairway init")),
+        ConfigError::Unreadable { .. } => ("config_unreadable", FailureKind::Failure, None),
+        ConfigError::Syntax { .. } | ConfigError::UnknownKey { .. } | ConfigError::Value { .. } => {
+            ("config_invalid", FailureKind::Usage, Some("fairway config check"))
+        }
+    };
+    Failure { hint: hint.map(str::to_owned), ..plain(code, kind, error.to_string()) }
+}

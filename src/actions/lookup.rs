@@ -1,0 +1,93 @@
+//! Finding what was named, or saying what is near.
+
+use anyhow::Result;
+
+use crate::{
+    domain::{
+        Actor, LaneName, Refusal, SessionId, TaskId,
+        lane::Lane,
+        rules::authority::{self, Intent},
+        session::Session,
+        task::{Task, Waiting},
+    },
+    store::{ReadTx, claims, lanes, sessions, tasks},
+    wire::TaskView,
+};
+
+/// The task of this id.
+///
+/// # Errors
+/// `not_found`, with near ids.
+pub fn task(tx: &ReadTx<'_>, id: &TaskId) -> Result<Task> {
+    match tasks::find(tx, id)? {
+        Some(task) => Ok(task),
+        None => Err(unknown("task", id.as_str(), tasks::near(tx, id.as_str())?)),
+    }
+}
+
+/// The lane of this name.
+///
+/// # Errors
+/// `not_found`, with near names.
+pub fn lane(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
+    match lanes::find(tx, name)? {
+        Some(lane) => Ok(lane),
+        None => {
+            let names = lanes::all(tx)?.into_iter().map(|lane| lane.name.to_string()).collect();
+            Err(unknown("lane", name.as_str(), names))
+        }
+    }
+}
+
+/// The session of this id.
+///
+/// # Errors
+/// `not_found`, with near ids.
+pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
+    match sessions::find(tx, id)? {
+        Some(session) => Ok(session),
+        None => Err(unknown("session", id.as_str(), sessions::near(tx, id.as_str())?)),
+    }
+}
+
+/// Whether `actor` may write to a task.
+///
+/// # Errors
+/// `stale_claim`, `not_claimant`.
+pub fn authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Intent) -> Result<()> {
+    let latest = claims::latest_epoch(tx, &task.id, &actor.name)?;
+    Ok(authority::check(task, actor, latest, intent)?)
+}
+
+/// What a task waits for; asks the store only when something is open.
+///
+/// # Errors
+/// As the store fails.
+pub fn waiting(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Waiting>> {
+    if task.open_deps == 0 || task.state.status().is_closed() {
+        return Ok(Vec::new());
+    }
+    Ok(tasks::waiting_on(tx, &task.id)?)
+}
+
+/// A task as a document, as it stands in the store now.
+///
+/// # Errors
+/// As the store fails.
+pub fn task_view(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskView> {
+    let task = task(tx, id)?;
+    let waiting = waiting(tx, &task)?;
+    Ok(TaskView::new(&task, &waiting))
+}
+
+fn unknown(noun: &'static str, id: &str, known: Vec<String>) -> anyhow::Error {
+    const SHOWN: usize = 3;
+    let mut near: Vec<(usize, String)> = known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(&known.to_lowercase(), &id.to_lowercase()), known))
+        .filter(|(distance, _)| *distance <= id.len().max(4) / 3 + 1)
+        .collect();
+    near.sort();
+    let near = near.into_iter().take(SHOWN).map(|(_, known)| known).collect();
+    Refusal::NotFound { noun, id: id.to_owned(), near }.into()
+}

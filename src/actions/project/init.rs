@@ -1,0 +1,85 @@
+//! Making a project.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use crate::{
+    actions::Answer,
+    config::{
+        Project,
+        project::{CONFIG_FILE, normal},
+    },
+    env::Env,
+    os::files,
+    store::Store,
+};
+
+/// The contract that agents read.
+const AGENTS: &str = include_str!("agents.md");
+
+/// What to paste into AGENTS.md or CLAUDE.md.
+const PASTE: &str =
+    "This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.";
+
+/// Makes configuration, store, ignore file and agent contract where they are missing.
+///
+/// # Errors
+/// When something cannot be written, or a store is there that cannot be used.
+pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
+    let root = normal(&env.cwd.join(root.unwrap_or_else(|| Path::new("."))));
+    anyhow::ensure!(root.is_dir(), "{} is not a folder", root.display());
+    let project = Project::at(root.clone(), env);
+    let mut made = Vec::new();
+    let config = root.join(CONFIG_FILE);
+    if !config.exists() {
+        write(&config, &first_config(&root), 0o644, &mut made)?;
+    }
+    files::private_dir(&project.state).with_context(|| format!("cannot make {}", project.state.display()))?;
+    for (name, content) in [(".gitignore", "*\n"), ("AGENTS.md", AGENTS)] {
+        let path = project.state.join(name);
+        if !path.exists() {
+            write(&path, content, 0o600, &mut made)?;
+        }
+    }
+    let fresh = !project.store.exists();
+    drop(Store::open_for_writing(&project.store, &project.runtime())?);
+    if fresh {
+        made.push(project.store.clone());
+    }
+    let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
+    let names: Vec<String> = made.iter().map(|path| shown(path)).collect();
+    let line = if names.is_empty() {
+        format!("unchanged: {} is a Fairway project already", root.display())
+    } else {
+        format!("initialised {}: {}", root.display(), names.join(", "))
+    };
+    let document = json!({ "root": root, "store": project.store, "created": names, "paste": PASTE });
+    let answer = Answer::new(&document, root.display(), line)?;
+    Ok(answer.remark(format!("for AGENTS.md or CLAUDE.md: {PASTE}")))
+}
+
+fn write(path: &Path, content: &str, mode: u32, made: &mut Vec<PathBuf>) -> Result<()> {
+    files::write_whole(path, content.as_bytes(), mode).with_context(|| format!("cannot write {}", path.display()))?;
+    made.push(path.to_path_buf());
+    Ok(())
+}
+
+fn first_config(root: &Path) -> String {
+    // A folder's name may be anything; as a TOML string it is quoted.
+    let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let quoted = toml::Value::String(name);
+    let branch = current_branch(root).unwrap_or_else(|| "main".into());
+    let base = toml::Value::String(branch);
+    format!("# Every key and its default: fairway config example\n[project]\nname = {quoted}\nbase_branch = {base}\n")
+}
+
+/// The branch that is checked out, read from git's own file.
+fn current_branch(root: &Path) -> Option<String> {
+    let head = fs::read_to_string(root.join(".git/HEAD")).ok()?;
+    head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
+}

@@ -1,0 +1,3 @@
+//! What is done with a project as a whole.
+
+pub mod init;

@@ -1,0 +1,15 @@
+//! What is done with tasks.
+
+pub mod add;
+pub mod block;
+pub mod cancel;
+pub mod claim;
+pub mod list;
+mod moves;
+pub mod ready;
+pub mod release;
+pub mod reopen;
+pub mod submit;
+mod words;
+
+pub use moves::Force;

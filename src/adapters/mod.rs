@@ -1,0 +1,1 @@
+//! The exec session protocol from the caller's side.

@@ -1,0 +1,175 @@
+//! What a verb works with, and how it answers.
+
+use std::{
+    cell::RefCell,
+    fs,
+    io::{self, Read},
+    path::Path,
+    rc::Rc,
+};
+
+use anyhow::Result;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::{Exit, Globals};
+use crate::{
+    actions::{Answer, App, Request},
+    config::{Layers, Project, Settings},
+    domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text::BODY_MAX},
+    env::{Env, vars},
+    os,
+    render::Out,
+};
+
+/// One call of the command line.
+#[derive(Debug)]
+pub struct Context {
+    /// The surroundings.
+    pub env: Rc<Env>,
+    /// The flags that every command takes.
+    pub globals: Globals,
+    /// Where results go.
+    pub out: Out,
+    asked: String,
+    read: RefCell<Sha256>,
+}
+
+impl Context {
+    /// The context of a call that asked for this.
+    #[must_use]
+    pub fn new(env: Rc<Env>, globals: Globals, out: Out, asked: String) -> Self {
+        Self { env, globals, out, asked, read: RefCell::new(Sha256::new()) }
+    }
+
+    /// The house: project, settings and who acts. Read texts before: they are a part of what a request id stands for.
+    ///
+    /// # Errors
+    /// `no_project`, a broken configuration, or a variable that cannot be meant.
+    pub fn app(&self) -> Result<App> {
+        let project = Project::discover(&self.env, self.globals.root.as_deref())?;
+        let layers = Layers::load(&project, &self.env)?;
+        let settings = Settings::from_layers(&layers, &project)?;
+        let actor = self.actor()?;
+        let request = self.globals.request_id.as_ref().map(|id| {
+            let mut digest = self.read.borrow().clone();
+            digest.update(&self.asked);
+            digest.update([0]);
+            digest.update(&actor.name);
+            digest.update([0]);
+            digest.update(format!("{:?}", (&actor.role, &actor.lane, actor.epoch)));
+            Request { id: id.clone(), words: hex(&digest.finalize()) }
+        });
+        Ok(App::new(Rc::clone(&self.env), project, layers, settings, actor, request))
+    }
+
+    /// Who acts, by flags and variables.
+    ///
+    /// # Errors
+    /// A variable that cannot be meant.
+    pub fn actor(&self) -> Result<Actor> {
+        let env = &self.env;
+        let session = match &self.globals.session {
+            Some(session) => Some(session.clone()),
+            None => env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?,
+        };
+        let role = match &self.globals.role {
+            Some(role) => Some(role.clone()),
+            None => env.var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?,
+        };
+        let lane = env.var(vars::FAIRWAY_LANE).map(LaneName::parse).transpose()?;
+        let name = match &session {
+            Some(session) => session.to_string(),
+            None => format!("{}@{}", os::user::name(), os::host::name()),
+        };
+        let run_id = env.var(vars::FAIRWAY_RUN_ID).map(str::to_owned);
+        Ok(Actor { name, session, run_id, role, lane, epoch: self.globals.epoch })
+    }
+
+    /// The task that the surroundings name.
+    ///
+    /// # Errors
+    /// A variable that cannot be meant.
+    pub fn task(&self) -> Result<Option<TaskId>, Refusal> {
+        self.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose()
+    }
+
+    /// A text that may be `-` for stdin, or come from a file.
+    ///
+    /// # Errors
+    /// `usage` when both are given; what cannot be read or is no UTF-8.
+    pub fn text(&self, what: &'static str, text: Option<String>, file: Option<&Path>) -> Result<Option<String>> {
+        match (text, file) {
+            (Some(_), Some(_)) => Err(Refusal::Usage { why: format!("give {what} once: as text or as a file") }.into()),
+            (Some(dash), None) if dash == "-" => self.read(what, io::stdin().lock()).map(Some),
+            (Some(text), None) => Ok(Some(text)),
+            (None, Some(path)) => {
+                let file = fs::File::open(self.env.cwd.join(path)).map_err(|error| {
+                    Refusal::invalid(what, format!("cannot be read from {}: {error}", path.display()))
+                })?;
+                self.read(what, file).map(Some)
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn read(&self, what: &'static str, from: impl Read) -> Result<String> {
+        let mut bytes = Vec::new();
+        // One byte more than is kept, so that the rule on lengths says no and nothing is cut.
+        let limit = u64::try_from(BODY_MAX).unwrap_or(u64::MAX) + 1;
+        from.take(limit)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Refusal::invalid(what, format!("cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|_| Refusal::invalid(what, "is not valid UTF-8"))?;
+        let mut digest = self.read.borrow_mut();
+        digest.update(what);
+        digest.update([0]);
+        digest.update(&text);
+        digest.update([0]);
+        Ok(text)
+    }
+
+    /// Prints the answer to a change.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn answer(&self, answer: &Answer) -> Result<Exit> {
+        for remark in &answer.remarks {
+            self.out.remark(&crate::render::safe(remark));
+        }
+        if self.out.json {
+            self.out.document(&answer.document)?;
+        } else if self.out.quiet {
+            self.out.text(&answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>())?;
+        } else {
+            self.out.line(&crate::render::safe(&answer.line))?;
+        }
+        Ok(0)
+    }
+
+    /// Prints what was found: the document with `--json`, the ids with `--quiet`, else what `words` makes of it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn show<T: Serialize + ?Sized>(
+        &self,
+        document: &T,
+        ids: impl FnOnce() -> Vec<String>,
+        words: impl FnOnce() -> String,
+    ) -> Result<Exit> {
+        if self.out.json {
+            self.out.document(&document)?;
+        } else if self.out.quiet {
+            self.out.text(&ids().iter().map(|id| format!("{id}\n")).collect::<String>())?;
+        } else {
+            self.out.text(&words())?;
+        }
+        Ok(0)
+    }
+}
+
+/// Bytes as lower-case hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,60 @@
+//! `fairway events`
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+
+use super::{Context, Exit};
+use crate::{actions::events, render::safe_line, wire::EventView};
+
+/// Show what happened, oldest first; with --follow also what happens
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only events above this number
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    since: i64,
+    /// Go on until interrupted, a line per event as it happens
+    #[arg(long, short)]
+    follow: bool,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let app = ctx.app()?;
+        let out = &ctx.out;
+        events::each(&app, self.since, self.follow, |event| {
+            if out.json {
+                out.document(&event)?;
+            } else if out.quiet {
+                out.line(&event.seq.to_string())?;
+            } else {
+                out.line(&line(&event))?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(0)
+    }
+}
+
+fn line(event: &EventView) -> String {
+    let about = [&event.task_id, &event.session_id, &event.lane].into_iter().flatten().map(String::as_str);
+    let data = event.data.as_object().map(|data| {
+        let said = data.iter().filter(|(_, value)| !value.is_null());
+        said.map(|(key, value)| match value.as_str() {
+            Some(text) => format!("{key}={text}"),
+            None => format!("{key}={value}"),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+    });
+    let about = about.collect::<Vec<_>>().join(" ");
+    let words = [
+        event.seq.to_string(),
+        event.at.clone(),
+        event.kind.clone(),
+        about,
+        event.actor.clone(),
+        data.unwrap_or_default(),
+    ];
+    safe_line(words.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join("  ").as_str())
+}

@@ -1,0 +1,61 @@
+//! Flags that every command takes, anywhere on the line.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::values;
+use crate::domain::{Role, SessionId};
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Globals {
+    /// One JSON document instead of words; errors as JSON on stderr
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Ids only, no remarks
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// When to colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// The project's root, instead of looking upwards for .fairway.toml
+    #[arg(long, global = true, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Act in this role [env: FAIRWAY_ROLE]
+    #[arg(id = "acting_role", long = "as", global = true, value_name = "ROLE", value_parser = values::role)]
+    pub role: Option<Role>,
+    /// Act as this session [env: FAIRWAY_SESSION_ID]
+    #[arg(id = "acting_session", long = "session", global = true, value_name = "ID", value_parser = values::session)]
+    pub session: Option<SessionId>,
+    /// Make a repeat harmless: the same id has one effect and gets the first answer
+    #[arg(long, global = true, value_name = "ID", value_parser = values::request_id)]
+    pub request_id: Option<String>,
+    /// Refuse when the task's claim has another epoch than this
+    #[arg(long, global = true, value_name = "N")]
+    pub epoch: Option<i64>,
+}

@@ -1,0 +1,108 @@
+//! The person's door: words in, one use case, words out. A verb is a leaf file: its `Args`, whose doc comments are the
+//! help, and `run`.
+
+mod claim;
+mod context;
+mod error;
+mod events;
+mod globals;
+mod init;
+mod ready;
+mod release;
+mod task;
+mod values;
+
+use std::{ffi::OsString, rc::Rc};
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+pub use context::Context;
+pub use globals::Globals;
+
+use crate::{
+    actions::failure,
+    env::Env,
+    render::{Out, OutError, Style},
+};
+
+/// An exit code; 0 is success.
+pub type Exit = u8;
+
+/// A lane queue for coding agents: tasks, sessions, evidence, handoffs and reviews in one file beside the code.
+#[derive(Debug, Parser)]
+#[command(name = "fairway", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 refused, 6 empty, 7 external, \
+8 busy, 9 untrusted."
+)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Every verb; one line each.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+enum Verb {
+    Init(init::Args),
+    #[command(subcommand)]
+    Task(task::Verb),
+    Ready(ready::Args),
+    Claim(claim::Args),
+    Release(release::Args),
+    Events(events::Args),
+}
+
+impl Verb {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Init(args) => args.run(ctx),
+            Self::Task(verb) => verb.run(ctx),
+            Self::Ready(args) => args.run(ctx),
+            Self::Claim(args) => args.run(ctx),
+            Self::Release(args) => args.run(ctx),
+            Self::Events(args) => args.run(ctx),
+        }
+    }
+}
+
+/// Runs the command line of this process; answers with its exit code.
+#[must_use]
+pub fn main(env: Env) -> Exit {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::try_parse_from(&words) {
+        Ok(cli) => cli,
+        Err(error) => return error::unparsed(&error, &words, &env),
+    };
+    let out = out(&cli.globals, &env);
+    // What was asked for, in the order of the program and not of the typist: two spellings of one command are the same
+    // request.
+    let asked = format!("{:?}", cli.verb);
+    let ctx = Context::new(Rc::new(env), cli.globals, out, asked);
+    match cli.verb.run(&ctx) {
+        Ok(exit) => exit,
+        Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
+        Err(error) => error::told(&failure::classify(&error), &out),
+    }
+}
+
+fn out(globals: &Globals, env: &Env) -> Out {
+    let choice = globals.color.as_str();
+    let width = env.terminal.stdout.then(|| terminal_width(env));
+    Out {
+        json: globals.json,
+        quiet: globals.quiet,
+        style: Style::choose(choice, env.terminal.stdout, env),
+        remark_style: Style::choose(choice, env.terminal.stderr, env),
+        width,
+    }
+}
+
+fn terminal_width(env: &Env) -> usize {
+    const USUAL: usize = 80;
+    let stated = env.var(crate::env::vars::COLUMNS).and_then(|text| text.parse().ok());
+    stated.or_else(|| crate::os::terminal::width().map(usize::from)).unwrap_or(USUAL).max(20)
+}

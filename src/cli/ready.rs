@@ -1,0 +1,74 @@
+//! `fairway ready`
+
+use anyhow::Result;
+
+use super::{Context, Exit, task, values};
+use crate::{
+    actions::task::ready,
+    domain::{LaneName, Role},
+    render::Table,
+};
+
+/// How many tasks are shown when nobody says how many.
+const USUAL: usize = 100;
+
+/// Show the tasks that can be claimed now, first to take first
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only those that fit this role
+    #[arg(long, value_parser = values::role)]
+    role: Option<Role>,
+    /// Only those that fit this lane
+    #[arg(long, value_parser = values::lane)]
+    lane: Option<LaneName>,
+    /// Show instead the open tasks that are not ready, and what stands in their way
+    #[arg(long)]
+    why: bool,
+    /// At most so many; 0 for all (100 when not given)
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let app = ctx.app()?;
+        let role = self.role.as_ref().or(app.actor.role.as_ref());
+        let lane = self.lane.as_ref().or(app.actor.lane.as_ref());
+        let limit = match self.limit {
+            None => Some(USUAL),
+            Some(0) => None,
+            limit => limit,
+        };
+        let ids = |tasks: &[crate::wire::TaskView]| tasks.iter().map(|task| task.id.clone()).collect();
+        if self.why {
+            let mut tasks = ready::why_not(&app, role, lane)?;
+            tasks.truncate(self.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
+            return ctx.show(
+                &tasks,
+                || ids(&tasks),
+                || {
+                    let mut table = Table::new(&["id", "title", "why not"]);
+                    for task in &tasks {
+                        let why: Vec<&str> = task.waiting_on.iter().map(|one| one.message.as_str()).collect();
+                        table.row([task.id.as_str(), &task.title, &why.join("; ")]);
+                    }
+                    if table.is_empty() { "every open task is ready\n".into() } else { table.show(ctx.out.width) }
+                },
+            );
+        }
+        let (tasks, more) = ready::ready(&app, role, lane, limit)?;
+        if more {
+            ctx.out.remark("more tasks are ready; --limit 0 shows all");
+        }
+        ctx.show(
+            &tasks,
+            || ids(&tasks),
+            || {
+                if tasks.is_empty() {
+                    return "nothing is ready; fairway ready --why tells what stands in the way\n".into();
+                }
+                task::table(&tasks).show(ctx.out.width)
+            },
+        )
+    }
+}

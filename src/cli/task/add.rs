@@ -1,0 +1,126 @@
+//! `fairway task add`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{
+    actions::task::add,
+    cli::{Context, Exit, values},
+    domain::{
+        LaneName, Refusal, Role, TaskId,
+        id::Label,
+        task::{Check, DEFAULT_PRIORITY, Words},
+    },
+};
+
+/// Add a task
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// [ID] TITLE: without an id the next one of the project's prefix is made
+    #[arg(value_name = "[ID] TITLE", required = true, num_args = 1..=2)]
+    words: Vec<String>,
+    #[command(flatten)]
+    fields: Fields,
+}
+
+/// What may be said about a task besides its title.
+#[derive(Debug, clap::Args)]
+pub struct Fields {
+    /// What is to be done, at length; - reads stdin
+    #[arg(long, value_name = "TEXT")]
+    pub body: Option<String>,
+    /// The same from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "body")]
+    pub body_file: Option<PathBuf>,
+    /// Who should do it
+    #[arg(long)]
+    pub role: Option<String>,
+    /// Where it is to be done
+    #[arg(long)]
+    pub lane: Option<String>,
+    /// The task it is a part of
+    #[arg(long, value_name = "ID")]
+    pub parent: Option<String>,
+    /// 0 is first, 4 last; 2 when not given
+    #[arg(long, value_name = "0-4")]
+    pub priority: Option<u8>,
+    /// A label; may be repeated
+    #[arg(long = "label", value_name = "LABEL")]
+    pub labels: Vec<String>,
+    /// A glob of files it expects to touch; may be repeated
+    #[arg(long = "path", value_name = "GLOB")]
+    pub paths: Vec<String>,
+    /// A task that must be done before; may be repeated
+    #[arg(long = "depends-on", value_name = "ID")]
+    pub depends_on: Vec<String>,
+    /// A command that shows that it is done; may be repeated
+    #[arg(long = "check", value_name = "NAME=COMMAND")]
+    pub checks: Vec<String>,
+    /// A domain that must approve it; may be repeated
+    #[arg(long = "review-domain", value_name = "DOMAIN")]
+    pub review_domains: Vec<String>,
+}
+
+impl Fields {
+    /// Puts what was said over `words`. Lists replace what was there; an empty text clears.
+    ///
+    /// # Errors
+    /// `invalid_value` naming the field; a body that cannot be read.
+    pub fn over(self, ctx: &Context, words: &mut Words) -> Result<()> {
+        if let Some(body) = ctx.text("body", self.body, self.body_file.as_deref())? {
+            words.body = body;
+        }
+        if let Some(role) = self.role {
+            words.role = cleared(&role, Role::parse)?;
+        }
+        if let Some(lane) = self.lane {
+            words.lane = cleared(&lane, LaneName::parse)?;
+        }
+        if let Some(parent) = self.parent {
+            words.parent = cleared(&parent, TaskId::parse)?;
+        }
+        words.priority = self.priority.unwrap_or(words.priority);
+        replace(&mut words.labels, self.labels, |text| Ok(text.to_owned()))?;
+        replace(&mut words.paths, self.paths, |text| Ok(text.to_owned()))?;
+        replace(&mut words.depends_on, self.depends_on, TaskId::parse)?;
+        replace(&mut words.checks, self.checks, check)?;
+        replace(&mut words.review_domains, self.review_domains, Label::parse)?;
+        Ok(())
+    }
+}
+
+fn cleared<T>(text: &str, parse: impl Fn(&str) -> Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    if text.is_empty() { Ok(None) } else { parse(text).map(Some) }
+}
+
+fn replace<T>(
+    list: &mut Vec<T>,
+    texts: Vec<String>,
+    parse: impl Fn(&str) -> Result<T, Refusal>,
+) -> Result<(), Refusal> {
+    if !texts.is_empty() {
+        *list = texts.iter().filter(|text| !text.is_empty()).map(|text| parse(text)).collect::<Result<_, _>>()?;
+    }
+    Ok(())
+}
+
+fn check(text: &str) -> Result<Check, Refusal> {
+    let (name, command) = text
+        .split_once('=')
+        .ok_or_else(|| Refusal::invalid("check", format!("'{}' is not NAME=COMMAND", text.escape_debug())))?;
+    Ok(Check { name: Label::parse(name)?, command: command.to_owned() })
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let mut given = self.words.into_iter();
+        let (id, title) = match (given.next(), given.next()) {
+            (Some(id), Some(title)) => (Some(values::task(&id)?), title),
+            (title, _) => (None, title.unwrap_or_default()),
+        };
+        let mut words = Words { priority: DEFAULT_PRIORITY, ..Words::titled(title) };
+        self.fields.over(ctx, &mut words)?;
+        ctx.answer(&add::add(&ctx.app()?, id.as_ref(), words)?)
+    }
+}

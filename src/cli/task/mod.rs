@@ -1,0 +1,64 @@
+//! `fairway task …`
+
+mod add;
+mod block;
+mod cancel;
+mod list;
+mod reopen;
+mod show;
+mod submit;
+mod unblock;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use super::{Context, Exit};
+use crate::{render::Table, wire::TaskView};
+
+/// Add, look at and move tasks
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub enum Verb {
+    Add(add::Args),
+    List(list::Args),
+    Show(show::Args),
+    Block(block::Args),
+    Unblock(unblock::Args),
+    Submit(submit::Args),
+    Cancel(cancel::Args),
+    Reopen(reopen::Args),
+}
+
+impl Verb {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Add(args) => args.run(ctx),
+            Self::List(args) => args.run(ctx),
+            Self::Show(args) => args.run(ctx),
+            Self::Block(args) => args.run(ctx),
+            Self::Unblock(args) => args.run(ctx),
+            Self::Submit(args) => args.run(ctx),
+            Self::Cancel(args) => args.run(ctx),
+            Self::Reopen(args) => args.run(ctx),
+        }
+    }
+}
+
+/// Tasks as a table.
+pub(super) fn table(tasks: &[TaskView]) -> Table {
+    let mut table = Table::new(&["id", "p", "status", "role", "lane", "held by", "title"]);
+    for task in tasks {
+        let holder = task.claim.as_ref().map(|claim| claim.claimant.as_str());
+        let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
+        table.row([
+            task.id.clone(),
+            task.priority.to_string(),
+            task.status.to_owned(),
+            dash(task.role.as_deref()),
+            dash(task.lane.as_deref()),
+            dash(holder),
+            task.title.clone(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,29 @@
+//! `fairway task submit`
+
+use anyhow::Result;
+
+use crate::{
+    actions::task::submit,
+    cli::{Context, Exit, release::ForceArgs, values},
+    domain::TaskId,
+};
+
+/// Submit a task for review; it stays yours
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task
+    #[arg(value_parser = values::task)]
+    id: TaskId,
+    /// The commit that the work is at
+    #[arg(long, value_name = "SHA", value_parser = values::commit)]
+    commit: Option<String>,
+    #[command(flatten)]
+    force: ForceArgs,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let force = self.force.force();
+        ctx.answer(&submit::submit(&ctx.app()?, &self.id, self.commit.as_deref(), force.as_ref())?)
+    }
+}

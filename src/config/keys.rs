@@ -1,0 +1,169 @@
+//! Every key of the configuration: its default, and why one would change it. The example file is made from this table.
+
+use std::fmt::Write;
+
+use crate::env::vars;
+
+/// One key.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its place; `*` stands for a name that the user chose, `[]` for each of a list.
+    pub path: &'static str,
+    /// Its default, as TOML; `None` when it is absent by default.
+    pub default: Option<&'static str>,
+    /// The variable that overrides it.
+    pub env: Option<&'static str>,
+    /// A value to show when there is no default.
+    pub sample: &'static str,
+    /// Why one would set it, in a line.
+    pub why: &'static str,
+}
+
+const fn key(path: &'static str, default: &'static str, env: Option<&'static str>, why: &'static str) -> Key {
+    Key { path, default: Some(default), env, sample: "", why }
+}
+
+const fn absent(path: &'static str, sample: &'static str, why: &'static str) -> Key {
+    Key { path, default: None, env: None, sample, why }
+}
+
+/// All keys, in the order of the example file.
+pub const KEYS: &[Key] = &[
+    absent("project.name", "\"demo\"", "shown in headings; by default the root folder's name"),
+    key("project.base_branch", "\"main\"", None, "what lanes branch from and merges are judged against"),
+    key("tasks.prefix", "\"T\"", Some(vars::FAIRWAY_TASKS_PREFIX), "ids that Fairway makes: T-1, T-2, …"),
+    key(
+        "claims.lease",
+        "\"none\"",
+        Some(vars::FAIRWAY_CLAIMS_LEASE),
+        "how long a claim lasts without a sign of life, such as \"30m\"",
+    ),
+    key(
+        "claims.path_conflicts",
+        "\"refuse\"",
+        Some(vars::FAIRWAY_CLAIMS_PATH_CONFLICTS),
+        "a claim whose paths overlap another holder's: refuse, warn or off",
+    ),
+    key(
+        "sessions.default_backend",
+        "\"shell\"",
+        Some(vars::FAIRWAY_SESSIONS_DEFAULT_BACKEND),
+        "the backend of a launch that names none",
+    ),
+    key(
+        "sessions.stale_after",
+        "\"30m\"",
+        Some(vars::FAIRWAY_SESSIONS_STALE_AFTER),
+        "silence after which a session with nothing local to look at is stale; \"off\" for never",
+    ),
+    key(
+        "sessions.launch_timeout",
+        "\"60s\"",
+        Some(vars::FAIRWAY_SESSIONS_LAUNCH_TIMEOUT),
+        "how long a start may take before it counts as failed",
+    ),
+    key("gates.done.require", "[\"evidence\"]", None, "what `done` asks for"),
+    key(
+        "gates.merge.require",
+        "[\"evidence\", \"checks\", \"reviews\", \"handoffs_accepted\", \"no_open_questions\", \"clean_worktree\", \"based_on\"]",
+        None,
+        "what `merge-ready` asks for",
+    ),
+    absent("roles.*.provider", "\"claude\"", "the provider of a launch in this role"),
+    absent("roles.*.backend", "\"shell\"", "the backend of a launch in this role"),
+    absent("roles.*.lane", "\"platform\"", "the lane of a launch in this role"),
+    absent("roles.*.command", "\"claude --model opus\"", "goes before the provider's command"),
+    absent("roles.*.env", "{ EXAMPLE = \"1\" }", "goes over the provider's environment; an empty value unsets"),
+    absent("providers.*.command", "\"claude\"", "shell text that starts the program; by default the provider's name"),
+    absent("providers.*.env", "{ EXAMPLE = \"1\" }", "the program's environment; an empty value unsets"),
+    absent("backends.*.script", "\"/usr/local/bin/my-backend\"", "a script that speaks the exec session protocol"),
+    absent("backends.*.stale_after", "\"10m\"", "goes before sessions.stale_after"),
+    absent("review_routes[].paths", "[\"migrations/**\"]", "tasks that touch these paths …"),
+    absent("review_routes[].domain", "\"data\"", "… need an approval in this domain"),
+];
+
+/// The key that a place in a file means, with names and list places as they stand in [`KEYS`].
+#[must_use]
+pub fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| fits(key.path, path))
+}
+
+fn fits(pattern: &str, path: &str) -> bool {
+    let (mut pattern, mut path) = (pattern.split('.'), path.split('.'));
+    loop {
+        match (pattern.next(), path.next()) {
+            (None, None) => return true,
+            (Some(want), Some(have)) if want == "*" || want == have => {}
+            _ => return false,
+        }
+    }
+}
+
+/// The known name nearest to an unknown one below the same parent.
+#[must_use]
+pub fn nearest(path: &str) -> Option<String> {
+    let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let depth = if parent.is_empty() { 0 } else { parent.split('.').count() };
+    KEYS.iter()
+        .filter_map(|key| {
+            let steps: Vec<&str> = key.path.split('.').collect();
+            let (above, here) = (steps.get(..depth)?.join("."), steps.get(depth)?.trim_end_matches("[]"));
+            (fits(&above, parent) && here != "*").then_some(here)
+        })
+        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .filter(|(distance, known)| *distance <= known.len().max(4) / 2)
+        .min()
+        .map(|(_, known)| known.to_owned())
+}
+
+/// The example file: every key with its default and one line of why.
+#[must_use]
+pub fn example() -> String {
+    let mut text = String::from(
+        "# Every key of .fairway.toml with its default. Keys that stand behind a '#' have none: the value shows the form.\n\
+         # What is not set here is looked up in .fairway/local.toml and, where a variable is named, in the environment.\n",
+    );
+    let mut section = String::new();
+    for key in KEYS {
+        let (parent, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
+        // A sample section is commented out as a whole: it would name a role, a provider or a script.
+        let mark = if parent.contains('*') || parent.ends_with("[]") { "# " } else { "" };
+        if parent != section {
+            parent.clone_into(&mut section);
+            let heading = match parent.strip_suffix("[]") {
+                Some(list) => format!("[[{list}]]"),
+                None => format!("[{}]", parent.replace('*', "NAME")),
+            };
+            let _ = write!(text, "\n{mark}{heading}\n");
+        }
+        let _ = writeln!(text, "# {}", key.why);
+        if let Some(variable) = key.env {
+            let _ = writeln!(text, "# ({variable})");
+        }
+        match key.default {
+            Some(default) => {
+                let _ = writeln!(text, "{mark}{name} = {default}");
+            }
+            None => {
+                let _ = writeln!(text, "# {name} = {}", key.sample);
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_keys_below_chosen_names_and_suggests_near_ones() {
+        assert!(find("roles.backend.provider").is_some());
+        assert!(find("roles.backend").is_none());
+        assert!(find("review_routes[].domain").is_some());
+        assert_eq!(nearest("claims.leese").as_deref(), Some("lease"));
+        assert_eq!(nearest("cliams").as_deref(), Some("claims"));
+        assert_eq!(nearest("roles.backend.provder").as_deref(), Some("provider"));
+        assert_eq!(nearest("zzzzzz"), None);
+    }
+}

@@ -1,0 +1,217 @@
+//! The layers of settings: defaults ← file ← local file ← environment. Each value knows where it came from.
+
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use toml::{Table, Value};
+
+use super::{ConfigError, KEYS, Project, keys, project::CONFIG_FILE};
+use crate::env::Env;
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Nobody set it.
+    Default,
+    /// A file.
+    File(PathBuf),
+    /// A variable.
+    Variable(&'static str),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Variable(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A value in force and its source.
+#[derive(Debug, Clone)]
+pub struct Sourced {
+    /// The key's full path.
+    pub key: String,
+    /// The value, as TOML.
+    pub value: String,
+    /// Where it came from.
+    pub source: Source,
+}
+
+/// The layers above the defaults, lowest first.
+#[derive(Debug, Clone, Default)]
+pub struct Layers {
+    layers: Vec<(Source, Table)>,
+}
+
+impl Layers {
+    /// Reads the files and the environment; a file that is not there is no layer.
+    ///
+    /// # Errors
+    /// When a file cannot be read, is no TOML, or has an unknown key.
+    pub fn load(project: &Project, env: &Env) -> Result<Self, ConfigError> {
+        let mut layers = Vec::new();
+        for path in [project.root.join(CONFIG_FILE), local_file(project)] {
+            if let Some(table) = read(&path)? {
+                let place = path.display().to_string();
+                for (key, value) in leaves(&table) {
+                    known(&place, &key, value)?;
+                }
+                layers.push((Source::File(path), table));
+            }
+        }
+        for key in KEYS {
+            if let Some((variable, text)) = key.env.and_then(|name| Some((name, env.var(name)?))) {
+                layers.push((Source::Variable(variable), nest(key.path, Value::String(text.to_owned()))));
+            }
+        }
+        Ok(Self { layers })
+    }
+
+    /// All layers as one table; what is not in it has its default.
+    #[must_use]
+    pub fn merged(&self) -> Table {
+        let mut merged = Table::new();
+        for (_, table) in &self.layers {
+            merge(&mut merged, table);
+        }
+        merged
+    }
+
+    /// Whether a file has something below one of these sections: text that names programs.
+    #[must_use]
+    pub fn names(&self, sections: &[&str]) -> bool {
+        self.layers.iter().any(|(_, table)| sections.iter().any(|section| table.contains_key(*section)))
+    }
+
+    /// Every value in force with its source, in the order of the example file.
+    #[must_use]
+    pub fn sourced(&self) -> Vec<Sourced> {
+        let merged = self.merged();
+        let mut shown: Vec<Sourced> = leaves(&merged)
+            .into_iter()
+            .map(|(key, value)| Sourced { source: self.source_of(&key), value: value.to_string(), key })
+            .collect();
+        for key in KEYS {
+            if let Some(default) = key.default
+                && !shown.iter().any(|one| one.key == key.path)
+            {
+                shown.push(Sourced { key: key.path.into(), value: default.into(), source: Source::Default });
+            }
+        }
+        shown.sort_by_key(|one| {
+            (
+                KEYS.iter().position(|key| keys::find(&one.key).is_some_and(|found| found.path == key.path)),
+                one.key.clone(),
+            )
+        });
+        shown
+    }
+
+    fn source_of(&self, path: &str) -> Source {
+        let set = |table: &Table| leaves(table).iter().any(|(key, _)| key == path);
+        self.layers.iter().rev().find(|(_, table)| set(table)).map_or(Source::Default, |(source, _)| source.clone())
+    }
+}
+
+/// The layer that is not committed.
+#[must_use]
+pub fn local_file(project: &Project) -> PathBuf {
+    project.state.join("local.toml")
+}
+
+fn read(path: &Path) -> Result<Option<Table>, ConfigError> {
+    let text = match fs::read(path) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map_err(|_| ConfigError::Syntax { path: path.into(), why: "it is not UTF-8".into() })?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(ConfigError::Unreadable { path: path.into(), source }),
+    };
+    let syntax = |error: toml::de::Error| {
+        let line = error.span().map(|span| text.get(..span.start).unwrap_or("").matches('\n').count() + 1);
+        let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        ConfigError::Syntax { path: path.into(), why: format!("{place}{}", error.message()) }
+    };
+    text.parse::<Table>().map(Some).map_err(syntax)
+}
+
+/// A table that holds one value at a dotted path.
+fn nest(path: &str, value: Value) -> Table {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let inner = match rest {
+        Some(rest) => Value::Table(nest(rest, value)),
+        None => value,
+    };
+    Table::from_iter([(first.to_owned(), inner)])
+}
+
+fn merge(below: &mut Table, above: &Table) {
+    for (key, value) in above {
+        match (below.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
+            _ => {
+                below.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Every value of a table with its dotted path; a list of tables has `[]` behind its name, and a table that is a value
+/// (an environment) is not entered.
+fn leaves(table: &Table) -> Vec<(String, &Value)> {
+    fn walk<'a>(table: &'a Table, above: &str, found: &mut Vec<(String, &'a Value)>) {
+        for (name, value) in table {
+            let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+            match value {
+                Value::Table(inner) if keys::find(&path).is_none() => {
+                    if inner.is_empty() {
+                        found.push((path, value));
+                    } else {
+                        walk(inner, &path, found);
+                    }
+                }
+                Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_table) => {
+                    for inner in items.iter().filter_map(Value::as_table) {
+                        walk(inner, &format!("{path}[]"), found);
+                    }
+                }
+                _ => found.push((path, value)),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(table, "", &mut found);
+    found
+}
+
+fn known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
+    if keys::find(path).is_some() {
+        return Ok(());
+    }
+    // An empty section is harmless where a section may stand.
+    let is_section = |key: &keys::Key| {
+        let (above, depth) = (key.path.split('.').collect::<Vec<_>>(), path.split('.').count());
+        above.len() > depth && above.iter().zip(path.split('.')).all(|(want, have)| *want == "*" || *want == have)
+    };
+    if value.as_table().is_some_and(Table::is_empty) && KEYS.iter().any(is_section) {
+        return Ok(());
+    }
+    // Name the outermost part that is unknown: `[cliams]` and not each key below it.
+    let steps: Vec<&str> = path.split('.').collect();
+    let unknown = (1..=steps.len())
+        .filter_map(|depth| Some(steps.get(..depth)?.join(".")))
+        .find(|part| {
+            let depth = part.split('.').count();
+            !KEYS.iter().any(|key| {
+                key.path.split('.').count() >= depth
+                    && key.path.split('.').zip(part.split('.')).all(|(want, have)| want == "*" || want == have)
+            })
+        })
+        .unwrap_or_else(|| path.to_owned());
+    let near = keys::nearest(&unknown);
+    Err(ConfigError::UnknownKey { place: place.to_owned(), key: unknown, near })
+}

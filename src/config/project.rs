@@ -1,0 +1,107 @@
+//! Where the project is. Inside a linked git worktree it is the main worktree's, so that every lane shares one store;
+//! no git process is needed to tell.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use super::ConfigError;
+use crate::env::{Env, vars};
+
+/// The configuration's file name.
+pub const CONFIG_FILE: &str = ".fairway.toml";
+/// The state folder's name, under the root.
+pub const STATE_DIR: &str = ".fairway";
+/// The store's file name, in the state folder.
+pub const STORE_FILE: &str = "fairway.db";
+
+/// A project's places. All absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The folder that holds `.fairway.toml`.
+    pub root: PathBuf,
+    /// `.fairway` under the root.
+    pub state: PathBuf,
+    /// The store's file.
+    pub store: PathBuf,
+}
+
+impl Project {
+    /// A project at this root; `FAIRWAY_DB` moves its store.
+    #[must_use]
+    pub fn at(root: PathBuf, env: &Env) -> Self {
+        let state = root.join(STATE_DIR);
+        let store = match env.var_os(vars::FAIRWAY_DB) {
+            Some(path) => env.cwd.join(path),
+            None => state.join(STORE_FILE),
+        };
+        Self { root, state, store }
+    }
+
+    /// Finds the project: `--root`, `FAIRWAY_ROOT`, then upwards from the working directory.
+    ///
+    /// # Errors
+    /// [`ConfigError::NoProject`] when there is none.
+    pub fn discover(env: &Env, root: Option<&Path>) -> Result<Self, ConfigError> {
+        let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
+        if let Some(stated) = stated {
+            let root = normal(&env.cwd.join(stated));
+            return if root.join(CONFIG_FILE).is_file() {
+                Ok(Self::at(root, env))
+            } else {
+                Err(ConfigError::NoProject { from: root })
+            };
+        }
+        let found = env.cwd.ancestors().find_map(|folder| {
+            if folder.join(CONFIG_FILE).is_file() {
+                return Some(main_counterpart(folder).unwrap_or_else(|| folder.to_path_buf()));
+            }
+            // A linked worktree whose branch does not carry the file: the main worktree may.
+            let main = linked_to(folder)?;
+            main.join(CONFIG_FILE).is_file().then_some(main)
+        });
+        match found {
+            Some(root) => Ok(Self::at(root, env)),
+            None => Err(ConfigError::NoProject { from: env.cwd.clone() }),
+        }
+    }
+
+    /// The folder of sockets, locks and wakes.
+    #[must_use]
+    pub fn runtime(&self) -> PathBuf {
+        self.state.join("runtime")
+    }
+}
+
+/// The same folder in the main worktree, when `folder` lies in a linked one.
+fn main_counterpart(folder: &Path) -> Option<PathBuf> {
+    let top = folder.ancestors().find(|ancestor| ancestor.join(".git").exists())?;
+    let inside = folder.strip_prefix(top).ok()?;
+    Some(linked_to(top)?.join(inside))
+}
+
+/// The main worktree's top (of a bare repository, the folder that holds it), when `top` is a linked worktree's. A
+/// submodule's `.git` is a file too, but leads to a folder without `commondir`.
+fn linked_to(top: &Path) -> Option<PathBuf> {
+    let link = fs::read_to_string(top.join(".git")).ok()?;
+    let git_dir = normal(&top.join(link.trim_end().strip_prefix("gitdir: ")?));
+    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
+    normal(&git_dir.join(common.trim_end())).parent().map(Path::to_path_buf)
+}
+
+/// An absolute path without `.` and `..`, as git writes them into its own files; links stay as they are.
+#[must_use]
+pub fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}

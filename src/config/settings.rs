@@ -1,0 +1,281 @@
+//! The settings in force, each of its own type.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::Deserialize;
+
+use super::{ConfigError, Layers, Project, duration};
+use crate::domain::{
+    LaneName, Role,
+    id::Label,
+    rules::{claim::PathPolicy, gate::Gate, globs},
+};
+
+/// How a role or provider is launched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The provider, of a role.
+    pub provider: Option<Label>,
+    /// The backend, of a role.
+    pub backend: Option<String>,
+    /// The lane, of a role.
+    pub lane: Option<LaneName>,
+    /// Shell text that a person wrote.
+    pub command: Option<String>,
+    /// The environment; an empty value unsets.
+    pub env: BTreeMap<String, String>,
+}
+
+/// A configured backend.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Backend {
+    /// The script; a path with a slash is relative to the root, a bare name is looked up in PATH.
+    pub script: Option<String>,
+    /// Its own limit of silence.
+    pub stale_after: Option<Silence>,
+}
+
+/// How long a session may be silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// This long.
+    Limit(Duration),
+    /// For ever.
+    Unlimited,
+}
+
+/// Paths whose tasks need an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewRoute {
+    /// The globs.
+    pub paths: Vec<String>,
+    /// The domain.
+    pub domain: Label,
+}
+
+/// All settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The project's name; the root folder's by default.
+    pub name: String,
+    /// What lanes branch from.
+    pub base_branch: String,
+    /// What made ids begin with.
+    pub prefix: String,
+    /// How long a claim lasts without a sign of life; `None` for ever.
+    pub lease: Option<Duration>,
+    /// What to make of overlapping paths.
+    pub path_policy: PathPolicy,
+    /// The backend of a launch that names none.
+    pub default_backend: String,
+    /// Silence after which a session is stale.
+    pub stale_after: Silence,
+    /// How long a start may take.
+    pub launch_timeout: Duration,
+    /// What `done` asks for.
+    pub done_gates: Vec<Gate>,
+    /// What `merge-ready` asks for.
+    pub merge_gates: Vec<Gate>,
+    /// By role.
+    pub roles: BTreeMap<String, Launch>,
+    /// By provider.
+    pub providers: BTreeMap<String, Launch>,
+    /// By name.
+    pub backends: BTreeMap<String, Backend>,
+    /// In the order of the file.
+    pub review_routes: Vec<ReviewRoute>,
+}
+
+/// The file as it is written. Defaults that a person can change stand in `keys`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Raw {
+    project: RawProject,
+    tasks: RawTasks,
+    claims: RawClaims,
+    sessions: RawSessions,
+    gates: RawGates,
+    roles: BTreeMap<String, RawLaunch>,
+    providers: BTreeMap<String, RawLaunch>,
+    backends: BTreeMap<String, RawBackend>,
+    review_routes: Vec<RawRoute>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawProject {
+    name: Option<String>,
+    base_branch: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawTasks {
+    prefix: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawClaims {
+    lease: Option<String>,
+    path_conflicts: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawSessions {
+    default_backend: Option<String>,
+    stale_after: Option<String>,
+    launch_timeout: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawGates {
+    done: RawGate,
+    merge: RawGate,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawGate {
+    require: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawLaunch {
+    provider: Option<String>,
+    backend: Option<String>,
+    lane: Option<String>,
+    command: Option<String>,
+    env: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawBackend {
+    script: Option<String>,
+    stale_after: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawRoute {
+    #[serde(default)]
+    paths: Vec<String>,
+    domain: Option<String>,
+}
+
+impl Settings {
+    /// The settings that the layers of a project make.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] for a value that cannot be meant.
+    pub fn from_layers(layers: &Layers, project: &Project) -> Result<Self, ConfigError> {
+        let place = "the configuration";
+        let raw: Raw = layers.merged().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
+            place: place.into(),
+            key: "a value".into(),
+            why: error.to_string().trim_end().replace('\n', " "),
+        })?;
+        let value = |key: &str, why: String| ConfigError::Value { place: place.into(), key: key.into(), why };
+        let folder = project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let span = |key: &str, text: &str| duration::parse(text).map_err(|why| value(key, why));
+        let gates = |key: &str, words: Option<Vec<String>>, default: &[Gate]| match words {
+            None => Ok(default.to_vec()),
+            Some(words) => words
+                .iter()
+                .map(|word| Gate::parse(word).ok_or_else(|| value(key, unknown_word(word, &words_of(Gate::ALL)))))
+                .collect(),
+        };
+        let lease = match raw.claims.lease.as_deref() {
+            None | Some("none") => None,
+            Some(text) => Some(span("claims.lease", text)?),
+        };
+        let path_policy = match raw.claims.path_conflicts.as_deref() {
+            None | Some("refuse") => PathPolicy::Refuse,
+            Some("warn") => PathPolicy::Warn,
+            Some("off") => PathPolicy::Off,
+            Some(word) => return Err(value("claims.path_conflicts", unknown_word(word, &["refuse", "warn", "off"]))),
+        };
+        let silence = |key: &str, text: &str| match text {
+            "off" => Ok(Silence::Unlimited),
+            text => span(key, text).map(Silence::Limit),
+        };
+        let prefix = raw.tasks.prefix.unwrap_or_else(|| "T".into());
+        if crate::domain::TaskId::parse(&prefix).is_err() || prefix.len() > 32 {
+            return Err(value("tasks.prefix", format!("'{}' cannot begin a task id", prefix.escape_debug())));
+        }
+        let default_backend = raw.sessions.default_backend.unwrap_or_else(|| "shell".into());
+        Ok(Self {
+            name: raw.project.name.unwrap_or(folder),
+            base_branch: raw.project.base_branch.unwrap_or_else(|| "main".into()),
+            prefix,
+            lease,
+            path_policy,
+            default_backend,
+            stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
+            launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
+            done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
+            merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,
+            roles: launches("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,
+            providers: launches("providers", raw.providers).map_err(|(key, why)| value(&key, why))?,
+            backends: raw
+                .backends
+                .into_iter()
+                .map(|(name, raw)| {
+                    let key = format!("backends.{name}.stale_after");
+                    let stale_after = raw.stale_after.as_deref().map(|text| silence(&key, text)).transpose()?;
+                    Ok((name, Backend { script: raw.script, stale_after }))
+                })
+                .collect::<Result<_, ConfigError>>()?,
+            review_routes: raw
+                .review_routes
+                .into_iter()
+                .map(|route| {
+                    let domain = route.domain.ok_or_else(|| value("review_routes", "a route needs a domain".into()))?;
+                    for glob in &route.paths {
+                        globs::check(glob).map_err(|why| value("review_routes.paths", why.to_string()))?;
+                    }
+                    let domain = Label::parse(&domain).map_err(|why| value("review_routes.domain", why.to_string()))?;
+                    Ok(ReviewRoute { paths: route.paths, domain })
+                })
+                .collect::<Result<_, ConfigError>>()?,
+        })
+    }
+}
+
+fn launches(section: &str, raw: BTreeMap<String, RawLaunch>) -> Result<BTreeMap<String, Launch>, (String, String)> {
+    raw.into_iter()
+        .map(|(name, raw)| {
+            let at = |key: &str| format!("{section}.{name}.{key}");
+            Label::parse(&name).map_err(|why| (format!("{section}.{name}"), why.to_string()))?;
+            let provider = raw.provider.as_deref().map(Label::parse).transpose();
+            let lane = raw.lane.as_deref().map(LaneName::parse).transpose();
+            let launch = Launch {
+                provider: provider.map_err(|why| (at("provider"), why.to_string()))?,
+                backend: raw.backend,
+                lane: lane.map_err(|why| (at("lane"), why.to_string()))?,
+                command: raw.command,
+                env: raw.env,
+            };
+            Ok((name, launch))
+        })
+        .collect()
+}
+
+impl Settings {
+    /// What is said about a role; nothing when it has no entry.
+    #[must_use]
+    pub fn role(&self, role: &Role) -> Launch {
+        self.roles.get(role.as_str()).cloned().unwrap_or_default()
+    }
+}
+
+fn words_of(gates: &[Gate]) -> Vec<&'static str> {
+    gates.iter().map(|gate| gate.as_str()).collect()
+}
+
+fn unknown_word(word: &str, known: &[&str]) -> String {
+    format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
+}

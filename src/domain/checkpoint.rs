@@ -1,0 +1,41 @@
+//! A checkpoint: where a task stands, in the words of whoever works on it. The newest is the task's present.
+
+use super::{SessionId, TaskId, closed_set::closed_set};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// What the words amount to.
+    CheckpointState {
+        Planned => "planned",
+        Active => "active",
+        AwaitingInput => "awaiting_input",
+        Blocked => "blocked",
+        Review => "review",
+        Done => "done",
+        Parked => "parked",
+        Abandoned => "abandoned",
+    }
+}
+
+/// One checkpoint; never changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its number.
+    pub id: i64,
+    /// The task.
+    pub task: TaskId,
+    /// The session that recorded it.
+    pub session: Option<SessionId>,
+    /// What the words amount to.
+    pub state: CheckpointState,
+    /// Who owns the next step.
+    pub owner: Option<String>,
+    /// The words.
+    pub summary: String,
+    /// A file that belongs to it.
+    pub artifact: Option<String>,
+    /// When the next one is due.
+    pub due_at: Option<Timestamp>,
+    /// When it was recorded.
+    pub created_at: Timestamp,
+}

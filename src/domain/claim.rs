@@ -1,0 +1,82 @@
+//! A claim: who holds a task, since when, under which epoch.
+
+use std::time::Duration;
+
+use super::{Role, SessionId, closed_set::closed_set};
+use crate::env::Timestamp;
+
+/// The hold on a task. Its epoch is a fencing token: it never falls and grows with every change of hands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The session's id, else `user@host`.
+    pub claimant: String,
+    /// The session, when the claimant is one.
+    pub session: Option<SessionId>,
+    /// The role it was claimed in.
+    pub role: Option<Role>,
+    /// The fencing token.
+    pub epoch: i64,
+    /// Since when.
+    pub claimed_at: Timestamp,
+    /// Until when without a sign of life; `None` is for good.
+    pub lease_until: Option<Timestamp>,
+    /// How long a renewal lasts; `None` when there is no lease.
+    pub lease: Option<Duration>,
+}
+
+impl Claim {
+    /// Whether another `claim` may take over. An expired lease frees nothing by itself.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.lease_until.is_some_and(|until| until <= now)
+    }
+}
+
+closed_set! {
+    /// How a claim ended.
+    ClaimEnd {
+        Released => "released",
+        Done => "done",
+        Cancelled => "cancelled",
+        Stolen => "stolen",
+        Expired => "expired",
+        HandedOver => "handed_over",
+    }
+}
+
+/// How a claim came to its holder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Takeover {
+    /// Nobody held it.
+    Fresh,
+    /// The lease of another, or one's own older one, had expired.
+    Expired {
+        /// Who held it.
+        from: String,
+    },
+    /// It was taken from its holder, with a reason.
+    Stolen {
+        /// Who held it.
+        from: String,
+        /// Why.
+        reason: String,
+    },
+    /// Its holder handed it over.
+    HandedOver {
+        /// Who held it, if anybody.
+        from: Option<String>,
+    },
+}
+
+impl Takeover {
+    /// How the claim before this one ended, if there was one.
+    #[must_use]
+    pub const fn ends_as(&self) -> Option<ClaimEnd> {
+        match self {
+            Self::Fresh => None,
+            Self::Expired { .. } => Some(ClaimEnd::Expired),
+            Self::Stolen { .. } => Some(ClaimEnd::Stolen),
+            Self::HandedOver { .. } => Some(ClaimEnd::HandedOver),
+        }
+    }
+}

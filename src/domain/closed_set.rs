@@ -1,0 +1,35 @@
+//! Closed sets of words: the same spelling in the store, in JSON and on the command line.
+
+/// Declares an enum whose variants have one spelling each, with `as_str`, `parse`, `ALL` and `Display`.
+macro_rules! closed_set {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident => $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $(#[doc = $word] $(#[$vmeta])* $variant),+ }
+
+        impl $name {
+            /// Every member, in the order of its declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word for it.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// The member that a word means.
+            #[must_use]
+            pub fn parse(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+pub(crate) use closed_set;

@@ -1,0 +1,176 @@
+//! Everything that can have happened. The log is append-only; a state never changes without one of these.
+
+use super::{LaneName, SessionId, TaskId, closed_set::closed_set};
+
+closed_set! {
+    /// The kinds of events, `noun.verb`.
+    Kind {
+        TaskAdded => "task.added",
+        TaskImported => "task.imported",
+        TaskEdited => "task.edited",
+        TaskClaimed => "task.claimed",
+        TaskReleased => "task.released",
+        TaskBlocked => "task.blocked",
+        TaskUnblocked => "task.unblocked",
+        TaskSubmitted => "task.submitted",
+        TaskResumed => "task.resumed",
+        TaskDone => "task.done",
+        TaskCancelled => "task.cancelled",
+        TaskReopened => "task.reopened",
+        TaskDepAdded => "task.dep_added",
+        TaskDepRemoved => "task.dep_removed",
+        LaneAdded => "lane.added",
+        LaneEdited => "lane.edited",
+        LanePaused => "lane.paused",
+        LaneOpened => "lane.opened",
+        LaneClosed => "lane.closed",
+        LaneRemoved => "lane.removed",
+        SessionStarting => "session.starting",
+        SessionUpserted => "session.upserted",
+        SessionRunning => "session.running",
+        SessionRevived => "session.revived",
+        SessionActivity => "session.activity",
+        SessionStale => "session.stale",
+        SessionEnded => "session.ended",
+        SessionFailed => "session.failed",
+        CheckpointRecorded => "checkpoint.recorded",
+        EvidenceStarted => "evidence.started",
+        EvidenceRecorded => "evidence.recorded",
+        HandoffCreated => "handoff.created",
+        HandoffAccepted => "handoff.accepted",
+        HandoffDeclined => "handoff.declined",
+        HandoffWithdrawn => "handoff.withdrawn",
+        ReviewRequested => "review.requested",
+        ReviewRecorded => "review.recorded",
+        MessageQueued => "message.queued",
+        MessageOffered => "message.offered",
+        MessageAcknowledged => "message.acknowledged",
+        MessageExpired => "message.expired",
+        StoreRestored => "store.restored",
+        StoreRepaired => "store.repaired",
+    }
+}
+
+impl Kind {
+    /// Whether it moves a task from one state to another.
+    #[must_use]
+    pub const fn is_move(self) -> bool {
+        matches!(
+            self,
+            Self::TaskClaimed
+                | Self::TaskReleased
+                | Self::TaskBlocked
+                | Self::TaskUnblocked
+                | Self::TaskSubmitted
+                | Self::TaskResumed
+                | Self::TaskDone
+                | Self::TaskCancelled
+                | Self::TaskReopened
+        )
+    }
+}
+
+/// A value in an event's data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fact {
+    /// Nothing.
+    Absent,
+    /// A number.
+    Number(i64),
+    /// Yes or no.
+    Flag(bool),
+    /// Text.
+    Text(String),
+    /// Several texts.
+    Texts(Vec<String>),
+}
+
+impl From<i64> for Fact {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<bool> for Fact {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<&str> for Fact {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Fact {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Vec<String>> for Fact {
+    fn from(texts: Vec<String>) -> Self {
+        Self::Texts(texts)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Fact {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Absent, Into::into)
+    }
+}
+
+/// One thing that happened; the store adds number, time and actor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// What.
+    pub kind: Kind,
+    /// The task it happened to.
+    pub task: Option<TaskId>,
+    /// The session it happened to, when it is another than the actor's.
+    pub session: Option<SessionId>,
+    /// The run of that session.
+    pub run_id: Option<String>,
+    /// The lane it happened to.
+    pub lane: Option<LaneName>,
+    /// The particulars, in the order they were said.
+    pub data: Vec<(&'static str, Fact)>,
+}
+
+impl Event {
+    /// An event of this kind, about nothing yet.
+    #[must_use]
+    pub const fn new(kind: Kind) -> Self {
+        Self { kind, task: None, session: None, run_id: None, lane: None, data: Vec::new() }
+    }
+
+    /// About this task.
+    #[must_use]
+    pub fn task(mut self, id: &TaskId) -> Self {
+        self.task = Some(id.clone());
+        self
+    }
+
+    /// About this session and its run.
+    #[must_use]
+    pub fn session(mut self, id: &SessionId, run_id: &str) -> Self {
+        self.session = Some(id.clone());
+        self.run_id = Some(run_id.to_owned());
+        self
+    }
+
+    /// About this lane.
+    #[must_use]
+    pub fn lane(mut self, name: Option<&LaneName>) -> Self {
+        self.lane = name.cloned();
+        self
+    }
+
+    /// With this particular.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<Fact>) -> Self {
+        self.data.push((key, value.into()));
+        self
+    }
+}

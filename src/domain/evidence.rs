@@ -1,0 +1,55 @@
+//! Evidence: what shows that a task is done. Observed when Fairway ran the command itself, claimed otherwise.
+
+use super::{SessionId, TaskId, closed_set::closed_set};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// What it shows.
+    EvidenceResult {
+        Pass => "pass",
+        Fail => "fail",
+        Partial => "partial",
+        Skipped => "skipped",
+        Blocked => "blocked",
+    }
+}
+
+/// The kind of evidence that a provider's own word has; no gate counts it.
+pub const PROVIDER_KIND: &str = "provider";
+/// The kind of evidence that was given none.
+pub const DEFAULT_KIND: &str = "test";
+
+/// One record; never changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// Its number.
+    pub id: i64,
+    /// The task.
+    pub task: TaskId,
+    /// The session that recorded it.
+    pub session: Option<SessionId>,
+    /// What sort of evidence; records of one kind supersede one another.
+    pub kind: String,
+    /// What it shows.
+    pub result: EvidenceResult,
+    /// The command, as a person would type it.
+    pub command: Option<String>,
+    /// The task's check that it ran.
+    pub check: Option<String>,
+    /// The command's exit code.
+    pub exit_code: Option<i64>,
+    /// How long the command ran.
+    pub duration_ms: Option<i64>,
+    /// A file that belongs to it.
+    pub artifact: Option<String>,
+    /// The digest of the kept output or of the artifact, in hex.
+    pub sha256: Option<String>,
+    /// The commit it speaks of; `None` when the tree was dirty.
+    pub commit: Option<String>,
+    /// A sentence.
+    pub summary: Option<String>,
+    /// Whether Fairway ran the command itself.
+    pub observed: bool,
+    /// When it was recorded.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,40 @@
+//! A handoff: work offered to another role or lane.
+
+use super::{LaneName, Role, TaskId, closed_set::closed_set};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// Whether it was answered, and how.
+    HandoffStatus { Open => "open", Accepted => "accepted", Declined => "declined", Withdrawn => "withdrawn" }
+}
+
+/// A handoff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handoff {
+    /// Its number.
+    pub id: i64,
+    /// The task.
+    pub task: TaskId,
+    /// The role that made it.
+    pub from_role: Option<Role>,
+    /// Who made it: a session's id or `user@host`.
+    pub from_actor: String,
+    /// The role it is for.
+    pub to_role: Option<Role>,
+    /// The lane it is for.
+    pub to_lane: Option<LaneName>,
+    /// Whether it was answered, and how.
+    pub status: HandoffStatus,
+    /// What it is about.
+    pub summary: String,
+    /// What the other needs to know, at length.
+    pub payload: Option<String>,
+    /// The task's epoch when it was made; one made under an older epoch moves no claim.
+    pub epoch: i64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was answered.
+    pub answered_at: Option<Timestamp>,
+    /// Who answered it.
+    pub answered_by: Option<String>,
+}

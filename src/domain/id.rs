@@ -1,0 +1,127 @@
+//! Ids that people type, with their alphabets. What has one of these types can stand in a path, a pattern or an
+//! argument without escaping.
+
+use std::fmt;
+
+use super::Refusal;
+
+const LONGEST: usize = 64;
+
+fn refuse(what: &'static str, text: &str, why: &'static str) -> Refusal {
+    // A wrong id may be anything, a megabyte of it too: show its beginning.
+    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let dots = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    Refusal::Invalid { what, why: format!("'{shown}{dots}' {why}") }
+}
+
+macro_rules! id {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $rule:expr, $why:literal) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Reads one.
+            ///
+            /// # Errors
+            /// [`Refusal::Invalid`] when the text is outside the alphabet or too long.
+            pub fn parse(text: &str) -> Result<Self, Refusal> {
+                let rule: fn(&str) -> bool = $rule;
+                if text.len() <= LONGEST && rule(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(refuse($what, text, $why))
+                }
+            }
+
+            /// Its text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
+}
+
+id!(
+    /// A task's id: letters, digits, `.`, `_`, `-`, at most 64, starting with a letter.
+    TaskId,
+    "task id",
+    |text| {
+        text.starts_with(|first: char| first.is_ascii_alphabetic())
+            && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-'))
+    },
+    "must start with a letter and hold only letters, digits, '.', '_' and '-', at most 64"
+);
+id!(
+    /// A role: who does a kind of work.
+    Role,
+    "role",
+    is_name,
+    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+);
+id!(
+    /// A lane's name.
+    LaneName,
+    "lane",
+    is_name,
+    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+);
+id!(
+    /// A session's short id, which is its session name too.
+    SessionId,
+    "session id",
+    is_name,
+    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+);
+id!(
+    /// A provider, backend, domain or check: a label in the same alphabet as roles.
+    Label,
+    "name",
+    is_name,
+    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alphabets_hold_at_their_edges() {
+        for good in ["PF-001", "gt-wisp-st5bf", "a", "hq.1_x"] {
+            assert!(TaskId::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "1a", "-a", "a b", "a/b", "é", "a\n", "..", &"a".repeat(65)] {
+            assert!(TaskId::parse(bad).is_err(), "{bad}");
+        }
+        for good in ["backend", "0", "a_b-C"] {
+            assert!(Role::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "_a", "a.b", "a;", "#(x)", &"a".repeat(65)] {
+            assert!(LaneName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_shows_no_control_characters_and_no_megabyte() {
+        let error = TaskId::parse(&"\u{1b}".repeat(1 << 20)).unwrap_err().to_string();
+        assert!(!error.contains('\u{1b}') && error.len() < 1_000, "{error}");
+    }
+}

@@ -1,0 +1,36 @@
+//! A lane: the durable place where a kind of work goes on while sessions come and go.
+
+use super::{LaneName, Role, closed_set::closed_set, id::Label};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// Whether tasks may be claimed in it.
+    LaneStatus { Open => "open", Paused => "paused", Closed => "closed" }
+}
+
+/// A lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// Its name.
+    pub name: LaneName,
+    /// What it is for.
+    pub title: Option<String>,
+    /// The role that works in it.
+    pub role: Option<Role>,
+    /// Whether tasks may be claimed in it.
+    pub status: LaneStatus,
+    /// Its branch.
+    pub branch: Option<String>,
+    /// The branch that its branch came from and goes back to.
+    pub base: Option<String>,
+    /// Its worktree's folder, absolute.
+    pub worktree: Option<String>,
+    /// How many tasks may be held in it at once; `None` is no limit.
+    pub wip_limit: Option<i64>,
+    /// The provider that a session in it has by default.
+    pub provider: Option<Label>,
+    /// The backend that a session in it has by default.
+    pub backend: Option<String>,
+    /// When it was added.
+    pub created_at: Timestamp,
+}

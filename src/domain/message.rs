@@ -1,0 +1,59 @@
+//! A message to a session, lane or role, with a receipt.
+
+use super::{LaneName, Role, SessionId, closed_set::closed_set};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// How much it may interrupt.
+    Priority { Normal => "normal", Urgent => "urgent", System => "system" }
+}
+
+closed_set! {
+    /// How far it came.
+    MessageStatus {
+        Queued => "queued",
+        Offered => "offered",
+        Acknowledged => "acknowledged",
+        Expired => "expired",
+        Withdrawn => "withdrawn",
+    }
+}
+
+/// How long a message is offered before it counts as not taken, in seconds.
+pub const OFFER_SECONDS: u64 = 60;
+
+/// To whom: exactly one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recipient {
+    /// This session; it need not be known to Fairway.
+    Session(SessionId),
+    /// The first session of this lane that takes it.
+    Lane(LaneName),
+    /// The first session of this role that takes it.
+    Role(Role),
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its number.
+    pub id: i64,
+    /// To whom.
+    pub to: Recipient,
+    /// How much it may interrupt.
+    pub priority: Priority,
+    /// Where it came from: a person's mail, a watcher, Fairway itself.
+    pub source: String,
+    /// The text.
+    pub content: String,
+    /// Particulars, as JSON text.
+    pub metadata: Option<String>,
+    /// How far it came.
+    pub status: MessageStatus,
+    /// Who it was offered to.
+    pub offered_to: Option<String>,
+    /// How often it was sent under its dedup key.
+    pub count: i64,
+    /// When it was sent first.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,24 @@
+//! The nouns, their states and the rules between them: no IO, no clock, no SQL. `rules` decides from facts that others
+//! bring.
+
+pub mod actor;
+pub mod checkpoint;
+pub mod claim;
+pub mod closed_set;
+pub mod event;
+pub mod evidence;
+pub mod handoff;
+pub mod id;
+pub mod lane;
+pub mod message;
+pub mod refusal;
+pub mod review;
+pub mod rules;
+pub mod session;
+pub mod task;
+pub mod text;
+
+pub use actor::Actor;
+pub use event::{Event, Kind};
+pub use id::{LaneName, Role, SessionId, TaskId};
+pub use refusal::Refusal;

@@ -1,0 +1,164 @@
+//! Every way in which a rule says no. The sentence is here; the exit code and the next step are in `actions::failure`.
+
+use thiserror::Error;
+
+use super::{
+    LaneName, Role, SessionId, TaskId,
+    rules::gate::GateReport,
+    session::SessionStatus,
+    task::{Status, Waiting},
+};
+use crate::env::Timestamp;
+
+/// A ready task that a bare `claim` passed over, and the code of the rule that barred it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The task.
+    pub task: TaskId,
+    /// The rule's code.
+    pub code: &'static str,
+}
+
+/// A rule's no.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each sentence names its fields")]
+pub enum Refusal {
+    /// A value that cannot be meant.
+    #[error("{what} {why}")]
+    Invalid { what: &'static str, why: String },
+    /// Words that do not go together.
+    #[error("{why}")]
+    Usage { why: String },
+    /// No such thing.
+    #[error("there is no {noun} '{id}'")]
+    NotFound { noun: &'static str, id: String, near: Vec<String> },
+    /// Several such things.
+    #[error("{noun} '{id}' could be any of {}", .found.join(", "))]
+    Ambiguous { noun: &'static str, id: String, found: Vec<String> },
+    /// A thing of that name is there already.
+    #[error("{noun} '{id}' exists already")]
+    Exists { noun: &'static str, id: String },
+    /// A thing that others point at.
+    #[error("{noun} '{id}' is in use: {by}")]
+    InUse { noun: &'static str, id: String, by: String },
+    /// Held by somebody else.
+    #[error("{task} is held by {by} since {since}")]
+    AlreadyClaimed { task: TaskId, by: String, since: Timestamp },
+    /// Held by the very caller.
+    #[error("{task} is yours already, under epoch {epoch}")]
+    AlreadyYours { task: TaskId, epoch: i64 },
+    /// The caller's claim has been superseded.
+    #[error("your claim on {task} has epoch {yours}, but {} since epoch {current}", match .by {
+        Some(by) => format!("{by} holds it"),
+        None => "it has changed hands".to_owned(),
+    })]
+    StaleClaim { task: TaskId, yours: i64, current: i64, by: Option<String> },
+    /// Somebody else's to finish, block or release.
+    #[error("{task} is held by {by}, not by {you}")]
+    NotClaimant { task: TaskId, by: String, you: String },
+    /// A transition that does not exist.
+    #[error("{task} is {status}; it cannot be {verb} from there")]
+    WrongState { task: TaskId, status: Status, verb: &'static str },
+    /// Unfinished dependencies.
+    #[error("{task} waits: {}", .waiting.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; "))]
+    DepsOpen { task: TaskId, waiting: Vec<Waiting> },
+    /// For another role.
+    #[error("{task} is for the role {wants}; {}", match .have {
+        Some(have) => format!("you act as {have}"),
+        None => "you named none".to_owned(),
+    })]
+    RoleMismatch { task: TaskId, wants: Role, have: Option<Role> },
+    /// For another lane.
+    #[error("{task} belongs to the lane {wants}; you work in {have}")]
+    LaneMismatch { task: TaskId, wants: LaneName, have: LaneName },
+    /// The lane takes no claims now.
+    #[error("the lane {lane} is paused")]
+    LanePaused { lane: LaneName },
+    /// The lane takes no claims any more.
+    #[error("the lane {lane} is closed")]
+    LaneClosed { lane: LaneName },
+    /// The lane's limit is reached.
+    #[error("the lane {lane} holds {held} of {limit} tasks")]
+    LaneFull { lane: LaneName, held: i64, limit: i64 },
+    /// Somebody else works on the same files.
+    #[error("{task} touches '{path}', and {other}, held by {by}, touches '{other_path}'")]
+    PathConflict { task: TaskId, path: String, other: TaskId, other_path: String, by: String },
+    /// The session cannot act any more.
+    #[error("the session {session} is {status}; that is final")]
+    SessionFinal { session: SessionId, status: SessionStatus },
+    /// A session of another task, run or role.
+    #[error("{why}")]
+    SessionMismatch { why: String },
+    /// A record that was answered already.
+    #[error("{noun} {id} is {status} already")]
+    Answered { noun: &'static str, id: i64, status: &'static str },
+    /// Gates that are not passed.
+    #[error("{} is not ready: {}", .0.task, .0.blockers.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; "))]
+    GateBlocked(GateReport),
+    /// A dependency or parent that leads back to itself.
+    #[error("that would close a circle: {}", .path.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" → "))]
+    Cycle { path: Vec<TaskId> },
+    /// Nothing to claim.
+    #[error("{}", if .skipped.is_empty() { "nothing is ready".to_owned() } else {
+        format!("nothing is ready for you; {} ready task(s) are barred by rules", .skipped.len())
+    })]
+    NothingReady { skipped: Vec<Skipped> },
+    /// Nothing came in time.
+    #[error("nothing arrived within {within}")]
+    NothingArrived { within: String },
+    /// A `--request-id` that was used for something else.
+    #[error("the request id '{id}' was used for another command")]
+    RequestReused { id: String },
+    /// A program that this would run has not been trusted here.
+    #[error("{why}")]
+    Untrusted { why: String },
+}
+
+impl Refusal {
+    /// The stable code, as in the documentation.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "invalid_value",
+            Self::Usage { .. } => "usage",
+            Self::NotFound { .. } => "not_found",
+            Self::Ambiguous { .. } => "ambiguous",
+            Self::Exists { .. } => "exists",
+            Self::InUse { .. } => "in_use",
+            Self::AlreadyClaimed { .. } => "already_claimed",
+            Self::AlreadyYours { .. } => "already_yours",
+            Self::StaleClaim { .. } => "stale_claim",
+            Self::NotClaimant { .. } => "not_claimant",
+            Self::WrongState { .. } => "wrong_state",
+            Self::DepsOpen { .. } => "deps_open",
+            Self::RoleMismatch { .. } => "role_mismatch",
+            Self::LaneMismatch { .. } => "lane_mismatch",
+            Self::LanePaused { .. } => "lane_paused",
+            Self::LaneClosed { .. } => "lane_closed",
+            Self::LaneFull { .. } => "lane_full",
+            Self::PathConflict { .. } => "path_conflict",
+            Self::SessionFinal { .. } => "session_final",
+            Self::SessionMismatch { .. } => "session_mismatch",
+            Self::Answered { .. } => "already_answered",
+            Self::GateBlocked(_) => "gate_blocked",
+            Self::Cycle { .. } => "cycle",
+            Self::NothingReady { .. } => "nothing_ready",
+            Self::NothingArrived { .. } => "nothing_arrived",
+            Self::RequestReused { .. } => "request_reused",
+            Self::Untrusted { .. } => "untrusted",
+        }
+    }
+
+    /// `NotFound`, with near ids to suggest.
+    #[must_use]
+    pub fn not_found(noun: &'static str, id: impl Into<String>) -> Self {
+        Self::NotFound { noun, id: id.into(), near: Vec::new() }
+    }
+
+    /// `Invalid`.
+    #[must_use]
+    pub fn invalid(what: &'static str, why: impl Into<String>) -> Self {
+        Self::Invalid { what, why: why.into() }
+    }
+}

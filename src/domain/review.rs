@@ -1,0 +1,45 @@
+//! A review: a domain's verdict on a task at a commit.
+
+use super::{TaskId, closed_set::closed_set, id::Label};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// What the reviewer says.
+    Verdict { Approve => "approve", Changes => "changes", Reject => "reject" }
+}
+
+closed_set! {
+    /// Whether it was answered.
+    ReviewStatus { Requested => "requested", Recorded => "recorded" }
+}
+
+/// A review, asked for or given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    /// Its number.
+    pub id: i64,
+    /// The task.
+    pub task: TaskId,
+    /// The domain it speaks for.
+    pub domain: Label,
+    /// What was said; `None` while it is only asked for.
+    pub verdict: Option<Verdict>,
+    /// The commit it speaks of.
+    pub commit: Option<String>,
+    /// Who was asked, or who said it.
+    pub reviewer: Option<String>,
+    /// Who recorded it: a session's id or `user@host`.
+    pub actor: String,
+    /// The particulars.
+    pub notes: Option<String>,
+    /// When it was asked for, or given.
+    pub created_at: Timestamp,
+}
+
+impl Review {
+    /// Whether it was answered.
+    #[must_use]
+    pub const fn status(&self) -> ReviewStatus {
+        if self.verdict.is_some() { ReviewStatus::Recorded } else { ReviewStatus::Requested }
+    }
+}

@@ -1,0 +1,123 @@
+//! Who may write to a task: the fencing rules. A worker that lost its claim while it slept must not overwrite the work
+//! of the one who took over.
+
+use crate::domain::{Actor, Refusal, task::Task};
+
+/// What a command wants to do to a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    /// Move it or finish it: for the claimant alone.
+    Move,
+    /// Cancel or reopen it: for everybody while nobody holds it.
+    Close,
+    /// Add a record: for everybody who has not lost a claim on it.
+    Record,
+}
+
+/// Whether `actor` may write to `task`.
+///
+/// `latest` is the epoch of the actor's newest claim on this task, when it ever had one. Without `--epoch` a session is
+/// fenced by it: once somebody else took the task, its writes are stale. A person is told so too when they would move
+/// the task, but may always add a record: a coordinator that once held a task can still review it.
+///
+/// # Errors
+/// `stale_claim` for one whose claim was superseded, `not_claimant` for one who never had it.
+pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: Intent) -> Result<(), Refusal> {
+    let holder = task.state.claim();
+    let stale = |yours: i64| Refusal::StaleClaim {
+        task: task.id.clone(),
+        yours,
+        current: task.epoch,
+        by: holder.map(|claim| claim.claimant.clone()),
+    };
+    if let Some(epoch) = actor.epoch
+        && epoch != task.epoch
+    {
+        return Err(stale(epoch));
+    }
+    if holder.is_none() && intent == Intent::Close {
+        return Ok(());
+    }
+    let is_holder = holder.is_some_and(|claim| claim.claimant == actor.name);
+    if let Some(latest) = latest
+        && latest < task.epoch
+        && !is_holder
+        && (actor.session.is_some() || intent != Intent::Record)
+    {
+        return Err(stale(latest));
+    }
+    match holder {
+        Some(claim) if !is_holder && intent != Intent::Record => {
+            Err(Refusal::NotClaimant { task: task.id.clone(), by: claim.claimant.clone(), you: actor.name.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{
+            SessionId, TaskId,
+            task::{State, Words},
+        },
+        env::Timestamp,
+    };
+
+    fn actor(name: &str, epoch: Option<i64>) -> Actor {
+        let session = SessionId::parse(name).ok();
+        Actor { name: name.into(), session, run_id: None, role: None, lane: None, epoch }
+    }
+
+    fn held_by(name: &str, epoch: i64) -> Task {
+        let now = Timestamp::from_millis(0);
+        let mut task = Task {
+            id: TaskId::parse("T-1").unwrap(),
+            words: Words::titled("t".into()),
+            state: State::Todo,
+            epoch: epoch - 1,
+            open_deps: 0,
+            branch: None,
+            commit: None,
+            created_at: now,
+            updated_at: now,
+        };
+        task.state = State::InProgress(task.claimed(&actor(name, None), now, None));
+        task.epoch = epoch;
+        task
+    }
+
+    #[test]
+    fn the_holder_writes_and_the_superseded_does_not() {
+        let task = held_by("b", 2);
+        for intent in [Intent::Move, Intent::Record] {
+            assert_eq!(check(&task, &actor("b", None), Some(2), intent), Ok(()));
+            assert_eq!(check(&task, &actor("b", Some(2)), Some(2), intent), Ok(()));
+            assert_eq!(check(&task, &actor("a", None), Some(1), intent).unwrap_err().code(), "stale_claim");
+            // A token from before says so even in the right hands.
+            assert_eq!(check(&task, &actor("b", Some(1)), Some(2), intent).unwrap_err().code(), "stale_claim");
+        }
+        assert_eq!(check(&task, &actor("c", None), None, Intent::Record), Ok(()));
+        assert_eq!(check(&task, &actor("c", None), None, Intent::Move).unwrap_err().code(), "not_claimant");
+    }
+
+    #[test]
+    fn losing_the_claim_outlives_the_next_holder() {
+        let mut task = held_by("b", 2);
+        task.state = State::Done(Timestamp::from_millis(1));
+        assert_eq!(check(&task, &actor("a", None), Some(1), Intent::Move).unwrap_err().code(), "stale_claim");
+        assert_eq!(check(&task, &actor("a", None), Some(1), Intent::Record).unwrap_err().code(), "stale_claim");
+        assert_eq!(check(&task, &actor("a", None), Some(1), Intent::Close), Ok(()));
+        assert_eq!(check(&task, &actor("b", None), Some(2), Intent::Record), Ok(()));
+    }
+
+    #[test]
+    fn a_person_who_once_held_it_may_still_add_records() {
+        let task = held_by("b", 2);
+        let person = actor("ann@host", None);
+        assert_eq!(person.session, None);
+        assert_eq!(check(&task, &person, Some(1), Intent::Record), Ok(()));
+        assert_eq!(check(&task, &person, Some(1), Intent::Move).unwrap_err().code(), "stale_claim");
+    }
+}

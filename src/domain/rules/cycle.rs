@@ -1,0 +1,69 @@
+//! Circles in a graph of tasks: refused when they would arise, by name.
+
+use std::collections::BTreeSet;
+
+use crate::domain::TaskId;
+
+/// The circle that the new edge `from → to` would close, as the path `from → to → … → from`; `None` when it closes none.
+///
+/// `next` tells where the edges from a task lead.
+///
+/// # Errors
+/// As `next` fails.
+pub fn closed_by<E>(
+    from: &TaskId,
+    to: &TaskId,
+    mut next: impl FnMut(&TaskId) -> Result<Vec<TaskId>, E>,
+) -> Result<Option<Vec<TaskId>>, E> {
+    if from == to {
+        return Ok(Some(vec![from.clone(), to.clone()]));
+    }
+    let mut seen = BTreeSet::from([to.clone()]);
+    // Depth first with the path kept, so that the circle can be named; a list, not recursion, so that a long chain
+    // does not end the stack.
+    let mut path = vec![(to.clone(), next(to)?)];
+    while let Some((_, branches)) = path.last_mut() {
+        let Some(step) = branches.pop() else {
+            path.pop();
+            continue;
+        };
+        if step == *from {
+            let mut circle = vec![from.clone()];
+            circle.extend(path.into_iter().map(|(task, _)| task));
+            circle.push(from.clone());
+            return Ok(Some(circle));
+        }
+        if seen.insert(step.clone()) {
+            let branches = next(&step)?;
+            path.push((step, branches));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    fn id(name: &str) -> TaskId {
+        TaskId::parse(name).unwrap()
+    }
+
+    #[test]
+    fn names_the_circle_and_passes_what_is_none() {
+        let edges = |task: &TaskId| -> Result<Vec<TaskId>, Infallible> {
+            Ok(match task.as_str() {
+                "a" => vec![id("b"), id("c")],
+                "b" => vec![id("d")],
+                "c" => vec![id("d")],
+                _ => vec![],
+            })
+        };
+        assert_eq!(closed_by(&id("a"), &id("d"), edges), Ok(None));
+        assert_eq!(closed_by(&id("x"), &id("a"), edges), Ok(None));
+        assert_eq!(closed_by(&id("d"), &id("a"), edges), Ok(Some(vec![id("d"), id("a"), id("c"), id("d")])));
+        assert_eq!(closed_by(&id("a"), &id("a"), edges), Ok(Some(vec![id("a"), id("a")])));
+    }
+}

@@ -1,0 +1,219 @@
+//! The gates before `done` and before a merge: one function, one report.
+
+use crate::domain::{
+    TaskId,
+    checkpoint::CheckpointState,
+    closed_set::closed_set,
+    evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
+    id::Label,
+    review::{Review, Verdict},
+    task::Check,
+};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// What may be required.
+    Gate {
+        Evidence => "evidence",
+        Checks => "checks",
+        Reviews => "reviews",
+        HandoffsAccepted => "handoffs_accepted",
+        NoOpenQuestions => "no_open_questions",
+        CleanWorktree => "clean_worktree",
+        BasedOn => "based_on",
+    }
+}
+
+/// One thing that stands in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocker {
+    /// Its code.
+    pub code: &'static str,
+    /// A sentence.
+    pub message: String,
+    /// The command that would clear it.
+    pub fix: String,
+}
+
+/// What the gates say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateReport {
+    /// The task.
+    pub task: TaskId,
+    /// Everything that stands in the way; empty when nothing does.
+    pub blockers: Vec<Blocker>,
+}
+
+impl GateReport {
+    /// Whether nothing stands in the way.
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
+        self.blockers.is_empty()
+    }
+}
+
+/// What git says about the work, for the gates that ask it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorkFacts {
+    /// Whether the worktree is clean; `None` when it cannot be told.
+    pub clean: Option<bool>,
+    /// Whether the base branch is an ancestor of the commit; `None` when it cannot be told.
+    pub based: Option<bool>,
+    /// The base branch's name.
+    pub base: String,
+}
+
+/// Everything the gates look at.
+#[derive(Debug)]
+pub struct GateFacts<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// When the task was last claimed; evidence from before does not count.
+    pub claimed_at: Option<Timestamp>,
+    /// The commit the work is at: the task's, else the worktree's HEAD.
+    pub commit: Option<&'a str>,
+    /// Its evidence, oldest first.
+    pub evidence: &'a [Evidence],
+    /// Its checks.
+    pub checks: &'a [Check],
+    /// Its reviews, oldest first.
+    pub reviews: &'a [Review],
+    /// The domains that must approve: the task's own and those its paths are routed to.
+    pub domains: &'a [Label],
+    /// Who has held the task since it was last reopened; their approval does not count.
+    pub holders: &'a [String],
+    /// The numbers of its open handoffs.
+    pub open_handoffs: &'a [i64],
+    /// The state of its newest checkpoint.
+    pub checkpoint: Option<CheckpointState>,
+    /// What git says; asked only for the merge gates.
+    pub work: &'a WorkFacts,
+}
+
+/// Judges the required gates, in their order.
+#[must_use]
+pub fn judge(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
+    let mut blockers = Vec::new();
+    for gate in required {
+        match gate {
+            Gate::Evidence => blockers.extend(evidence(facts)),
+            Gate::Checks => blockers.extend(facts.checks.iter().filter_map(|check| unchecked(check, facts))),
+            Gate::Reviews => blockers.extend(facts.domains.iter().filter_map(|domain| unapproved(domain, facts))),
+            Gate::HandoffsAccepted => blockers.extend(facts.open_handoffs.iter().map(|id| Blocker {
+                code: "handoff_open",
+                message: format!("handoff {id} is not answered"),
+                fix: format!("fairway handoff accept {id}"),
+            })),
+            Gate::NoOpenQuestions => blockers.extend(open_question(facts)),
+            Gate::CleanWorktree => blockers.extend(unclean(facts)),
+            Gate::BasedOn => blockers.extend(unbased(facts)),
+        }
+    }
+    GateReport { task: facts.task.clone(), blockers }
+}
+
+fn since_claim<'a>(facts: &'a GateFacts<'_>) -> impl DoubleEndedIterator<Item = &'a Evidence> {
+    let since = facts.claimed_at;
+    facts
+        .evidence
+        .iter()
+        .filter(move |record| record.kind != PROVIDER_KIND && since.is_none_or(|since| record.created_at >= since))
+}
+
+fn evidence(facts: &GateFacts<'_>) -> Option<Blocker> {
+    let task = facts.task;
+    let undone = |pass: &Evidence| {
+        since_claim(facts)
+            .find(|later| later.id > pass.id && later.kind == pass.kind && later.result == EvidenceResult::Fail)
+    };
+    let mut failing = None;
+    for pass in since_claim(facts).filter(|record| record.result == EvidenceResult::Pass) {
+        match undone(pass) {
+            None => return None,
+            Some(failed) => failing = Some(failed),
+        }
+    }
+    Some(match failing {
+        Some(failed) => Blocker {
+            code: "evidence_failing",
+            message: format!("evidence of kind '{}' passed and failed later (evidence {})", failed.kind, failed.id),
+            fix: format!("fairway evidence run {task} --kind {} -- COMMAND", failed.kind),
+        },
+        None => Blocker {
+            code: "evidence_missing",
+            message: "no passing evidence since the last claim".into(),
+            fix: format!("fairway evidence run {task} -- COMMAND"),
+        },
+    })
+}
+
+fn unchecked(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
+    let name = &check.name;
+    let newest =
+        facts.evidence.iter().rev().find(|record| record.observed && record.check.as_deref() == Some(name.as_str()));
+    let fix = format!("fairway evidence run {} --check {name}", facts.task);
+    let (code, message) = match newest {
+        None => ("check_missing", format!("the check '{name}' has not been run")),
+        Some(record) if record.command.as_deref() != Some(check.command.as_str()) => {
+            ("check_changed", format!("the check '{name}' was run with another command"))
+        }
+        Some(record) if record.result != EvidenceResult::Pass => {
+            ("check_failing", format!("the check '{name}' fails (evidence {})", record.id))
+        }
+        // Without a commit on either side nobody can say that the check speaks of this work.
+        Some(record) if record.commit.is_none() || record.commit.as_deref() != facts.commit => {
+            ("check_outdated", format!("the check '{name}' passed, but not at the current commit"))
+        }
+        Some(_) => return None,
+    };
+    Some(Blocker { code, message, fix })
+}
+
+fn unapproved(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
+    let newest = facts.reviews.iter().rev().find(|review| review.domain == *domain && review.verdict.is_some());
+    let fix = format!("fairway review record {} --domain {domain} --verdict approve", facts.task);
+    let (code, message) = match newest {
+        None => ("review_missing", format!("no review in the domain '{domain}'")),
+        Some(review) if review.verdict != Some(Verdict::Approve) => (
+            "review_negative",
+            format!("the newest review in the domain '{domain}' asks for changes (review {})", review.id),
+        ),
+        Some(review) if facts.holders.contains(&review.actor) => (
+            "review_own",
+            format!("review {} in the domain '{domain}' is by {}, who held the task", review.id, review.actor),
+        ),
+        Some(review) if review.commit.is_none() || review.commit.as_deref() != facts.commit => (
+            "review_lapsed",
+            format!("the approval in the domain '{domain}' is for another commit (review {})", review.id),
+        ),
+        Some(_) => return None,
+    };
+    Some(Blocker { code, message, fix })
+}
+
+fn open_question(facts: &GateFacts<'_>) -> Option<Blocker> {
+    (facts.checkpoint == Some(CheckpointState::AwaitingInput)).then(|| Blocker {
+        code: "open_question",
+        message: "the newest checkpoint awaits input".into(),
+        fix: format!("fairway checkpoint record {} --state active --summary TEXT", facts.task),
+    })
+}
+
+fn unclean(facts: &GateFacts<'_>) -> Option<Blocker> {
+    let message = match facts.work.clean {
+        Some(true) => return None,
+        Some(false) => "the worktree has changes that are not committed",
+        None => "whether the worktree is clean cannot be told",
+    };
+    Some(Blocker { code: "worktree_dirty", message: message.into(), fix: "git status".into() })
+}
+
+fn unbased(facts: &GateFacts<'_>) -> Option<Blocker> {
+    let base = &facts.work.base;
+    let message = match facts.work.based {
+        Some(true) => return None,
+        Some(false) => format!("the work is not based on '{base}' as it is now"),
+        None => format!("whether the work is based on '{base}' cannot be told"),
+    };
+    Some(Blocker { code: "not_based", message, fix: format!("git rebase {base}") })
+}

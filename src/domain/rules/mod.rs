@@ -1,0 +1,7 @@
+//! Rules: pure functions from facts to a decision.
+
+pub mod authority;
+pub mod claim;
+pub mod cycle;
+pub mod gate;
+pub mod globs;

@@ -1,0 +1,392 @@
+//! A task and how it moves. Its state carries its facts: who holds it, why it is blocked, when it was closed.
+
+use std::time::Duration;
+
+use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, closed_set::closed_set, id::Label};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// A state's name.
+    Status {
+        Todo => "todo",
+        InProgress => "in_progress",
+        Blocked => "blocked",
+        Review => "review",
+        Done => "done",
+        Cancelled => "cancelled",
+    }
+}
+
+impl Status {
+    /// Done or cancelled.
+    #[must_use]
+    pub const fn is_closed(self) -> bool {
+        matches!(self, Self::Done | Self::Cancelled)
+    }
+
+    /// Has a claimant.
+    #[must_use]
+    pub const fn is_held(self) -> bool {
+        matches!(self, Self::InProgress | Self::Blocked | Self::Review)
+    }
+}
+
+/// Where a task stands, with what belongs to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Waits for somebody.
+    Todo,
+    /// Somebody works on it.
+    InProgress(Claim),
+    /// Its holder waits for something.
+    Blocked(Claim, String),
+    /// Its holder has submitted it.
+    Review(Claim),
+    /// Finished, through its gates.
+    Done(Timestamp),
+    /// Given up.
+    Cancelled(Timestamp),
+}
+
+impl State {
+    /// Its name.
+    #[must_use]
+    pub const fn status(&self) -> Status {
+        match self {
+            Self::Todo => Status::Todo,
+            Self::InProgress(_) => Status::InProgress,
+            Self::Blocked(..) => Status::Blocked,
+            Self::Review(_) => Status::Review,
+            Self::Done(_) => Status::Done,
+            Self::Cancelled(_) => Status::Cancelled,
+        }
+    }
+
+    /// The claim, while it is held.
+    #[must_use]
+    pub const fn claim(&self) -> Option<&Claim> {
+        match self {
+            Self::InProgress(claim) | Self::Blocked(claim, _) | Self::Review(claim) => Some(claim),
+            Self::Todo | Self::Done(_) | Self::Cancelled(_) => None,
+        }
+    }
+
+    /// When it was closed.
+    #[must_use]
+    pub const fn closed_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Done(at) | Self::Cancelled(at) => Some(*at),
+            _ => None,
+        }
+    }
+}
+
+/// A named command that shows that a task is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// Its name, unique on the task.
+    pub name: Label,
+    /// Shell text that a person wrote.
+    pub command: String,
+}
+
+/// The words a task is made of: everything that `add`, `edit` and `import` may set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// What is to be done, in a line.
+    pub title: String,
+    /// What is to be done, at length; may be empty.
+    pub body: String,
+    /// Who should do it.
+    pub role: Option<Role>,
+    /// Where it is to be done.
+    pub lane: Option<LaneName>,
+    /// The task it is a part of; it may be absent from the store after an import.
+    pub parent: Option<TaskId>,
+    /// 0 is first, 4 last.
+    pub priority: u8,
+    /// Labels, sorted, without repeats.
+    pub labels: Vec<String>,
+    /// Globs of the files it expects to touch.
+    pub paths: Vec<String>,
+    /// What must be done before it, sorted; may name tasks that are absent from the store.
+    pub depends_on: Vec<TaskId>,
+    /// The commands that show that it is done.
+    pub checks: Vec<Check>,
+    /// The domains that must approve it.
+    pub review_domains: Vec<Label>,
+}
+
+/// The priority of a task that was given none.
+pub const DEFAULT_PRIORITY: u8 = 2;
+/// The last priority.
+pub const LAST_PRIORITY: u8 = 4;
+
+impl Words {
+    /// A task with a title and nothing else.
+    #[must_use]
+    pub const fn titled(title: String) -> Self {
+        Self {
+            title,
+            body: String::new(),
+            role: None,
+            lane: None,
+            parent: None,
+            priority: DEFAULT_PRIORITY,
+            labels: Vec::new(),
+            paths: Vec::new(),
+            depends_on: Vec::new(),
+            checks: Vec::new(),
+            review_domains: Vec::new(),
+        }
+    }
+}
+
+/// A piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// What people wrote about it.
+    pub words: Words,
+    /// Where it stands.
+    pub state: State,
+    /// The highest epoch that a claim on it ever had; 0 before the first.
+    pub epoch: i64,
+    /// How many of its dependencies are not done; derived, kept by the store.
+    pub open_deps: i64,
+    /// The branch the work is on.
+    pub branch: Option<String>,
+    /// The commit the work is at.
+    pub commit: Option<String>,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When anything of it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Task {
+    /// Whether `claim` could take it as far as its state and dependencies say.
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
+        matches!(self.state, State::Todo) && self.open_deps == 0
+    }
+
+    fn wrong_state(&self, verb: &'static str) -> Refusal {
+        Refusal::WrongState { task: self.id.clone(), status: self.state.status(), verb }
+    }
+
+    /// A new claim on it, whatever its state was; the rules decide whether there may be one.
+    #[must_use]
+    pub fn claimed(&self, by: &Actor, now: Timestamp, lease: Option<Duration>) -> Claim {
+        Claim {
+            claimant: by.name.clone(),
+            session: by.session.clone(),
+            role: by.role.clone(),
+            epoch: self.epoch.saturating_add(1),
+            claimed_at: now,
+            lease_until: lease.map(|lease| now.plus(lease)),
+            lease,
+        }
+    }
+
+    /// in_progress, blocked, review → todo.
+    ///
+    /// # Errors
+    /// `wrong_state` when nobody holds it.
+    pub fn released(&self) -> Result<State, Refusal> {
+        match &self.state {
+            State::InProgress(_) | State::Blocked(..) | State::Review(_) => Ok(State::Todo),
+            _ => Err(self.wrong_state("released")),
+        }
+    }
+
+    /// in_progress → review; the lease is cleared, since a reviewer takes the time they need.
+    ///
+    /// # Errors
+    /// `wrong_state` from anywhere else.
+    pub fn submitted(&self) -> Result<State, Refusal> {
+        match &self.state {
+            State::InProgress(claim) => Ok(State::Review(unleased(claim))),
+            _ => Err(self.wrong_state("submitted")),
+        }
+    }
+
+    /// review → in_progress.
+    ///
+    /// # Errors
+    /// `wrong_state` from anywhere else.
+    pub fn resumed(&self) -> Result<State, Refusal> {
+        match &self.state {
+            State::Review(claim) => Ok(State::InProgress(claim.clone())),
+            _ => Err(self.wrong_state("resumed")),
+        }
+    }
+
+    /// in_progress → blocked, with the reason; the lease is cleared.
+    ///
+    /// # Errors
+    /// `wrong_state` from anywhere else.
+    pub fn blocked(&self, reason: String) -> Result<State, Refusal> {
+        match &self.state {
+            State::InProgress(claim) => Ok(State::Blocked(unleased(claim), reason)),
+            _ => Err(self.wrong_state("blocked")),
+        }
+    }
+
+    /// blocked → in_progress.
+    ///
+    /// # Errors
+    /// `wrong_state` from anywhere else.
+    pub fn unblocked(&self) -> Result<State, Refusal> {
+        match &self.state {
+            State::Blocked(claim, _) => Ok(State::InProgress(claim.clone())),
+            _ => Err(self.wrong_state("unblocked")),
+        }
+    }
+
+    /// in_progress, review → done. The gates are judged elsewhere.
+    ///
+    /// # Errors
+    /// `wrong_state` from anywhere else.
+    pub fn done(&self, now: Timestamp) -> Result<State, Refusal> {
+        match &self.state {
+            State::InProgress(_) | State::Review(_) => Ok(State::Done(now)),
+            _ => Err(self.wrong_state("done")),
+        }
+    }
+
+    /// Any open state → cancelled.
+    ///
+    /// # Errors
+    /// `wrong_state` when it is closed.
+    pub fn cancelled(&self, now: Timestamp) -> Result<State, Refusal> {
+        if self.state.status().is_closed() {
+            return Err(self.wrong_state("cancelled"));
+        }
+        Ok(State::Cancelled(now))
+    }
+
+    /// done, cancelled → todo.
+    ///
+    /// # Errors
+    /// `wrong_state` when it is open.
+    pub fn reopened(&self) -> Result<State, Refusal> {
+        match &self.state {
+            State::Done(_) | State::Cancelled(_) => Ok(State::Todo),
+            _ => Err(self.wrong_state("reopened")),
+        }
+    }
+}
+
+fn unleased(claim: &Claim) -> Claim {
+    Claim { lease_until: None, lease: None, ..claim.clone() }
+}
+
+/// Why a task is not ready: one thing that stands in its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The kind of obstacle, as a code: `dep_open`, `dep_cancelled`, `dep_absent`.
+    pub code: &'static str,
+    /// The task it waits for.
+    pub id: TaskId,
+    /// A sentence.
+    pub message: String,
+}
+
+impl Waiting {
+    /// What a dependency of this status (`None`: absent from the store) puts in the way; `None` when it is done.
+    #[must_use]
+    pub fn on(id: TaskId, status: Option<Status>) -> Option<Self> {
+        let (code, message) = match status {
+            Some(Status::Done) => return None,
+            Some(Status::Cancelled) => ("dep_cancelled", format!("{id} was cancelled, so it will not be done")),
+            Some(status) => ("dep_open", format!("{id} is {status}")),
+            None => ("dep_absent", format!("{id} is not in this store")),
+        };
+        Some(Self { code, id, message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000);
+
+    fn in_state(state: State) -> Task {
+        Task {
+            id: TaskId::parse("T-1").unwrap(),
+            words: Words::titled("title".into()),
+            state,
+            epoch: 3,
+            open_deps: 0,
+            branch: None,
+            commit: None,
+            created_at: NOW,
+            updated_at: NOW,
+        }
+    }
+
+    fn claim() -> Claim {
+        Claim {
+            claimant: "a".into(),
+            session: None,
+            role: None,
+            epoch: 3,
+            claimed_at: NOW,
+            lease_until: Some(NOW),
+            lease: Some(Duration::from_secs(1)),
+        }
+    }
+
+    /// The whole table of `model.md`: which verb leads from which state to which.
+    #[test]
+    fn every_verb_from_every_state() {
+        type Verb = fn(&Task) -> Result<State, Refusal>;
+        let verbs: [(&str, Verb, [Option<Status>; 6]); 8] = {
+            use Status::{Blocked, Cancelled, Done, InProgress, Review, Todo};
+            // From:                                    todo, in_progress, blocked, review, done, cancelled
+            [
+                ("release", Task::released, [None, Some(Todo), Some(Todo), Some(Todo), None, None]),
+                ("submit", Task::submitted, [None, Some(Review), None, None, None, None]),
+                ("resume", Task::resumed, [None, None, None, Some(InProgress), None, None]),
+                ("block", |task| task.blocked("why".into()), [None, Some(Blocked), None, None, None, None]),
+                ("unblock", Task::unblocked, [None, None, Some(InProgress), None, None, None]),
+                ("done", |task| task.done(NOW), [None, Some(Done), None, Some(Done), None, None]),
+                (
+                    "cancel",
+                    |task| task.cancelled(NOW),
+                    [Some(Cancelled), Some(Cancelled), Some(Cancelled), Some(Cancelled), None, None],
+                ),
+                ("reopen", Task::reopened, [None, None, None, None, Some(Todo), Some(Todo)]),
+            ]
+        };
+        let states = [
+            State::Todo,
+            State::InProgress(claim()),
+            State::Blocked(claim(), "why".into()),
+            State::Review(claim()),
+            State::Done(NOW),
+            State::Cancelled(NOW),
+        ];
+        for (name, verb, expected) in verbs {
+            for (state, want) in states.iter().zip(expected) {
+                let moved = verb(&in_state(state.clone()));
+                assert_eq!(moved.as_ref().ok().map(State::status), want, "{name} from {}", state.status());
+                if let Err(refusal) = moved {
+                    assert_eq!(refusal.code(), "wrong_state");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn submit_and_block_clear_the_lease_and_keep_the_claimant() {
+        let task = in_state(State::InProgress(claim()));
+        for state in [task.submitted().unwrap(), task.blocked("why".into()).unwrap()] {
+            let claim = state.claim().unwrap();
+            assert_eq!((claim.claimant.as_str(), claim.epoch, claim.lease_until), ("a", 3, None));
+        }
+    }
+}

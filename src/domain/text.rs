@@ -1,0 +1,57 @@
+//! Free text at the door: what is too long or holds control characters is refused, never cut or cleaned in silence.
+
+use super::Refusal;
+
+/// The longest title, summary or reason, in bytes.
+pub const LINE_MAX: usize = 4 * 1024;
+/// The longest body, payload or note, in bytes.
+pub const BODY_MAX: usize = 256 * 1024;
+
+/// A title, summary or reason: not blank, at most [`LINE_MAX`] bytes.
+///
+/// # Errors
+/// [`Refusal::Invalid`] naming `what`.
+pub fn line(what: &'static str, text: &str) -> Result<String, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::Invalid { what, why: "must not be empty".into() });
+    }
+    checked(what, text, LINE_MAX)
+}
+
+/// A body, payload or note: may be empty, at most [`BODY_MAX`] bytes.
+///
+/// # Errors
+/// [`Refusal::Invalid`] naming `what`.
+pub fn body(what: &'static str, text: &str) -> Result<String, Refusal> {
+    checked(what, text, BODY_MAX)
+}
+
+fn checked(what: &'static str, text: &str, longest: usize) -> Result<String, Refusal> {
+    if text.len() > longest {
+        let why = format!("is {} bytes long; at most {longest} are kept", text.len());
+        return Err(Refusal::Invalid { what, why });
+    }
+    if let Some(bad) = text.chars().find(|letter| letter.is_control() && !matches!(letter, '\n' | '\t')) {
+        let why = format!("holds the control character U+{:04X}; only newline and tab are kept", u32::from(bad));
+        return Err(Refusal::Invalid { what, why });
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_and_control_characters_are_refused_by_name() {
+        assert_eq!(line("title", "a\tb\nc").unwrap(), "a\tb\nc");
+        assert!(line("title", &"x".repeat(LINE_MAX)).is_ok());
+        let long = line("title", &"x".repeat(LINE_MAX + 1)).unwrap_err().to_string();
+        assert_eq!(long, "title is 4097 bytes long; at most 4096 are kept");
+        for bad in ["a\0b", "\u{1b}[31m", "a\rb", "\u{9b}", "\u{7f}"] {
+            assert!(body("body", bad).is_err(), "{bad:?}");
+        }
+        assert!(line("title", " \n").is_err());
+        assert_eq!(body("body", "").unwrap(), "");
+    }
+}

@@ -1,0 +1,105 @@
+//! Time, as one type and one source.
+
+use std::{
+    ffi::OsString,
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+/// A moment: milliseconds since 1970, UTC. Shown as RFC 3339 with milliseconds and `Z`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From milliseconds since 1970.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970.
+    #[must_use]
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Reads RFC 3339 in any offset, with or without fractions.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| Self(time.timestamp_millis()))
+    }
+
+    /// This moment and a span after it.
+    #[must_use]
+    pub fn plus(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// The span since an earlier moment; zero when that lies in the future, as it may after a clock step.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match DateTime::<Utc>::from_timestamp_millis(self.0) {
+            Some(time) => f.write_str(&time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+            // Outside chrono's years: the number itself is still the truth.
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+/// Tells the time: the system's, or one that stands still for a test.
+#[derive(Debug, Clone, Copy)]
+pub enum Clock {
+    /// The system's clock.
+    System,
+    /// Always this moment.
+    Fixed(Timestamp),
+}
+
+impl Clock {
+    /// The clock that `FAIRWAY_TEST_TIME` asks for; the system's when it is absent or cannot be read.
+    #[must_use]
+    pub fn from_setting(setting: Option<&OsString>) -> Self {
+        setting.and_then(|text| text.to_str()).and_then(Timestamp::parse).map_or(Self::System, Self::Fixed)
+    }
+
+    /// The time now.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+    pub fn now(self) -> Timestamp {
+        match self {
+            Self::Fixed(time) => time,
+            Self::System => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_and_reads_rfc3339_with_milliseconds() {
+        let time = Timestamp::parse("2026-02-28T05:58:06.25+02:00").unwrap();
+        assert_eq!(time.to_string(), "2026-02-28T03:58:06.250Z");
+        assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
+        assert_eq!(Timestamp::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn a_clock_step_backwards_is_no_time_at_all() {
+        let (early, late) = (Timestamp::from_millis(10), Timestamp::from_millis(30));
+        assert_eq!(late.since(early), Duration::from_millis(20));
+        assert_eq!(early.since(late), Duration::ZERO);
+    }
+}

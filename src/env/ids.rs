@@ -1,0 +1,79 @@
+//! Unique ids, random in life and counted in tests.
+
+use std::{cell::Cell, ffi::OsString};
+
+use uuid::Uuid;
+
+use super::Timestamp;
+
+/// Makes ids. With a seed they count upwards from it, so that a test can write them down.
+#[derive(Debug)]
+pub struct IdSource {
+    seed: Option<Cell<u64>>,
+}
+
+impl IdSource {
+    /// The source that `FAIRWAY_TEST_SEED` asks for; random when it is absent or no number.
+    #[must_use]
+    pub fn from_setting(setting: Option<&OsString>) -> Self {
+        let seed = setting.and_then(|text| text.to_str()).and_then(|text| text.parse().ok());
+        Self { seed: seed.map(Cell::new) }
+    }
+
+    /// A `UUIDv7` of this moment: sorts by time, unique across processes.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the one place that makes ids")]
+    pub fn uuid(&self, now: Timestamp) -> Uuid {
+        match &self.seed {
+            None => Uuid::now_v7(),
+            Some(next) => {
+                next.set(next.get().wrapping_add(1));
+                let millis = u64::try_from(now.millis()).unwrap_or(0);
+                let mut counted = [0_u8; 10];
+                if let Some(tail) = counted.get_mut(2..) {
+                    tail.copy_from_slice(&next.get().to_be_bytes());
+                }
+                uuid::Builder::from_unix_timestamp_millis(millis, &counted).into_uuid()
+            }
+        }
+    }
+
+    /// Five lower-case letters, for names that people type.
+    #[must_use]
+    pub fn letters(&self) -> String {
+        let number = match &self.seed {
+            None => Uuid::new_v4().as_u128(),
+            Some(next) => {
+                next.set(next.get().wrapping_add(1));
+                u128::from(next.get())
+            }
+        };
+        let mut rest = number;
+        (0..5)
+            .map(|_| {
+                let letter = u8::try_from(rest % 26).unwrap_or(0);
+                rest /= 26;
+                char::from(b'a' + letter)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_counts_and_no_seed_does_not_repeat() {
+        let seeded = || IdSource::from_setting(Some(&OsString::from("7")));
+        let now = Timestamp::from_millis(1_000);
+        assert_eq!(seeded().uuid(now), seeded().uuid(now));
+        let source = seeded();
+        assert_ne!(source.uuid(now), source.uuid(now));
+        assert_ne!(source.letters(), source.letters());
+
+        let random = IdSource::from_setting(None);
+        assert_ne!(random.uuid(now), random.uuid(now));
+        assert!(random.letters().chars().all(|letter| letter.is_ascii_lowercase()));
+    }
+}

@@ -1,0 +1,83 @@
+//! What a process is given: time, ids, variables, folders and terminals. It is read once, in `main`, and handed down;
+//! nothing below asks the operating system for the time or for a variable again.
+
+mod clock;
+mod ids;
+mod terminal;
+pub mod vars;
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+
+pub use clock::{Clock, Timestamp};
+pub use ids::IdSource;
+pub use terminal::Terminal;
+
+use crate::os;
+
+/// Everything a command may know about its surroundings.
+#[derive(Debug)]
+pub struct Env {
+    /// Tells the time.
+    pub clock: Clock,
+    /// Makes unique ids.
+    pub ids: IdSource,
+    /// Which of the standard streams are terminals, and how wide.
+    pub terminal: Terminal,
+    /// The working directory, as the caller sees it; `/` when it cannot be told.
+    pub cwd: PathBuf,
+    /// The user's home: `HOME`, else the passwd entry (cron gives none).
+    pub home: Option<PathBuf>,
+    vars: BTreeMap<OsString, OsString>,
+}
+
+impl Env {
+    /// Reads the real surroundings.
+    #[must_use]
+    pub fn real() -> Self {
+        // The one place that reads the process environment.
+        let vars: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let home = vars
+            .get(&OsString::from(vars::HOME))
+            .filter(|home| !home.is_empty())
+            .map(PathBuf::from)
+            .or_else(os::user::home);
+        let clock = Clock::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_TIME)));
+        let ids = IdSource::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_SEED)));
+        Self { clock, ids, terminal: Terminal::real(), cwd, home, vars }
+    }
+
+    /// A variable's text. Empty counts as unset, as it does in a shell's `${X:-}`; text that is not UTF-8 is absent.
+    #[must_use]
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.var_os(name)?.to_str()
+    }
+
+    /// A variable as a path or other raw bytes; empty counts as unset.
+    #[must_use]
+    pub fn var_os(&self, name: &str) -> Option<&OsString> {
+        self.vars.get(&OsString::from(name)).filter(|value| !value.is_empty())
+    }
+
+    /// Every variable, for programs that inherit them.
+    #[must_use]
+    pub fn vars(&self) -> &BTreeMap<OsString, OsString> {
+        &self.vars
+    }
+
+    /// The folder for state that outlives a project: `$XDG_STATE_HOME/fairway`, else `~/.local/state/fairway`.
+    /// `None` when there is no home.
+    #[must_use]
+    pub fn state_dir(&self) -> Option<PathBuf> {
+        // XDG says that a relative path there is to be ignored.
+        let stated = self.var_os(vars::XDG_STATE_HOME).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = stated.or_else(|| Some(self.home.as_ref()?.join(".local/state")))?;
+        Some(base.join("fairway"))
+    }
+
+    /// The time now.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,26 @@
+//! What the standard streams are connected to.
+
+use std::io::IsTerminal;
+
+/// Which streams a person sits at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    /// stdin is a terminal.
+    pub stdin: bool,
+    /// stdout is a terminal.
+    pub stdout: bool,
+    /// stderr is a terminal.
+    pub stderr: bool,
+}
+
+impl Terminal {
+    /// Asks the operating system.
+    #[must_use]
+    pub fn real() -> Self {
+        Self {
+            stdin: std::io::stdin().is_terminal(),
+            stdout: std::io::stdout().is_terminal(),
+            stderr: std::io::stderr().is_terminal(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Every environment variable that Fairway reads or sets, with what it means.
+
+/// The user's home; the passwd entry stands in when it is absent.
+pub const HOME: &str = "HOME";
+/// Where programs are looked up.
+pub const PATH: &str = "PATH";
+/// The user's shell, which a session without a provider runs.
+pub const SHELL: &str = "SHELL";
+/// The base of the folder for state that outlives a project.
+pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// When set to anything, no colour.
+pub const NO_COLOR: &str = "NO_COLOR";
+/// The width of the terminal, when the terminal itself does not tell.
+pub const COLUMNS: &str = "COLUMNS";
+
+/// The project's root; `--root` goes before it, the walk upwards from the working directory comes after.
+pub const FAIRWAY_ROOT: &str = "FAIRWAY_ROOT";
+/// The store's file, when it shall not be `.fairway/fairway.db` under the root.
+pub const FAIRWAY_DB: &str = "FAIRWAY_DB";
+/// The role of whoever calls; `--as` goes before it.
+pub const FAIRWAY_ROLE: &str = "FAIRWAY_ROLE";
+/// The lane of whoever calls.
+pub const FAIRWAY_LANE: &str = "FAIRWAY_LANE";
+/// The task a session was launched for: a bare `claim` takes this one and no other.
+pub const FAIRWAY_TASK_ID: &str = "FAIRWAY_TASK_ID";
+/// The session of whoever calls; `--session` goes before it.
+pub const FAIRWAY_SESSION_ID: &str = "FAIRWAY_SESSION_ID";
+/// The session's run: one `UUIDv7` from launch to exit.
+pub const FAIRWAY_RUN_ID: &str = "FAIRWAY_RUN_ID";
+/// The session's provider, a label.
+pub const FAIRWAY_PROVIDER: &str = "FAIRWAY_PROVIDER";
+/// The session's backend, a label.
+pub const FAIRWAY_BACKEND: &str = "FAIRWAY_BACKEND";
+/// The session's worktree.
+pub const FAIRWAY_WORKTREE: &str = "FAIRWAY_WORKTREE";
+/// The session's branch.
+pub const FAIRWAY_BRANCH: &str = "FAIRWAY_BRANCH";
+/// The session's transcript file.
+pub const FAIRWAY_TRANSCRIPT: &str = "FAIRWAY_TRANSCRIPT";
+/// The worker API's socket, wherever it lies.
+pub const FAIRWAY_SOCKET: &str = "FAIRWAY_SOCKET";
+/// The Fairway binary that launched the session, for its scripts.
+pub const FAIRWAY_BIN: &str = "FAIRWAY_BIN";
+/// An adapter's program, as shell text; the bridges read it.
+pub const FAIRWAY_PROVIDER_COMMAND: &str = "FAIRWAY_PROVIDER_COMMAND";
+/// An adapter's first prompt; the bridges read it.
+pub const FAIRWAY_INITIAL_PROMPT: &str = "FAIRWAY_INITIAL_PROMPT";
+/// The folder where adapter scripts keep their state.
+pub const FAIRWAY_ADAPTER_STATE: &str = "FAIRWAY_ADAPTER_STATE";
+/// The same folder under the name that other callers of the exec session protocol use.
+pub const GC_EXEC_STATE_DIR: &str = "GC_EXEC_STATE_DIR";
+
+/// For tests: the time that the clock shows, RFC 3339.
+pub const FAIRWAY_TEST_TIME: &str = "FAIRWAY_TEST_TIME";
+/// For tests: a number from which ids count upwards.
+pub const FAIRWAY_TEST_SEED: &str = "FAIRWAY_TEST_SEED";
+
+/// Overrides `tasks.prefix`.
+pub const FAIRWAY_TASKS_PREFIX: &str = "FAIRWAY_TASKS_PREFIX";
+/// Overrides `claims.lease`.
+pub const FAIRWAY_CLAIMS_LEASE: &str = "FAIRWAY_CLAIMS_LEASE";
+/// Overrides `claims.path_conflicts`.
+pub const FAIRWAY_CLAIMS_PATH_CONFLICTS: &str = "FAIRWAY_CLAIMS_PATH_CONFLICTS";
+/// Overrides `sessions.default_backend`.
+pub const FAIRWAY_SESSIONS_DEFAULT_BACKEND: &str = "FAIRWAY_SESSIONS_DEFAULT_BACKEND";
+/// Overrides `sessions.stale_after`.
+pub const FAIRWAY_SESSIONS_STALE_AFTER: &str = "FAIRWAY_SESSIONS_STALE_AFTER";
+/// Overrides `sessions.launch_timeout`.
+pub const FAIRWAY_SESSIONS_LAUNCH_TIMEOUT: &str = "FAIRWAY_SESSIONS_LAUNCH_TIMEOUT";

@@ -1,0 +1,113 @@
+//! Files and folders that only their owner may read, whatever the umask.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+use nix::fcntl::OFlag;
+
+/// Makes a folder of mode 0700, with its parents, and tightens one that is there and ours.
+///
+/// # Errors
+/// When it cannot be made, is a link or no folder, or belongs to another user.
+pub fn private_dir(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        done => done?,
+    }
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_dir() {
+        return Err(io::Error::other(format!("{} is not a folder", path.display())));
+    }
+    if found.uid() != super::user::uid() {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("{} belongs to another user", path.display()),
+        ));
+    }
+    if found.mode() & 0o777 != 0o700 {
+        fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+/// Opens a file of mode 0600 for reading and writing, making it when it is missing; never follows a link.
+///
+/// # Errors
+/// As the operating system says.
+pub fn private_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_CLOEXEC.bits())
+        .open(path)?;
+    // `mode` is cut by the umask, and an older file may be wider.
+    if file.metadata()?.mode() & 0o777 != 0o600 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+/// Writes a file whole: readers see the old content or the new, never a part, also after a power cut.
+///
+/// # Errors
+/// When it cannot be written; the old content then stands.
+pub fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let draft = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let write = || -> io::Result<()> {
+        let _ = fs::remove_file(&draft);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        File::open(folder)?.sync_all()
+    };
+    write().inspect_err(|_| {
+        let _ = fs::remove_file(&draft);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_means_private_even_when_it_was_not() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("a/b");
+        private_dir(&dir).unwrap();
+        fs::set_permissions(&dir, Permissions::from_mode(0o755)).unwrap();
+        private_dir(&dir).unwrap();
+        assert_eq!(fs::metadata(&dir).unwrap().mode() & 0o777, 0o700);
+
+        let file = dir.join("f");
+        fs::write(&file, "x").unwrap();
+        private_file(&file).unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_planted_link_is_not_followed() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("target");
+        fs::write(&target, "mine").unwrap();
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(private_file(&link).is_err());
+        write_whole(&link, b"new", 0o600).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(&link).unwrap(), "new");
+    }
+}

@@ -1,0 +1,29 @@
+//! Which machine this is, and which boot of it.
+
+use std::fs;
+
+/// The host's name.
+#[must_use]
+pub fn name() -> String {
+    nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "localhost".into())
+}
+
+/// The host as processes know it: its name and its pid namespace, since a pid means nothing in another one.
+#[must_use]
+pub fn identity() -> String {
+    let namespace = fs::read_link("/proc/self/ns/pid").ok();
+    let number = namespace
+        .as_deref()
+        .and_then(|link| link.to_str())
+        .map(|link| link.trim_start_matches("pid:[").trim_end_matches(']').to_owned());
+    match number {
+        Some(number) => format!("{}/{number}", name()),
+        None => name(),
+    }
+}
+
+/// The id of this boot; empty when the kernel does not tell.
+#[must_use]
+pub fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
+}

@@ -1,0 +1,11 @@
+//! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
+
+pub mod files;
+pub mod host;
+pub mod lock;
+pub mod process;
+pub mod spawn;
+pub mod terminal;
+pub mod user;
+pub mod wait;
+pub mod wake;

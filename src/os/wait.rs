@@ -1,0 +1,40 @@
+//! Waiting for a fact that nobody announces: the only loop that sleeps.
+
+use std::time::{Duration, Instant};
+
+/// Asks again, after growing pauses, until the answer is `Some` or the limit is over.
+///
+/// `pause` is the longest pause; the first is a millisecond. The question is asked at least once.
+pub fn until<T>(limit: Duration, pause: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let start = Instant::now();
+    let mut next = Duration::from_millis(1);
+    loop {
+        if let Some(answer) = ask() {
+            return Some(answer);
+        }
+        let left = limit.checked_sub(start.elapsed())?;
+        sleep(next.min(left));
+        next = (next * 2).min(pause);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one loop that sleeps")]
+fn sleep(span: Duration) {
+    std::thread::sleep(span);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asks_until_there_is_an_answer_or_no_time() {
+        let mut asked = 0;
+        let answer = until(Duration::from_secs(5), Duration::from_millis(2), || {
+            asked += 1;
+            (asked == 3).then_some("there")
+        });
+        assert_eq!(answer, Some("there"));
+        assert_eq!(until(Duration::ZERO, Duration::ZERO, || None::<()>), None);
+    }
+}

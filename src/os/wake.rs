@@ -1,0 +1,102 @@
+//! Waking those who wait for a change: each binds a datagram socket in one folder, and whoever has changed something
+//! sends a byte to all of them. Nobody polls, and a waiter that died is swept away by the next sender.
+
+use std::{
+    fs, io,
+    os::unix::net::UnixDatagram,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use super::files;
+
+/// One who waits. The socket is removed when it is dropped.
+#[derive(Debug)]
+pub struct Waiter {
+    socket: UnixDatagram,
+    path: PathBuf,
+}
+
+impl Waiter {
+    /// Binds a socket in `folder`. Read what you wait for once after this, then after each wake: so nothing is missed.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or the socket not bound (its path may hold 107 bytes).
+    pub fn bind(folder: &Path, name: &str) -> io::Result<Self> {
+        files::private_dir(folder)?;
+        let path = folder.join(name);
+        let socket = UnixDatagram::bind(&path)?;
+        Ok(Self { socket, path })
+    }
+
+    /// Sleeps until a byte arrives or the limit is over (`None`: no limit); says whether one came.
+    ///
+    /// # Errors
+    /// When the socket fails.
+    pub fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(false);
+            }
+            self.socket.set_read_timeout(left)?;
+            match self.socket.recv(&mut [0; 16]) {
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        // One look answers all the wakes that came before it.
+        self.socket.set_nonblocking(true)?;
+        while self.socket.recv(&mut [0; 16]).is_ok() {}
+        self.socket.set_nonblocking(false)?;
+        Ok(true)
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Sends a byte to every waiter in `folder`. Never waits and never fails: a full socket is about to wake anyway, and a
+/// dead one is removed.
+pub fn wake_all(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut sender = None;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if sender.is_none() {
+            sender = UnixDatagram::unbound().ok().filter(|socket| socket.set_nonblocking(true).is_ok());
+        }
+        let Some(socket) = &sender else { return };
+        if let Err(error) = socket.send_to(&[1], &path)
+            && error.kind() == io::ErrorKind::ConnectionRefused
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiter_wakes_and_a_dead_one_is_swept() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("wake");
+        let waiter = Waiter::bind(&folder, "a").unwrap();
+        assert!(!waiter.wait(Some(Duration::from_millis(5))).unwrap());
+
+        drop(UnixDatagram::bind(folder.join("dead")).unwrap());
+        wake_all(&folder);
+        assert!(!folder.join("dead").exists());
+        assert!(waiter.wait(Some(Duration::from_secs(5))).unwrap());
+        assert!(!waiter.wait(Some(Duration::from_millis(5))).unwrap());
+        drop(waiter);
+        assert!(!folder.join("a").exists());
+    }
+}

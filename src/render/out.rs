@@ -1,0 +1,84 @@
+//! The two streams. A closed pipe is success: whoever closed it has seen enough.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::{Meaning, Style};
+
+/// A stream that cannot be written to.
+#[derive(Debug, Error)]
+pub enum OutError {
+    /// The reader went away; not a failure.
+    #[error("the reader has closed the pipe")]
+    Closed,
+    /// A full disk, a closed descriptor.
+    #[error("cannot write the output: {0}")]
+    Io(io::Error),
+    /// A document that cannot be written as JSON.
+    #[error("cannot write the document: {0}")]
+    Json(serde_json::Error),
+}
+
+impl From<io::Error> for OutError {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::Closed } else { Self::Io(error) }
+    }
+}
+
+/// How results are to be shown, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Out {
+    /// One JSON document instead of words.
+    pub json: bool,
+    /// Ids only, and no remarks.
+    pub quiet: bool,
+    /// Colour on stdout.
+    pub style: Style,
+    /// Colour on stderr.
+    pub remark_style: Style,
+    /// The width to fit tables into; `None` in a pipe.
+    pub width: Option<usize>,
+}
+
+impl Out {
+    /// Writes text to stdout, as it is.
+    ///
+    /// # Errors
+    /// When it cannot be written whole.
+    pub fn text(&self, text: &str) -> Result<(), OutError> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()?;
+        Ok(())
+    }
+
+    /// Writes one line to stdout.
+    ///
+    /// # Errors
+    /// When it cannot be written whole.
+    pub fn line(&self, line: &str) -> Result<(), OutError> {
+        self.text(&format!("{line}\n"))
+    }
+
+    /// Writes one JSON document, on a line of its own, to stdout.
+    ///
+    /// # Errors
+    /// When it cannot be written whole.
+    pub fn document(&self, document: &impl Serialize) -> Result<(), OutError> {
+        self.line(&serde_json::to_string(document).map_err(OutError::Json)?)
+    }
+
+    /// Says something beside the result, on stderr. A remark that cannot be written is no failure.
+    pub fn remark(&self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr().lock(), "{}", self.remark_style.paint(Meaning::Faint, text));
+        }
+    }
+
+    /// Writes to stderr, whatever `--quiet` says. What cannot be written there can be said nowhere.
+    pub fn complain(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Claims as rows: the history of who held what.
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::domain::{
+    Role, SessionId, TaskId,
+    claim::{Claim, ClaimEnd},
+};
+
+const OPEN: &str = "INSERT INTO claims (task_id, epoch, claimant, session_id, role, claimed_at) \
+     VALUES ($1, $2, $3, $4, $5, $6)";
+const END: &str = "UPDATE claims SET ended_at = $2, ended_as = $3 WHERE task_id = $1 AND ended_at IS NULL";
+const LATEST: &str = "SELECT max(epoch) FROM claims WHERE task_id = $1 AND claimant = $2";
+const HOLDERS_SINCE: &str = "SELECT DISTINCT claimant FROM claims WHERE task_id = $1 AND epoch > $2 ORDER BY epoch";
+const NEWEST_TIME: &str = "SELECT claimed_at FROM claims WHERE task_id = $1 ORDER BY epoch DESC LIMIT 1";
+
+/// Begins a claim.
+///
+/// # Errors
+/// As the store fails, also while another one is live.
+pub fn begin(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim) -> Result<(), StoreError> {
+    sql::execute(
+        tx.conn(),
+        OPEN,
+        &[
+            &task.as_str(),
+            &claim.epoch,
+            &claim.claimant,
+            &claim.session.as_ref().map(SessionId::as_str),
+            &claim.role.as_ref().map(Role::as_str),
+            &claim.claimed_at.millis(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Ends the live claim of a task, if there is one.
+///
+/// # Errors
+/// As the store fails.
+pub fn end(tx: &WriteTx<'_>, task: &TaskId, how: ClaimEnd) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), END, &[&task.as_str(), &tx.now().millis(), &how.as_str()])?;
+    Ok(())
+}
+
+/// The epoch of the newest claim that `claimant` ever had on a task.
+///
+/// # Errors
+/// As the store fails.
+pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Option<i64>, StoreError> {
+    Ok(sql::first(tx.conn(), LATEST, &[&task.as_str(), &claimant], |row| Ok(row.get(0)?))?.flatten())
+}
+
+/// Who has held a task under an epoch above this one, first to last.
+///
+/// # Errors
+/// As the store fails.
+pub fn holders_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
+    sql::rows(tx.conn(), HOLDERS_SINCE, &[&task.as_str(), &epoch], |row| Ok(row.get(0)?))
+}
+
+/// When a task was last claimed, in milliseconds.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_time(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<i64>, StoreError> {
+    sql::first(tx.conn(), NEWEST_TIME, &[&task.as_str()], |row| Ok(row.get(0)?))
+}

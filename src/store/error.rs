@@ -1,0 +1,115 @@
+//! What can be wrong with a store.
+
+use std::{io, path::PathBuf};
+
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+/// Why the store did not answer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each sentence names its fields")]
+pub enum StoreError {
+    /// Made by a newer Fairway.
+    #[error("the store {} has schema {found}; this fairway knows up to {known}", .path.display())]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    /// Not Fairway's file.
+    #[error("{} is not a Fairway store: {why}", .path.display())]
+    Foreign { path: PathBuf, why: String },
+    /// Bytes that are not as they were written.
+    #[error("the store {}is damaged: {why}", .path.as_ref().map(|path| format!("{} ", path.display())).unwrap_or_default())]
+    Damaged { path: Option<PathBuf>, why: String },
+    /// Another user's file.
+    #[error("the store {} belongs to another user (uid {uid})", .path.display())]
+    NotOwned { path: PathBuf, uid: u32 },
+    /// A file system on which locks cannot be trusted.
+    #[error("the store {} is on a network file system ({kind}), where locks cannot be trusted", .path.display())]
+    NetworkFileSystem { path: PathBuf, kind: &'static str },
+    /// Somebody holds it for too long.
+    #[error("the store is locked by another process")]
+    Busy,
+    /// No room on the disk.
+    #[error("the store cannot be written: the disk is full")]
+    Full,
+    /// No permission to write.
+    #[error("the store cannot be written: {why}")]
+    ReadOnly { why: String },
+    /// The linked SQLite is too old.
+    #[error("SQLite {found} is linked; {needed} or newer is needed")]
+    OldSqlite { found: String, needed: &'static str },
+    /// A value in the store that the program does not know.
+    #[error("the store holds '{value}' where {what} is due")]
+    Unreadable { what: &'static str, value: String },
+    /// A migration that failed.
+    #[error("the store cannot be brought up to date: {0}")]
+    Migration(Box<refinery::Error>),
+    /// A file operation that failed.
+    #[error("{what}: {source}")]
+    Io { what: String, source: io::Error },
+    /// Anything else from SQLite.
+    #[error("the store failed: {0}")]
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let why = || match &error {
+            rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
+            other => other.to_string(),
+        };
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::ReadOnly { why: why() }
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { path: None, why: why() },
+            _ => Self::Sqlite(error),
+        }
+    }
+}
+
+impl From<refinery::Error> for StoreError {
+    fn from(error: refinery::Error) -> Self {
+        // Under a full disk or a lock the cause is what the caller needs to know.
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+        while let Some(at) = cause {
+            match at.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code) {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => return Self::Busy,
+                Some(ErrorCode::DiskFull) => return Self::Full,
+                Some(ErrorCode::ReadOnly) => return Self::ReadOnly { why: at.to_string() },
+                _ => cause = at.source(),
+            }
+        }
+        Self::Migration(Box::new(error))
+    }
+}
+
+impl From<io::Error> for StoreError {
+    fn from(source: io::Error) -> Self {
+        Self::io("the store's folder", source)
+    }
+}
+
+impl StoreError {
+    /// A file operation that failed, by what it was for.
+    #[must_use]
+    pub fn io(what: impl Into<String>, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                Self::ReadOnly { why: format!("{}: {source}", what.into()) }
+            }
+            _ => Self::Io { what: what.into(), source },
+        }
+    }
+
+    /// The same error with the file's name, where it has none yet.
+    #[must_use]
+    pub fn at(self, file: &std::path::Path) -> Self {
+        match self {
+            Self::Damaged { path: None, why } => Self::Damaged { path: Some(file.to_path_buf()), why },
+            other => other,
+        }
+    }
+}

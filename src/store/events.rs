@@ -1,0 +1,134 @@
+//! The event log as rows: numbered, append-only.
+
+use rusqlite::Row;
+use serde_json::{Map, Value};
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{Event, Kind, LaneName, SessionId, TaskId, event::Fact},
+    env::Timestamp,
+};
+
+/// An event as it stands in the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logged {
+    /// Its number; grows by one and is never used again.
+    pub seq: i64,
+    /// When.
+    pub at: Timestamp,
+    /// What. Text: an older binary may read the log of a newer one.
+    pub kind: String,
+    /// The task it happened to.
+    pub task: Option<String>,
+    /// The session it happened to, or that did it.
+    pub session: Option<String>,
+    /// That session's run.
+    pub run_id: Option<String>,
+    /// The lane it happened to.
+    pub lane: Option<String>,
+    /// Who did it.
+    pub actor: String,
+    /// The particulars: a JSON object.
+    pub data: Value,
+}
+
+const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id, lane, actor, data) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq";
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT seq, at, kind, task_id, session_id, run_id, lane, actor, data FROM events ", $rest)
+    };
+}
+const SINCE: &str = select!("WHERE seq > $1 ORDER BY seq");
+const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY seq DESC");
+const NEWEST: &str = "SELECT coalesce(max(seq), 0) FROM events";
+
+pub(super) fn append(tx: &WriteTx<'_>, event: &Event) -> Result<i64, StoreError> {
+    let mut data = Map::new();
+    for (key, fact) in &event.data {
+        let value = match fact {
+            Fact::Absent => Value::Null,
+            Fact::Number(number) => Value::from(*number),
+            Fact::Flag(flag) => Value::from(*flag),
+            Fact::Text(text) => Value::from(text.as_str()),
+            Fact::Texts(texts) => Value::from(texts.clone()),
+        };
+        data.insert((*key).to_owned(), value);
+    }
+    let seq = sql::first(
+        tx.conn(),
+        APPEND,
+        &[
+            &tx.now().millis(),
+            &event.kind.as_str(),
+            &event.task.as_ref().map(TaskId::as_str),
+            &event.session.as_ref().map(SessionId::as_str),
+            &event.run_id,
+            &event.lane.as_ref().map(LaneName::as_str),
+            &tx.actor(),
+            &Value::Object(data).to_string(),
+        ],
+        |row| Ok(row.get(0)?),
+    )?;
+    Ok(seq.unwrap_or_default())
+}
+
+fn read(row: &Row<'_>) -> Result<Logged, StoreError> {
+    let data: String = row.get(8)?;
+    Ok(Logged {
+        seq: row.get(0)?,
+        at: Timestamp::from_millis(row.get(1)?),
+        kind: row.get(2)?,
+        task: row.get(3)?,
+        session: row.get(4)?,
+        run_id: row.get(5)?,
+        lane: row.get(6)?,
+        actor: row.get(7)?,
+        data: serde_json::from_str(&data)
+            .map_err(|_| StoreError::Unreadable { what: "an event's data", value: data.chars().take(64).collect() })?,
+    })
+}
+
+/// Hands over event after event above a number, until `see` answers `false`.
+///
+/// # Errors
+/// As the store fails.
+pub fn each_since(
+    tx: &ReadTx<'_>,
+    seq: i64,
+    mut see: impl FnMut(Logged) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    sql::each(tx.conn(), SINCE, &[&seq], |row| see(read(row)?))
+}
+
+/// The number of the newest event; 0 when there is none.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
+    Ok(sql::first(tx.conn(), NEWEST, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
+}
+
+/// The newest event that moved a task from one state to another.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_move(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Logged>, StoreError> {
+    newest_of(tx, task, Kind::is_move)
+}
+
+/// The newest event of a task whose kind `wanted` accepts.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_of(tx: &ReadTx<'_>, task: &TaskId, wanted: fn(Kind) -> bool) -> Result<Option<Logged>, StoreError> {
+    let mut newest = None;
+    sql::each(tx.conn(), OF_TASK, &[&task.as_str()], |row| {
+        let kind: String = row.get(2)?;
+        if Kind::parse(&kind).is_some_and(wanted) {
+            newest = Some(read(row)?);
+        }
+        Ok(newest.is_none())
+    })?;
+    Ok(newest)
+}

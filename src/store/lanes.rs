@@ -1,0 +1,87 @@
+//! Lanes as rows.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        LaneName, Role,
+        id::Label,
+        lane::{Lane, LaneStatus},
+    },
+    env::Timestamp,
+};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT name, title, role, status, branch, base, worktree, wip_limit, provider, backend, created_at FROM lanes ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = select!("WHERE name = $1");
+const ALL: &str = select!("ORDER BY name");
+const UPSERT: &str = "INSERT INTO lanes (name, title, role, status, branch, base, worktree, wip_limit, provider, backend, \
+     created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (name) DO UPDATE SET \
+     title = excluded.title, role = excluded.role, status = excluded.status, branch = excluded.branch, \
+     base = excluded.base, worktree = excluded.worktree, wip_limit = excluded.wip_limit, \
+     provider = excluded.provider, backend = excluded.backend";
+
+fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
+    Ok(Lane {
+        name: sql::id("a lane", &row.get::<_, String>(0)?, LaneName::parse)?,
+        title: row.get(1)?,
+        role: sql::optional_id("a role", row.get(2)?, Role::parse)?,
+        status: sql::word("a lane's status", &row.get::<_, String>(3)?, LaneStatus::parse)?,
+        branch: row.get(4)?,
+        base: row.get(5)?,
+        worktree: row.get(6)?,
+        wip_limit: row.get(7)?,
+        provider: sql::optional_id("a provider", row.get(8)?, Label::parse)?,
+        backend: row.get(9)?,
+        created_at: Timestamp::from_millis(row.get(10)?),
+    })
+}
+
+/// The lane of this name.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<Lane>, StoreError> {
+    sql::first(tx.conn(), ONE, &[&name.as_str()], read)
+}
+
+/// Every lane, by name.
+///
+/// # Errors
+/// As the store fails.
+pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Lane>, StoreError> {
+    sql::rows(tx.conn(), ALL, &[], read)
+}
+
+/// Writes a lane whole, new or changed.
+///
+/// # Errors
+/// As the store fails.
+pub fn put(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
+    sql::execute(
+        tx.conn(),
+        UPSERT,
+        &[
+            &lane.name.as_str(),
+            &lane.title,
+            &lane.role.as_ref().map(Role::as_str),
+            &lane.status.as_str(),
+            &lane.branch,
+            &lane.base,
+            &lane.worktree,
+            &lane.wip_limit,
+            &lane.provider.as_ref().map(Label::as_str),
+            &lane.backend,
+            &lane.created_at.millis(),
+        ],
+    )?;
+    Ok(())
+}

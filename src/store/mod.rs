@@ -1,0 +1,132 @@
+//! The store: one SQLite file. Reads see a snapshot; a write is one IMMEDIATE transaction together with its events,
+//! behind the turnstile. One file per noun; SQL stays here.
+
+pub mod claims;
+pub mod error;
+pub mod events;
+pub mod lanes;
+mod open;
+pub mod requests;
+mod schema;
+pub mod sessions;
+mod sql;
+pub mod tasks;
+mod turnstile;
+mod tx;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+pub use error::StoreError;
+pub use tx::{ReadTx, WriteTx};
+
+use crate::{env::Timestamp, os::wake};
+
+/// An open store: one connection, used by one thread.
+#[derive(Debug)]
+pub struct Store {
+    conn: Connection,
+    /// `None`: it lives in memory and stands for a store that is not there yet.
+    path: Option<PathBuf>,
+    wake: PathBuf,
+    /// Whether a log file was there before this process came.
+    wal_was_there: bool,
+}
+
+impl Store {
+    /// Opens the store for reading; where there is none, an empty one in memory answers.
+    ///
+    /// # Errors
+    /// When what is there cannot be used: newer, damaged, foreign, not ours, on a network file system.
+    pub fn open_for_reading(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+        if open::is_absent(path)? {
+            return Ok(Self { conn: open::in_memory()?, path: None, wake: runtime.join("wake"), wal_was_there: false });
+        }
+        Self::open(path, runtime)
+    }
+
+    /// Opens the store for reading and writing, making it where there is none. Any number of processes may do so at
+    /// once.
+    ///
+    /// # Errors
+    /// As for [`Store::open_for_reading`], and when it cannot be made.
+    pub fn open_for_writing(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+        if open::is_absent(path)? {
+            open::create(path)?;
+        }
+        Self::open(path, runtime)
+    }
+
+    fn open(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+        let wal_was_there = open::wal_size(path).is_some();
+        let conn = open::existing(path)?;
+        Ok(Self { conn, path: Some(path.to_path_buf()), wake: runtime.join("wake"), wal_was_there })
+    }
+
+    /// The store's file; `None` for the empty one in memory.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The folder where waiters bind their sockets.
+    #[must_use]
+    pub fn wake_folder(&self) -> &Path {
+        &self.wake
+    }
+
+    /// Runs `look` on one snapshot.
+    ///
+    /// # Errors
+    /// As `look` or the store fails.
+    pub fn read<T, E: From<StoreError>>(&self, look: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred).map_err(StoreError::from)?;
+        let seen = look(&ReadTx::new(&tx));
+        // Nothing was written; ending it either way frees the snapshot.
+        tx.finish().map_err(StoreError::from)?;
+        seen
+    }
+
+    /// Runs `change` as one IMMEDIATE transaction and commits it when it returns `Ok`; then wakes all who wait.
+    ///
+    /// # Errors
+    /// As `change` or the store fails; nothing is then written.
+    pub fn write<T, E: From<StoreError>>(
+        &self,
+        now: Timestamp,
+        actor: &str,
+        change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let turn = match &self.path {
+            Some(path) => turnstile::enter(path).map_err(StoreError::from)?,
+            None => None,
+        };
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
+        let done = change(&WriteTx::new(&tx, now, actor))?;
+        tx.commit().map_err(StoreError::from)?;
+        drop(turn);
+        wake::wake_all(&self.wake);
+        Ok(done)
+    }
+
+    /// The connection, for work on the file as a whole (backup, checks).
+    pub(in crate::store) const fn connection(&self) -> &Connection {
+        &self.conn
+    }
+}
+
+impl Drop for Store {
+    /// Decides whether closing writes the log back into the file. That costs a millisecond, so it waits until the log
+    /// has grown; and a process that found a log leaves it as it was when it only read.
+    fn drop(&mut self) {
+        let Some(path) = &self.path else { return };
+        let small = open::wal_size(path).is_none_or(|size| size < open::WAL_LIMIT);
+        let wrote = self.conn.total_changes() > 0;
+        let keep_log = if wrote { small } else { self.wal_was_there };
+        if keep_log {
+            // When this fails the log is written back as usual: slower, as safe.
+            let _ = self.conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Opening a store: what may be opened, by how many at once, and how a new one comes to be.
+
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path, time::Duration};
+
+use nix::sys::statfs;
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
+
+use super::{
+    StoreError,
+    schema::{self, APPLICATION_ID, NEWEST},
+    turnstile::beside,
+};
+use crate::os::{files, lock::FileLock, user};
+
+/// How large the log may grow before a writer that closes writes it back, in bytes.
+pub(super) const WAL_LIMIT: u64 = 1 << 20;
+
+/// An older SQLite can lose frames of its log.
+const OLDEST_SQLITE: (i32, &str) = (3_051_003, "3.51.3");
+const LOCK_PATIENCE: Duration = Duration::from_secs(60);
+const BUSY_PATIENCE: Duration = Duration::from_secs(10);
+const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
+    &[(0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"), (0x0102_1997, "9P")];
+
+/// Whether there is no store at this path. A log without its store is damage, not absence: SQLite would pour it into a
+/// new file.
+pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match wal_size(path) {
+            Some(size) if size > 0 => Err(StoreError::Damaged {
+                path: Some(path.to_path_buf()),
+                why: "the file is gone, but its log (-wal) is here".into(),
+            }),
+            _ => Ok(true),
+        },
+        Err(error) => Err(StoreError::io(path.display().to_string(), error)),
+    }
+}
+
+/// The size of the store's log in bytes, when there is one.
+pub(super) fn wal_size(path: &Path) -> Option<u64> {
+    fs::metadata(beside(path, "-wal")).ok().map(|found| found.len())
+}
+
+/// An empty store in memory.
+pub(super) fn in_memory() -> Result<Connection, StoreError> {
+    #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
+    let mut conn = Connection::open_in_memory()?;
+    schema::migrate(&mut conn)?;
+    Ok(conn)
+}
+
+/// Makes a store, under a lock and as a draft that is renamed when it is whole: who finds the file finds a good one.
+pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("/"));
+    files::private_dir(folder).map_err(|error| StoreError::io(folder.display().to_string(), error))?;
+    refuse_network(folder)?;
+    let lock = beside(path, "-init");
+    let held = FileLock::acquire_within(&lock, LOCK_PATIENCE).map_err(|error| StoreError::io("the store", error))?;
+    if held.is_none() {
+        return Err(StoreError::Busy);
+    }
+    // Another process may have made it while this one waited.
+    if !is_absent(path)? {
+        return Ok(());
+    }
+    let draft = beside(path, "-draft");
+    let build = || -> Result<(), StoreError> {
+        remove(&draft)?;
+        drop(files::private_file(&draft).map_err(|error| StoreError::io(draft.display().to_string(), error))?);
+        let mut conn = connect(&draft)?;
+        conn.pragma_update(None, "synchronous", "FULL")?;
+        schema::migrate(&mut conn)?;
+        conn.pragma_update(None, "journal_mode", "WAL")?;
+        conn.close().map_err(|(_, error)| StoreError::from(error))?;
+        let io = |error| StoreError::io(path.display().to_string(), error);
+        fs::File::open(&draft).and_then(|file| file.sync_all()).map_err(io)?;
+        // An empty log of an earlier store must not meet the new file.
+        for suffix in ["-wal", "-shm"] {
+            remove_one(&beside(path, suffix))?;
+        }
+        fs::rename(&draft, path).map_err(io)?;
+        fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)
+    };
+    build().inspect_err(|_| {
+        let _ = remove(&draft);
+    })
+}
+
+/// Removes a database file and what SQLite keeps beside it.
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        remove_one(&beside(path, suffix))?;
+    }
+    Ok(())
+}
+
+fn remove_one(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(path.display().to_string(), error)),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a store that is there, after a look at what it is.
+pub(super) fn existing(path: &Path) -> Result<Connection, StoreError> {
+    refuse_alien(path)?;
+    let conn = open_checked(path).map_err(|error| error.at(path))?;
+    match version(&conn, path).map_err(|error| error.at(path))? {
+        NEWEST => Ok(conn),
+        _ => {
+            drop(conn);
+            upgrade(path).map_err(|error| error.at(path))
+        }
+    }
+}
+
+fn open_checked(path: &Path) -> Result<Connection, StoreError> {
+    let conn = connect(path)?;
+    conn.busy_timeout(BUSY_PATIENCE)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_prepared_statement_cache_capacity(64);
+    // The only pragma that has no other way in; FULL makes a commit survive a power cut.
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    Ok(conn)
+}
+
+/// The schema version of a file that is ours.
+fn version(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let read = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, version) = (read("application_id")?, read("user_version")?);
+    if application != APPLICATION_ID {
+        let why = if version == 0 && application == 0 {
+            "it is empty or another program's"
+        } else {
+            "another program made it"
+        };
+        return Err(StoreError::Foreign { path: path.to_path_buf(), why: why.into() });
+    }
+    if version > NEWEST {
+        return Err(StoreError::Newer { path: path.to_path_buf(), found: version, known: NEWEST });
+    }
+    Ok(version)
+}
+
+/// Migrates an older store: lock, look again, migrate.
+fn upgrade(path: &Path) -> Result<Connection, StoreError> {
+    let lock = FileLock::acquire_within(&beside(path, "-init"), LOCK_PATIENCE)?;
+    if lock.is_none() {
+        return Err(StoreError::Busy);
+    }
+    let mut conn = open_checked(path)?;
+    if version(&conn, path)? < NEWEST {
+        schema::migrate(&mut conn)?;
+    }
+    Ok(conn)
+}
+
+/// Refuses, before SQLite touches it, what cannot be a store of ours. The bytes stay as they are.
+fn refuse_alien(path: &Path) -> Result<(), StoreError> {
+    let io = |error| StoreError::io(path.display().to_string(), error);
+    let foreign = |why: &str| StoreError::Foreign { path: path.to_path_buf(), why: why.into() };
+    let found = fs::metadata(path).map_err(io)?;
+    if !found.is_file() {
+        return Err(foreign("it is not a file"));
+    }
+    if found.uid() != user::uid() {
+        return Err(StoreError::NotOwned { path: path.to_path_buf(), uid: found.uid() });
+    }
+    if found.len() == 0 {
+        return Err(StoreError::Damaged { path: Some(path.to_path_buf()), why: "the file is empty".into() });
+    }
+    refuse_network(path)
+}
+
+fn refuse_network(path: &Path) -> Result<(), StoreError> {
+    let Ok(found) = statfs::statfs(path) else { return Ok(()) };
+    let magic = found.filesystem_type().0;
+    match NETWORK_FILE_SYSTEMS.iter().find(|(number, _)| *number == magic) {
+        Some((_, kind)) => Err(StoreError::NetworkFileSystem { path: path.to_path_buf(), kind }),
+        None => Ok(()),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let (oldest, needed) = OLDEST_SQLITE;
+    if rusqlite::version_number() < oldest {
+        return Err(StoreError::OldSqlite { found: rusqlite::version().into(), needed });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    // NOFOLLOW refuses links anywhere in the path, and a project may well lie behind one: resolve the folder first.
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let resolved = folder.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(folder, name)| folder.join(name));
+    Ok(Connection::open_with_flags(resolved, flags)?)
+}

@@ -1,0 +1,48 @@
+//! Answers to `--request-id`, as rows: a repeat after an unknown outcome has one effect and gets the first answer.
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+
+/// How long an answer is remembered, in milliseconds: a week.
+const KEPT: i64 = 7 * 24 * 60 * 60 * 1000;
+
+/// What is known of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    /// The digest of the command's words.
+    pub words: String,
+    /// The answer, as JSON text; `None` while only the intention is written.
+    pub answer: Option<String>,
+}
+
+const FIND: &str = "SELECT words, answer FROM requests WHERE id = $1";
+const PUT: &str = "INSERT INTO requests (id, words, answer, created_at) VALUES ($1, $2, $3, $4) \
+     ON CONFLICT (id) DO UPDATE SET answer = excluded.answer";
+const FORGET: &str = "DELETE FROM requests WHERE created_at < $1";
+const DROP: &str = "DELETE FROM requests WHERE id = $1 AND answer IS NULL";
+
+/// What is known of this request.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<Remembered>, StoreError> {
+    sql::first(tx.conn(), FIND, &[&id], |row| Ok(Remembered { words: row.get(0)?, answer: row.get(1)? }))
+}
+
+/// Writes an intention (`answer` is `None`) or an answer, and forgets what is older than a week.
+///
+/// # Errors
+/// As the store fails.
+pub fn put(tx: &WriteTx<'_>, id: &str, words: &str, answer: Option<&str>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), FORGET, &[&(tx.now().millis() - KEPT)])?;
+    sql::execute(tx.conn(), PUT, &[&id, &words, &answer, &tx.now().millis()])?;
+    Ok(())
+}
+
+/// Takes an intention back: what it was for did not come about, so a repeat may try again.
+///
+/// # Errors
+/// As the store fails.
+pub fn withdraw(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), DROP, &[&id])?;
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Sessions as rows.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        LaneName, Role, SessionId, TaskId,
+        id::Label,
+        session::{Activity, Session, SessionStatus},
+    },
+    env::Timestamp,
+};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, run_id, role, lane, task_id, provider, backend, session_name, external_session_id, status, ",
+            "activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, socket, pane, ",
+            "transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, ",
+            "exit_code, reason, context_usage, version FROM agent_sessions ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = select!("WHERE id = $1");
+const LIVE: &str = select!("INDEXED BY agent_sessions_live WHERE ended_at IS NULL ORDER BY started_at, id");
+const ALL: &str = select!("ORDER BY started_at, id");
+const BY_EXTERNAL: &str = select!(
+    "WHERE ended_at IS NULL AND external_session_id IS NOT NULL AND provider = $1 AND external_session_id = $2"
+);
+const INSERT: &str = "INSERT INTO agent_sessions (id, run_id, role, lane, task_id, provider, backend, session_name, \
+     external_session_id, status, activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, \
+     socket, pane, transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, \
+     exit_code, reason, context_usage, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
+     $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, 1)";
+const UPDATE: &str = "UPDATE agent_sessions SET run_id = $2, role = $3, lane = $4, task_id = $5, provider = $6, \
+     backend = $7, session_name = $8, external_session_id = $9, status = $10, activity = $11, waiting_for = $12, \
+     activity_source = $13, activity_at = $14, host = $15, pid = $16, pid_started = $17, boot_id = $18, socket = $19, \
+     pane = $20, transcript = $21, worktree = $22, branch = $23, adapter_script = $24, adapter_state = $25, \
+     started_at = $26, last_heartbeat_at = $27, ended_at = $28, exit_code = $29, reason = $30, context_usage = $31, \
+     version = version + 1 WHERE id = $1 AND version = $32";
+
+fn read(row: &Row<'_>) -> Result<Session, StoreError> {
+    let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
+        Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
+    };
+    Ok(Session {
+        id: sql::id("a session id", &row.get::<_, String>(0)?, SessionId::parse)?,
+        run_id: row.get(1)?,
+        role: sql::id("a role", &row.get::<_, String>(2)?, Role::parse)?,
+        lane: sql::optional_id("a lane", row.get(3)?, LaneName::parse)?,
+        task: sql::optional_id("a task id", row.get(4)?, TaskId::parse)?,
+        provider: sql::optional_id("a provider", row.get(5)?, Label::parse)?,
+        backend: row.get(6)?,
+        session_name: row.get(7)?,
+        external_session_id: row.get(8)?,
+        status: sql::word("a session's status", &row.get::<_, String>(9)?, SessionStatus::parse)?,
+        activity: sql::word("an activity", &row.get::<_, String>(10)?, Activity::parse)?,
+        waiting_for: row.get(11)?,
+        activity_source: row.get(12)?,
+        activity_at: at(13)?,
+        host: row.get(14)?,
+        pid: row.get(15)?,
+        pid_started: row.get(16)?,
+        boot_id: row.get(17)?,
+        socket: row.get(18)?,
+        pane: row.get(19)?,
+        transcript: row.get(20)?,
+        worktree: row.get(21)?,
+        branch: row.get(22)?,
+        adapter_script: row.get(23)?,
+        adapter_state: row.get(24)?,
+        started_at: Timestamp::from_millis(row.get(25)?),
+        last_heartbeat_at: at(26)?,
+        ended_at: at(27)?,
+        exit_code: row.get(28)?,
+        reason: row.get(29)?,
+        context_usage: row.get(30)?,
+        version: row.get(31)?,
+    })
+}
+
+/// The session of this id.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, id: &SessionId) -> Result<Option<Session>, StoreError> {
+    sql::first(tx.conn(), ONE, &[&id.as_str()], read)
+}
+
+/// Every session that is not final, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn live(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
+    sql::rows(tx.conn(), LIVE, &[], read)
+}
+
+/// Every session, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
+    sql::rows(tx.conn(), ALL, &[], read)
+}
+
+/// The session, not final, that a provider knows under its own id.
+///
+/// # Errors
+/// As the store fails.
+pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
+    sql::first(tx.conn(), BY_EXTERNAL, &[&provider.as_str(), &external], read)
+}
+
+/// Adds a session.
+///
+/// # Errors
+/// As the store fails, also when its id, run or external id is taken.
+pub fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<(), StoreError> {
+    write(tx, INSERT, session)?;
+    Ok(())
+}
+
+/// Writes a session whole, if its row still has the version that was read. Says whether it had: whoever marked it from
+/// an older look must look again.
+///
+/// # Errors
+/// As the store fails.
+pub fn update(tx: &WriteTx<'_>, session: &Session) -> Result<bool, StoreError> {
+    Ok(write(tx, UPDATE, session)? == 1)
+}
+
+fn write(tx: &WriteTx<'_>, statement: &str, session: &Session) -> Result<usize, StoreError> {
+    let millis = |at: Option<Timestamp>| at.map(Timestamp::millis);
+    sql::execute(
+        tx.conn(),
+        statement,
+        &[
+            &session.id.as_str(),
+            &session.run_id,
+            &session.role.as_str(),
+            &session.lane.as_ref().map(LaneName::as_str),
+            &session.task.as_ref().map(TaskId::as_str),
+            &session.provider.as_ref().map(Label::as_str),
+            &session.backend,
+            &session.session_name,
+            &session.external_session_id,
+            &session.status.as_str(),
+            &session.activity.as_str(),
+            &session.waiting_for,
+            &session.activity_source,
+            &millis(session.activity_at),
+            &session.host,
+            &session.pid,
+            &session.pid_started,
+            &session.boot_id,
+            &session.socket,
+            &session.pane,
+            &session.transcript,
+            &session.worktree,
+            &session.branch,
+            &session.adapter_script,
+            &session.adapter_state,
+            &session.started_at.millis(),
+            &millis(session.last_heartbeat_at),
+            &millis(session.ended_at),
+            &session.exit_code,
+            &session.reason,
+            &session.context_usage,
+            &session.version,
+        ],
+    )
+}
+
+/// Notes a sign of life of a session that is not final.
+///
+/// # Errors
+/// As the store fails.
+pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
+    const TOUCH: &str = "UPDATE agent_sessions SET last_heartbeat_at = $2, version = version + 1 \
+         WHERE id = $1 AND ended_at IS NULL";
+    sql::execute(tx.conn(), TOUCH, &[&id.as_str(), &tx.now().millis()])?;
+    Ok(())
+}
+
+/// Ids near an unknown one: those that share its first letters.
+///
+/// # Errors
+/// As the store fails.
+pub fn near(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
+    let beginning: String = id.chars().take(2).collect();
+    sql::rows(tx.conn(), "SELECT id FROM agent_sessions WHERE id >= $1 ORDER BY id LIMIT 200", &[&beginning], |row| {
+        Ok(row.get(0)?)
+    })
+}

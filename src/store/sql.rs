@@ -1,0 +1,91 @@
+//! Statements: numbered parameters bound by name, so that the same SQL can stand behind another engine.
+
+use rusqlite::{Connection, Row, Statement, ToSql};
+
+use super::StoreError;
+
+fn bind(statement: &mut Statement<'_>, values: &[&dyn ToSql]) -> Result<(), StoreError> {
+    for (place, value) in values.iter().enumerate() {
+        // SQLite numbers `$n` by appearance; the name says what is meant. A value that is not used is not bound.
+        if let Some(index) = statement.parameter_index(&format!("${}", place + 1))? {
+            statement.raw_bind_parameter(index, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a statement that returns nothing; answers how many rows it changed.
+pub(super) fn execute(conn: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
+    let mut statement = conn.prepare_cached(sql)?;
+    bind(&mut statement, values)?;
+    Ok(statement.raw_execute()?)
+}
+
+/// Every row of a query, read by `read`.
+pub(super) fn rows<T>(
+    conn: &Connection,
+    sql: &str,
+    values: &[&dyn ToSql],
+    mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut found = Vec::new();
+    each(conn, sql, values, |row| {
+        found.push(read(row)?);
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// Hands over row after row until `see` answers `false`.
+pub(super) fn each(
+    conn: &Connection,
+    sql: &str,
+    values: &[&dyn ToSql],
+    mut see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let mut statement = conn.prepare_cached(sql)?;
+    bind(&mut statement, values)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        if !see(row)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The first row of a query, if there is one.
+pub(super) fn first<T>(
+    conn: &Connection,
+    sql: &str,
+    values: &[&dyn ToSql],
+    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let mut statement = conn.prepare_cached(sql)?;
+    bind(&mut statement, values)?;
+    let mut rows = statement.raw_query();
+    rows.next()?.map(read).transpose()
+}
+
+/// A word of a closed set, as it came from the store.
+pub(super) fn word<T>(what: &'static str, text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, StoreError> {
+    parse(text).ok_or_else(|| StoreError::Unreadable { what, value: text.chars().take(64).collect() })
+}
+
+/// An id as it came from the store.
+pub(super) fn id<T, E>(
+    what: &'static str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, StoreError> {
+    word(what, text, |text| parse(text).ok())
+}
+
+/// An id that may be absent.
+pub(super) fn optional_id<T, E>(
+    what: &'static str,
+    text: Option<String>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, StoreError> {
+    text.map(|text| id(what, &text, parse)).transpose()
+}

@@ -1,0 +1,436 @@
+//! Tasks as rows.
+
+use std::time::Duration;
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        LaneName, Role, SessionId, TaskId,
+        claim::Claim,
+        id::Label,
+        rules::claim::HeldPaths,
+        task::{Check, State, Status, Task, Waiting, Words},
+    },
+    env::Timestamp,
+};
+
+/// Separates the items of a list in one column; text at the door holds no control characters.
+const ITEM: &str = "\u{1f}";
+/// Separates the two halves of an item.
+const HALF: &str = "\u{1e}";
+
+// Every query of whole tasks binds ITEM as $1 and HALF as $2.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT t.id, t.title, t.body, t.status, t.role, t.lane, t.parent, t.priority, t.review_domains, t.branch, ",
+            "t.commit_id, t.blocked_reason, t.claimant, t.claim_session, t.claim_role, t.epoch, t.claimed_at, ",
+            "t.lease_until, t.lease_ms, t.open_deps, t.created_at, t.updated_at, t.closed_at, ",
+            "(SELECT string_agg(label, $1) FROM task_labels WHERE task_id = t.id), ",
+            "(SELECT string_agg(glob, $1) FROM task_paths WHERE task_id = t.id), ",
+            "(SELECT string_agg(depends_on, $1) FROM task_deps WHERE task_id = t.id), ",
+            "(SELECT string_agg(name || $2 || command, $1) FROM task_checks WHERE task_id = t.id) ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = select!("FROM tasks t WHERE t.id = $3");
+const READY: &str = select!(
+    "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 \
+     AND ($3 IS NULL OR t.role IS NULL OR t.role = $3) AND ($4 IS NULL OR t.lane IS NULL OR t.lane = $4) \
+     ORDER BY t.priority, t.created_at, t.id"
+);
+const OPEN: &str =
+    select!("FROM tasks t INDEXED BY tasks_open WHERE t.closed_at IS NULL ORDER BY t.priority, t.created_at, t.id");
+const ALL: &str = select!("FROM tasks t ORDER BY t.priority, t.created_at, t.id");
+const BY_ID: &str = select!("FROM tasks t ORDER BY t.id");
+const HELD: &str = select!("FROM tasks t INDEXED BY tasks_held WHERE t.claimant IS NOT NULL ORDER BY t.lane, t.id");
+const EXPIRED: &str = select!(
+    "FROM tasks t INDEXED BY tasks_held WHERE t.claimant IS NOT NULL AND t.lease_until <= $3 \
+     ORDER BY t.priority, t.created_at, t.id"
+);
+const CHILDREN: &str = select!("FROM tasks t WHERE t.parent = $3 ORDER BY t.priority, t.created_at, t.id");
+const HELD_PATHS: &str = "SELECT t.id, t.claimant, string_agg(p.glob, $1) FROM tasks t INDEXED BY tasks_held \
+     JOIN task_paths p ON p.task_id = t.id WHERE t.claimant IS NOT NULL AND t.claimant <> $2 GROUP BY t.id, t.claimant";
+const HELD_IN_LANE: &str =
+    "SELECT count(*) FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL AND lane = $1 AND id <> $2";
+const WAITING: &str = "SELECT d.depends_on, t.status FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
+     WHERE d.task_id = $1 ORDER BY d.depends_on";
+const COUNT_OPEN_DEPS: &str = "SELECT count(*) FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
+     WHERE d.task_id = $1 AND coalesce(t.status, 'absent') <> 'done'";
+const INSERT: &str = "INSERT INTO tasks (id, title, body, status, role, lane, parent, priority, review_domains, branch, \
+     commit_id, epoch, open_deps, created_at, updated_at, closed_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, 0, $12, $13, $14)";
+const UPDATE_WORDS: &str = "UPDATE tasks SET title = $2, body = $3, role = $4, lane = $5, parent = $6, priority = $7, \
+     review_domains = $8, updated_at = $9 WHERE id = $1";
+const UPDATE_STATE: &str = "UPDATE tasks SET status = $2, blocked_reason = $3, claimant = $4, claim_session = $5, \
+     claim_role = $6, epoch = $7, claimed_at = $8, lease_until = $9, lease_ms = $10, closed_at = $11, updated_at = $12 \
+     WHERE id = $1";
+const UPDATE_WORK: &str = "UPDATE tasks SET branch = $2, commit_id = $3, updated_at = $4 WHERE id = $1";
+const SHIFT_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = open_deps + $2 \
+     WHERE id IN (SELECT task_id FROM task_deps WHERE depends_on = $1)";
+const SET_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = $2 WHERE id = $1";
+const RENEW_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
+     WHERE claimant = $1 AND claimant IS NOT NULL AND lease_until IS NOT NULL AND ($3 IS NULL OR id = $3)";
+const NEWEST_MADE: &str = "SELECT id FROM tasks INDEXED BY tasks_number WHERE length(id) = $1 AND id >= $2 AND id < $3 \
+     ORDER BY id DESC";
+const NEAR: &str = "SELECT id FROM tasks WHERE id >= $1 ORDER BY id LIMIT 200";
+
+fn read(row: &Row<'_>) -> Result<Task, StoreError> {
+    let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
+    let list = |column: usize| -> Result<Vec<String>, StoreError> {
+        let text: Option<String> = row.get(column)?;
+        Ok(text.map(|text| text.split(ITEM).map(str::to_owned).collect()).unwrap_or_default())
+    };
+    let id = sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
+    let status = sql::word("a task's status", &row.get::<_, String>(3)?, Status::parse)?;
+    let checks = list(26)?
+        .into_iter()
+        .filter_map(|item| item.split_once(HALF).map(|(name, command)| (name.to_owned(), command.to_owned())))
+        .map(|(name, command)| Ok(Check { name: sql::id("a check's name", &name, Label::parse)?, command }))
+        .collect::<Result<_, StoreError>>()?;
+    let words = Words {
+        title: row.get(1)?,
+        body: row.get(2)?,
+        role: sql::optional_id("a role", row.get(4)?, Role::parse)?,
+        lane: sql::optional_id("a lane", row.get(5)?, LaneName::parse)?,
+        parent: sql::optional_id("a task id", row.get(6)?, TaskId::parse)?,
+        priority: row.get(7)?,
+        labels: list(23)?,
+        paths: list(24)?,
+        depends_on: list(25)?.iter().map(|text| sql::id("a task id", text, TaskId::parse)).collect::<Result<_, _>>()?,
+        checks,
+        review_domains: row
+            .get::<_, String>(8)?
+            .split_whitespace()
+            .map(|text| sql::id("a review domain", text, Label::parse))
+            .collect::<Result<_, _>>()?,
+    };
+    let epoch = row.get(15)?;
+    let claim = || -> Result<Claim, StoreError> {
+        Ok(Claim {
+            claimant: row.get(12)?,
+            session: sql::optional_id("a session id", row.get(13)?, SessionId::parse)?,
+            role: sql::optional_id("a role", row.get(14)?, Role::parse)?,
+            epoch,
+            claimed_at: Timestamp::from_millis(row.get(16)?),
+            lease_until: at(17)?,
+            lease: row
+                .get::<_, Option<i64>>(18)?
+                .map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or_default())),
+        })
+    };
+    let closed_at = || -> Result<Timestamp, StoreError> { Ok(Timestamp::from_millis(row.get(22)?)) };
+    let state = match status {
+        Status::Todo => State::Todo,
+        Status::InProgress => State::InProgress(claim()?),
+        Status::Blocked => State::Blocked(claim()?, row.get(11)?),
+        Status::Review => State::Review(claim()?),
+        Status::Done => State::Done(closed_at()?),
+        Status::Cancelled => State::Cancelled(closed_at()?),
+    };
+    Ok(Task {
+        id,
+        words,
+        state,
+        epoch,
+        open_deps: row.get(19)?,
+        branch: row.get(9)?,
+        commit: row.get(10)?,
+        created_at: Timestamp::from_millis(row.get(20)?),
+        updated_at: Timestamp::from_millis(row.get(21)?),
+    })
+}
+
+/// The task of this id.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Task>, StoreError> {
+    sql::first(tx.conn(), ONE, &[&ITEM, &HALF, &id.as_str()], read)
+}
+
+/// Which tasks a listing holds, before its filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    /// Neither done nor cancelled.
+    Open,
+    /// All, by rank.
+    All,
+    /// All, by id.
+    ById,
+    /// Those that somebody holds.
+    Held,
+}
+
+/// Hands over task after task, by priority, age and id, until `see` answers `false`.
+///
+/// # Errors
+/// As the store fails.
+pub fn each(
+    tx: &ReadTx<'_>,
+    range: Range,
+    mut see: impl FnMut(Task) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let query = match range {
+        Range::Open => OPEN,
+        Range::All => ALL,
+        Range::ById => BY_ID,
+        Range::Held => HELD,
+    };
+    sql::each(tx.conn(), query, &[&ITEM, &HALF], |row| see(read(row)?))
+}
+
+/// Hands over the ready tasks that fit a role and a lane, first to take first, until `see` answers `false`.
+///
+/// # Errors
+/// As the store fails.
+pub fn each_ready(
+    tx: &ReadTx<'_>,
+    role: Option<&Role>,
+    lane: Option<&LaneName>,
+    mut see: impl FnMut(Task) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let (role, lane) = (role.map(Role::as_str), lane.map(LaneName::as_str));
+    sql::each(tx.conn(), READY, &[&ITEM, &HALF, &role, &lane], |row| see(read(row)?))
+}
+
+/// The held tasks whose lease has expired, first to take first.
+///
+/// # Errors
+/// As the store fails.
+pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError> {
+    sql::rows(tx.conn(), EXPIRED, &[&ITEM, &HALF, &now.millis()], read)
+}
+
+/// The tasks that are a part of this one.
+///
+/// # Errors
+/// As the store fails.
+pub fn children(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Task>, StoreError> {
+    sql::rows(tx.conn(), CHILDREN, &[&ITEM, &HALF, &id.as_str()], read)
+}
+
+/// The globs of all tasks that somebody other than `claimant` holds.
+///
+/// # Errors
+/// As the store fails.
+pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, StoreError> {
+    sql::rows(tx.conn(), HELD_PATHS, &[&ITEM, &claimant], |row| {
+        Ok(HeldPaths {
+            task: sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?,
+            claimant: row.get(1)?,
+            paths: row.get::<_, String>(2)?.split(ITEM).map(str::to_owned).collect(),
+        })
+    })
+}
+
+/// How many tasks are held in a lane, not counting `except`.
+///
+/// # Errors
+/// As the store fails.
+pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -> Result<i64, StoreError> {
+    let except = except.map_or("", TaskId::as_str);
+    let count = sql::first(tx.conn(), HELD_IN_LANE, &[&lane.as_str(), &except], |row| Ok(row.get(0)?))?;
+    Ok(count.unwrap_or_default())
+}
+
+/// What a task waits for.
+///
+/// # Errors
+/// As the store fails.
+pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Waiting>, StoreError> {
+    let found = sql::rows(tx.conn(), WAITING, &[&id.as_str()], |row| {
+        let on = sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
+        let status = row
+            .get::<_, Option<String>>(1)?
+            .map(|text| sql::word("a task's status", &text, Status::parse))
+            .transpose()?;
+        Ok(Waiting::on(on, status))
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Adds a task with its lists. Its state may be todo, done or cancelled; a claim is made by [`set_state`]. `open_deps`
+/// is computed, its own and that of tasks that waited for it while it was absent.
+///
+/// # Errors
+/// As the store fails, also when the id is taken.
+pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
+    let words = &task.words;
+    sql::execute(
+        tx.conn(),
+        INSERT,
+        &[
+            &task.id.as_str(),
+            &words.title,
+            &words.body,
+            &task.state.status().as_str(),
+            &words.role.as_ref().map(Role::as_str),
+            &words.lane.as_ref().map(LaneName::as_str),
+            &words.parent.as_ref().map(TaskId::as_str),
+            &words.priority,
+            &domains(words),
+            &task.branch,
+            &task.commit,
+            &task.created_at.millis(),
+            &task.updated_at.millis(),
+            &task.state.closed_at().map(Timestamp::millis),
+        ],
+    )?;
+    write_lists(tx, &task.id, words)?;
+    if task.state.status() == Status::Done {
+        shift_open_deps(tx, &task.id, -1)?;
+    }
+    recount_open_deps(tx, &task.id)
+}
+
+/// Writes what people said about a task: words and lists.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_words(tx: &WriteTx<'_>, id: &TaskId, words: &Words) -> Result<(), StoreError> {
+    sql::execute(
+        tx.conn(),
+        UPDATE_WORDS,
+        &[
+            &id.as_str(),
+            &words.title,
+            &words.body,
+            &words.role.as_ref().map(Role::as_str),
+            &words.lane.as_ref().map(LaneName::as_str),
+            &words.parent.as_ref().map(TaskId::as_str),
+            &words.priority,
+            &domains(words),
+            &tx.now().millis(),
+        ],
+    )?;
+    for table in ["task_labels", "task_paths", "task_deps", "task_checks"] {
+        sql::execute(tx.conn(), &format!("DELETE FROM {table} WHERE task_id = $1"), &[&id.as_str()])?;
+    }
+    write_lists(tx, id, words)?;
+    recount_open_deps(tx, id)
+}
+
+fn domains(words: &Words) -> String {
+    words.review_domains.iter().map(Label::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn write_lists(tx: &WriteTx<'_>, id: &TaskId, words: &Words) -> Result<(), StoreError> {
+    let conn = tx.conn();
+    for label in &words.labels {
+        sql::execute(conn, "INSERT INTO task_labels (task_id, label) VALUES ($1, $2)", &[&id.as_str(), label])?;
+    }
+    for glob in &words.paths {
+        sql::execute(conn, "INSERT INTO task_paths (task_id, glob) VALUES ($1, $2)", &[&id.as_str(), glob])?;
+    }
+    for on in &words.depends_on {
+        let insert = "INSERT INTO task_deps (task_id, depends_on) VALUES ($1, $2)";
+        sql::execute(conn, insert, &[&id.as_str(), &on.as_str()])?;
+    }
+    for check in &words.checks {
+        let insert = "INSERT INTO task_checks (task_id, name, command) VALUES ($1, $2, $3)";
+        sql::execute(conn, insert, &[&id.as_str(), &check.name.as_str(), &check.command])?;
+    }
+    Ok(())
+}
+
+/// Moves a task to a state, with the epoch that its claim has; keeps the `open_deps` of those that wait for it.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &State) -> Result<(), StoreError> {
+    let claim = state.claim();
+    let reason = match state {
+        State::Blocked(_, reason) => Some(reason.as_str()),
+        _ => None,
+    };
+    let lease_ms =
+        claim.and_then(|claim| claim.lease).map(|lease| i64::try_from(lease.as_millis()).unwrap_or(i64::MAX));
+    sql::execute(
+        tx.conn(),
+        UPDATE_STATE,
+        &[
+            &task.id.as_str(),
+            &state.status().as_str(),
+            &reason,
+            &claim.map(|claim| claim.claimant.as_str()),
+            &claim.and_then(|claim| claim.session.as_ref()).map(SessionId::as_str),
+            &claim.and_then(|claim| claim.role.as_ref()).map(Role::as_str),
+            &claim.map_or(task.epoch, |claim| claim.epoch.max(task.epoch)),
+            &claim.map(|claim| claim.claimed_at.millis()),
+            &claim.and_then(|claim| claim.lease_until).map(Timestamp::millis),
+            &lease_ms,
+            &state.closed_at().map(Timestamp::millis),
+            &tx.now().millis(),
+        ],
+    )?;
+    match (task.state.status() == Status::Done, state.status() == Status::Done) {
+        (false, true) => shift_open_deps(tx, &task.id, -1),
+        (true, false) => shift_open_deps(tx, &task.id, 1),
+        _ => Ok(()),
+    }
+}
+
+/// Writes the branch and commit that the work is at.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_work(tx: &WriteTx<'_>, id: &TaskId, branch: Option<&str>, commit: Option<&str>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), UPDATE_WORK, &[&id.as_str(), &branch, &commit, &tx.now().millis()])?;
+    Ok(())
+}
+
+/// Renews the lease of one task that `claimant` holds, or of all.
+///
+/// # Errors
+/// As the store fails.
+pub fn renew_leases(tx: &WriteTx<'_>, claimant: &str, only: Option<&TaskId>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), RENEW_LEASES, &[&claimant, &tx.now().millis(), &only.map(TaskId::as_str)])?;
+    Ok(())
+}
+
+fn shift_open_deps(tx: &WriteTx<'_>, id: &TaskId, by: i64) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), SHIFT_OPEN_DEPS, &[&id.as_str(), &by])?;
+    Ok(())
+}
+
+fn recount_open_deps(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
+    let open: i64 = sql::first(tx.conn(), COUNT_OPEN_DEPS, &[&id.as_str()], |row| Ok(row.get(0)?))?.unwrap_or_default();
+    sql::execute(tx.conn(), SET_OPEN_DEPS, &[&id.as_str(), &open])?;
+    Ok(())
+}
+
+/// The highest number among the ids `PREFIX-1`, `PREFIX-2`, …; 0 when there is none.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
+    const DIGITS: usize = 18;
+    let (from, to) = (format!("{prefix}-0"), format!("{prefix}-:"));
+    // A longer number is a larger one: ask for the longest ids first. Ids of that length that are no number are passed.
+    for length in (1..=DIGITS).rev().map(|digits| prefix.len() + 1 + digits) {
+        let mut newest = None;
+        sql::each(tx.conn(), NEWEST_MADE, &[&i64::try_from(length).unwrap_or(0), &from, &to], |row| {
+            let id: String = row.get(0)?;
+            newest = id.get(prefix.len() + 1..).and_then(|digits| digits.parse::<u64>().ok());
+            Ok(newest.is_none())
+        })?;
+        if let Some(number) = newest {
+            return Ok(number);
+        }
+    }
+    Ok(0)
+}
+
+/// Ids near an unknown one: those that share its first letters.
+///
+/// # Errors
+/// As the store fails.
+pub fn near(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
+    let beginning: String = id.chars().take(2).collect();
+    sql::rows(tx.conn(), NEAR, &[&beginning], |row| Ok(row.get(0)?))
+}

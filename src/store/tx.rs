@@ -1,0 +1,66 @@
+//! Transactions: what a read may see and a write may do.
+
+use std::ops::Deref;
+
+use rusqlite::{Connection, Transaction};
+
+use super::{StoreError, events};
+use crate::{domain::Event, env::Timestamp};
+
+/// One snapshot of the store.
+#[derive(Debug)]
+pub struct ReadTx<'a> {
+    conn: &'a Connection,
+}
+
+impl<'a> ReadTx<'a> {
+    pub(super) fn new(tx: &'a Transaction<'_>) -> Self {
+        Self { conn: tx }
+    }
+
+    pub(super) const fn conn(&self) -> &Connection {
+        self.conn
+    }
+}
+
+/// One IMMEDIATE transaction. It comes only from [`super::Store::write`] and is committed there.
+#[derive(Debug)]
+pub struct WriteTx<'a> {
+    read: ReadTx<'a>,
+    now: Timestamp,
+    actor: &'a str,
+}
+
+impl<'a> WriteTx<'a> {
+    pub(super) fn new(tx: &'a Transaction<'_>, now: Timestamp, actor: &'a str) -> Self {
+        Self { read: ReadTx::new(tx), now, actor }
+    }
+
+    /// The time of this change.
+    #[must_use]
+    pub const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Who makes this change.
+    #[must_use]
+    pub const fn actor(&self) -> &str {
+        self.actor
+    }
+
+    /// Adds an event to the log, in this transaction.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn record(&self, event: &Event) -> Result<i64, StoreError> {
+        events::append(self, event)
+    }
+}
+
+impl<'a> Deref for WriteTx<'a> {
+    type Target = ReadTx<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.read
+    }
+}

@@ -1,0 +1,61 @@
+//! Errors as documents, and what they mean to whoever reads the exit code.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The kind of a failure; its number is the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum FailureKind {
+    /// Anything else: our fault or the machine's.
+    Failure = 1,
+    /// Words or values that cannot be meant.
+    Usage = 2,
+    /// No such thing, or several.
+    NotFound = 3,
+    /// Already claimed, stale, an illegal transition.
+    Conflict = 4,
+    /// A rule or gate says no.
+    Refused = 5,
+    /// Nothing ready, nothing arrived.
+    Empty = 6,
+    /// An adapter or program failed or timed out.
+    External = 7,
+    /// The store is locked, full or not writable.
+    Busy = 8,
+    /// The project's configuration has not been trusted here.
+    Untrusted = 9,
+}
+
+impl FailureKind {
+    /// The exit code.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A classified failure: what happened, whose turn it is, and what to type next.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Failure {
+    /// The stable code.
+    pub code: &'static str,
+    /// The kind.
+    pub kind: FailureKind,
+    /// What happened and why, lower case, one sentence.
+    pub message: String,
+    /// The next command to type, or what else helps.
+    pub hint: Option<String>,
+    /// Whether the same call may work later.
+    pub retryable: bool,
+    /// Particulars by code; an object, or null.
+    pub details: Value,
+}
+
+/// The document on stderr with `--json`.
+#[derive(Debug, Serialize)]
+pub struct ErrorDocument<'a> {
+    /// The failure.
+    pub error: &'a Failure,
+}

@@ -1,0 +1,3 @@
+//! Each verb from outside, as a transcript or by its documents.
+
+mod claim;

@@ -1,0 +1,66 @@
+//! What must hold after every test, read straight from the file.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+/// Queries that must find nothing, each with what it would mean.
+const NEVER: &[(&str, &str)] = &[
+    ("a table's integrity", "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'"),
+    ("a broken reference", "SELECT * FROM pragma_foreign_key_check"),
+    (
+        "a held task without its live claim",
+        "SELECT id FROM tasks t WHERE claimant IS NOT NULL AND NOT EXISTS (SELECT 1 FROM claims c \
+         WHERE c.task_id = t.id AND c.ended_at IS NULL AND c.claimant = t.claimant AND c.epoch = t.epoch)",
+    ),
+    (
+        "a live claim without its held task",
+        "SELECT task_id FROM claims c WHERE ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM tasks t \
+         WHERE t.id = c.task_id AND t.claimant = c.claimant)",
+    ),
+    (
+        "an epoch above its task's",
+        "SELECT task_id FROM claims c JOIN tasks t ON t.id = c.task_id WHERE c.epoch > t.epoch",
+    ),
+    (
+        "a wrong count of open dependencies",
+        "SELECT t.id FROM tasks t WHERE t.open_deps <> (SELECT count(*) FROM task_deps d LEFT JOIN tasks o \
+         ON o.id = d.depends_on WHERE d.task_id = t.id AND coalesce(o.status, 'absent') <> 'done')",
+    ),
+    (
+        "a task without its first event",
+        "SELECT id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = t.id \
+         AND e.kind IN ('task.added', 'task.imported'))",
+    ),
+    (
+        "a claim without its event",
+        "SELECT task_id FROM claims c WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = c.task_id \
+         AND e.kind = 'task.claimed' AND json_extract(e.data, '$.epoch') = c.epoch)",
+    ),
+    (
+        "a claim event without its claim",
+        "SELECT seq FROM events e WHERE e.kind = 'task.claimed' AND NOT EXISTS (SELECT 1 FROM claims c \
+         WHERE c.task_id = e.task_id AND c.epoch = json_extract(e.data, '$.epoch'))",
+    ),
+    (
+        "a circle of dependencies",
+        "WITH RECURSIVE reach(a, b) AS (SELECT task_id, depends_on FROM task_deps UNION \
+         SELECT reach.a, d.depends_on FROM reach JOIN task_deps d ON d.task_id = reach.b) \
+         SELECT a FROM reach WHERE a = b",
+    ),
+];
+
+/// Fails when an invariant does not hold.
+#[track_caller]
+pub fn check(store: &Path) {
+    let conn = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+    for (what, query) in NEVER {
+        let mut statement = conn.prepare(query).unwrap();
+        let found: Vec<String> = statement
+            .query_map([], |row| row.get::<_, rusqlite::types::Value>(0).map(|value| format!("{value:?}")))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert!(found.is_empty(), "{what}: {found:?} in {}", store.display());
+    }
+}

@@ -1,0 +1,7 @@
+//! What tests share.
+
+pub mod invariants;
+pub mod race;
+pub mod world;
+
+pub use world::{Run, World};

@@ -1,0 +1,16 @@
+//! The one integration binary. Tests run the real binary in a world of their own; see `common/world.rs`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::missing_panics_doc,
+    reason = "a test starts processes, reads clocks and fails by panicking"
+)]
+
+mod cli;
+mod common;
+mod floors;
+mod tidy;
