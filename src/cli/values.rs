@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     config::parse_duration,
-    domain::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, task::Status},
+    domain::{LaneName, Refusal, Role, SessionId, TaskId, task::Status},
 };
 
 macro_rules! reader {
@@ -20,7 +20,6 @@ reader!(task -> TaskId);
 reader!(role -> Role);
 reader!(lane -> LaneName);
 reader!(session -> SessionId);
-reader!(label -> Label);
 
 /// A span of time.
 pub fn duration(text: &str) -> Result<Duration, String> {

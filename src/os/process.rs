@@ -1,1 +1,213 @@
+//! Processes, known by pid, start time and boot: a pid alone is soon somebody else's.
 
+use std::{fs, io};
+
+use nix::{errno::Errno, libc, sys::signal::Signal};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::host;
+
+/// Which process this is, for good.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ProcessKey {
+    /// Its pid, in our pid namespace.
+    pub pid: i32,
+    /// When it started, in the kernel's ticks since boot.
+    pub started: u64,
+    /// The boot that both belong to.
+    pub boot: String,
+}
+
+/// What `/proc/PID/stat` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// Its pid.
+    pub pid: i32,
+    /// Its state's letter; `Z` and `X` are dead.
+    pub state: char,
+    /// Its parent.
+    pub parent: i32,
+    /// Its process group.
+    pub group: i32,
+    /// Its session.
+    pub session: i32,
+    /// When it started, in ticks since boot.
+    pub started: u64,
+}
+
+/// Whether a process is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presence {
+    /// It is.
+    Alive,
+    /// It is not, and why that is certain.
+    Gone(String),
+    /// It cannot be told.
+    Unknown(String),
+}
+
+/// What the kernel says about a pid; `None` when there is no such process.
+///
+/// # Errors
+/// When `/proc` does not answer in its known form.
+pub fn stat(pid: i32) -> io::Result<Option<ProcessStat>> {
+    // 0, -1 and below mean groups to the kernel; nobody's process has them.
+    if pid <= 0 {
+        return Ok(None);
+    }
+    let text = match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH) => {
+            // Without /proc every process would look gone.
+            fs::metadata("/proc/self/stat")?;
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    parse(pid, &text).map(Some).ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be read")))
+}
+
+fn parse(pid: i32, text: &str) -> Option<ProcessStat> {
+    // The name may hold spaces and brackets: what counts stands behind the last one.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<i32>().ok();
+    Some(ProcessStat {
+        pid,
+        state: fields.first()?.chars().next()?,
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// Every process that can be seen.
+///
+/// # Errors
+/// When `/proc` cannot be listed.
+pub fn all() -> io::Result<Vec<ProcessStat>> {
+    let pids = fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(pids.filter_map(|pid| stat(pid).ok().flatten()).collect())
+}
+
+impl ProcessStat {
+    /// Dead, but its parent has not looked yet.
+    #[must_use]
+    pub const fn is_zombie(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    /// The key of this process.
+    #[must_use]
+    pub fn key(&self) -> ProcessKey {
+        ProcessKey { pid: self.pid, started: self.started, boot: host::boot_id() }
+    }
+}
+
+impl ProcessKey {
+    /// The key of a process that is there now, and no zombie.
+    #[must_use]
+    pub fn of(pid: i32) -> Option<Self> {
+        stat(pid).ok().flatten().filter(|found| !found.is_zombie()).map(|found| found.key())
+    }
+
+    /// Whether this very process is there.
+    #[must_use]
+    pub fn presence(&self) -> Presence {
+        let boot = host::boot_id();
+        if boot.is_empty() {
+            return Presence::Unknown("the kernel does not tell its boot id".into());
+        }
+        if self.boot != boot {
+            return Presence::Gone("the machine was booted again".into());
+        }
+        match stat(self.pid) {
+            Err(error) => Presence::Unknown(error.to_string()),
+            Ok(None) => Presence::Gone(format!("process {} is gone", self.pid)),
+            Ok(Some(found)) if found.started != self.started => {
+                Presence::Gone(format!("process {} is another one now", self.pid))
+            }
+            Ok(Some(found)) if found.is_zombie() => Presence::Gone(format!("process {} has ended", self.pid)),
+            Ok(Some(_)) => Presence::Alive,
+        }
+    }
+
+    /// Sends a signal to this very process. `false` when it is not there any more.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn signal(&self, signal: Signal) -> io::Result<bool> {
+        // A descriptor pins the process; its identity is checked after, so no other one can be hit.
+        let Some(descriptor) = pidfd(self.pid)? else { return Ok(false) };
+        if self.presence() != Presence::Alive {
+            return Ok(false);
+        }
+        send(&descriptor, signal)
+    }
+}
+
+#[expect(unsafe_code, reason = "pidfd_open has no safe form in the crates used here")]
+fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
+    if pid <= 0 {
+        return Ok(None);
+    }
+    // SAFETY: the call takes two numbers and returns a new descriptor or -1.
+    let number = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    match Errno::result(number) {
+        // SAFETY: the kernel has just made this descriptor and nobody else has it.
+        Ok(number) => Ok(Some(unsafe { OwnedFd::from_raw_fd(i32::try_from(number).map_err(io::Error::other)?) })),
+        Err(Errno::ESRCH | Errno::EINVAL) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[expect(unsafe_code, reason = "pidfd_send_signal has no safe form in the crates used here")]
+fn send(descriptor: &OwnedFd, signal: Signal) -> io::Result<bool> {
+    let none = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: the descriptor is open, the signal is a known one, and no siginfo is passed.
+    let done = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, descriptor.as_raw_fd(), signal as i32, none, 0) };
+    match Errno::result(done) {
+        Ok(_) => Ok(true),
+        Err(Errno::ESRCH) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test needs a process of its own")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_a_process_from_its_corpse_and_from_the_next_of_its_pid() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let key = ProcessKey::of(i32::try_from(child.id()).unwrap()).unwrap();
+        assert_eq!(key.presence(), Presence::Alive);
+
+        let other = ProcessKey { started: key.started + 1, ..key.clone() };
+        assert!(matches!(other.presence(), Presence::Gone(_)));
+        assert!(!other.signal(Signal::SIGKILL).unwrap());
+        let old_boot = ProcessKey { boot: "another".into(), ..key.clone() };
+        assert!(matches!(old_boot.presence(), Presence::Gone(_)));
+
+        assert!(key.signal(Signal::SIGKILL).unwrap());
+        // Not yet waited for: a zombie.
+        crate::os::wait::until(std::time::Duration::from_secs(5), std::time::Duration::from_millis(5), || {
+            (key.presence() != Presence::Alive).then_some(())
+        })
+        .unwrap();
+        assert!(ProcessKey::of(key.pid).is_none());
+        child.wait().unwrap();
+        assert!(matches!(key.presence(), Presence::Gone(_)));
+    }
+
+    #[test]
+    fn numbers_that_are_no_processes() {
+        for pid in [-1, 0, i32::MIN] {
+            assert_eq!(stat(pid).unwrap(), None);
+            assert!(ProcessKey::of(pid).is_none());
+        }
+        let name = "1 (a) b (c)) S 1 2 3 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 777 0";
+        assert_eq!(parse(1, name).map(|found| (found.session, found.started)), Some((3, 777)));
+    }
+}

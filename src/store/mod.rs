@@ -109,11 +109,6 @@ impl Store {
         wake::wake_all(&self.wake);
         Ok(done)
     }
-
-    /// The connection, for work on the file as a whole (backup, checks).
-    pub(in crate::store) const fn connection(&self) -> &Connection {
-        &self.conn
-    }
 }
 
 impl Drop for Store {

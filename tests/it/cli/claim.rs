@@ -17,7 +17,43 @@ fn a_task_is_claimed_once_and_released() {
         "fairway release T-1 --reason 'out of time'",
         "fairway release T-1 --reason 'out of time'",
         "fairway task show T-1",
-    ]), @"");
+    ]), @"
+    $ fairway task add 'first task' --priority 1
+    added T-1
+    $ fairway task add PF-1 second --depends-on T-1
+    added PF-1
+    $ fairway ready
+    ID   P  STATUS  ROLE  LANE  HELD BY  TITLE
+    T-1  1  todo    -     -     -        first task
+    $ fairway ready --why
+    ID    TITLE   WHY NOT
+    PF-1  second  T-1 is todo
+    $ fairway claim
+    claimed T-1 under epoch 1: first task
+    $ fairway claim T-1
+    error: T-1 is yours already, under epoch 1
+    hint: to renew its lease: fairway claim T-1 --epoch 1
+    [exit 4]
+    $ fairway claim PF-1
+    error: PF-1 waits: T-1 is in_progress
+    hint: fairway task dep tree PF-1
+    [exit 5]
+    $ fairway claim
+    error: nothing is ready
+    hint: fairway ready --why
+    [exit 6]
+    $ fairway release T-1 --reason 'out of time'
+    released T-1: in_progress → todo
+    $ fairway release T-1 --reason 'out of time'
+    unchanged: T-1 is todo already
+    $ fairway task show T-1
+    T-1  first task
+    status      todo
+    ready       yes
+    priority    1
+    created     2026-01-01T00:00:02.000Z
+    updated     2026-01-01T00:00:10.000Z
+    ");
 }
 
 #[test]

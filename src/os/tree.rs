@@ -1,0 +1,99 @@
+//! Ending a whole tree of processes: collected first, since killing the root hands its children to somebody else.
+
+use std::{collections::BTreeSet, fs, io, time::Duration};
+
+use nix::sys::signal::Signal;
+
+use super::{
+    process::{self, Presence, ProcessKey, ProcessStat},
+    wait,
+};
+
+/// How long a killed process may take to be gone.
+const DYING: Duration = Duration::from_secs(5);
+
+/// The root and everything below it, also what left its session or group while its parents live.
+///
+/// # Errors
+/// When `/proc` cannot be listed.
+pub fn below(root: i32) -> io::Result<Vec<ProcessKey>> {
+    let all = process::all()?;
+    let mut inside = BTreeSet::from([root]);
+    // Processes are few: widening until nothing is added needs no index.
+    loop {
+        let more: Vec<i32> = all
+            .iter()
+            .filter(|one| !inside.contains(&one.pid) && (inside.contains(&one.parent) || one.session == root))
+            .map(|one| one.pid)
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        inside.extend(more);
+    }
+    Ok(keys(all.iter().filter(|one| inside.contains(&one.pid))))
+}
+
+/// Every process of this user whose environment holds exactly this entry (`NAME=value`): the way to find what was handed
+/// to another parent. One that scrubbed its environment is not found.
+///
+/// # Errors
+/// When `/proc` cannot be listed.
+pub fn marked(entry: &str) -> io::Result<Vec<ProcessKey>> {
+    let all = process::all()?;
+    let is_marked = |one: &&ProcessStat| {
+        fs::read(format!("/proc/{}/environ", one.pid))
+            .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|found| found == entry.as_bytes()))
+    };
+    Ok(keys(all.iter().filter(is_marked)))
+}
+
+fn keys<'a>(found: impl Iterator<Item = &'a ProcessStat>) -> Vec<ProcessKey> {
+    let own = std::process::id();
+    found
+        .filter(|one| !one.is_zombie() && u32::try_from(one.pid).is_ok_and(|pid| pid != own && pid != 1))
+        .map(ProcessStat::key)
+        .collect()
+}
+
+/// Ends what `collect` finds: TERM, `grace`, KILL; looks again until nothing is left. Answers with what would not die.
+///
+/// # Errors
+/// As `collect` fails, or when the kernel refuses a signal.
+pub fn end(grace: Duration, mut collect: impl FnMut() -> io::Result<Vec<ProcessKey>>) -> io::Result<Vec<ProcessKey>> {
+    let mut known = collect()?;
+    for key in &known {
+        key.signal(Signal::SIGTERM)?;
+    }
+    let gone = |known: &[ProcessKey]| known.iter().all(|key| matches!(key.presence(), Presence::Gone(_)));
+    let _ = wait::until(grace, Duration::from_millis(20), || gone(&known).then_some(()));
+    let left = wait::until(DYING, Duration::from_millis(20), || {
+        // Whatever was born meanwhile, or was handed over when its parent died.
+        known.extend(collect().ok()?);
+        known.retain(|key| !matches!(key.presence(), Presence::Gone(_)));
+        for key in &known {
+            let _ = key.signal(Signal::SIGKILL);
+        }
+        known.is_empty().then_some(())
+    });
+    Ok(if left.is_some() { Vec::new() } else { known })
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test needs processes of its own")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_ignores_term_and_changes_its_session_is_ended() {
+        let script = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 60 & wait' & sleep 60 & wait";
+        let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let root = i32::try_from(child.id()).unwrap();
+        let found = wait::until(DYING, Duration::from_millis(5), || below(root).ok().filter(|found| found.len() >= 4));
+        let found = found.expect("the tree has come up");
+        let left = end(Duration::from_millis(50), || below(root)).unwrap();
+        assert!(left.is_empty(), "{left:?}");
+        child.wait().unwrap();
+        assert!(found.iter().all(|key| matches!(key.presence(), Presence::Gone(_))));
+    }
+}
