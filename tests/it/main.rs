@@ -7,6 +7,7 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::missing_panics_doc,
+    clippy::format_push_string,
     reason = "a test starts processes, reads clocks and fails by panicking"
 )]
 

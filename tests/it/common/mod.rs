@@ -4,4 +4,4 @@ pub mod invariants;
 pub mod race;
 pub mod world;
 
-pub use world::{Run, World};
+pub use world::World;
