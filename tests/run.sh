@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 say() { printf '== %s\n' "$*"; }
 
 as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+  if [[ "${EUID}" = 0 ]]; then "$@"; else sudo "$@"; fi
 }
 
 missing=()
@@ -16,7 +16,7 @@ need git git
 need strace strace
 need shellcheck shellcheck
 need shfmt shfmt
-if [ "${#missing[@]}" -gt 0 ]; then
+if [[ "${#missing[@]}" -gt 0 ]]; then
   say "installing ${missing[*]}"
   as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

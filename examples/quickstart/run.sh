@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Fairway's main job from beginning to end, on a small real backlog: import, launch, claim, work, prove, hand over, review,
+# close, and find a dead session. Everything happens in a temporary folder. Exits non-zero if a step does not hold.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+source_root=$(cd "${here}/../.." && pwd)
+
+if [[ -z "${FAIRWAY:-}" ]]; then
+  printf '\n== Building fairway (release; the first time takes a minute or two)\n'
+  (cd "${source_root}" && cargo build --release --locked --quiet)
+  target=${CARGO_TARGET_DIR:-${source_root}/target}
+  FAIRWAY=${target}/release/fairway
+fi
+began=${SECONDS}
+# Nothing of a surrounding session, and no state outside the demo.
+unset "${!FAIRWAY_@}"
+demo=$(mktemp -d)
+export HOME="${demo}/home" XDG_STATE_HOME="${demo}/state" GIT_CONFIG_NOSYSTEM=1
+mkdir -p "${HOME}" "${demo}/shop"
+
+finish() {
+  # Whatever happened, nothing that was started stays.
+  if [[ -d "${demo}/shop/.fairway" ]]; then
+    for session in $(cd "${demo}/shop" && "${FAIRWAY}" session list --quiet 2>/dev/null); do
+      (cd "${demo}/shop" && "${FAIRWAY}" session stop "${session}" >/dev/null 2>&1) || true
+    done
+  fi
+  rm -rf "${demo}"
+}
+trap finish EXIT
+
+step() { printf '\n== %s\n' "$*"; }
+fail() {
+  printf 'quickstart: this does not hold: %s\n' "$*" >&2
+  exit 1
+}
+# Shows a command as a person would type it, then runs it.
+try() {
+  printf '$ fairway %s\n' "$*"
+  "${FAIRWAY}" "$@"
+}
+# The same for a command that must be refused with this exit code.
+refused() {
+  local want=$1 got=0
+  shift
+  printf '$ fairway %s\n' "$*"
+  "${FAIRWAY}" "$@" || got=$?
+  [[ "${got}" = "${want}" ]] || fail "'fairway $*' exits with ${got}, not ${want}"
+}
+# Waits until a command's output holds a text.
+wait_for() {
+  local text=$1 deadline=$((SECONDS + 15))
+  shift
+  until "${FAIRWAY}" "$@" 2>/dev/null | grep -q -- "${text}"; do
+    [[ "${SECONDS}" -lt "${deadline}" ]] || fail "'fairway $*' never shows '${text}'"
+    sleep 0.1
+  done
+}
+holds() {
+  local text=$1
+  shift
+  "${FAIRWAY}" "$@" | grep -q -- "${text}" || fail "'fairway $*' does not show '${text}'"
+}
+
+step "A repository with a bug, and a Fairway project in it"
+cd "${demo}/shop"
+git init -q -b main
+cat >cart.awk <<'AWK'
+# Reads "name price count" lines, prints the total.
+{ price[NR] = $2; count[NR] = $3 }
+END { for (i = 1; i <= NR; i++) sum += price[i]; print sum + 0 }
+AWK
+cat >check.sh <<'SH'
+total=$(printf 'pen 2 3\nink 5 1\n' | awk -f cart.awk)
+[ "${total}" = 11 ] || { echo "the total is ${total}, not 11"; exit 1; }
+echo "the total is 11"
+SH
+try init
+git add .fairway.toml cart.awk check.sh
+git -c user.name=demo -c user.email=demo@example.invalid commit -q -m "a shop"
+
+step "The backlog comes in, with its parents, dependencies and times"
+try task import "${here}/backlog.jsonl"
+try ready
+printf '(shop-2 is not ready; why?)\n'
+try ready --why
+holds shop-1 ready
+
+step "A lane: the durable place for a kind of work, with a branch and a worktree of its own"
+try lane add cart --role backend --create-worktree --wip 2
+
+step "What would a launch do? A dry run checks everything and writes nothing"
+try session launch --role backend --lane cart --task-id shop-1 --dry-run -- sh "${here}/agent.sh"
+
+step "Launch an agent for shop-1. Launching never claims: the agent does"
+try session launch --role backend --lane cart --task-id shop-1 --name cart-agent -- sh "${here}/agent.sh"
+wait_for '"status":"ended"' session show cart-agent --json
+printf '(what the agent printed, from its transcript)\n'
+try session peek cart-agent
+holds '"result":"pass"' evidence list shop-1 --json
+
+step "The agent has handed its work over; a reviewer takes the task, checks it and closes it"
+try handoff list --open
+export FAIRWAY_ROLE=reviewer
+try handoff accept 1 --claim
+printf '(evidence from before this claim does not count: done refuses, and says what to do)\n'
+refused 5 "done" shop-1
+lane=$("${FAIRWAY}" lane show cart --json | sed 's/.*"worktree":"\([^"]*\)".*/\1/')
+(cd "${lane}" && try evidence run shop-1 -- sh check.sh)
+commit=$(git -C "${lane}" rev-parse HEAD)
+try review record shop-1 --domain code --verdict approve --commit "${commit}" --notes "small and right"
+try "done" shop-1
+unset FAIRWAY_ROLE
+printf '(and shop-2, which waited for it, is ready now)\n'
+try ready
+holds shop-2 ready
+
+step "Another agent claims shop-4, and is killed"
+try session launch --role backend --task-id shop-4 --name calendar-agent -- sh "${here}/idle.sh"
+wait_for '"status":"in_progress"' task show shop-4 --json
+pid=$("${FAIRWAY}" session show calendar-agent --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
+printf '$ kill -9 %s\n' "${pid}"
+kill -9 "${pid}"
+printf '(cron runs this; it marks what died, and never takes a task away)\n'
+try session reconcile
+holds '"status":"stale"' session show calendar-agent --json
+holds '"status":"in_progress"' task show shop-4 --json
+try release shop-4 --force --reason "its session died"
+try session stop calendar-agent
+
+step "At the end of the day"
+try lane list
+try task list --status todo --status in_progress --status "done"
+try events --since 6
+holds '"status":"done"' task show shop-1 --json
+
+elapsed=$((SECONDS - began))
+[[ "${elapsed}" -lt 20 ]] || fail "it took ${elapsed} seconds after the build; 20 are allowed"
+printf '\nEvery step held, in %s seconds after the build.\n' "${elapsed}"
