@@ -11,7 +11,10 @@ use crate::{
         Event, Kind, LaneName, Refusal, Role, TaskId,
         claim::{Claim, Takeover},
         refusal::Skipped,
-        rules::claim::{self as rule, Claimer, Facts, Granted, PathPolicy},
+        rules::{
+            authority::Intent,
+            claim::{self as rule, Claimer, Facts, Granted, PathPolicy},
+        },
         task::{State, Task},
         text,
     },
@@ -63,31 +66,29 @@ pub fn claim(app: &App, wish: &Wish) -> Result<Answer> {
 fn one(app: &App, tx: &WriteTx<'_>, wish: &Wish, id: &TaskId) -> Result<Answer> {
     let task = lookup::task(tx, id)?;
     if let Some(epoch) = app.actor.epoch {
-        return renewed(app, tx, wish, &task, epoch);
+        // Whoever names an epoch wants this claim and no later one, also when they mean to take it over.
+        if epoch != task.epoch {
+            lookup::authority(tx, &task, &app.actor, Intent::Move)?;
+        }
+        if let Some(claim) = task.state.claim().filter(|claim| claim.claimant == app.actor.name) {
+            return renewed(app, tx, wish, &task, claim);
+        }
     }
     let granted = decide(app, tx, wish, &task, &tasks::held_paths(tx, &app.actor.name)?)?;
     take(app, tx, wish, &task, &granted)
 }
 
 /// `claim ID --epoch N` by the holder renews the lease.
-fn renewed(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, epoch: i64) -> Result<Answer> {
-    lookup::authority(tx, task, &app.actor, crate::domain::rules::authority::Intent::Move)?;
-    let State::InProgress(claim) = &task.state else {
-        return match task.state.claim() {
-            Some(_) => answer(tx, task, format!("unchanged: {} is yours under epoch {epoch}", task.id)),
-            None => {
-                Err(Refusal::WrongState { task: task.id.clone(), status: task.state.status(), verb: "renewed" }.into())
-            }
-        };
-    };
+fn renewed(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, claim: &Claim) -> Result<Answer> {
     let lease = wish.lease.or(claim.lease).or(app.settings.lease);
-    let renewed = Claim { lease, lease_until: lease.map(|lease| tx.now().plus(lease)), ..claim.clone() };
-    tasks::set_state(tx, task, &State::InProgress(renewed.clone()))?;
-    let line = match renewed.lease_until {
-        Some(until) => format!("renewed {} until {until}", task.id),
-        None => format!("unchanged: {} is yours under epoch {epoch}, without a lease", task.id),
+    let (State::InProgress(_), Some(lease)) = (&task.state, lease) else {
+        let line = format!("unchanged: {} is yours under epoch {}, without a lease", task.id, claim.epoch);
+        return answer(tx, task, line);
     };
-    answer(tx, task, line)
+    let until = tx.now().plus(lease);
+    let renewed = Claim { lease: Some(lease), lease_until: Some(until), ..claim.clone() };
+    tasks::set_state(tx, task, &State::InProgress(renewed))?;
+    answer(tx, task, format!("renewed {} until {until}", task.id))
 }
 
 /// The first ready task that passes every rule, else the first whose lease has expired.

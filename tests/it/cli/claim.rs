@@ -64,3 +64,24 @@ fn of_sixteen_racing_claims_exactly_one_succeeds() {
     assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
     assert_eq!(codes.iter().filter(|code| **code == Some(4)).count(), 15, "{codes:?}");
 }
+
+#[test]
+fn an_epoch_renews_guards_and_takes_over() {
+    let world = World::new();
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    // Nobody has held it: epoch 0, and a claim that insists on that.
+    world.run(["claim", "T-1", "--epoch", "1", "--json"]).refuses(4, "stale_claim");
+    let claimed = world.json(["claim", "T-1", "--epoch", "0", "--lease", "30m"]);
+    assert_eq!(claimed["task"]["claim"]["epoch"], 1);
+    world.pass(60);
+    let renewed = world.json(["claim", "T-1", "--epoch", "1"]);
+    assert!(renewed["task"]["claim"]["lease_until"].as_str() > claimed["task"]["claim"]["lease_until"].as_str());
+    assert_eq!(renewed["task"]["claim"]["epoch"], 1);
+    world.run(["release", "T-1", "--epoch", "0", "--json"]).refuses(4, "stale_claim");
+    world.run(["claim", "T-1", "--steal", "--reason", "mine", "--json"]).refuses(4, "already_yours");
+    // An expired lease frees nothing by itself; it lets the next claim take over.
+    world.pass(3_600);
+    assert_eq!(world.json(["task", "show", "T-1"])["status"], "in_progress");
+    let taken = world.json(["claim"]);
+    assert_eq!((&taken["task"]["id"], &taken["task"]["claim"]["epoch"]), (&"T-1".into(), &2.into()));
+}
