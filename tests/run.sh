@@ -13,6 +13,7 @@ missing=()
 need() { command -v "$1" >/dev/null 2>&1 || missing+=("$2"); }
 need cc gcc
 need git git
+need sqlite3 sqlite3
 need strace strace
 need shellcheck shellcheck
 need shfmt shfmt
