@@ -3,12 +3,14 @@
 use std::{
     fs::{File, TryLockError},
     io,
+    os::fd::AsRawFd,
     path::Path,
-    sync::mpsc,
     time::Duration,
 };
 
-use super::files;
+use nix::{errno::Errno, libc};
+
+use super::{alarm, files};
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -42,18 +44,16 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // flock has no deadline. A thread waits in the queue; when the limit is over its lock falls into a channel
-        // that nobody reads, and is dropped with it.
-        let (sender, receiver) = mpsc::channel();
-        std::thread::Builder::new().name("lock".into()).spawn(move || {
-            let locked = file.lock().map(|()| Self { _file: file });
-            let _ = sender.send(locked);
-        })?;
-        match receiver.recv_timeout(limit) {
-            Ok(locked) => locked.map(Some),
-            Err(_) => Ok(None),
-        }
+        let locked = alarm::within(limit, || wait(&file))?;
+        Ok(locked.map(|()| Self { _file: file }))
     }
+}
+
+/// `File::lock` starts again when it is interrupted; this does not.
+#[expect(unsafe_code, reason = "flock that can be interrupted has no safe form in the crates used here")]
+fn wait(file: &File) -> Result<(), Errno> {
+    // SAFETY: a call with plain numbers; the descriptor is open as long as the file is borrowed.
+    Errno::result(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }).map(drop)
 }
 
 #[cfg(test)]

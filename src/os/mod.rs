@@ -1,9 +1,11 @@
 //! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
 
+pub mod alarm;
 pub mod files;
 pub mod host;
 pub mod lock;
 pub mod process;
+pub mod queue;
 pub mod terminal;
 pub mod tree;
 pub mod user;

@@ -16,4 +16,5 @@ mod common;
 mod floors;
 mod power;
 mod scripts;
+mod storm;
 mod tidy;

@@ -1,6 +1,6 @@
 //! Taking a task.
 
-use std::time::Duration;
+use std::{cell::OnceCell, time::Duration};
 
 use anyhow::Result;
 use serde_json::json;
@@ -74,7 +74,7 @@ fn one(app: &App, tx: &WriteTx<'_>, wish: &Wish, id: &TaskId) -> Result<Answer> 
             return renewed(app, tx, wish, &task, claim);
         }
     }
-    let granted = decide(app, tx, wish, &task, &tasks::held_paths(tx, &app.actor.name)?)?;
+    let granted = decide(app, tx, wish, &task, &OnceCell::new())?;
     take(app, tx, wish, &task, &granted)
 }
 
@@ -93,7 +93,7 @@ fn renewed(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, claim: &Claim)
 
 /// The first ready task that passes every rule, else the first whose lease has expired.
 fn first(app: &App, tx: &WriteTx<'_>, wish: &Wish) -> Result<Answer> {
-    let held = tasks::held_paths(tx, &app.actor.name)?;
+    let held = OnceCell::new();
     let (mut skipped, mut taken, mut failed) = (Vec::new(), None, None);
     let mut consider = |task: Task| -> bool {
         match decide(app, tx, wish, &task, &held) {
@@ -127,7 +127,10 @@ fn first(app: &App, tx: &WriteTx<'_>, wish: &Wish) -> Result<Answer> {
     }
 }
 
-fn decide(app: &App, tx: &ReadTx<'_>, wish: &Wish, task: &Task, held: &[rule::HeldPaths]) -> Result<Granted> {
+/// The paths of all tasks that others hold: asked for once, by the first task that has paths of its own.
+type Held = OnceCell<Vec<rule::HeldPaths>>;
+
+fn decide(app: &App, tx: &ReadTx<'_>, wish: &Wish, task: &Task, held: &Held) -> Result<Granted> {
     let claimer = Claimer {
         actor: &app.actor,
         role: wish.role.as_ref(),
@@ -149,10 +152,13 @@ fn decide(app: &App, tx: &ReadTx<'_>, wish: &Wish, task: &Task, held: &[rule::He
     };
     let waiting = lookup::waiting(tx, task)?;
     let policy = if task.words.paths.is_empty() { PathPolicy::Off } else { app.settings.path_policy };
+    if policy != PathPolicy::Off && held.get().is_none() {
+        let _ = held.set(tasks::held_paths(tx, &app.actor.name)?);
+    }
     let facts = Facts {
         lane: lane.as_ref().map(|lane| (lane, in_lane)),
         waiting: &waiting,
-        held_paths: held,
+        held_paths: held.get().map(Vec::as_slice).unwrap_or_default(),
         path_policy: policy,
     };
     Ok(rule::decide(task, &claimer, &facts, app.env.now())?)

@@ -1,5 +1,7 @@
 //! What tests share.
 
+pub mod again;
+pub mod fill;
 pub mod invariants;
 pub mod race;
 pub mod world;

@@ -1,0 +1,81 @@
+//! A deadline for system calls that have none: a timer interrupts the calling thread, and only that.
+
+use std::{
+    io,
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    libc,
+    sys::{
+        signal::{SaFlags, SigAction, SigEvent, SigHandler, SigSet, SigevNotify, Signal, sigaction},
+        time::TimeSpec,
+        timer::{Expiration, Timer, TimerSetTimeFlags},
+    },
+    time::ClockId,
+    unistd::gettid,
+};
+
+/// Ignored where nobody handles it: a late one can do no harm.
+const SIGNAL: Signal = Signal::SIGURG;
+
+/// How often a thread is interrupted again: the first time it may not have entered the call yet.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// Repeats `call`, which may block, until it is not interrupted or the limit is over; `None` when it is.
+///
+/// # Errors
+/// As `call` fails, or when there is no timer to be had.
+pub fn within<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<Option<T>> {
+    handle()?;
+    let deadline = Instant::now() + limit;
+    let notify = SigevNotify::SigevThreadId { signal: SIGNAL, thread_id: gettid().as_raw(), si_value: 0 };
+    let mut timer = Timer::new(ClockId::CLOCK_MONOTONIC, SigEvent::new(notify))?;
+    // A span of zero would disarm it.
+    let first = TimeSpec::from_duration(limit.max(Duration::from_millis(1)));
+    let expiration = Expiration::IntervalDelayed(first, TimeSpec::from_duration(AGAIN));
+    timer.set(expiration, TimerSetTimeFlags::empty())?;
+    loop {
+        match call() {
+            Err(Errno::EINTR) if Instant::now() >= deadline => return Ok(None),
+            Err(Errno::EINTR) => {}
+            done => return Ok(Some(done?)),
+        }
+    }
+}
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// Makes the signal interrupt a call instead of being ignored.
+#[expect(unsafe_code, reason = "the only way to install a handler; it does nothing, so it is safe in every thread")]
+fn handle() -> io::Result<()> {
+    static HANDLED: OnceLock<Result<(), Errno>> = OnceLock::new();
+    let done = HANDLED.get_or_init(|| {
+        let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
+        // SAFETY: the handler touches nothing.
+        unsafe { sigaction(SIGNAL, &action) }.map(drop)
+    });
+    (*done)?;
+    // Whoever started us may have blocked it.
+    SigSet::from(SIGNAL).thread_unblock()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_blocks_for_ever_ends_at_the_limit_and_a_quick_one_at_once() {
+        let (mut reader, _writer) = io::pipe().unwrap();
+        let mut read = || reader.read(&mut [0; 1]).map_err(|error| Errno::from_raw(error.raw_os_error().unwrap()));
+        let start = Instant::now();
+        assert_eq!(within(Duration::from_millis(30), &mut read).unwrap(), None);
+        assert!(start.elapsed() >= Duration::from_millis(30));
+        assert_eq!(within(Duration::from_secs(60), || Ok(7)).unwrap(), Some(7));
+    }
+}
