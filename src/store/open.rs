@@ -49,6 +49,8 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
         Ok(found) if found.is_symlink() => Err(link(path)),
         Ok(_) => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match wal_size(path) {
+            // Another process may have made the store, and written to its log, between the two looks.
+            Some(_) if path.is_file() => Ok(false),
             Some(size) if size > 0 => Err(StoreError::Damaged {
                 path: Some(path.to_path_buf()),
                 why: "the file is gone, but its log (-wal) is here".into(),
