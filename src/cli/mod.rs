@@ -3,6 +3,7 @@
 
 mod claim;
 mod context;
+mod doctor;
 mod error;
 mod events;
 mod globals;
@@ -54,6 +55,7 @@ enum Verb {
     Claim(claim::Args),
     Release(release::Args),
     Events(events::Args),
+    Doctor(doctor::Args),
 }
 
 impl Verb {
@@ -65,6 +67,7 @@ impl Verb {
             Self::Claim(args) => args.run(ctx),
             Self::Release(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Doctor(args) => args.run(ctx),
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod claim;
 pub mod closed_set;
 pub mod event;
 pub mod evidence;
+pub mod finding;
 pub mod handoff;
 pub mod id;
 pub mod lane;

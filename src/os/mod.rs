@@ -1,7 +1,9 @@
 //! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
 
 pub mod alarm;
+pub mod disk;
 pub mod files;
+pub mod git_index;
 pub mod host;
 pub mod lock;
 pub mod process;

@@ -1,6 +1,7 @@
 //! The store: one SQLite file. Reads see a snapshot; a write is one IMMEDIATE transaction together with its events,
 //! behind the turnstile. One file per noun; SQL stays here.
 
+pub mod check;
 pub mod claims;
 pub mod error;
 pub mod events;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use error::StoreError;
+pub use turnstile::beside;
 pub use tx::{ReadTx, WriteTx};
 
 use crate::{env::Timestamp, os::wake};

@@ -1,6 +1,12 @@
 //! Opening a store: what may be opened, by how many at once, and how a new one comes to be.
 
-use std::{fs, io, os::unix::fs::MetadataExt, path::Path, time::Duration};
+use std::{
+    fs,
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+    path::Path,
+    time::Duration,
+};
 
 use nix::sys::statfs;
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
@@ -10,13 +16,19 @@ use super::{
     schema::{self, APPLICATION_ID, NEWEST},
     turnstile::beside,
 };
-use crate::os::{files, lock::FileLock, user};
+use crate::{
+    config::project::STATE_DIR,
+    os::{files, lock::FileLock, user},
+};
 
 /// How large the log may grow before a writer that closes writes it back, in bytes.
 pub(super) const WAL_LIMIT: u64 = 1 << 20;
 
 /// An older SQLite can lose frames of its log.
 const OLDEST_SQLITE: (i32, &str) = (3_051_003, "3.51.3");
+/// What every SQLite file begins with, and the length of its smallest page: SQLite takes a shorter file for a new one.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+const HEAD: u64 = 512;
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 const BUSY_PATIENCE: Duration = Duration::from_secs(10);
 const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
@@ -24,10 +36,21 @@ const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
 
 /// Whether there is no store at this path. A log without its store is damage, not absence: SQLite would pour it into a
 /// new file.
+///
+/// Links are refused: a cloned repository may bring one that leads anywhere.
 pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
+    let link = |path: &Path| StoreError::Foreign { path: path.to_path_buf(), why: "it is a symbolic link".into() };
+    if let Some(folder) = path.parent().filter(|folder| is_state_folder(folder))
+        && folder.is_symlink()
+    {
+        return Err(link(folder));
+    }
     match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => Err(link(path)),
         Ok(_) => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match wal_size(path) {
+            // Another process may have made the store, and written to its log, between the two looks.
+            Some(_) if path.is_file() => Ok(false),
             Some(size) if size > 0 => Err(StoreError::Damaged {
                 path: Some(path.to_path_buf()),
                 why: "the file is gone, but its log (-wal) is here".into(),
@@ -36,6 +59,11 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
         },
         Err(error) => Err(StoreError::io(path.display().to_string(), error)),
     }
+}
+
+/// Whether this is a project's own `.fairway`, and no folder that somebody chose.
+fn is_state_folder(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == STATE_DIR)
 }
 
 /// The size of the store's log in bytes, when there is one.
@@ -54,7 +82,10 @@ pub(super) fn in_memory() -> Result<Connection, StoreError> {
 /// Makes a store, under a lock and as a draft that is renamed when it is whole: who finds the file finds a good one.
 pub(super) fn create(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or_else(|| Path::new("/"));
-    files::private_dir(folder).map_err(|error| StoreError::io(folder.display().to_string(), error))?;
+    // A folder that `FAIRWAY_DB` names may be anybody's: it is made when missing, and else left as it is.
+    if is_state_folder(folder) || !folder.exists() {
+        files::private_dir(folder).map_err(|error| StoreError::io(folder.display().to_string(), error))?;
+    }
     refuse_network(folder)?;
     let lock = beside(path, "-init");
     let held = FileLock::acquire_within(&lock, LOCK_PATIENCE).map_err(|error| StoreError::io("the store", error))?;
@@ -170,10 +201,50 @@ fn refuse_alien(path: &Path) -> Result<(), StoreError> {
     if found.uid() != user::uid() {
         return Err(StoreError::NotOwned { path: path.to_path_buf(), uid: found.uid() });
     }
-    if found.len() == 0 {
-        return Err(StoreError::Damaged { path: Some(path.to_path_buf()), why: "the file is empty".into() });
+    let (head, length) = head(path).map_err(io)?;
+    if !head.starts_with(&MAGIC[..MAGIC.len().min(head.len())]) {
+        return Err(foreign("it is no SQLite database"));
+    }
+    let cut = length < HEAD || (length < stated(&head) && is_cut(path).map_err(io)?);
+    if cut {
+        let why = format!("it ends after {length} bytes");
+        return Err(StoreError::Damaged { path: Some(path.to_path_buf()), why });
     }
     refuse_network(path)
+}
+
+/// The beginning of the file, and after that its length.
+fn head(path: &Path) -> io::Result<(Vec<u8>, u64)> {
+    let file = fs::File::open(path)?;
+    let mut head = Vec::new();
+    (&file).take(HEAD).read_to_end(&mut head)?;
+    Ok((head, file.metadata()?.len()))
+}
+
+/// The length in bytes that the file's head states.
+fn stated(head: &[u8]) -> u64 {
+    let number = |from: usize, to: usize| {
+        head.get(from..to).unwrap_or_default().iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
+    };
+    let page = match number(16, 18) {
+        1 => 65_536,
+        size => size,
+    };
+    page * number(28, 32)
+}
+
+/// Whether a file that is shorter than its head states is cut. SQLite reads the missing rest of a page as zeroes. While
+/// there is a log, the rest may be on its way; and since another process may write it back and remove it at this very
+/// moment, the same must be seen twice.
+fn is_cut(path: &Path) -> io::Result<bool> {
+    let look = || -> io::Result<Option<(Vec<u8>, u64)>> {
+        let before = wal_size(path).unwrap_or(0);
+        let (head, length) = head(path)?;
+        let calm = before == 0 && wal_size(path).unwrap_or(0) == 0;
+        Ok((calm && length < stated(&head)).then_some((head, length)))
+    };
+    let first = look()?;
+    Ok(first.is_some() && first == look()?)
 }
 
 fn refuse_network(path: &Path) -> Result<(), StoreError> {

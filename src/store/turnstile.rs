@@ -16,7 +16,8 @@ pub(super) fn enter(store: &Path) -> io::Result<Option<Turn>> {
 }
 
 /// A file beside the store, by the suffix to its name.
-pub(super) fn beside(store: &Path, suffix: &str) -> std::path::PathBuf {
+#[must_use]
+pub fn beside(store: &Path, suffix: &str) -> std::path::PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(suffix);
     name.into()

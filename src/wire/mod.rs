@@ -3,6 +3,7 @@
 
 mod error;
 mod event;
+mod finding;
 mod gate;
 mod lane;
 mod session;
@@ -10,6 +11,7 @@ mod task;
 
 pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;
+pub use finding::{DoctorView, FindingView};
 pub use gate::{BlockerView, GateReportView};
 pub use lane::LaneView;
 pub use session::SessionView;

@@ -16,5 +16,6 @@ mod common;
 mod floors;
 mod power;
 mod scripts;
+mod store;
 mod storm;
 mod tidy;

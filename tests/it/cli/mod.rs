@@ -1,3 +1,4 @@
 //! Each verb from outside, as a transcript or by its documents.
 
 mod claim;
+mod doctor;

@@ -2,7 +2,9 @@
 
 pub mod again;
 pub mod fill;
+pub mod footprint;
 pub mod invariants;
+pub mod mount;
 pub mod race;
 pub mod world;
 

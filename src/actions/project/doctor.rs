@@ -1,0 +1,217 @@
+//! Looking a project over, and mending what follows from the rest.
+
+use std::{
+    fs, io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, failure},
+    domain::{
+        Event, Kind,
+        finding::{Finding, Severity},
+        rules::cycle,
+    },
+    os::{disk, git_index, lock::FileLock, process},
+    store::{ReadTx, StoreError, beside, check, tasks},
+};
+
+const FIX: &str = "fairway doctor --fix";
+
+/// Less room than this is worth a word, in bytes: a log and its shared memory want some of it.
+const LITTLE_ROOM: u64 = 64 << 20;
+
+/// Looks over the store and the files around it; with `fix` first mends what can be told from the rest.
+///
+/// # Errors
+/// Only when mending fails; what is wrong is a finding.
+pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    if fix {
+        mend_files(app, &mut findings)?;
+        mend_store(app, &mut findings)?;
+    }
+    files(app, &mut findings);
+    let looked = app.read(|tx| store(tx, &mut findings));
+    if let Err(error) = looked {
+        let failure = failure::classify(&error);
+        let finding = Finding::new(failure.code, Severity::Error, failure.message);
+        findings.push(match failure.hint.filter(|hint| !hint.starts_with("fairway doctor")) {
+            Some(hint) => finding.fixed_by(hint),
+            None => finding,
+        });
+    }
+    findings.push(Finding::new(
+        "same_user",
+        Severity::Note,
+        "agents that run as this user can read the store and everything beside it; another user or a container \
+         keeps them apart"
+            .into(),
+    ));
+    findings.sort_by_key(|finding| Severity::ALL.iter().position(|severity| *severity == finding.severity));
+    Ok(findings)
+}
+
+/// What the store itself tells.
+fn store(tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+    let error = |code, message| Finding::new(code, Severity::Error, message);
+    for fault in check::structure(tx)? {
+        findings.push(error("store_damaged", fault).fixed_by("fairway restore FILE"));
+    }
+    for one in check::differences(tx)? {
+        findings.push(error(one.code, one.message).fixed_by(FIX));
+    }
+    for (what, edges, fix) in [
+        ("dependencies", check::dependencies(tx)?, "fairway task dep rm"),
+        ("parents", check::parents(tx)?, "fairway task edit --parent ''"),
+    ] {
+        if let Some(circle) = cycle::among(&edges) {
+            findings.push(error("cycle", format!("{what} go in a circle: {}", circle.join(" → "))).fixed_by(fix));
+        }
+    }
+    for task in check::without_origin(tx)? {
+        findings.push(error("event_missing", format!("the log does not say where {task} came from")));
+    }
+    // Reading every row finds what no CHECK can: ids and words that this binary does not know.
+    let read = tasks::each(tx, tasks::Range::ById, |_| Ok(true));
+    if let Err(unreadable) = read {
+        findings.push(error("store_unreadable", unreadable.to_string()));
+    }
+    let (schema, sqlite) = check::versions();
+    let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", check::tasks(tx)?);
+    findings.push(Finding::new("store", Severity::Note, message));
+    Ok(())
+}
+
+/// What the files around the store tell.
+fn files(app: &App, findings: &mut Vec<Finding>) {
+    for (path, mode, due) in too_open(app) {
+        let message = format!("{} has mode {mode:04o}, {due:04o} is due: others can look into it", shown(app, &path));
+        findings.push(Finding::new("mode_open", Severity::Error, message).fixed_by(FIX));
+    }
+    for path in leftovers(app, false) {
+        let message = format!("{} was left by a process that is gone", shown(app, &path));
+        findings.push(Finding::new("leftover", Severity::Warning, message).fixed_by(FIX));
+    }
+    for path in tracked(app) {
+        let message = format!("git tracks {path}: whoever clones the repository gets it, and brings it");
+        let fix = format!("git rm --cached {path}");
+        findings.push(Finding::new("store_tracked", Severity::Error, message).fixed_by(fix));
+    }
+    let folder = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
+    match disk::free(folder) {
+        Ok(free) if free < LITTLE_ROOM => {
+            let message = format!("{} MiB are free where the store is", free >> 20);
+            findings.push(Finding::new("disk_low", Severity::Warning, message).fixed_by("make room on the disk"));
+        }
+        _ => {}
+    }
+}
+
+fn shown(app: &App, path: &Path) -> String {
+    path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
+}
+
+/// The state folder and the files in it, and the store's own: those that others may look into, with mode and due mode.
+fn too_open(app: &App) -> Vec<(PathBuf, u32, u32)> {
+    let (state, store) = (&app.project.state, &app.project.store);
+    let mut paths = vec![state.clone(), app.project.runtime()];
+    paths.extend(fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path()));
+    paths.extend(["", "-wal", "-shm", "-turn", "-init"].map(|suffix| beside(store, suffix)));
+    paths.sort();
+    paths.dedup();
+    let mut found = Vec::new();
+    for path in paths {
+        let Ok(there) = fs::symlink_metadata(&path) else { continue };
+        let due = if there.is_dir() { 0o700 } else { 0o600 };
+        // A folder inside the state folder is behind its door already.
+        let counts = there.is_file() || (there.is_dir() && (path == *state || path == app.project.runtime()));
+        if counts && there.mode() & 0o077 != 0 {
+            found.push((path, there.mode() & 0o7777, due));
+        }
+    }
+    found
+}
+
+/// Drafts of files, whose writer is gone. Whoever makes a store holds its lock; `ours` says that it is us.
+fn leftovers(app: &App, ours: bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let draft = beside(&app.project.store, "-draft");
+    if draft.exists() && (ours || matches!(making(app), Ok(Some(_)))) {
+        found.push(draft);
+    }
+    let folders = [Some(app.project.state.as_path()), app.project.store.parent()];
+    for entry in folders.into_iter().flatten().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid =
+            name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp")).and_then(|name| name.rsplit_once('.'));
+        let gone = pid.and_then(|(_, pid)| pid.parse().ok()).is_some_and(|pid| matches!(process::stat(pid), Ok(None)));
+        if gone && !found.contains(&entry.path()) {
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+/// The lock of whoever makes a store, when nobody has it.
+fn making(app: &App) -> io::Result<Option<FileLock>> {
+    FileLock::try_acquire(&beside(&app.project.store, "-init"))
+}
+
+/// Which of the files that are nobody else's git tracks, as paths from the root.
+fn tracked(app: &App) -> Vec<String> {
+    let root = &app.project.root;
+    let Some(top) = root.ancestors().find(|folder| folder.join(".git").is_dir()) else { return Vec::new() };
+    let ours = [app.project.store.clone(), beside(&app.project.store, "-wal"), app.project.state.join("local.toml")];
+    let wanted: Vec<String> =
+        ours.iter().filter_map(|path| Some(path.strip_prefix(top).ok()?.to_str()?.to_owned())).collect();
+    git_index::tracked(&top.join(".git"), &wanted).unwrap_or_default()
+}
+
+fn mend_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
+    let mut mended = |message: String| findings.push(Finding::new("repaired", Severity::Note, message));
+    for (path, mode, due) in too_open(app) {
+        fs::set_permissions(&path, fs::Permissions::from_mode(due)).map_err(|error| io_failed(&path, error))?;
+        mended(format!("{} had mode {mode:04o}, now {due:04o}", shown(app, &path)));
+    }
+    // Nobody begins a draft while this one is taken away.
+    let making = making(app).ok().flatten();
+    for path in leftovers(app, making.is_some()) {
+        for suffix in ["", "-journal", "-wal", "-shm"] {
+            match fs::remove_file(beside(&path, suffix)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_failed(&path, error)),
+                _ => {}
+            }
+        }
+        mended(format!("removed {}, left by a process that is gone", shown(app, &path)));
+    }
+    Ok(())
+}
+
+fn io_failed(path: &Path, error: io::Error) -> anyhow::Error {
+    StoreError::io(path.display().to_string(), error).into()
+}
+
+fn mend_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
+    // A store that cannot be read is not written either; the look that follows says why. One that is absent is well.
+    let differs = app.read(|tx| Ok(check::structure(tx)?.is_empty() && !check::differences(tx)?.is_empty()));
+    if !differs.unwrap_or(false) {
+        return Ok(());
+    }
+    let mended = app.write(|tx| {
+        let found = check::differences(tx)?;
+        let changed = check::repair(tx)?;
+        if changed > 0 {
+            let mut tasks: Vec<String> = found.iter().map(|one| one.task.clone()).collect();
+            tasks.dedup();
+            let rows = i64::try_from(changed).unwrap_or(i64::MAX);
+            tx.record(&Event::new(Kind::StoreRepaired).with("rows", rows).with("tasks", tasks))?;
+        }
+        Ok(found)
+    })?;
+    findings.extend(mended.into_iter().map(|one| Finding::new("repaired", Severity::Note, one.message)));
+    Ok(())
+}

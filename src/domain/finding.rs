@@ -1,0 +1,46 @@
+//! What `doctor` found.
+
+use super::closed_set::closed_set;
+
+closed_set! {
+    /// How much a finding matters.
+    Severity {
+        Error => "error",
+        Warning => "warning",
+        Note => "note",
+    }
+}
+
+/// One thing worth saying about a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Its code.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// A sentence.
+    pub message: String,
+    /// The command that mends it, where there is one.
+    pub fix: Option<String>,
+}
+
+impl Finding {
+    /// A finding that nothing mends by itself.
+    #[must_use]
+    pub const fn new(code: &'static str, severity: Severity, message: String) -> Self {
+        Self { code, severity, message, fix: None }
+    }
+
+    /// The same with the command that mends it.
+    #[must_use]
+    pub fn fixed_by(mut self, command: impl Into<String>) -> Self {
+        self.fix = Some(command.into());
+        self
+    }
+}
+
+/// Whether nothing is wrong: notes are no fault.
+#[must_use]
+pub fn all_well(findings: &[Finding]) -> bool {
+    findings.iter().all(|finding| finding.severity == Severity::Note)
+}

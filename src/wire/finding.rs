@@ -1,0 +1,44 @@
+//! What `doctor` found, as a document.
+
+use serde::Serialize;
+
+use crate::domain::finding::{self, Finding};
+
+/// What `doctor` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DoctorView {
+    /// Whether nothing is wrong.
+    pub ok: bool,
+    /// What there is to say.
+    pub findings: Vec<FindingView>,
+}
+
+/// One thing to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FindingView {
+    /// Its code.
+    pub code: &'static str,
+    /// `error`, `warning` or `note`.
+    pub severity: &'static str,
+    /// A sentence.
+    pub message: String,
+    /// The command that mends it.
+    pub fix: Option<String>,
+}
+
+impl From<&[Finding]> for DoctorView {
+    fn from(findings: &[Finding]) -> Self {
+        Self {
+            ok: finding::all_well(findings),
+            findings: findings
+                .iter()
+                .map(|one| FindingView {
+                    code: one.code,
+                    severity: one.severity.as_str(),
+                    message: one.message.clone(),
+                    fix: one.fix.clone(),
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The store's file under bad conditions: made by many at once, damaged, foreign, not writable, on a full disk.
+
+mod damaged;
+mod first_open;
+mod places;
+mod private;
+mod reads;
