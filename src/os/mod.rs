@@ -1,9 +1,12 @@
 //! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
 
 pub mod files;
+pub mod git;
 pub mod host;
+pub mod kept;
 pub mod lock;
 pub mod process;
+pub mod stream;
 pub mod terminal;
 pub mod tree;
 pub mod user;

@@ -1,12 +1,17 @@
 //! The store: one SQLite file. Reads see a snapshot; a write is one IMMEDIATE transaction together with its events,
 //! behind the turnstile. One file per noun; SQL stays here.
 
+pub mod checkpoints;
 pub mod claims;
 pub mod error;
 pub mod events;
+pub mod evidence;
+pub mod handoffs;
 pub mod lanes;
+pub mod messages;
 mod open;
 pub mod requests;
+pub mod reviews;
 mod schema;
 pub mod sessions;
 mod sql;
