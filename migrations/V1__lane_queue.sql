@@ -234,6 +234,8 @@ CREATE TABLE messages (
 CREATE INDEX messages_session ON messages (to_session, id) WHERE settled_at IS NULL AND to_session IS NOT NULL;
 CREATE INDEX messages_lane ON messages (to_lane, id) WHERE settled_at IS NULL AND to_lane IS NOT NULL;
 CREATE INDEX messages_role ON messages (to_role, id) WHERE settled_at IS NULL AND to_role IS NOT NULL;
+CREATE INDEX messages_expiring ON messages (expires_at) WHERE settled_at IS NULL AND expires_at IS NOT NULL;
+CREATE INDEX messages_settled ON messages (settled_at) WHERE settled_at IS NOT NULL;
 
 -- What a --request-id was answered with. An intention is written before something outside is done; its answer follows.
 CREATE TABLE requests (

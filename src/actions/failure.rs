@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::{
     config::ConfigError,
     domain::Refusal,
+    os::stream::StreamError,
     render::OutError,
     store::StoreError,
     wire::{Failure, FailureKind, GateReportView, WaitingView},
@@ -36,6 +37,14 @@ pub fn classify(error: &anyhow::Error) -> Failure {
         }
         if let Some(failure) = cause.downcast_ref::<ConfigError>().map(config) {
             return failure;
+        }
+        if let Some(failure) = cause.downcast_ref::<StreamError>() {
+            let code = match failure {
+                StreamError::NotFound { .. } => "program_not_found",
+                StreamError::Interrupted { .. } => "interrupted",
+                StreamError::NoFolder { .. } | StreamError::Start { .. } | StreamError::Watch(_) => "program_failed",
+            };
+            return plain(code, FailureKind::External, failure.to_string());
         }
         if let Some(failure) = cause.downcast_ref::<OutError>() {
             return plain("output", FailureKind::Failure, failure.to_string());
@@ -76,7 +85,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::AlreadyYours { task, epoch } => {
             (Conflict, Some(format!("to renew its lease: fairway claim {task} --epoch {epoch}")))
         }
-        Refusal::StaleClaim { task, .. } => (Conflict, Some(format!("fairway task show {task}"))),
+        Refusal::StaleClaim { task, .. } | Refusal::StaleHandoff { task, .. } => {
+            (Conflict, Some(format!("fairway task show {task}")))
+        }
         Refusal::NotClaimant { task, .. } => {
             (Conflict, Some(format!("to stand in for the holder of {task}: --force --reason TEXT")))
         }
@@ -85,6 +96,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Conflict, Some("a new launch is a new session: fairway session launch".into()))
         }
         Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
+        Refusal::NotCreator { .. } => (Conflict, Some("to stand in for whoever made it: --force --reason TEXT".into())),
+        Refusal::RequestOpen { running: true, .. } => (Conflict, Some("wait for it, then repeat".into())),
+        Refusal::RequestOpen { .. } => (Conflict, Some("look at what it did; a new --request-id runs it again".into())),
         Refusal::DepsOpen { task, .. } => (Refused, Some(format!("fairway task dep tree {task}"))),
         Refusal::RoleMismatch { wants, .. } => (Refused, Some(format!("--role {wants}, or --any-role"))),
         Refusal::LaneMismatch { wants, .. } => (Refused, Some(format!("--lane {wants}"))),
@@ -97,7 +111,12 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::PathConflict { other, .. } => {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
         }
-        Refusal::GateBlocked(report) => (Refused, report.blockers.first().map(|blocker| blocker.fix.clone())),
+        Refusal::GateBlocked(report) => {
+            // One line each: they are commands to type.
+            let mut fixes: Vec<&str> = report.blockers.iter().map(|blocker| blocker.fix.as_str()).collect();
+            fixes.dedup();
+            (Refused, Some(fixes.join("\n")))
+        }
         Refusal::Cycle { .. } => (Refused, None),
         Refusal::NothingReady { skipped } => {
             (Empty, Some(if skipped.is_empty() { "fairway ready --why" } else { "fairway ready" }.into()))
@@ -117,6 +136,9 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::StaleClaim { task, yours, current, by } => {
             json!({ "task_id": task.as_str(), "epoch": yours, "current_epoch": current, "claimant": by })
         }
+        Refusal::StaleHandoff { id, task, made, current, by } => json!({
+            "handoff_id": id, "task_id": task.as_str(), "epoch": made, "current_epoch": current, "claimant": by,
+        }),
         Refusal::NotClaimant { task, by, .. } => json!({ "task_id": task.as_str(), "claimant": by }),
         Refusal::WrongState { task, status, .. } => json!({ "task_id": task.as_str(), "status": status.as_str() }),
         Refusal::DepsOpen { task, waiting } => json!({

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     domain::{
-        Actor, LaneName, Refusal, SessionId, TaskId,
+        Actor, LaneName, Refusal, Role, SessionId, TaskId,
         lane::Lane,
         rules::authority::{self, Intent},
         session::Session,
@@ -48,6 +48,16 @@ pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
         Some(session) => Ok(session),
         None => Err(unknown("session", id.as_str(), sessions::near(tx, id.as_str())?)),
     }
+}
+
+/// The role and lane that `actor` acts in: those they named, else those of their session.
+///
+/// # Errors
+/// `not_found` for an unknown session.
+pub fn standing(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, Option<LaneName>)> {
+    let session = actor.session.as_ref().map(|id| session(tx, id)).transpose()?;
+    let (role, lane) = session.map_or((None, None), |session| (Some(session.role), session.lane));
+    Ok((actor.role.clone().or(role), actor.lane.clone().or(lane)))
 }
 
 /// Whether `actor` may write to a task.

@@ -3,11 +3,18 @@
 
 mod answer;
 mod app;
+pub mod checkpoint;
 pub mod events;
+pub mod evidence;
 pub mod failure;
+pub mod gates;
+pub mod handoff;
 pub mod lookup;
+pub mod message;
 pub mod project;
+pub mod review;
 pub mod task;
+mod work;
 
 pub use answer::Answer;
 pub use app::{App, Request};

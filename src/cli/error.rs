@@ -23,7 +23,7 @@ pub(super) fn told(failure: &Failure, out: &Out) -> Exit {
     } else {
         let label = out.remark_style.paint(Meaning::Bad, "error:");
         out.complain(&format!("{label} {}", safe_line(&failure.message)));
-        if let Some(hint) = &failure.hint {
+        for hint in failure.hint.iter().flat_map(|hint| hint.lines()) {
             out.complain(&format!("{} {}", out.remark_style.paint(Meaning::Faint, "hint:"), safe_line(hint)));
         }
     }

@@ -1,15 +1,22 @@
 //! The person's door: words in, one use case, words out. A verb is a leaf file: its `Args`, whose doc comments are the
 //! help, and `run`.
 
+mod checkpoint;
 mod claim;
 mod context;
 mod doctor;
 mod error;
 mod events;
+mod evidence;
 mod globals;
+mod handoff;
+mod inbox;
 mod init;
+mod merge_ready;
+mod message;
 mod ready;
 mod release;
+mod review;
 mod task;
 mod values;
 
@@ -54,6 +61,19 @@ enum Verb {
     Ready(ready::Args),
     Claim(claim::Args),
     Release(release::Args),
+    Done(task::done::Args),
+    #[command(subcommand)]
+    Checkpoint(checkpoint::Verb),
+    #[command(subcommand)]
+    Evidence(evidence::Verb),
+    #[command(subcommand)]
+    Handoff(handoff::Verb),
+    #[command(subcommand)]
+    Review(review::Verb),
+    MergeReady(merge_ready::Args),
+    #[command(subcommand)]
+    Message(message::Verb),
+    Inbox(inbox::Args),
     Events(events::Args),
     Doctor(doctor::Args),
 }
@@ -66,6 +86,14 @@ impl Verb {
             Self::Ready(args) => args.run(ctx),
             Self::Claim(args) => args.run(ctx),
             Self::Release(args) => args.run(ctx),
+            Self::Done(args) => args.run(ctx),
+            Self::Checkpoint(verb) => verb.run(ctx),
+            Self::Evidence(verb) => verb.run(ctx),
+            Self::Handoff(verb) => verb.run(ctx),
+            Self::Review(verb) => verb.run(ctx),
+            Self::MergeReady(args) => args.run(ctx),
+            Self::Message(verb) => verb.run(ctx),
+            Self::Inbox(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),
         }

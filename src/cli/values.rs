@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use crate::{
     config::parse_duration,
-    domain::{LaneName, Refusal, Role, SessionId, TaskId, task::Status},
+    domain::{
+        LaneName, Refusal, Role, SessionId, TaskId, checkpoint::CheckpointState, evidence::EvidenceResult, id::Label,
+        message::Priority, review::Verdict, task::Status,
+    },
 };
 
 macro_rules! reader {
@@ -20,6 +23,33 @@ reader!(task -> TaskId);
 reader!(role -> Role);
 reader!(lane -> LaneName);
 reader!(session -> SessionId);
+reader!(label -> Label);
+
+macro_rules! word_reader {
+    ($(#[$meta:meta])* $name:ident -> $type:ty) => {
+        $(#[$meta])*
+        pub fn $name(text: &str) -> Result<$type, String> {
+            word(text, <$type>::parse(text), <$type>::ALL.iter().map(|one| one.as_str()))
+        }
+    };
+}
+
+word_reader!(
+    /// A checkpoint's state.
+    checkpoint_state -> CheckpointState
+);
+word_reader!(
+    /// What evidence shows.
+    evidence_result -> EvidenceResult
+);
+word_reader!(
+    /// What a reviewer says.
+    verdict -> Verdict
+);
+word_reader!(
+    /// A message's priority.
+    priority -> Priority
+);
 
 /// A span of time.
 pub fn duration(text: &str) -> Result<Duration, String> {

@@ -19,8 +19,23 @@ closed_set! {
     }
 }
 
+impl Priority {
+    /// Its place when messages are read: first comes what may interrupt most.
+    #[must_use]
+    pub const fn rank(self) -> u8 {
+        match self {
+            Self::System => 0,
+            Self::Urgent => 1,
+            Self::Normal => 2,
+        }
+    }
+}
+
 /// How long a message is offered before it counts as not taken, in seconds.
 pub const OFFER_SECONDS: u64 = 60;
+
+/// The sources under which people write. What comes from any other is a program's text, and so is what a session sends.
+pub const PEOPLES_SOURCES: &[&str] = &["mail", "nudge"];
 
 /// To whom: exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +67,14 @@ pub struct Message {
     pub status: MessageStatus,
     /// Who it was offered to.
     pub offered_to: Option<String>,
+    /// Until when that offer holds.
+    pub offered_until: Option<Timestamp>,
+    /// What makes repeats one message.
+    pub dedup: Option<String>,
     /// How often it was sent under its dedup key.
     pub count: i64,
+    /// When it is too late to read it.
+    pub expires_at: Option<Timestamp>,
     /// When it was sent first.
     pub created_at: Timestamp,
 }

@@ -54,6 +54,12 @@ pub enum Refusal {
         None => "it has changed hands".to_owned(),
     })]
     StaleClaim { task: TaskId, yours: i64, current: i64, by: Option<String> },
+    /// A handoff that was made under an older claim.
+    #[error("handoff {id} was made under epoch {made} of {task}, but {} since epoch {current}", match .by {
+        Some(by) => format!("{by} holds it"),
+        None => "it has changed hands".to_owned(),
+    })]
+    StaleHandoff { id: i64, task: TaskId, made: i64, current: i64, by: Option<String> },
     /// Somebody else's to finish, block or release.
     #[error("{task} is held by {by}, not by {you}")]
     NotClaimant { task: TaskId, by: String, you: String },
@@ -93,6 +99,9 @@ pub enum Refusal {
     /// A record that was answered already.
     #[error("{noun} {id} is {status} already")]
     Answered { noun: &'static str, id: i64, status: &'static str },
+    /// Somebody else's to take back.
+    #[error("{noun} {id} was made by {by}, not by {you}")]
+    NotCreator { noun: &'static str, id: i64, by: String, you: String },
     /// Gates that are not passed.
     #[error("{} is not ready: {}", .0.task, .0.blockers.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; "))]
     GateBlocked(GateReport),
@@ -110,6 +119,9 @@ pub enum Refusal {
     /// A `--request-id` that was used for something else.
     #[error("the request id '{id}' was used for another command")]
     RequestReused { id: String },
+    /// A `--request-id` whose command was begun and has no answer yet.
+    #[error("the request '{id}' was begun and has no answer: {became}; nothing was started again")]
+    RequestOpen { id: String, became: String, running: bool },
     /// A program that this would run has not been trusted here.
     #[error("{why}")]
     Untrusted { why: String },
@@ -128,7 +140,7 @@ impl Refusal {
             Self::InUse { .. } => "in_use",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyYours { .. } => "already_yours",
-            Self::StaleClaim { .. } => "stale_claim",
+            Self::StaleClaim { .. } | Self::StaleHandoff { .. } => "stale_claim",
             Self::NotClaimant { .. } => "not_claimant",
             Self::WrongState { .. } => "wrong_state",
             Self::DepsOpen { .. } => "deps_open",
@@ -141,11 +153,13 @@ impl Refusal {
             Self::SessionFinal { .. } => "session_final",
             Self::SessionMismatch { .. } => "session_mismatch",
             Self::Answered { .. } => "already_answered",
+            Self::NotCreator { .. } => "not_creator",
             Self::GateBlocked(_) => "gate_blocked",
             Self::Cycle { .. } => "cycle",
             Self::NothingReady { .. } => "nothing_ready",
             Self::NothingArrived { .. } => "nothing_arrived",
             Self::RequestReused { .. } => "request_reused",
+            Self::RequestOpen { .. } => "request_open",
             Self::Untrusted { .. } => "untrusted",
         }
     }

@@ -10,7 +10,8 @@ const OPEN: &str = "INSERT INTO claims (task_id, epoch, claimant, session_id, ro
      VALUES ($1, $2, $3, $4, $5, $6)";
 const END: &str = "UPDATE claims SET ended_at = $2, ended_as = $3 WHERE task_id = $1 AND ended_at IS NULL";
 const LATEST: &str = "SELECT max(epoch) FROM claims WHERE task_id = $1 AND claimant = $2";
-const HOLDERS_SINCE: &str = "SELECT DISTINCT claimant FROM claims WHERE task_id = $1 AND epoch > $2 ORDER BY epoch";
+const HOLDERS_SINCE: &str =
+    "SELECT claimant FROM claims WHERE task_id = $1 AND epoch > $2 GROUP BY claimant ORDER BY min(epoch)";
 const NEWEST_TIME: &str = "SELECT claimed_at FROM claims WHERE task_id = $1 ORDER BY epoch DESC LIMIT 1";
 
 /// Begins a claim.

@@ -122,11 +122,24 @@ pub fn newest_move(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Logged>, Sto
 /// # Errors
 /// As the store fails.
 pub fn newest_of(tx: &ReadTx<'_>, task: &TaskId, wanted: fn(Kind) -> bool) -> Result<Option<Logged>, StoreError> {
+    newest_with(tx, task, wanted, |_| true)
+}
+
+/// The same, of those that `fits` accepts.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_with(
+    tx: &ReadTx<'_>,
+    task: &TaskId,
+    wanted: fn(Kind) -> bool,
+    fits: impl Fn(&Logged) -> bool,
+) -> Result<Option<Logged>, StoreError> {
     let mut newest = None;
     sql::each(tx.conn(), OF_TASK, &[&task.as_str()], |row| {
         let kind: String = row.get(2)?;
         if Kind::parse(&kind).is_some_and(wanted) {
-            newest = Some(read(row)?);
+            newest = Some(read(row)?).filter(&fits);
         }
         Ok(newest.is_none())
     })?;

@@ -2,12 +2,17 @@
 //! behind the turnstile. One file per noun; SQL stays here.
 
 pub mod check;
+pub mod checkpoints;
 pub mod claims;
 pub mod error;
 pub mod events;
+pub mod evidence;
+pub mod handoffs;
 pub mod lanes;
+pub mod messages;
 mod open;
 pub mod requests;
+pub mod reviews;
 mod schema;
 pub mod sessions;
 mod sql;

@@ -1,19 +1,29 @@
 //! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
 //! `null`, lists are never `null`.
 
+mod checkpoint;
 mod error;
 mod event;
 mod finding;
+mod evidence;
 mod gate;
+mod handoff;
 mod lane;
+mod message;
+mod review;
 mod session;
 mod task;
 
+pub use checkpoint::{CheckpointTurnView, CheckpointView};
 pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;
 pub use finding::{DoctorView, FindingView};
+pub use evidence::EvidenceView;
 pub use gate::{BlockerView, GateReportView};
+pub use handoff::HandoffView;
 pub use lane::LaneView;
+pub use message::MessageView;
+pub use review::ReviewView;
 pub use session::SessionView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
 

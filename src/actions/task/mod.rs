@@ -4,11 +4,13 @@ pub mod add;
 pub mod block;
 pub mod cancel;
 pub mod claim;
+pub mod done;
 pub mod list;
 mod moves;
 pub mod ready;
 pub mod release;
 pub mod reopen;
+pub mod resume;
 pub mod submit;
 mod words;
 

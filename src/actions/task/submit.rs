@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::moves::{self, Force, Move};
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, work},
     domain::{Kind, TaskId, rules::authority::Intent},
     store::tasks,
 };
@@ -15,9 +15,10 @@ use crate::{
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&Force>) -> Result<Answer> {
     let verb = Move { kind: Kind::TaskSubmitted, intent: Intent::Move, past: "submitted", reason: None, force };
+    let commit = work::named(app, id, commit)?;
     moves::run(app, id, &verb, |tx, task, _| {
         if commit.is_some() {
-            tasks::set_work(tx, id, task.branch.as_deref(), commit)?;
+            tasks::set_work(tx, id, task.branch.as_deref(), commit.as_deref())?;
         }
         Ok(task.submitted()?)
     })

@@ -3,8 +3,10 @@
 mod add;
 mod block;
 mod cancel;
+pub(super) mod done;
 mod list;
 mod reopen;
+mod resume;
 mod show;
 mod submit;
 mod unblock;
@@ -25,6 +27,8 @@ pub enum Verb {
     Block(block::Args),
     Unblock(unblock::Args),
     Submit(submit::Args),
+    Resume(resume::Args),
+    Done(done::Args),
     Cancel(cancel::Args),
     Reopen(reopen::Args),
 }
@@ -38,6 +42,8 @@ impl Verb {
             Self::Block(args) => args.run(ctx),
             Self::Unblock(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
+            Self::Resume(args) => args.run(ctx),
+            Self::Done(args) => args.run(ctx),
             Self::Cancel(args) => args.run(ctx),
             Self::Reopen(args) => args.run(ctx),
         }

@@ -5,3 +5,5 @@ pub mod claim;
 pub mod cycle;
 pub mod gate;
 pub mod globs;
+pub mod handoff;
+pub mod receipts;

@@ -1,0 +1,4 @@
+//! What is done with checkpoints.
+
+pub mod list;
+pub mod record;

@@ -1,0 +1,77 @@
+//! Evidence that somebody claims; nobody has seen it happen.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{Answer, App, lookup, work},
+    domain::{
+        TaskId,
+        evidence::{DEFAULT_KIND, Evidence, EvidenceResult, PROVIDER_KIND},
+        id::Label,
+        rules::authority::Intent,
+        text,
+    },
+    env::Timestamp,
+    store::evidence,
+    wire::EvidenceView,
+};
+
+/// What is claimed.
+#[derive(Debug, Clone)]
+pub struct Words {
+    /// What it shows.
+    pub result: EvidenceResult,
+    /// What sort of evidence it is.
+    pub kind: Option<Label>,
+    /// The command that was run.
+    pub command: Option<String>,
+    /// A file that belongs to it.
+    pub artifact: Option<String>,
+    /// A sentence.
+    pub summary: Option<String>,
+    /// The commit it speaks of.
+    pub commit: Option<String>,
+}
+
+/// Records a claim of evidence.
+///
+/// # Errors
+/// `not_found`, `stale_claim`, `invalid_value`.
+pub fn add(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
+    let line = |what, given: &Option<String>| given.as_deref().map(|given| text::line(what, given)).transpose();
+    let (artifact, summary) = (line("artifact", &words.artifact)?, line("summary", &words.summary)?);
+    let command = words.command.as_deref().map(|command| text::body("command", command)).transpose()?;
+    let commit = work::named(app, id, words.commit.as_deref())?;
+    app.change(|tx| {
+        let task = lookup::task(tx, id)?;
+        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        let record = evidence::insert(
+            tx,
+            Evidence {
+                id: 0,
+                task: id.clone(),
+                session: app.actor.session.clone(),
+                kind: words.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
+                result: words.result,
+                command: command.clone(),
+                check: None,
+                exit_code: None,
+                duration_ms: None,
+                artifact: artifact.clone(),
+                sha256: None,
+                commit: commit.clone(),
+                summary: summary.clone(),
+                observed: false,
+                created_at: Timestamp::from_millis(0),
+            },
+        )?;
+        tx.record(&super::recorded(&task, &record))?;
+        let line = format!("recorded evidence {} on {id}: {} {}, as claimed", record.id, record.kind, record.result);
+        let answer = Answer::new(&EvidenceView::from(&record), record.id, line)?;
+        Ok(if record.kind == PROVIDER_KIND {
+            answer.remark("evidence of the kind 'provider' counts for no gate")
+        } else {
+            answer
+        })
+    })
+}

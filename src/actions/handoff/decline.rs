@@ -1,0 +1,26 @@
+//! Saying no to a handoff.
+
+use anyhow::Result;
+
+use super::{answered, asked};
+use crate::{
+    actions::{Answer, App},
+    domain::{handoff::HandoffStatus, text},
+    wire::HandoffView,
+};
+
+/// open → declined, by one whom it is for, with a reason.
+///
+/// # Errors
+/// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`.
+pub fn decline(app: &App, id: i64, reason: &str) -> Result<Answer> {
+    let reason = text::line("reason", reason)?;
+    app.change(|tx| {
+        let asked = asked(app, tx, id, HandoffStatus::Declined)?;
+        if let Some(answer) = asked.repeated {
+            return Ok(answer);
+        }
+        let handoff = answered(tx, asked.handoff, HandoffStatus::Declined, Some(&reason))?;
+        Answer::new(&HandoffView::from(&handoff), id, format!("declined handoff {id} of {}", handoff.task))
+    })
+}

@@ -1,0 +1,176 @@
+//! Reading messages.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::send::event;
+use crate::{
+    actions::{Answer, App, failure, lookup},
+    config::show_duration,
+    domain::{
+        Actor, Kind, Refusal,
+        message::{Message, MessageStatus, OFFER_SECONDS, Recipient},
+        rules::receipts::{self, Reading},
+    },
+    os::wake::Waiter,
+    store::{ReadTx, WriteTx, messages},
+    wire::MessageView,
+};
+
+/// Whoever reads, and under which addresses.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    name: String,
+    addresses: Vec<Recipient>,
+}
+
+/// What a reading took.
+#[derive(Debug, Clone, Default)]
+pub struct Taken {
+    /// The messages, as they stand now.
+    pub messages: Vec<MessageView>,
+    more: usize,
+}
+
+impl Taken {
+    /// The answer, with a word on what still waits.
+    #[must_use]
+    pub fn remarked(&self, answer: Answer) -> Answer {
+        match self.more {
+            0 => answer,
+            more => answer.remark(format!("{more} more message(s) wait: fairway inbox")),
+        }
+    }
+}
+
+/// The reader that `actor` is: their session, and the lane and role they act in.
+///
+/// # Errors
+/// `not_found` for an unknown session, `usage` when there is no address at all.
+pub fn reader(tx: &ReadTx<'_>, actor: &Actor) -> Result<Reader> {
+    let (role, lane) = lookup::standing(tx, actor)?;
+    let session = actor.session.clone().map(Recipient::Session);
+    let addresses: Vec<Recipient> =
+        session.into_iter().chain(lane.map(Recipient::Lane)).chain(role.map(Recipient::Role)).collect();
+    if addresses.is_empty() {
+        let why = "nobody to read for: name a --session ID or act --as ROLE".into();
+        return Err(Refusal::Usage { why }.into());
+    }
+    Ok(Reader { name: actor.name.clone(), addresses })
+}
+
+fn plan(tx: &ReadTx<'_>, reader: &Reader, now: crate::env::Timestamp) -> Result<Reading> {
+    let mut unsettled = Vec::new();
+    for address in &reader.addresses {
+        unsettled.extend(messages::unsettled(tx, address)?);
+    }
+    Ok(receipts::reading(unsettled, &reader.name, now))
+}
+
+/// Settles what came too late.
+///
+/// # Errors
+/// As the store fails.
+pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
+    for message in messages::expired(tx, tx.now())? {
+        messages::settle(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
+        tx.record(&event(Kind::MessageExpired, &message))?;
+    }
+    Ok(())
+}
+
+/// Acknowledges what the last reading printed, and offers what waits, or acknowledges that too.
+///
+/// # Errors
+/// As the store fails.
+pub fn take(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Taken> {
+    expire(tx)?;
+    let reading = plan(tx, reader, tx.now())?;
+    for id in &reading.read {
+        settle(tx, *id, reader)?;
+    }
+    let until = tx.now().plus(Duration::from_secs(OFFER_SECONDS));
+    let mut taken = Vec::new();
+    for message in reading.offered {
+        messages::offer(tx, message.id, &reader.name, until)?;
+        tx.record(&event(Kind::MessageOffered, &message).with("reader", reader.name.as_str()))?;
+        let status = if acknowledge {
+            settle(tx, message.id, reader)?;
+            MessageStatus::Acknowledged
+        } else {
+            MessageStatus::Offered
+        };
+        taken.push(MessageView::from(&Message { status, ..message }));
+    }
+    Ok(Taken { messages: taken, more: reading.more })
+}
+
+fn settle(tx: &WriteTx<'_>, id: i64, reader: &Reader) -> Result<()> {
+    messages::settle(tx, id, MessageStatus::Acknowledged, Some(&reader.name))?;
+    tx.record(
+        &crate::domain::Event::new(Kind::MessageAcknowledged).with("id", id).with("reader", reader.name.as_str()),
+    )?;
+    Ok(())
+}
+
+/// Reads the messages of whoever acts; with `wait` until there is one. Asks only when something has changed.
+///
+/// # Errors
+/// `nothing_arrived` when the wait is over, `usage`, `not_found`.
+pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Answer> {
+    if let Some(request) = &app.request
+        && let Some(answer) = app.read(|tx| crate::actions::app::remembered(tx, request))?
+    {
+        return Ok(answer);
+    }
+    // Bound before the first look, so that nothing falls between look and wait.
+    let waiter = match wait {
+        Some(limit) => {
+            let folder = app.store_for_writing()?.wake_folder().to_path_buf();
+            let name = format!("inbox-{}", std::process::id());
+            Some((Waiter::bind(&folder, &name)?, Instant::now() + limit, limit))
+        }
+        None => None,
+    };
+    loop {
+        let (reader, seen) = app.read(|tx| {
+            let reader = reader(tx, &app.actor)?;
+            let seen = plan(tx, &reader, app.env.now())?;
+            Ok((reader, seen))
+        })?;
+        if !seen.offered.is_empty() {
+            match app.change(|tx| offered(tx, &reader, acknowledge)) {
+                // Somebody else of this lane or role was faster.
+                Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => {}
+                done => return done,
+            }
+        } else if !seen.read.is_empty() {
+            app.write(|tx| take(tx, &reader, acknowledge).map(drop))?;
+        }
+        let Some((waiter, deadline, limit)) = &waiter else {
+            return Answer::new(&Vec::<MessageView>::new(), "", "no messages").map(nobody);
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        // An offer to a reader that went away lapses without a sound.
+        let lapse = seen.lapses_at.map(|at| at.since(app.env.now()).max(Duration::from_millis(1)));
+        let woken = waiter.wait(Some(lapse.map_or(left, |lapse| lapse.min(left)))).map_err(failure::internal)?;
+        if !woken && Instant::now() >= *deadline {
+            return Err(Refusal::NothingArrived { within: show_duration(*limit) }.into());
+        }
+    }
+}
+
+fn offered(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Answer> {
+    let taken = take(tx, reader, acknowledge)?;
+    if taken.messages.is_empty() {
+        return Err(Refusal::NothingArrived { within: String::new() }.into());
+    }
+    let ids: Vec<String> = taken.messages.iter().map(|message| message.id.to_string()).collect();
+    let line = super::words(&taken.messages);
+    Ok(taken.remarked(Answer { ids, ..Answer::new(&taken.messages, "", line.trim_end())? }))
+}
+
+fn nobody(answer: Answer) -> Answer {
+    Answer { ids: Vec::new(), ..answer }
+}

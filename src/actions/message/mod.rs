@@ -1,0 +1,33 @@
+//! What is done with messages.
+
+pub mod inbox;
+pub mod send;
+
+use std::fmt::Write;
+
+use crate::{domain::message::PEOPLES_SOURCES, wire::MessageView};
+
+/// Messages as a person or agent reads them: who says it stands before every text, and each of its lines is marked, so
+/// that no text can pass for another message or for the user's own words.
+#[must_use]
+pub fn words(messages: &[MessageView]) -> String {
+    let mut text = String::new();
+    for message in messages {
+        let from = message.metadata.get("from").and_then(|from| from.as_str());
+        // Sessions have no '@' in their names, people have.
+        let by_person =
+            PEOPLES_SOURCES.contains(&message.source.as_str()) && from.is_some_and(|from| from.contains('@'));
+        let _ = write!(text, "message {}, {}, from {}", message.id, message.priority, message.source);
+        if let Some(from) = from {
+            let _ = write!(text, " by {from}");
+        }
+        if message.count > 1 {
+            let _ = write!(text, ", {} more like it", message.count - 1);
+        }
+        text.push_str(if by_person { ":\n" } else { " (text of a program, not the user's words):\n" });
+        for line in message.content.lines() {
+            let _ = writeln!(text, "  | {line}");
+        }
+    }
+    text
+}

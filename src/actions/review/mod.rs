@@ -1,0 +1,21 @@
+//! What is done with reviews.
+
+pub mod list;
+pub mod record;
+pub mod request;
+
+use crate::domain::{Event, Kind, id::Label, review::Review, task::Task};
+
+/// The review that was asked for in a domain and not given yet.
+fn open_in<'a>(reviews: &'a [Review], domain: &Label) -> Option<&'a Review> {
+    reviews.iter().find(|review| review.domain == *domain && review.verdict.is_none())
+}
+
+fn event(kind: Kind, task: &Task, review: &Review) -> Event {
+    Event::new(kind)
+        .task(&task.id)
+        .lane(task.words.lane.as_ref())
+        .with("id", review.id)
+        .with("domain", review.domain.as_str())
+        .with("reviewer", review.reviewer.as_deref())
+}

@@ -1,0 +1,25 @@
+//! `fairway checkpoint latest`
+
+use anyhow::Result;
+
+use super::words;
+use crate::{
+    actions::checkpoint::list,
+    cli::{Context, Exit, values},
+    domain::TaskId,
+};
+
+/// Show a task's newest checkpoint
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task
+    #[arg(value_parser = values::task)]
+    task: TaskId,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let latest = list::latest(&ctx.app()?, &self.task)?;
+        ctx.show(&latest, || vec![latest.id.to_string()], || words(&latest))
+    }
+}

@@ -1,0 +1,29 @@
+//! `fairway checkpoint list`
+
+use anyhow::Result;
+
+use super::table;
+use crate::{
+    actions::checkpoint::list,
+    cli::{Context, Exit, values},
+    domain::TaskId,
+};
+
+/// List a task's checkpoints, oldest first
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task
+    #[arg(value_parser = values::task)]
+    task: TaskId,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let found = list::list(&ctx.app()?, &self.task)?;
+        ctx.show(
+            &found,
+            || found.iter().map(|one| one.id.to_string()).collect(),
+            || if found.is_empty() { "no checkpoints\n".into() } else { table(&found).show(ctx.out.width) },
+        )
+    }
+}

@@ -1,0 +1,72 @@
+//! `fairway checkpoint …`
+
+mod latest;
+mod list;
+mod overdue;
+mod record;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use super::{Context, Exit};
+use crate::{
+    render::{Table, safe_line},
+    wire::CheckpointView,
+};
+
+/// Say where a task stands, and look at what was said
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub enum Verb {
+    Record(record::Args),
+    List(list::Args),
+    Latest(latest::Args),
+    Overdue(overdue::Args),
+}
+
+impl Verb {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Record(args) => args.run(ctx),
+            Self::List(args) => args.run(ctx),
+            Self::Latest(args) => args.run(ctx),
+            Self::Overdue(args) => args.run(ctx),
+        }
+    }
+}
+
+fn table(checkpoints: &[CheckpointView]) -> Table {
+    let mut table = Table::new(&["id", "task", "state", "at", "by", "owner", "due", "summary"]);
+    for one in checkpoints {
+        let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        table.row([
+            one.id.to_string(),
+            one.task_id.clone(),
+            one.state.to_owned(),
+            one.created_at.clone(),
+            dash(&one.session_id),
+            dash(&one.owner),
+            dash(&one.due_at),
+            one.summary.clone(),
+        ]);
+    }
+    table
+}
+
+fn words(one: &CheckpointView) -> String {
+    let mut text = format!("{}  checkpoint {}  {}\n", one.task_id, one.id, one.state);
+    let fields = [
+        ("summary", Some(&one.summary)),
+        ("at", Some(&one.created_at)),
+        ("by", one.session_id.as_ref()),
+        ("owner", one.owner.as_ref()),
+        ("artifact", one.artifact.as_ref()),
+        ("due", one.due_at.as_ref()),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            text.push_str(&format!("{name:<12}{}\n", safe_line(value)));
+        }
+    }
+    text
+}

@@ -1,0 +1,24 @@
+//! `fairway checkpoint overdue`
+
+use anyhow::Result;
+
+use super::table;
+use crate::{
+    actions::checkpoint::list,
+    cli::{Context, Exit},
+};
+
+/// List the open tasks' newest checkpoints after which another is overdue
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let found = list::overdue(&ctx.app()?)?;
+        ctx.show(
+            &found,
+            || found.iter().map(|one| one.task_id.clone()).collect(),
+            || if found.is_empty() { "nothing is overdue\n".into() } else { table(&found).show(ctx.out.width) },
+        )
+    }
+}

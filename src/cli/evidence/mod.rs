@@ -1,0 +1,29 @@
+//! `fairway evidence …`
+
+mod add;
+mod list;
+mod run;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use super::{Context, Exit};
+
+/// Show that a task is done
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub enum Verb {
+    Run(run::Args),
+    Add(add::Args),
+    List(list::Args),
+}
+
+impl Verb {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Run(args) => args.run(ctx),
+            Self::Add(args) => args.run(ctx),
+            Self::List(args) => args.run(ctx),
+        }
+    }
+}

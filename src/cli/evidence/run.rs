@@ -1,0 +1,60 @@
+//! `fairway evidence run`
+
+use std::{ffi::OsString, sync::Arc, time::Duration};
+
+use anyhow::Result;
+
+use crate::{
+    actions::evidence::run::{self, Order, What},
+    cli::{Context, Exit, values},
+    domain::{TaskId, id::Label},
+    os::stream::Stream,
+    render::Relay,
+    wire::FailureKind,
+};
+
+/// Run a program and record what became of it; exit 0 when it passed, 7 when not
+///
+/// It runs in the worktree of the task's lane, else here, without stdin; no shell reads its words. Its output streams
+/// through and is kept. What it leaves running is ended.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task
+    #[arg(value_parser = values::task)]
+    task: TaskId,
+    /// What sort of evidence; a later failure of the same kind undoes a pass
+    #[arg(long, value_parser = values::label)]
+    kind: Option<Label>,
+    /// Run the task's own command for this check
+    #[arg(long, value_name = "NAME", value_parser = values::label, conflicts_with = "command")]
+    check: Option<Label>,
+    /// A sentence
+    #[arg(long, value_name = "TEXT")]
+    summary: Option<String>,
+    /// End it after so long; it has failed then
+    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    timeout: Option<Duration>,
+    /// The program and its arguments
+    #[arg(last = true, value_name = "CMD", required_unless_present = "check")]
+    command: Vec<OsString>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let order = Order {
+            task: self.task,
+            kind: self.kind,
+            what: self.check.map_or(What::Command(self.command), What::Check),
+            summary: self.summary,
+            timeout: self.timeout,
+        };
+        let relay = Relay::new(&ctx.out, ctx.env.terminal.stdout, ctx.env.terminal.stderr);
+        let pass_on = move |stream, bytes: &[u8]| match stream {
+            Stream::Out => relay.out(bytes),
+            Stream::Err => relay.err(bytes),
+        };
+        let answer = run::run(&ctx.app()?, &order, Arc::new(pass_on))?;
+        ctx.answer(&answer)?;
+        Ok(if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() })
+    }
+}

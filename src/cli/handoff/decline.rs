@@ -1,0 +1,25 @@
+//! `fairway handoff decline`
+
+use anyhow::Result;
+
+use crate::{
+    actions::handoff::decline,
+    cli::{Context, Exit},
+};
+
+/// Decline a handoff
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The handoff's number
+    #[arg(value_name = "ID")]
+    id: i64,
+    /// Why; kept in the history
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&decline::decline(&ctx.app()?, self.id, &self.reason)?)
+    }
+}

@@ -1,0 +1,52 @@
+//! `fairway handoff list`
+
+use anyhow::Result;
+
+use crate::{
+    actions::handoff::list::{self, Filter},
+    cli::{Context, Exit, values},
+    domain::{Role, TaskId},
+    render::Table,
+};
+
+/// List handoffs, oldest first
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only those to this role
+    #[arg(long, value_name = "ROLE", value_parser = values::role)]
+    to: Option<Role>,
+    /// Only this task's
+    #[arg(long, value_name = "ID", value_parser = values::task)]
+    task: Option<TaskId>,
+    /// Only those that nobody has answered
+    #[arg(long)]
+    open: bool,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let filter = Filter { to_role: self.to, task: self.task, open: self.open };
+        let found = list::list(&ctx.app()?, &filter)?;
+        ctx.show(
+            &found,
+            || found.iter().map(|one| one.id.to_string()).collect(),
+            || {
+                let mut table = Table::new(&["id", "task", "status", "from", "to", "at", "summary"]);
+                for one in &found {
+                    let role = one.to_role.as_ref().map(|role| format!("role {role}"));
+                    let lane = one.to_lane.as_ref().map(|lane| format!("lane {lane}"));
+                    table.row([
+                        one.id.to_string(),
+                        one.task_id.clone(),
+                        one.status.to_owned(),
+                        one.from_role.clone().unwrap_or_else(|| "-".into()),
+                        role.or(lane).unwrap_or_default(),
+                        one.created_at.clone(),
+                        one.summary.clone(),
+                    ]);
+                }
+                if table.is_empty() { "no handoffs\n".into() } else { table.show(ctx.out.width) }
+            },
+        )
+    }
+}

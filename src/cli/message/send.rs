@@ -1,0 +1,66 @@
+//! `fairway message send`
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Result;
+
+use crate::{
+    actions::message::send::{self, Letter},
+    cli::{Context, Exit, values},
+    domain::{
+        LaneName, Refusal, Role, SessionId,
+        id::Label,
+        message::{Priority, Recipient},
+    },
+};
+
+/// Queue a message to a session, lane or role
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("recipient").required(true)))]
+pub struct Args {
+    /// The text; - reads stdin
+    #[arg(required_unless_present = "text_file")]
+    text: Option<String>,
+    /// The text from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    text_file: Option<PathBuf>,
+    /// To this session
+    #[arg(long, value_name = "ID", value_parser = values::session, group = "recipient")]
+    to_session: Option<SessionId>,
+    /// To the first session of this lane that takes it
+    #[arg(long, value_name = "LANE", value_parser = values::lane, group = "recipient")]
+    to_lane: Option<LaneName>,
+    /// To the first session of this role that takes it
+    #[arg(long, value_name = "ROLE", value_parser = values::role, group = "recipient")]
+    to_role: Option<Role>,
+    /// How much it may interrupt: normal, urgent or system
+    #[arg(long, value_parser = values::priority, default_value = "normal")]
+    priority: Priority,
+    /// Where it comes from
+    #[arg(long, value_parser = values::label, default_value = "mail")]
+    source: Label,
+    /// While one with this key waits for the same recipient, only count it
+    #[arg(long, value_name = "KEY")]
+    dedup: Option<String>,
+    /// After so long it is too late
+    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    ttl: Option<Duration>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let content = ctx.text("message", self.text, self.text_file.as_deref())?.unwrap_or_default();
+        let session = self.to_session.map(Recipient::Session);
+        let to = session.or(self.to_lane.map(Recipient::Lane)).or(self.to_role.map(Recipient::Role));
+        let nobody = || Refusal::Usage { why: "to whom? --to-session, --to-lane or --to-role".into() };
+        let letter = Letter {
+            to: to.ok_or_else(nobody)?,
+            priority: self.priority,
+            source: self.source,
+            content,
+            dedup: self.dedup,
+            ttl: self.ttl,
+        };
+        ctx.answer(&send::send(&ctx.app()?, &letter)?)
+    }
+}

@@ -1,0 +1,29 @@
+//! `fairway review request`
+
+use anyhow::Result;
+
+use crate::{
+    actions::review::request,
+    cli::{Context, Exit, values},
+    domain::{TaskId, id::Label},
+};
+
+/// Ask for a review in a domain
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task
+    #[arg(value_parser = values::task)]
+    task: TaskId,
+    /// The domain
+    #[arg(long, value_parser = values::label)]
+    domain: Label,
+    /// Who is asked
+    #[arg(long, value_name = "WHO")]
+    reviewer: Option<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&request::request(&ctx.app()?, &self.task, &self.domain, self.reviewer.as_deref())?)
+    }
+}

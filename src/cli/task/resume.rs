@@ -1,0 +1,23 @@
+//! `fairway task resume`
+
+use anyhow::Result;
+
+use crate::{
+    actions::task::resume,
+    cli::{Context, Exit, values},
+    domain::TaskId,
+};
+
+/// Take a submitted task up again: its claimant, or whoever last asked for changes; it stays the claimant's
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task
+    #[arg(value_parser = values::task)]
+    id: TaskId,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&resume::resume(&ctx.app()?, &self.id)?)
+    }
+}

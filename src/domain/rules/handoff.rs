@@ -1,0 +1,156 @@
+//! Who may answer a handoff, and whether its acceptance may move the claim.
+
+use crate::domain::{
+    Actor, LaneName, Refusal, Role,
+    claim::Takeover,
+    handoff::{Handoff, HandoffStatus},
+    task::{State, Task},
+};
+
+/// Whether a handoff is for whoever answers, as far as they named a role and a lane, and is still open.
+///
+/// # Errors
+/// `already_answered`, `role_mismatch`, `lane_mismatch`.
+pub fn answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName>) -> Result<(), Refusal> {
+    if handoff.status != HandoffStatus::Open {
+        return Err(Refusal::Answered { noun: "handoff", id: handoff.id, status: handoff.status.as_str() });
+    }
+    if let (Some(wants), Some(have)) = (&handoff.to_role, role)
+        && wants != have
+    {
+        return Err(Refusal::RoleMismatch {
+            task: handoff.task.clone(),
+            wants: wants.clone(),
+            have: Some(have.clone()),
+        });
+    }
+    if let (Some(wants), Some(have)) = (&handoff.to_lane, lane)
+        && wants != have
+    {
+        return Err(Refusal::LaneMismatch { task: handoff.task.clone(), wants: wants.clone(), have: have.clone() });
+    }
+    Ok(())
+}
+
+/// Whether accepting moves the claim to `actor`, acting in `role`. Lanes and dependencies are judged by the rules of
+/// `claim`.
+///
+/// # Errors
+/// `stale_claim` for a handoff of an older epoch, `wrong_state` for a closed task, `already_yours`, and `not_claimant`
+/// for one who would hand another's task to themselves.
+pub fn moves_claim(handoff: &Handoff, task: &Task, actor: &Actor, role: Option<&Role>) -> Result<Takeover, Refusal> {
+    if let Some(epoch) = actor.epoch
+        && epoch != task.epoch
+    {
+        let by = task.state.claim().map(|claim| claim.claimant.clone());
+        return Err(Refusal::StaleClaim { task: task.id.clone(), yours: epoch, current: task.epoch, by });
+    }
+    if handoff.epoch != task.epoch {
+        let by = task.state.claim().map(|claim| claim.claimant.clone());
+        let (id, made, current) = (handoff.id, handoff.epoch, task.epoch);
+        return Err(Refusal::StaleHandoff { id, task: task.id.clone(), made, current, by });
+    }
+    match &task.state {
+        State::Done(_) | State::Cancelled(_) => {
+            Err(Refusal::WrongState { task: task.id.clone(), status: task.state.status(), verb: "claimed" })
+        }
+        State::Todo => Ok(Takeover::HandedOver { from: None }),
+        State::InProgress(claim) | State::Blocked(claim, _) | State::Review(claim) => {
+            // One person in two roles hands over to themselves; in one role there is nothing to hand over.
+            if claim.claimant == actor.name && claim.role.as_ref() == role {
+                return Err(Refusal::AlreadyYours { task: task.id.clone(), epoch: claim.epoch });
+            }
+            if handoff.from_actor == actor.name && claim.claimant != actor.name {
+                let (by, you) = (claim.claimant.clone(), actor.name.clone());
+                return Err(Refusal::NotClaimant { task: task.id.clone(), by, you });
+            }
+            Ok(Takeover::HandedOver { from: Some(claim.claimant.clone()) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{SessionId, TaskId, task::Words},
+        env::Timestamp,
+    };
+
+    const NOW: Timestamp = Timestamp::from_millis(0);
+
+    fn actor(name: &str) -> Actor {
+        let session = SessionId::parse(name).ok();
+        Actor { name: name.into(), session, run_id: None, role: None, lane: None, epoch: None }
+    }
+
+    fn held_by(name: &str) -> Task {
+        let mut task = Task {
+            id: TaskId::parse("T-1").unwrap(),
+            words: Words::titled("t".into()),
+            state: State::Todo,
+            epoch: 1,
+            open_deps: 0,
+            branch: None,
+            commit: None,
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        let claim = task.claimed(&actor(name), NOW, None);
+        task.epoch = claim.epoch;
+        task.state = State::InProgress(claim);
+        task
+    }
+
+    fn handoff(from: &str, epoch: i64) -> Handoff {
+        Handoff {
+            id: 1,
+            task: TaskId::parse("T-1").unwrap(),
+            from_role: None,
+            from_actor: from.into(),
+            to_role: Some(Role::parse("frontend").unwrap()),
+            to_lane: None,
+            status: HandoffStatus::Open,
+            summary: "s".into(),
+            payload: None,
+            epoch,
+            created_at: NOW,
+            answered_at: None,
+            answered_by: None,
+        }
+    }
+
+    #[test]
+    fn it_is_for_the_role_and_lane_it_names() {
+        let (frontend, backend) = (Role::parse("frontend").unwrap(), Role::parse("backend").unwrap());
+        let given = handoff("a", 2);
+        assert_eq!(answerable(&given, Some(&frontend), None), Ok(()));
+        assert_eq!(answerable(&given, None, None), Ok(()));
+        assert_eq!(answerable(&given, Some(&backend), None).unwrap_err().code(), "role_mismatch");
+        let lane = LaneName::parse("ui").unwrap();
+        let to_lane = Handoff { to_role: None, to_lane: Some(lane.clone()), ..handoff("a", 2) };
+        assert_eq!(answerable(&to_lane, Some(&backend), Some(&lane)), Ok(()));
+        let other = LaneName::parse("db").unwrap();
+        assert_eq!(answerable(&to_lane, None, Some(&other)).unwrap_err().code(), "lane_mismatch");
+        let answered = Handoff { status: HandoffStatus::Declined, ..handoff("a", 2) };
+        assert_eq!(answerable(&answered, Some(&frontend), None).unwrap_err().code(), "already_answered");
+    }
+
+    #[test]
+    fn the_claim_moves_under_the_epoch_it_was_offered_under_and_not_into_the_offerers_own_hands() {
+        let task = held_by("a");
+        let from_a = Takeover::HandedOver { from: Some("a".into()) };
+        assert_eq!(moves_claim(&handoff("a", 2), &task, &actor("b"), None), Ok(from_a.clone()));
+        // A coordinator may offer another's task to a third.
+        assert_eq!(moves_claim(&handoff("lead", 2), &task, &actor("b"), None), Ok(from_a));
+        let code = |handoff: &Handoff, who: &Actor| moves_claim(handoff, &task, who, None).unwrap_err().code();
+        assert_eq!(code(&handoff("b", 2), &actor("b")), "not_claimant");
+        assert_eq!(code(&handoff("a", 1), &actor("b")), "stale_claim");
+        assert_eq!(code(&handoff("a", 2), &actor("a")), "already_yours");
+        assert_eq!(code(&handoff("a", 2), &Actor { epoch: Some(1), ..actor("b") }), "stale_claim");
+        let closed = Task { state: State::Done(NOW), ..held_by("a") };
+        assert_eq!(moves_claim(&handoff("a", 2), &closed, &actor("b"), None).unwrap_err().code(), "wrong_state");
+        let free = Task { state: State::Todo, ..held_by("a") };
+        assert_eq!(moves_claim(&handoff("a", 2), &free, &actor("b"), None), Ok(Takeover::HandedOver { from: None }));
+    }
+}

@@ -1,0 +1,65 @@
+//! Output that is kept within a limit: its beginning and its end, which say most.
+
+use std::collections::VecDeque;
+
+/// Bytes as they came, at most `limit` of them besides one line that says what was left out.
+#[derive(Debug)]
+pub struct Kept {
+    half: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl Kept {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new(limit: usize) -> Self {
+        Self { half: limit / 2, head: Vec::new(), tail: VecDeque::new(), left_out: 0 }
+    }
+
+    /// Adds what came.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let (head, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
+        self.head.extend_from_slice(head);
+        // Of more than fits only the end can stay.
+        let skipped = rest.len().saturating_sub(self.half);
+        let rest = rest.get(skipped..).unwrap_or_default();
+        let over = (self.tail.len() + rest.len()).saturating_sub(self.half);
+        self.tail.drain(..over);
+        self.tail.extend(rest);
+        self.left_out += u64::try_from(skipped + over).unwrap_or_default();
+    }
+
+    /// What is kept.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.head.clone();
+        if self.left_out > 0 {
+            bytes.extend_from_slice(format!("\n[{} bytes left out]\n", self.left_out).as_bytes());
+        }
+        bytes.extend(&self.tail);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_and_the_end_stay_however_it_is_split() {
+        let all: Vec<u8> = (0..100).map(|number| b'a' + number % 26).collect();
+        for size in [1, 3, 7, 50, 100] {
+            let mut kept = Kept::new(20);
+            for chunk in all.chunks(size) {
+                kept.push(chunk);
+            }
+            let want = [&all[..10], b"\n[80 bytes left out]\n", &all[90..]].concat();
+            assert_eq!(kept.bytes(), want, "{size}");
+        }
+        let mut short = Kept::new(20);
+        short.push(&all[..20]);
+        assert_eq!(short.bytes(), &all[..20]);
+    }
+}

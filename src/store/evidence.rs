@@ -1,0 +1,75 @@
+//! Evidence as rows: only added.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        SessionId, TaskId,
+        evidence::{Evidence, EvidenceResult},
+    },
+    env::Timestamp,
+};
+
+const INSERT: &str = "INSERT INTO evidence (task_id, session_id, kind, result, command, check_name, exit_code, \
+     duration_ms, artifact, sha256, commit_id, summary, observed, created_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id";
+const OF_TASK: &str = "SELECT id, task_id, session_id, kind, result, command, check_name, exit_code, duration_ms, \
+     artifact, sha256, commit_id, summary, observed, created_at FROM evidence WHERE task_id = $1 ORDER BY id";
+
+fn read(row: &Row<'_>) -> Result<Evidence, StoreError> {
+    Ok(Evidence {
+        id: row.get(0)?,
+        task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        session: sql::optional_id("a session id", row.get(2)?, SessionId::parse)?,
+        kind: row.get(3)?,
+        result: sql::word("a result", &row.get::<_, String>(4)?, EvidenceResult::parse)?,
+        command: row.get(5)?,
+        check: row.get(6)?,
+        exit_code: row.get(7)?,
+        duration_ms: row.get(8)?,
+        artifact: row.get(9)?,
+        sha256: row.get(10)?,
+        commit: row.get(11)?,
+        summary: row.get(12)?,
+        observed: row.get(13)?,
+        created_at: Timestamp::from_millis(row.get(14)?),
+    })
+}
+
+/// Adds a record; the store gives its number and time.
+///
+/// # Errors
+/// As the store fails.
+pub fn insert(tx: &WriteTx<'_>, record: Evidence) -> Result<Evidence, StoreError> {
+    let id = sql::first(
+        tx.conn(),
+        INSERT,
+        &[
+            &record.task.as_str(),
+            &record.session.as_ref().map(SessionId::as_str),
+            &record.kind,
+            &record.result.as_str(),
+            &record.command,
+            &record.check,
+            &record.exit_code,
+            &record.duration_ms,
+            &record.artifact,
+            &record.sha256,
+            &record.commit,
+            &record.summary,
+            &record.observed,
+            &tx.now().millis(),
+        ],
+        |row| Ok(row.get(0)?),
+    )?;
+    Ok(Evidence { id: id.unwrap_or_default(), created_at: tx.now(), ..record })
+}
+
+/// A task's evidence, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Evidence>, StoreError> {
+    sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
+}

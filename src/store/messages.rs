@@ -1,0 +1,154 @@
+//! Messages as rows. What is not settled is found through partial indexes, however many were settled.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        LaneName, Role, SessionId,
+        message::{Message, MessageStatus, Priority, Recipient},
+    },
+    env::Timestamp,
+};
+
+/// How long a settled message is kept, in milliseconds: a week.
+const KEPT: i64 = 7 * 24 * 60 * 60 * 1000;
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, to_session, to_lane, to_role, priority, source, content, metadata, status, dedup, count, ",
+            "offered_to, offered_until, expires_at, created_at FROM messages ",
+            $rest
+        )
+    };
+}
+
+const TO_SESSION: &str = select!(
+    "INDEXED BY messages_session WHERE settled_at IS NULL AND to_session IS NOT NULL AND to_session = $1 ORDER BY id"
+);
+const TO_LANE: &str =
+    select!("INDEXED BY messages_lane WHERE settled_at IS NULL AND to_lane IS NOT NULL AND to_lane = $1 ORDER BY id");
+const TO_ROLE: &str =
+    select!("INDEXED BY messages_role WHERE settled_at IS NULL AND to_role IS NOT NULL AND to_role = $1 ORDER BY id");
+const EXPIRED: &str = select!(
+    "INDEXED BY messages_expiring WHERE settled_at IS NULL AND expires_at IS NOT NULL AND expires_at <= $1 \
+     ORDER BY expires_at"
+);
+const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priority, source, content, metadata, status, \
+     dedup, count, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, 1, $9, $10) RETURNING id";
+const REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4 WHERE id = $1";
+const OFFER: &str = "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3 WHERE id = $1";
+const SETTLE: &str =
+    "UPDATE messages SET status = $2, offered_to = $3, offered_until = NULL, settled_at = $4 WHERE id = $1";
+const FORGET: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messages INDEXED BY messages_settled \
+     WHERE settled_at IS NOT NULL AND settled_at < $1 LIMIT 100)";
+
+fn read(row: &Row<'_>) -> Result<Message, StoreError> {
+    let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
+    let session = sql::optional_id("a session id", row.get(1)?, SessionId::parse)?.map(Recipient::Session);
+    let lane = sql::optional_id("a lane", row.get(2)?, LaneName::parse)?.map(Recipient::Lane);
+    let role = sql::optional_id("a role", row.get(3)?, Role::parse)?.map(Recipient::Role);
+    let nobody = || StoreError::Unreadable { what: "a message's recipient", value: "nothing".into() };
+    Ok(Message {
+        id: row.get(0)?,
+        to: session.or(lane).or(role).ok_or_else(nobody)?,
+        priority: sql::word("a priority", &row.get::<_, String>(4)?, Priority::parse)?,
+        source: row.get(5)?,
+        content: row.get(6)?,
+        metadata: row.get(7)?,
+        status: sql::word("a message's status", &row.get::<_, String>(8)?, MessageStatus::parse)?,
+        dedup: row.get(9)?,
+        count: row.get(10)?,
+        offered_to: row.get(11)?,
+        offered_until: at(12)?,
+        expires_at: at(13)?,
+        created_at: Timestamp::from_millis(row.get(14)?),
+    })
+}
+
+/// The unsettled messages to one recipient, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn unsettled(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreError> {
+    let (query, name) = match to {
+        Recipient::Session(session) => (TO_SESSION, session.as_str()),
+        Recipient::Lane(lane) => (TO_LANE, lane.as_str()),
+        Recipient::Role(role) => (TO_ROLE, role.as_str()),
+    };
+    sql::rows(tx.conn(), query, &[&name], read)
+}
+
+/// The unsettled messages that came too late.
+///
+/// # Errors
+/// As the store fails.
+pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreError> {
+    sql::rows(tx.conn(), EXPIRED, &[&now.millis()], read)
+}
+
+/// Queues a message; the store gives its number and time. Forgets some that were settled more than a week ago.
+///
+/// # Errors
+/// As the store fails, also when its lane is unknown.
+pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError> {
+    sql::execute(tx.conn(), FORGET, &[&(tx.now().millis() - KEPT)])?;
+    let (session, lane, role) = parts(&message.to);
+    let id = sql::first(
+        tx.conn(),
+        INSERT,
+        &[
+            &session,
+            &lane,
+            &role,
+            &message.priority.as_str(),
+            &message.source,
+            &message.content,
+            &message.metadata,
+            &message.dedup,
+            &message.expires_at.map(Timestamp::millis),
+            &tx.now().millis(),
+        ],
+        |row| Ok(row.get(0)?),
+    )?;
+    Ok(Message { id: id.unwrap_or_default(), created_at: tx.now(), ..message })
+}
+
+/// The recipient as the three columns that hold it.
+#[must_use]
+pub fn parts(to: &Recipient) -> (Option<&str>, Option<&str>, Option<&str>) {
+    match to {
+        Recipient::Session(session) => (Some(session.as_str()), None, None),
+        Recipient::Lane(lane) => (None, Some(lane.as_str()), None),
+        Recipient::Role(role) => (None, None, Some(role.as_str())),
+    }
+}
+
+/// Writes count, priority and expiry of a message that was sent again.
+///
+/// # Errors
+/// As the store fails.
+pub fn repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
+    let expires = message.expires_at.map(Timestamp::millis);
+    sql::execute(tx.conn(), REPEAT, &[&message.id, &message.count, &message.priority.as_str(), &expires])?;
+    Ok(())
+}
+
+/// Offers a message to a reader until a time.
+///
+/// # Errors
+/// As the store fails.
+pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), OFFER, &[&id, &reader, &until.millis()])?;
+    Ok(())
+}
+
+/// Settles a message: acknowledged by a reader, expired or withdrawn.
+///
+/// # Errors
+/// As the store fails.
+pub fn settle(tx: &WriteTx<'_>, id: i64, how: MessageStatus, reader: Option<&str>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), SETTLE, &[&id, &how.as_str(), &reader, &tx.now().millis()])?;
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Reviews as rows. A task has at most one that is asked for and not given in a domain, so that numbers tell the order
+//! of verdicts in it.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        TaskId,
+        id::Label,
+        review::{Review, Verdict},
+    },
+    env::Timestamp,
+};
+
+const PUT: &str = "INSERT INTO reviews (id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, \
+     commit_id = excluded.commit_id, reviewer = excluded.reviewer, actor = excluded.actor, notes = excluded.notes, \
+     created_at = excluded.created_at RETURNING id";
+const OF_TASK: &str = "SELECT id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at FROM reviews \
+     WHERE task_id = $1 ORDER BY id";
+
+fn read(row: &Row<'_>) -> Result<Review, StoreError> {
+    Ok(Review {
+        id: row.get(0)?,
+        task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        domain: sql::id("a review domain", &row.get::<_, String>(2)?, Label::parse)?,
+        verdict: row
+            .get::<_, Option<String>>(3)?
+            .map(|text| sql::word("a verdict", &text, Verdict::parse))
+            .transpose()?,
+        commit: row.get(4)?,
+        reviewer: row.get(5)?,
+        actor: row.get(6)?,
+        notes: row.get(7)?,
+        created_at: Timestamp::from_millis(row.get(8)?),
+    })
+}
+
+/// Writes a review whole, as of now: a new one, or over the request `asked` that it answers.
+///
+/// # Errors
+/// As the store fails.
+pub fn put(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Review, StoreError> {
+    let id = sql::first(
+        tx.conn(),
+        PUT,
+        &[
+            &asked,
+            &review.task.as_str(),
+            &review.domain.as_str(),
+            &review.verdict.map(Verdict::as_str),
+            &review.commit,
+            &review.reviewer,
+            &review.actor,
+            &review.notes,
+            &tx.now().millis(),
+        ],
+        |row| Ok(row.get(0)?),
+    )?;
+    Ok(Review { id: id.unwrap_or_default(), created_at: tx.now(), ..review })
+}
+
+/// A task's reviews, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Review>, StoreError> {
+    sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
+}

@@ -1,0 +1,46 @@
+//! Evidence as a document.
+
+use serde::Serialize;
+
+use crate::domain::evidence::Evidence;
+
+/// A record of evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "documented at `domain::evidence::Evidence`")]
+pub struct EvidenceView {
+    pub id: i64,
+    pub task_id: String,
+    pub session_id: Option<String>,
+    pub kind: String,
+    pub result: &'static str,
+    pub command: Option<String>,
+    pub exit_code: Option<i64>,
+    pub duration_ms: Option<i64>,
+    pub artifact: Option<String>,
+    pub sha256: Option<String>,
+    pub commit: Option<String>,
+    pub summary: Option<String>,
+    pub observed: bool,
+    pub created_at: String,
+}
+
+impl From<&Evidence> for EvidenceView {
+    fn from(record: &Evidence) -> Self {
+        Self {
+            id: record.id,
+            task_id: record.task.to_string(),
+            session_id: record.session.as_ref().map(ToString::to_string),
+            kind: record.kind.clone(),
+            result: record.result.as_str(),
+            command: record.command.clone(),
+            exit_code: record.exit_code,
+            duration_ms: record.duration_ms,
+            artifact: record.artifact.clone(),
+            sha256: record.sha256.clone(),
+            commit: record.commit.clone(),
+            summary: record.summary.clone(),
+            observed: record.observed,
+            created_at: record.created_at.to_string(),
+        }
+    }
+}
