@@ -56,7 +56,7 @@ fn refusal(refusal: &Refusal) -> Failure {
 fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
     use FailureKind::{Conflict, Empty, NotFound, Refused, Untrusted, Usage};
     match refusal {
-        Refusal::Invalid { .. } | Refusal::Usage { .. } => (Usage, None),
+        Refusal::Invalid { .. } | Refusal::Line { .. } | Refusal::Usage { .. } => (Usage, None),
         Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
         Refusal::NotFound { noun, near, .. } => {
             let hint = match (near.as_slice(), *noun) {
@@ -68,6 +68,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             };
             (NotFound, hint)
         }
+        Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("fairway {noun} list"))),
         Refusal::Ambiguous { .. } => (NotFound, None),
         Refusal::Exists { .. } | Refusal::InUse { .. } => (Conflict, None),
         Refusal::AlreadyClaimed { task, .. } => {
@@ -109,6 +110,8 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
 
 fn details(refusal: &Refusal) -> Value {
     match refusal {
+        Refusal::Line { line, .. } => json!({ "line": line }),
+        Refusal::NoneFound { noun, ids } => json!({ "noun": noun, "ids": ids }),
         Refusal::NotFound { noun, id, near } => json!({ "noun": noun, "id": id, "near": near }),
         Refusal::AlreadyClaimed { task, by, since } => {
             json!({ "task_id": task.as_str(), "claimant": by, "claimed_at": since.to_string() })

@@ -1,13 +1,16 @@
 //! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
 //! `null`, lists are never `null`.
 
+mod dep;
 mod error;
 mod event;
 mod gate;
+pub mod import;
 mod lane;
 mod session;
 mod task;
 
+pub use dep::{DepNodeView, DepTreeView};
 pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;
 pub use gate::{BlockerView, GateReportView};

@@ -3,6 +3,10 @@
 mod add;
 mod block;
 mod cancel;
+mod dep;
+mod edit;
+mod export;
+mod import;
 mod list;
 mod reopen;
 mod show;
@@ -22,11 +26,16 @@ pub enum Verb {
     Add(add::Args),
     List(list::Args),
     Show(show::Args),
+    Edit(edit::Args),
+    #[command(subcommand)]
+    Dep(dep::Verb),
     Block(block::Args),
     Unblock(unblock::Args),
     Submit(submit::Args),
     Cancel(cancel::Args),
     Reopen(reopen::Args),
+    Import(import::Args),
+    Export(export::Args),
 }
 
 impl Verb {
@@ -35,11 +44,15 @@ impl Verb {
             Self::Add(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
             Self::Show(args) => args.run(ctx),
+            Self::Edit(args) => args.run(ctx),
+            Self::Dep(verb) => verb.run(ctx),
             Self::Block(args) => args.run(ctx),
             Self::Unblock(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
             Self::Cancel(args) => args.run(ctx),
             Self::Reopen(args) => args.run(ctx),
+            Self::Import(args) => args.run(ctx),
+            Self::Export(args) => args.run(ctx),
         }
     }
 }

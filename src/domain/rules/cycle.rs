@@ -1,6 +1,6 @@
 //! Circles in a graph of tasks: refused when they would arise, by name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::TaskId;
 
@@ -41,6 +41,46 @@ pub fn closed_by<E>(
     Ok(None)
 }
 
+/// Any circle that can be reached from one of `starts`, as the path `a → … → a`; `None` when there is none. Each task is
+/// looked at once, however many lead to it.
+///
+/// # Errors
+/// As `next` fails.
+pub fn any<'a, E>(
+    starts: impl IntoIterator<Item = &'a TaskId>,
+    mut next: impl FnMut(&TaskId) -> Result<Vec<TaskId>, E>,
+) -> Result<Option<Vec<TaskId>>, E> {
+    // `true` while a task is on the path, `false` when everything below it has been seen.
+    let mut seen: BTreeMap<TaskId, bool> = BTreeMap::new();
+    for start in starts {
+        if seen.contains_key(start) {
+            continue;
+        }
+        seen.insert(start.clone(), true);
+        let mut path = vec![(start.clone(), next(start)?)];
+        while let Some((task, branches)) = path.last_mut() {
+            let Some(step) = branches.pop() else {
+                seen.insert(task.clone(), false);
+                path.pop();
+                continue;
+            };
+            match seen.get(&step) {
+                Some(true) => {
+                    let on_circle = path.into_iter().map(|(task, _)| task).skip_while(|task| *task != step);
+                    return Ok(Some(on_circle.chain([step.clone()]).collect()));
+                }
+                Some(false) => {}
+                None => {
+                    seen.insert(step.clone(), true);
+                    let branches = next(&step)?;
+                    path.push((step, branches));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
@@ -65,5 +105,26 @@ mod tests {
         assert_eq!(closed_by(&id("x"), &id("a"), edges), Ok(None));
         assert_eq!(closed_by(&id("d"), &id("a"), edges), Ok(Some(vec![id("d"), id("a"), id("c"), id("d")])));
         assert_eq!(closed_by(&id("a"), &id("a"), edges), Ok(Some(vec![id("a"), id("a")])));
+    }
+
+    #[test]
+    fn finds_a_circle_anywhere_and_survives_a_long_chain() {
+        let edges = |task: &TaskId| -> Result<Vec<TaskId>, Infallible> {
+            Ok(match task.as_str() {
+                "a" => vec![id("b"), id("c")],
+                "b" | "c" => vec![id("d")],
+                "x" => vec![id("y")],
+                "y" => vec![id("z")],
+                "z" => vec![id("y")],
+                _ => vec![],
+            })
+        };
+        assert_eq!(any(&[id("a"), id("b"), id("d")], edges), Ok(None));
+        assert_eq!(any(&[id("a"), id("x")], edges), Ok(Some(vec![id("y"), id("z"), id("y")])));
+        let chain = |task: &TaskId| -> Result<Vec<TaskId>, Infallible> {
+            let number: u32 = task.as_str()[1..].parse().unwrap();
+            Ok(if number < 100_000 { vec![id(&format!("n{}", number + 1))] } else { vec![] })
+        };
+        assert_eq!(any(&[id("n0")], chain), Ok(None));
     }
 }
