@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::{
     config::ConfigError,
     domain::Refusal,
+    os::worktree::GitError,
     render::OutError,
     store::StoreError,
     wire::{Failure, FailureKind, GateReportView, WaitingView},
@@ -36,6 +37,9 @@ pub fn classify(error: &anyhow::Error) -> Failure {
         }
         if let Some(failure) = cause.downcast_ref::<ConfigError>().map(config) {
             return failure;
+        }
+        if let Some(failure) = cause.downcast_ref::<GitError>() {
+            return plain("git_failed", FailureKind::External, failure.to_string());
         }
         if let Some(failure) = cause.downcast_ref::<OutError>() {
             return plain("output", FailureKind::Failure, failure.to_string());
@@ -70,7 +74,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("fairway {noun} list"))),
         Refusal::Ambiguous { .. } => (NotFound, None),
+        Refusal::InUse { noun: "lane", id, .. } => (Conflict, Some(format!("to end it: fairway lane close {id}"))),
         Refusal::Exists { .. } | Refusal::InUse { .. } => (Conflict, None),
+        Refusal::UnsavedWork { lane, .. } => (Refused, Some(format!("to keep it as it is: fairway lane close {lane}"))),
         Refusal::AlreadyClaimed { task, .. } => {
             (Conflict, Some(format!("to take over: fairway claim {task} --steal --reason TEXT")))
         }

@@ -5,6 +5,7 @@ mod answer;
 mod app;
 pub mod events;
 pub mod failure;
+pub mod lane;
 pub mod lookup;
 pub mod project;
 pub mod task;

@@ -7,6 +7,7 @@ mod error;
 mod events;
 mod globals;
 mod init;
+mod lane;
 mod ready;
 mod release;
 mod task;
@@ -50,6 +51,8 @@ enum Verb {
     Init(init::Args),
     #[command(subcommand)]
     Task(task::Verb),
+    #[command(subcommand)]
+    Lane(lane::Verb),
     Ready(ready::Args),
     Claim(claim::Args),
     Release(release::Args),
@@ -61,6 +64,7 @@ impl Verb {
         match self {
             Self::Init(args) => args.run(ctx),
             Self::Task(verb) => verb.run(ctx),
+            Self::Lane(verb) => verb.run(ctx),
             Self::Ready(args) => args.run(ctx),
             Self::Claim(args) => args.run(ctx),
             Self::Release(args) => args.run(ctx),

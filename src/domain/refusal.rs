@@ -48,6 +48,9 @@ pub enum Refusal {
     /// A thing that others point at.
     #[error("{noun} '{id}' is in use: {by}")]
     InUse { noun: &'static str, id: String, by: String },
+    /// A lane whose worktree holds what exists nowhere else.
+    #[error("the lane {lane} is kept: {why}")]
+    UnsavedWork { lane: LaneName, why: String },
     /// Held by somebody else.
     #[error("{task} is held by {by} since {since}")]
     AlreadyClaimed { task: TaskId, by: String, since: Timestamp },
@@ -133,6 +136,7 @@ impl Refusal {
             Self::Ambiguous { .. } => "ambiguous",
             Self::Exists { .. } => "exists",
             Self::InUse { .. } => "in_use",
+            Self::UnsavedWork { .. } => "unsaved_work",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyYours { .. } => "already_yours",
             Self::StaleClaim { .. } => "stale_claim",

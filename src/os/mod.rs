@@ -9,3 +9,4 @@ pub mod tree;
 pub mod user;
 pub mod wait;
 pub mod wake;
+pub mod worktree;

@@ -1,20 +1,24 @@
 //! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
 //! `null`, lists are never `null`.
 
+mod checkpoint;
 mod dep;
 mod error;
 mod event;
 mod gate;
+mod handoff;
 pub mod import;
 mod lane;
 mod session;
 mod task;
 
+pub use checkpoint::CheckpointView;
 pub use dep::{DepNodeView, DepTreeView};
 pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;
 pub use gate::{BlockerView, GateReportView};
-pub use lane::LaneView;
+pub use handoff::HandoffView;
+pub use lane::{LanePresentView, LaneView};
 pub use session::SessionView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
 

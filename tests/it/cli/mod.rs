@@ -3,3 +3,4 @@
 mod claim;
 mod edit;
 mod import;
+mod lane;

@@ -1,5 +1,6 @@
 //! What tests share.
 
+mod git;
 pub mod invariants;
 pub mod race;
 pub mod world;

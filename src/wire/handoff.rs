@@ -1,0 +1,41 @@
+//! A handoff as a document.
+
+use serde::Serialize;
+
+use super::time;
+use crate::domain::handoff::Handoff;
+
+/// A handoff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of `domain::handoff::Handoff`, documented there")]
+pub struct HandoffView {
+    pub id: i64,
+    pub task_id: String,
+    pub from_role: Option<String>,
+    pub to_role: Option<String>,
+    pub to_lane: Option<String>,
+    pub status: &'static str,
+    pub summary: String,
+    pub payload: Option<String>,
+    pub created_at: String,
+    pub answered_at: Option<String>,
+    pub answered_by: Option<String>,
+}
+
+impl From<&Handoff> for HandoffView {
+    fn from(handoff: &Handoff) -> Self {
+        Self {
+            id: handoff.id,
+            task_id: handoff.task.to_string(),
+            from_role: handoff.from_role.as_ref().map(ToString::to_string),
+            to_role: handoff.to_role.as_ref().map(ToString::to_string),
+            to_lane: handoff.to_lane.as_ref().map(ToString::to_string),
+            status: handoff.status.as_str(),
+            summary: handoff.summary.clone(),
+            payload: handoff.payload.clone(),
+            created_at: handoff.created_at.to_string(),
+            answered_at: time(handoff.answered_at),
+            answered_by: handoff.answered_by.clone(),
+        }
+    }
+}
