@@ -12,7 +12,10 @@ CREATE TABLE lanes (
     wip_limit   INTEGER CHECK (wip_limit >= 0),
     provider    TEXT,
     backend     TEXT,
-    created_at  INTEGER NOT NULL
+    created_at  INTEGER NOT NULL,
+    -- Whether Fairway made branch and worktree, and so takes them away again.
+    made_worktree  INTEGER NOT NULL DEFAULT 0 CHECK (made_worktree IN (0, 1)),
+    CHECK (made_worktree = 0 OR (worktree IS NOT NULL AND branch IS NOT NULL))
 ) STRICT;
 
 -- A parent and a dependency may name a task that is not here: an import may bring a part of a backlog. Hence no foreign

@@ -9,7 +9,8 @@ use crate::{
     config::ConfigError,
     domain::Refusal,
     os::stream::StreamError,
-    render::OutError,
+    os::worktree::GitError,
+    render::{OutError, safe_line},
     store::StoreError,
     wire::{Failure, FailureKind, GateReportView, WaitingView},
 };
@@ -46,6 +47,9 @@ pub fn classify(error: &anyhow::Error) -> Failure {
             };
             return plain(code, FailureKind::External, failure.to_string());
         }
+        if let Some(failure) = cause.downcast_ref::<GitError>() {
+            return plain("git_failed", FailureKind::External, failure.to_string());
+        }
         if let Some(failure) = cause.downcast_ref::<OutError>() {
             return plain("output", FailureKind::Failure, failure.to_string());
         }
@@ -65,7 +69,7 @@ fn refusal(refusal: &Refusal) -> Failure {
 fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
     use FailureKind::{Conflict, Empty, NotFound, Refused, Untrusted, Usage};
     match refusal {
-        Refusal::Invalid { .. } | Refusal::Usage { .. } => (Usage, None),
+        Refusal::Invalid { .. } | Refusal::Line { .. } | Refusal::Usage { .. } => (Usage, None),
         Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
         Refusal::NotFound { noun, near, .. } => {
             let hint = match (near.as_slice(), *noun) {
@@ -77,8 +81,11 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             };
             (NotFound, hint)
         }
+        Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("fairway {noun} list"))),
         Refusal::Ambiguous { .. } => (NotFound, None),
+        Refusal::InUse { noun: "lane", id, .. } => (Conflict, Some(format!("to end it: fairway lane close {id}"))),
         Refusal::Exists { .. } | Refusal::InUse { .. } => (Conflict, None),
+        Refusal::UnsavedWork { lane, .. } => (Refused, Some(format!("to keep it as it is: fairway lane close {lane}"))),
         Refusal::AlreadyClaimed { task, .. } => {
             (Conflict, Some(format!("to take over: fairway claim {task} --steal --reason TEXT")))
         }
@@ -128,6 +135,8 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
 
 fn details(refusal: &Refusal) -> Value {
     match refusal {
+        Refusal::Line { line, .. } => json!({ "line": line }),
+        Refusal::NoneFound { noun, ids } => json!({ "noun": noun, "ids": ids }),
         Refusal::NotFound { noun, id, near } => json!({ "noun": noun, "id": id, "near": near }),
         Refusal::AlreadyClaimed { task, by, since } => {
             json!({ "task_id": task.as_str(), "claimant": by, "claimed_at": since.to_string() })
@@ -182,7 +191,9 @@ fn store(error: &StoreError) -> Failure {
             ("store_failed", Fault, Some("fairway doctor"))
         }
     };
-    Failure { hint: hint.map(str::to_owned), ..plain(code, kind, error.to_string()) }
+    // What SQLite quotes from a damaged file may hold anything: it is one line all the same.
+    let message = safe_line(&error.to_string());
+    Failure { hint: hint.map(str::to_owned), ..plain(code, kind, message) }
 }
 
 fn config(error: &ConfigError) -> Failure {

@@ -9,6 +9,7 @@ pub mod evidence;
 pub mod failure;
 pub mod gates;
 pub mod handoff;
+pub mod lane;
 pub mod lookup;
 pub mod message;
 pub mod project;

@@ -22,6 +22,9 @@ use crate::{
     render::Out,
 };
 
+/// The largest file that is read whole, in bytes.
+const INPUT_MAX: usize = 256 << 20;
+
 /// One call of the command line.
 #[derive(Debug)]
 pub struct Context {
@@ -101,22 +104,39 @@ impl Context {
     pub fn text(&self, what: &'static str, text: Option<String>, file: Option<&Path>) -> Result<Option<String>> {
         match (text, file) {
             (Some(_), Some(_)) => Err(Refusal::Usage { why: format!("give {what} once: as text or as a file") }.into()),
-            (Some(dash), None) if dash == "-" => self.read(what, io::stdin().lock()).map(Some),
+            (Some(dash), None) if dash == "-" => self.read(what, io::stdin().lock(), BODY_MAX).map(Some),
             (Some(text), None) => Ok(Some(text)),
-            (None, Some(path)) => {
-                let file = fs::File::open(self.env.cwd.join(path)).map_err(|error| {
-                    Refusal::invalid(what, format!("cannot be read from {}: {error}", path.display()))
-                })?;
-                self.read(what, file).map(Some)
-            }
+            (None, Some(path)) => self.read(what, self.open(what, path)?, BODY_MAX).map(Some),
             (None, None) => Ok(None),
         }
     }
 
-    fn read(&self, what: &'static str, from: impl Read) -> Result<String> {
+    /// The whole text of a file, or of stdin when it is called `-`.
+    ///
+    /// # Errors
+    /// What cannot be read, is no UTF-8 or is larger than [`INPUT_MAX`].
+    pub fn input(&self, what: &'static str, path: &Path) -> Result<String> {
+        let text = if path.as_os_str() == "-" {
+            self.read(what, io::stdin().lock(), INPUT_MAX)?
+        } else {
+            self.read(what, self.open(what, path)?, INPUT_MAX)?
+        };
+        if text.len() > INPUT_MAX {
+            let why = format!("is larger than {} MiB; split it", INPUT_MAX >> 20);
+            return Err(Refusal::invalid(what, why).into());
+        }
+        Ok(text)
+    }
+
+    fn open(&self, what: &'static str, path: &Path) -> Result<fs::File, Refusal> {
+        fs::File::open(self.env.cwd.join(path))
+            .map_err(|error| Refusal::invalid(what, format!("cannot be read from {}: {error}", path.display())))
+    }
+
+    fn read(&self, what: &'static str, from: impl Read, most: usize) -> Result<String> {
         let mut bytes = Vec::new();
         // One byte more than is kept, so that the rule on lengths says no and nothing is cut.
-        let limit = u64::try_from(BODY_MAX).unwrap_or(u64::MAX) + 1;
+        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
         from.take(limit)
             .read_to_end(&mut bytes)
             .map_err(|error| Refusal::invalid(what, format!("cannot be read: {error}")))?;

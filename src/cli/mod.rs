@@ -12,6 +12,7 @@ mod globals;
 mod handoff;
 mod inbox;
 mod init;
+mod lane;
 mod merge_ready;
 mod message;
 mod ready;
@@ -58,6 +59,8 @@ enum Verb {
     Init(init::Args),
     #[command(subcommand)]
     Task(task::Verb),
+    #[command(subcommand)]
+    Lane(lane::Verb),
     Ready(ready::Args),
     Claim(claim::Args),
     Release(release::Args),
@@ -83,6 +86,7 @@ impl Verb {
         match self {
             Self::Init(args) => args.run(ctx),
             Self::Task(verb) => verb.run(ctx),
+            Self::Lane(verb) => verb.run(ctx),
             Self::Ready(args) => args.run(ctx),
             Self::Claim(args) => args.run(ctx),
             Self::Release(args) => args.run(ctx),

@@ -25,6 +25,8 @@ pub struct Lane {
     pub base: Option<String>,
     /// Its worktree's folder, absolute.
     pub worktree: Option<String>,
+    /// Whether Fairway made branch and worktree, and so takes them away again.
+    pub made_worktree: bool,
     /// How many tasks may be held in it at once; `None` is no limit.
     pub wip_limit: Option<i64>,
     /// The provider that a session in it has by default.

@@ -2,6 +2,7 @@
 //! bring.
 
 pub mod actor;
+pub mod branch;
 pub mod checkpoint;
 pub mod claim;
 pub mod closed_set;

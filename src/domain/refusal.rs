@@ -27,12 +27,18 @@ pub enum Refusal {
     /// A value that cannot be meant.
     #[error("{what} {why}")]
     Invalid { what: &'static str, why: String },
+    /// A line of a file that cannot be meant.
+    #[error("line {line}: {why}")]
+    Line { line: usize, why: String },
     /// Words that do not go together.
     #[error("{why}")]
     Usage { why: String },
     /// No such thing.
     #[error("there is no {noun} '{id}'")]
     NotFound { noun: &'static str, id: String, near: Vec<String> },
+    /// No such things.
+    #[error("there are no such {noun}s: {}", .ids.join(", "))]
+    NoneFound { noun: &'static str, ids: Vec<String> },
     /// Several such things.
     #[error("{noun} '{id}' could be any of {}", .found.join(", "))]
     Ambiguous { noun: &'static str, id: String, found: Vec<String> },
@@ -42,6 +48,9 @@ pub enum Refusal {
     /// A thing that others point at.
     #[error("{noun} '{id}' is in use: {by}")]
     InUse { noun: &'static str, id: String, by: String },
+    /// A lane whose worktree holds what exists nowhere else.
+    #[error("the lane {lane} is kept: {why}")]
+    UnsavedWork { lane: LaneName, why: String },
     /// Held by somebody else.
     #[error("{task} is held by {by} since {since}")]
     AlreadyClaimed { task: TaskId, by: String, since: Timestamp },
@@ -133,11 +142,13 @@ impl Refusal {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid_value",
+            Self::Line { .. } => "invalid_line",
             Self::Usage { .. } => "usage",
-            Self::NotFound { .. } => "not_found",
+            Self::NotFound { .. } | Self::NoneFound { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
             Self::Exists { .. } => "exists",
             Self::InUse { .. } => "in_use",
+            Self::UnsavedWork { .. } => "unsaved_work",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyYours { .. } => "already_yours",
             Self::StaleClaim { .. } | Self::StaleHandoff { .. } => "stale_claim",

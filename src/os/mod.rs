@@ -3,8 +3,8 @@
 pub mod alarm;
 pub mod disk;
 pub mod files;
-pub mod git_index;
 pub mod git;
+pub mod git_index;
 pub mod host;
 pub mod kept;
 pub mod lock;
@@ -16,3 +16,4 @@ pub mod tree;
 pub mod user;
 pub mod wait;
 pub mod wake;
+pub mod worktree;

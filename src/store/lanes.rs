@@ -5,7 +5,9 @@ use rusqlite::Row;
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        LaneName, Role,
+        LaneName, Role, SessionId, TaskId,
+        checkpoint::{Checkpoint, CheckpointState},
+        handoff::{Handoff, HandoffStatus},
         id::Label,
         lane::{Lane, LaneStatus},
     },
@@ -15,7 +17,8 @@ use crate::{
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT name, title, role, status, branch, base, worktree, wip_limit, provider, backend, created_at FROM lanes ",
+            "SELECT name, title, role, status, branch, base, worktree, wip_limit, provider, backend, created_at, ",
+            "made_worktree FROM lanes ",
             $rest
         )
     };
@@ -24,10 +27,23 @@ macro_rules! select {
 const ONE: &str = select!("WHERE name = $1");
 const ALL: &str = select!("ORDER BY name");
 const UPSERT: &str = "INSERT INTO lanes (name, title, role, status, branch, base, worktree, wip_limit, provider, backend, \
-     created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (name) DO UPDATE SET \
+     created_at, made_worktree) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (name) DO UPDATE SET \
      title = excluded.title, role = excluded.role, status = excluded.status, branch = excluded.branch, \
      base = excluded.base, worktree = excluded.worktree, wip_limit = excluded.wip_limit, \
-     provider = excluded.provider, backend = excluded.backend";
+     provider = excluded.provider, backend = excluded.backend, made_worktree = excluded.made_worktree";
+const DELETE: &str = "DELETE FROM lanes WHERE name = $1";
+const USES: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND claimant IS NOT NULL), \
+     (SELECT count(*) FROM agent_sessions WHERE lane = $1 AND ended_at IS NULL), \
+     (SELECT count(*) FROM tasks WHERE lane = $1), (SELECT count(*) FROM agent_sessions WHERE lane = $1), \
+     (SELECT count(*) FROM handoffs WHERE to_lane = $1), (SELECT count(*) FROM messages WHERE to_lane = $1)";
+const CHECKPOINTS: &str = "SELECT c.id, c.task_id, c.session_id, c.state, c.owner, c.summary, c.artifact, c.due_at, \
+     c.created_at FROM tasks t INDEXED BY tasks_held JOIN checkpoints c ON c.id = \
+     (SELECT max(id) FROM checkpoints WHERE task_id = t.id) \
+     WHERE t.claimant IS NOT NULL AND t.lane = $1 ORDER BY t.id";
+const HANDOFFS: &str = "SELECT id, task_id, from_role, from_actor, to_role, to_lane, status, summary, payload, epoch, \
+     created_at, answered_at, answered_by FROM handoffs INDEXED BY handoffs_open \
+     WHERE status = 'open' AND to_lane = $1 ORDER BY id";
+const MESSAGES: &str = "SELECT count(*) FROM messages WHERE settled_at IS NULL AND to_lane = $1";
 
 fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
     Ok(Lane {
@@ -42,6 +58,7 @@ fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
         provider: sql::optional_id("a provider", row.get(8)?, Label::parse)?,
         backend: row.get(9)?,
         created_at: Timestamp::from_millis(row.get(10)?),
+        made_worktree: row.get(11)?,
     })
 }
 
@@ -81,7 +98,105 @@ pub fn put(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
             &lane.provider.as_ref().map(Label::as_str),
             &lane.backend,
             &lane.created_at.millis(),
+            &lane.made_worktree,
         ],
     )?;
     Ok(())
+}
+
+/// Takes a lane out; nothing may point at it any more.
+///
+/// # Errors
+/// As the store fails, also when something points at it.
+pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), DELETE, &[&name.as_str()])?;
+    Ok(())
+}
+
+/// What points at a lane, as counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uses {
+    /// Tasks that somebody holds in it.
+    pub held: i64,
+    /// Sessions that are attached to it.
+    pub live_sessions: i64,
+    /// Tasks of any state.
+    pub tasks: i64,
+    /// Sessions of any state.
+    pub sessions: i64,
+    /// Handoffs to it, answered or not.
+    pub handoffs: i64,
+    /// Messages to it, settled or not.
+    pub messages: i64,
+}
+
+/// What points at a lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn uses(tx: &ReadTx<'_>, name: &LaneName) -> Result<Uses, StoreError> {
+    let read = |row: &Row<'_>| {
+        Ok(Uses {
+            held: row.get(0)?,
+            live_sessions: row.get(1)?,
+            tasks: row.get(2)?,
+            sessions: row.get(3)?,
+            handoffs: row.get(4)?,
+            messages: row.get(5)?,
+        })
+    };
+    let none = Uses { held: 0, live_sessions: 0, tasks: 0, sessions: 0, handoffs: 0, messages: 0 };
+    Ok(sql::first(tx.conn(), USES, &[&name.as_str()], read)?.unwrap_or(none))
+}
+
+/// The newest checkpoint of each task that is held in a lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn checkpoints(tx: &ReadTx<'_>, name: &LaneName) -> Result<Vec<Checkpoint>, StoreError> {
+    sql::rows(tx.conn(), CHECKPOINTS, &[&name.as_str()], |row| {
+        Ok(Checkpoint {
+            id: row.get(0)?,
+            task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+            session: sql::optional_id("a session id", row.get(2)?, SessionId::parse)?,
+            state: sql::word("a checkpoint's state", &row.get::<_, String>(3)?, CheckpointState::parse)?,
+            owner: row.get(4)?,
+            summary: row.get(5)?,
+            artifact: row.get(6)?,
+            due_at: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis),
+            created_at: Timestamp::from_millis(row.get(8)?),
+        })
+    })
+}
+
+/// The open handoffs to a lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn open_handoffs(tx: &ReadTx<'_>, name: &LaneName) -> Result<Vec<Handoff>, StoreError> {
+    sql::rows(tx.conn(), HANDOFFS, &[&name.as_str()], |row| {
+        Ok(Handoff {
+            id: row.get(0)?,
+            task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+            from_role: sql::optional_id("a role", row.get(2)?, Role::parse)?,
+            from_actor: row.get(3)?,
+            to_role: sql::optional_id("a role", row.get(4)?, Role::parse)?,
+            to_lane: sql::optional_id("a lane", row.get(5)?, LaneName::parse)?,
+            status: sql::word("a handoff's status", &row.get::<_, String>(6)?, HandoffStatus::parse)?,
+            summary: row.get(7)?,
+            payload: row.get(8)?,
+            epoch: row.get(9)?,
+            created_at: Timestamp::from_millis(row.get(10)?),
+            answered_at: row.get::<_, Option<i64>>(11)?.map(Timestamp::from_millis),
+            answered_by: row.get(12)?,
+        })
+    })
+}
+
+/// How many messages to a lane are not settled.
+///
+/// # Errors
+/// As the store fails.
+pub fn messages(tx: &ReadTx<'_>, name: &LaneName) -> Result<i64, StoreError> {
+    Ok(sql::first(tx.conn(), MESSAGES, &[&name.as_str()], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }

@@ -59,6 +59,9 @@ const HELD_IN_LANE: &str =
     "SELECT count(*) FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL AND lane = $1 AND id <> $2";
 const WAITING: &str = "SELECT d.depends_on, t.status FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
      WHERE d.task_id = $1 ORDER BY d.depends_on";
+const KNOWN: &str = "SELECT 1 FROM tasks WHERE id = $1";
+const DEPENDENCIES: &str = "SELECT depends_on FROM task_deps WHERE task_id = $1 ORDER BY depends_on";
+const PARENT: &str = "SELECT parent FROM tasks WHERE id = $1 AND parent IS NOT NULL";
 const COUNT_OPEN_DEPS: &str = "SELECT count(*) FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
      WHERE d.task_id = $1 AND coalesce(t.status, 'absent') <> 'done'";
 const INSERT: &str = "INSERT INTO tasks (id, title, body, status, role, lane, parent, priority, review_domains, branch, \
@@ -151,6 +154,32 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
 /// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Task>, StoreError> {
     sql::first(tx.conn(), ONE, &[&ITEM, &HALF, &id.as_str()], read)
+}
+
+/// Whether there is a task of this id.
+///
+/// # Errors
+/// As the store fails.
+pub fn is_known(tx: &ReadTx<'_>, id: &TaskId) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), KNOWN, &[&id.as_str()], |_| Ok(()))?.is_some())
+}
+
+/// What a task depends on, by id; nothing when it is not here.
+///
+/// # Errors
+/// As the store fails.
+pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreError> {
+    let read = |row: &Row<'_>| sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse);
+    sql::rows(tx.conn(), DEPENDENCIES, &[&id.as_str()], read)
+}
+
+/// The task that this one is a part of.
+///
+/// # Errors
+/// As the store fails.
+pub fn parent(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<TaskId>, StoreError> {
+    let read = |row: &Row<'_>| sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse);
+    sql::first(tx.conn(), PARENT, &[&id.as_str()], read)
 }
 
 /// Which tasks a listing holds, before its filters.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::{CheckpointView, HandoffView, SessionView, TaskView};
 use crate::domain::lane::Lane;
 
 /// A lane.
@@ -52,4 +53,21 @@ impl LaneView {
             created_at: lane.created_at.to_string(),
         }
     }
+}
+
+/// A lane's whole present.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LanePresentView {
+    /// The lane.
+    pub lane: LaneView,
+    /// The sessions that are attached to it now.
+    pub sessions: Vec<SessionView>,
+    /// The tasks that are held in it.
+    pub tasks: Vec<TaskView>,
+    /// The newest checkpoint of each of them.
+    pub checkpoints: Vec<CheckpointView>,
+    /// The open handoffs to it.
+    pub handoffs: Vec<HandoffView>,
+    /// How many messages to it are not settled.
+    pub messages: i64,
 }

@@ -2,12 +2,14 @@
 //! `null`, lists are never `null`.
 
 mod checkpoint;
+mod dep;
 mod error;
 mod event;
-mod finding;
 mod evidence;
+mod finding;
 mod gate;
 mod handoff;
+pub mod import;
 mod lane;
 mod message;
 mod review;
@@ -15,13 +17,14 @@ mod session;
 mod task;
 
 pub use checkpoint::{CheckpointTurnView, CheckpointView};
+pub use dep::{DepNodeView, DepTreeView};
 pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;
-pub use finding::{DoctorView, FindingView};
 pub use evidence::EvidenceView;
+pub use finding::{DoctorView, FindingView};
 pub use gate::{BlockerView, GateReportView};
 pub use handoff::HandoffView;
-pub use lane::LaneView;
+pub use lane::{LanePresentView, LaneView};
 pub use message::MessageView;
 pub use review::ReviewView;
 pub use session::SessionView;

@@ -1,6 +1,8 @@
 //! Looking a project over, and mending what follows from the rest.
 
 use std::{
+    collections::BTreeMap,
+    convert::Infallible,
     fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -68,7 +70,7 @@ fn store(tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
         ("dependencies", check::dependencies(tx)?, "fairway task dep rm"),
         ("parents", check::parents(tx)?, "fairway task edit --parent ''"),
     ] {
-        if let Some(circle) = cycle::among(&edges) {
+        if let Some(circle) = circle(&edges) {
             findings.push(error("cycle", format!("{what} go in a circle: {}", circle.join(" → "))).fixed_by(fix));
         }
     }
@@ -84,6 +86,16 @@ fn store(tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", check::tasks(tx)?);
     findings.push(Finding::new("store", Severity::Note, message));
     Ok(())
+}
+
+/// A circle among edges that are there already. Ids are texts here: a damaged store may hold any.
+fn circle(edges: &[(String, String)]) -> Option<Vec<String>> {
+    let mut next: BTreeMap<&String, Vec<String>> = BTreeMap::new();
+    for (from, to) in edges {
+        next.entry(from).or_default().push(to.clone());
+    }
+    let branches = |task: &String| Ok::<_, Infallible>(next.get(task).cloned().unwrap_or_default());
+    cycle::any(next.keys().copied(), branches).unwrap_or_default()
 }
 
 /// What the files around the store tell.

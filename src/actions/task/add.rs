@@ -29,7 +29,7 @@ pub fn add(app: &App, id: Option<&TaskId>, words: Words) -> Result<Answer> {
         if tasks::find(tx, &id)?.is_some() {
             return Err(Refusal::Exists { noun: "task", id: id.to_string() }.into());
         }
-        words::check_links(tx, &id, &words)?;
+        words::check_links(tx, &id, &words, None)?;
         let now = tx.now();
         let task = Task {
             id: id.clone(),

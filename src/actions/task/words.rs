@@ -55,26 +55,30 @@ pub fn normal(mut words: Words) -> Result<Words, Refusal> {
     Ok(words)
 }
 
-/// Checks what the words point at: the lane, the parent and the dependencies are there, and no circle arises.
+/// Checks what the words point at and `before` did not: the lane, the parent and the dependencies are there, and no circle
+/// arises. What stood there before may well be absent: an import brings a part of a backlog.
 ///
 /// # Errors
 /// `not_found`, `cycle`.
-pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, words: &Words) -> Result<()> {
-    if let Some(lane) = &words.lane {
+pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, words: &Words, before: Option<&Words>) -> Result<()> {
+    if let Some(lane) = &words.lane
+        && before.is_none_or(|before| before.lane.as_ref() != Some(lane))
+    {
         lookup::lane(tx, lane)?;
     }
-    if let Some(parent) = &words.parent {
+    if let Some(parent) = &words.parent
+        && before.is_none_or(|before| before.parent.as_ref() != Some(parent))
+    {
         if parent != id {
             lookup::task(tx, parent)?;
         }
-        let up = |task: &TaskId| -> Result<Vec<TaskId>> {
-            Ok(tasks::find(tx, task)?.and_then(|task| task.words.parent).into_iter().collect())
-        };
+        let up = |task: &TaskId| -> Result<Vec<TaskId>> { Ok(tasks::parent(tx, task)?.into_iter().collect()) };
         if let Some(path) = cycle::closed_by(id, parent, up)? {
             return Err(Refusal::Cycle { path }.into());
         }
     }
-    for on in &words.depends_on {
+    let is_new = |on: &TaskId| before.is_none_or(|before| !before.depends_on.contains(on));
+    for on in words.depends_on.iter().filter(|on| is_new(on)) {
         check_dependency(tx, id, on)?;
     }
     Ok(())
@@ -88,9 +92,7 @@ pub fn check_dependency(tx: &ReadTx<'_>, id: &TaskId, on: &TaskId) -> Result<()>
     if on != id {
         lookup::task(tx, on)?;
     }
-    let next = |task: &TaskId| -> Result<Vec<TaskId>> {
-        Ok(tasks::find(tx, task)?.map(|task| task.words.depends_on).unwrap_or_default())
-    };
+    let next = |task: &TaskId| -> Result<Vec<TaskId>> { Ok(tasks::dependencies(tx, task)?) };
     match cycle::closed_by(id, on, next)? {
         Some(path) => Err(Refusal::Cycle { path }.into()),
         None => Ok(()),

@@ -63,12 +63,27 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Puts what was said over `words`. Lists replace what was there; an empty text clears.
+    /// Whether nothing was said.
+    pub const fn is_empty(&self) -> bool {
+        self.body.is_none()
+            && self.body_file.is_none()
+            && self.role.is_none()
+            && self.lane.is_none()
+            && self.parent.is_none()
+            && self.priority.is_none()
+            && self.labels.is_empty()
+            && self.paths.is_empty()
+            && self.depends_on.is_empty()
+            && self.checks.is_empty()
+            && self.review_domains.is_empty()
+    }
+
+    /// Puts what was said over `words`; the body has been read. Lists replace what was there; an empty text clears.
     ///
     /// # Errors
-    /// `invalid_value` naming the field; a body that cannot be read.
-    pub fn over(self, ctx: &Context, words: &mut Words) -> Result<()> {
-        if let Some(body) = ctx.text("body", self.body, self.body_file.as_deref())? {
+    /// `invalid_value` naming the field.
+    pub fn over(self, words: &mut Words) -> Result<()> {
+        if let Some(body) = self.body {
             words.body = body;
         }
         if let Some(role) = self.role {
@@ -120,7 +135,9 @@ impl Args {
             (title, _) => (None, title.unwrap_or_default()),
         };
         let mut words = Words { priority: DEFAULT_PRIORITY, ..Words::titled(title) };
-        self.fields.over(ctx, &mut words)?;
+        let mut fields = self.fields;
+        fields.body = ctx.text("body", fields.body.take(), fields.body_file.take().as_deref())?;
+        fields.over(&mut words)?;
         ctx.answer(&add::add(&ctx.app()?, id.as_ref(), words)?)
     }
 }

@@ -3,7 +3,11 @@
 mod add;
 mod block;
 mod cancel;
+mod dep;
 pub(super) mod done;
+mod edit;
+mod export;
+mod import;
 mod list;
 mod reopen;
 mod resume;
@@ -24,6 +28,9 @@ pub enum Verb {
     Add(add::Args),
     List(list::Args),
     Show(show::Args),
+    Edit(edit::Args),
+    #[command(subcommand)]
+    Dep(dep::Verb),
     Block(block::Args),
     Unblock(unblock::Args),
     Submit(submit::Args),
@@ -31,6 +38,8 @@ pub enum Verb {
     Done(done::Args),
     Cancel(cancel::Args),
     Reopen(reopen::Args),
+    Import(import::Args),
+    Export(export::Args),
 }
 
 impl Verb {
@@ -39,6 +48,8 @@ impl Verb {
             Self::Add(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
             Self::Show(args) => args.run(ctx),
+            Self::Edit(args) => args.run(ctx),
+            Self::Dep(verb) => verb.run(ctx),
             Self::Block(args) => args.run(ctx),
             Self::Unblock(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
@@ -46,6 +57,8 @@ impl Verb {
             Self::Done(args) => args.run(ctx),
             Self::Cancel(args) => args.run(ctx),
             Self::Reopen(args) => args.run(ctx),
+            Self::Import(args) => args.run(ctx),
+            Self::Export(args) => args.run(ctx),
         }
     }
 }

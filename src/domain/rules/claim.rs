@@ -83,7 +83,7 @@ pub fn decide(task: &Task, claimer: &Claimer<'_>, facts: &Facts<'_>, now: Timest
     if let Some((lane, held)) = facts.lane {
         takes_one_more(lane, held)?;
     }
-    let conflict = conflict(task, claimer.actor, facts);
+    let conflict = conflict(task, &claimer.actor.name, facts);
     match conflict {
         Some(refusal) if facts.path_policy == PathPolicy::Refuse => Err(refusal),
         conflict => Ok(Granted { takeover, conflict }),
@@ -150,11 +150,13 @@ pub fn takes_one_more(lane: &Lane, held: i64) -> Result<(), Refusal> {
     }
 }
 
-fn conflict(task: &Task, actor: &Actor, facts: &Facts<'_>) -> Option<Refusal> {
+/// The first overlap of a task's paths with those of a task that somebody other than `holder` holds.
+#[must_use]
+pub fn conflict(task: &Task, holder: &str, facts: &Facts<'_>) -> Option<Refusal> {
     if facts.path_policy == PathPolicy::Off {
         return None;
     }
-    facts.held_paths.iter().filter(|held| held.claimant != actor.name && held.task != task.id).find_map(|held| {
+    facts.held_paths.iter().filter(|held| held.claimant != holder && held.task != task.id).find_map(|held| {
         globs::first_overlap(&task.words.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
             task: task.id.clone(),
             path: path.to_owned(),

@@ -2,3 +2,6 @@
 
 mod claim;
 mod doctor;
+mod edit;
+mod import;
+mod lane;

@@ -3,6 +3,7 @@
 pub mod again;
 pub mod fill;
 pub mod footprint;
+mod git;
 pub mod invariants;
 pub mod mount;
 pub mod race;

@@ -187,6 +187,24 @@ impl World {
         child.wait_with_output().unwrap().into()
     }
 
+    /// Makes a running session known, as a launch would: its row and its event.
+    pub fn register(&self, session: &str) {
+        let conn = rusqlite::Connection::open(self.store()).unwrap();
+        let now = self.now().millis();
+        conn.execute(
+            "INSERT INTO agent_sessions (id, run_id, role, status, host, started_at) \
+             VALUES (?1, 'run-' || ?1, 'worker', 'running', 'elsewhere', ?2)",
+            (session, now),
+        )
+        .unwrap();
+        conn.execute(
+            "INSERT INTO events (at, kind, session_id, run_id, actor, data) \
+             VALUES (?2, 'session.upserted', ?1, 'run-' || ?1, 'test', '{}')",
+            (session, now),
+        )
+        .unwrap();
+    }
+
     /// Runs a whole session: lines of shell words that begin with `$`, each followed by what was printed.
     #[track_caller]
     pub fn transcript(&self, lines: &[&str]) -> String {

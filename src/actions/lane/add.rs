@@ -1,0 +1,108 @@
+//! A new lane, with or without a worktree of its own.
+
+use anyhow::Result;
+
+use super::{
+    Fields,
+    worktree::{self, Plan},
+};
+use crate::{
+    actions::{Answer, App},
+    domain::{
+        Event, Kind, LaneName, Refusal,
+        lane::{Lane, LaneStatus},
+    },
+    env::Timestamp,
+    os::worktree::Repository,
+    store::{ReadTx, WriteTx, lanes},
+};
+
+/// Adds a lane.
+///
+/// # Errors
+/// `exists`, `invalid_value`.
+pub fn add(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
+    fields.check()?;
+    app.change(|tx| record(tx, &lane(name, fields, tx.now()), None))
+}
+
+/// Adds a lane with a branch and a worktree that git makes. When anything fails, there is neither branch nor worktree nor
+/// lane.
+///
+/// # Errors
+/// `exists`, also for the branch or the folder; `not_found` for a base that git does not know; what git says.
+pub fn add_with_worktree(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
+    fields.check()?;
+    let git = Repository::around(&app.project.root)?;
+    let said = |field: &Option<Option<String>>| field.clone().flatten();
+    let base = said(&fields.base).unwrap_or_else(|| app.settings.base_branch.clone());
+    let branch = said(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
+    let folder = match said(&fields.worktree) {
+        Some(folder) => folder,
+        None => worktree::usual(app, name)?,
+    };
+    let _held = worktree::lock(app, name)?;
+    if let Some(answer) = worktree::begin(app, &git, name, |tx| absent(tx, name))? {
+        return Ok(answer);
+    }
+    let commit = git.commit(&base)?.ok_or_else(|| Refusal::not_found("base branch", &base))?;
+    let plan = Plan { branch, commit, worktree: folder };
+    worktree::make(app, &git, name, &plan, || {
+        app.change(|tx| {
+            absent(tx, name)?;
+            let lane = Lane {
+                branch: Some(plan.branch.clone()),
+                base: Some(base.clone()),
+                worktree: Some(plan.worktree.clone()),
+                made_worktree: true,
+                ..lane(name, fields, tx.now())
+            };
+            worktree::settled(tx, name)?;
+            record(tx, &lane, Some(&plan.commit))
+        })
+    })
+}
+
+fn absent(tx: &ReadTx<'_>, name: &LaneName) -> Result<()> {
+    match lanes::find(tx, name)? {
+        Some(_) => Err(Refusal::Exists { noun: "lane", id: name.to_string() }.into()),
+        None => Ok(()),
+    }
+}
+
+fn lane(name: &LaneName, fields: &Fields, now: Timestamp) -> Lane {
+    let said = |field: &Option<Option<String>>| field.clone().flatten();
+    Lane {
+        name: name.clone(),
+        title: said(&fields.title),
+        role: fields.role.clone().flatten(),
+        status: LaneStatus::Open,
+        branch: said(&fields.branch),
+        base: said(&fields.base),
+        worktree: said(&fields.worktree),
+        made_worktree: false,
+        wip_limit: fields.wip_limit.flatten(),
+        provider: fields.provider.clone().flatten(),
+        backend: said(&fields.backend),
+        created_at: now,
+    }
+}
+
+fn record(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer> {
+    absent(tx, &lane.name)?;
+    lanes::put(tx, lane)?;
+    tx.record(
+        &Event::new(Kind::LaneAdded)
+            .lane(Some(&lane.name))
+            .with("role", lane.role.as_ref().map(ToString::to_string))
+            .with("branch", lane.branch.as_deref())
+            .with("worktree", lane.worktree.as_deref())
+            .with("made_worktree", lane.made_worktree)
+            .with("commit", commit),
+    )?;
+    let place = match (&lane.worktree, lane.made_worktree) {
+        (Some(worktree), true) => format!(" with a worktree at {worktree}"),
+        _ => String::new(),
+    };
+    super::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))
+}

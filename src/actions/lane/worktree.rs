@@ -1,0 +1,143 @@
+//! A lane's branch and worktree: intended in the store, made by git, then recorded. A crash in between leaves the intention,
+//! and the next attempt takes away what it left.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    actions::{Answer, App, app::remembered, failure, lookup},
+    domain::{LaneName, Refusal},
+    os::{files, lock::FileLock, worktree::Repository},
+    store::{ReadTx, StoreError, WriteTx, requests},
+};
+
+/// How long to wait for other commands that make or remove worktrees.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The branch.
+    pub branch: String,
+    /// Where it begins.
+    pub commit: String,
+    /// The folder.
+    pub worktree: String,
+}
+
+/// The folder of a worktree that nobody named one for: in the state folder, which git does not look into.
+pub fn usual(app: &App, name: &LaneName) -> Result<String> {
+    let folder = app.project.state.join("worktrees").join(name.as_str());
+    let text =
+        folder.to_str().ok_or_else(|| Refusal::invalid("worktree", "lies below a folder whose name is not UTF-8"))?;
+    Ok(text.to_owned())
+}
+
+/// Keeps other commands away from the project's worktrees until it is dropped. One lock for all: two `git worktree add`
+/// at once read each other's half-written files and fail.
+pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
+    let runtime = app.project.runtime();
+    files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
+    let held = FileLock::acquire_within(&runtime.join("worktrees.lock"), PATIENCE).map_err(StoreError::from)?;
+    held.ok_or_else(|| {
+        let by = "other commands make or remove worktrees".to_owned();
+        Refusal::InUse { noun: "lane", id: name.to_string(), by }.into()
+    })
+}
+
+/// The intention's id: no `--request-id` has a space in it.
+fn intention(name: &LaneName) -> String {
+    format!("lane {name}")
+}
+
+/// Looks whether the same request was answered before, whether `check` passes, and whether an earlier attempt was cut off;
+/// what that one left is taken away.
+pub fn begin(
+    app: &App,
+    git: &Repository,
+    name: &LaneName,
+    check: impl FnOnce(&ReadTx<'_>) -> Result<()>,
+) -> Result<Option<Answer>> {
+    let (answer, left) = app.read(|tx| {
+        if let Some(request) = &app.request
+            && let Some(answer) = remembered(tx, request)?
+        {
+            return Ok((Some(answer), None));
+        }
+        if let Some(session) = &app.actor.session {
+            lookup::session(tx, session)?;
+        }
+        check(tx)?;
+        Ok((None, requests::find(tx, &intention(name))?))
+    })?;
+    if let Some(left) = left.filter(|left| left.answer.is_none()) {
+        let plan: Plan = serde_json::from_str(&left.words).map_err(failure::internal)?;
+        // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
+        undo(git, &plan, true, true)?;
+        app.write(|tx| settled(tx, name))?;
+    }
+    Ok(answer)
+}
+
+/// Notes that an intention has come to its end; in the transaction that records what came of it.
+pub fn settled(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
+    Ok(requests::withdraw(tx, &intention(name))?)
+}
+
+/// Writes the intention, makes branch and worktree, and has them recorded; takes back what it made when a step fails.
+pub fn make(
+    app: &App,
+    git: &Repository,
+    name: &LaneName,
+    plan: &Plan,
+    record: impl FnOnce() -> Result<Answer>,
+) -> Result<Answer> {
+    if git.branch(&plan.branch)?.is_some() {
+        return Err(Refusal::Exists { noun: "branch", id: plan.branch.clone() }.into());
+    }
+    if Path::new(&plan.worktree).symlink_metadata().is_ok() {
+        return Err(Refusal::Exists { noun: "folder", id: plan.worktree.clone() }.into());
+    }
+    let words = serde_json::to_string(plan).map_err(failure::internal)?;
+    app.write(|tx| {
+        requests::put(tx, &intention(name), &words, None)?;
+        if let Some(request) = &app.request {
+            requests::put(tx, &request.id, &request.words, None)?;
+        }
+        Ok::<_, anyhow::Error>(())
+    })?;
+    let (mut branch, mut worktree) = (false, false);
+    let steps = || -> Result<Answer> {
+        git.add_branch(&plan.branch, &plan.commit)?;
+        branch = true;
+        git.add_worktree(Path::new(&plan.worktree), &plan.branch)?;
+        worktree = true;
+        record()
+    };
+    steps().inspect_err(|_| {
+        // The first failure is what the caller needs to know; an intention that stays behind is settled next time.
+        if undo(git, plan, branch, worktree).is_ok() {
+            let _ = app.write(|tx| {
+                settled(tx, name)?;
+                if let Some(request) = &app.request {
+                    requests::withdraw(tx, &request.id)?;
+                }
+                Ok::<_, anyhow::Error>(())
+            });
+        }
+    })
+}
+
+/// Takes away what was made: never what holds changes, and the branch only while it is where it began.
+fn undo(git: &Repository, plan: &Plan, branch: bool, worktree: bool) -> Result<()> {
+    let folder = Path::new(&plan.worktree);
+    if worktree && folder.exists() && git.has_worktree(folder)? {
+        git.remove_worktree(folder)?;
+    }
+    if branch && git.branch(&plan.branch)?.as_ref() == Some(&plan.commit) {
+        git.delete_branch(&plan.branch, &plan.commit)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! `fairway lane close`
+
+use anyhow::Result;
+
+use crate::{
+    actions::lane::status,
+    cli::{Context, Exit, values},
+    domain::{LaneName, lane::LaneStatus},
+};
+
+/// Let nobody claim in a lane any more; its history, branch and worktree stay
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The lane
+    #[arg(value_parser = values::lane)]
+    name: LaneName,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&status::set(&ctx.app()?, &self.name, LaneStatus::Closed)?)
+    }
+}

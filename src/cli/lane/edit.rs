@@ -1,0 +1,30 @@
+//! `fairway lane edit`
+
+use anyhow::Result;
+
+use super::add::Said;
+use crate::{
+    actions::lane::{Fields, edit},
+    cli::{Context, Exit, values},
+    domain::{LaneName, Refusal},
+};
+
+/// Change what is said about a lane; an empty text clears
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The lane
+    #[arg(value_parser = values::lane)]
+    name: LaneName,
+    #[command(flatten)]
+    said: Said,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let fields = self.said.fields(ctx)?;
+        if fields == Fields::default() {
+            return Err(Refusal::Usage { why: "say what to change, such as --wip 2".into() }.into());
+        }
+        ctx.answer(&edit::edit(&ctx.app()?, &self.name, &fields)?)
+    }
+}

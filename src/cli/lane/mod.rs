@@ -1,0 +1,44 @@
+//! `fairway lane …`
+
+mod add;
+mod close;
+mod edit;
+mod list;
+mod open;
+mod pause;
+mod rm;
+mod show;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use super::{Context, Exit};
+
+/// Add, look at and change lanes: the durable places where work goes on
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub enum Verb {
+    Add(add::Args),
+    List(list::Args),
+    Show(show::Args),
+    Edit(edit::Args),
+    Pause(pause::Args),
+    Open(open::Args),
+    Close(close::Args),
+    Rm(rm::Args),
+}
+
+impl Verb {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Add(args) => args.run(ctx),
+            Self::List(args) => args.run(ctx),
+            Self::Show(args) => args.run(ctx),
+            Self::Edit(args) => args.run(ctx),
+            Self::Pause(args) => args.run(ctx),
+            Self::Open(args) => args.run(ctx),
+            Self::Close(args) => args.run(ctx),
+            Self::Rm(args) => args.run(ctx),
+        }
+    }
+}

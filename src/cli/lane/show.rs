@@ -1,0 +1,70 @@
+//! `fairway lane show`
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use crate::{
+    actions::lane::look,
+    cli::{Context, Exit, task, values},
+    domain::LaneName,
+    render::{Table, safe_line},
+    wire::LanePresentView,
+};
+
+/// Show a lane's whole present: sessions, held tasks, newest checkpoints, open handoffs, messages
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The lane
+    #[arg(value_parser = values::lane)]
+    name: LaneName,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let present = look::show(&ctx.app()?, &self.name)?;
+        ctx.show(&present, || vec![present.lane.name.clone()], || words(&present, ctx.out.width))
+    }
+}
+
+fn words(present: &LanePresentView, width: Option<usize>) -> String {
+    let lane = &present.lane;
+    let mut text = format!("{}  {}\n", lane.name, safe_line(lane.title.as_deref().unwrap_or_default()));
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    let mut field = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name:<12}{}", safe_line(value));
+        }
+    };
+    field("status", Some(lane.status));
+    field("held", Some(&super::list::held(lane)));
+    field("role", lane.role.as_deref());
+    field("branch", lane.branch.as_deref());
+    field("base", lane.base.as_deref());
+    field("worktree", lane.worktree.as_deref());
+    field("provider", lane.provider.as_deref());
+    field("backend", lane.backend.as_deref());
+    field("created", Some(&lane.created_at));
+    field("messages", Some(&present.messages.to_string()).filter(|_| present.messages > 0).map(String::as_str));
+    let mut sessions = Table::new(&["session", "status", "activity", "role", "task"]);
+    for session in &present.sessions {
+        let task = session.task_id.as_deref().unwrap_or("-");
+        sessions.row([session.id.as_str(), session.status, session.activity, &session.role, task]);
+    }
+    let mut checkpoints = Table::new(&["task", "state", "checkpoint"]);
+    for checkpoint in &present.checkpoints {
+        checkpoints.row([checkpoint.task_id.as_str(), checkpoint.state, &checkpoint.summary]);
+    }
+    let mut handoffs = Table::new(&["handoff", "task", "from", "summary"]);
+    for handoff in &present.handoffs {
+        let from = handoff.from_role.as_deref().unwrap_or("-");
+        handoffs.row([handoff.id.to_string().as_str(), &handoff.task_id, from, &handoff.summary]);
+    }
+    for table in [sessions, task::table(&present.tasks), checkpoints, handoffs] {
+        if !table.is_empty() {
+            let _ = write!(text, "\n{}", table.show(width));
+        }
+    }
+    text
+}

@@ -1,0 +1,26 @@
+//! `fairway task dep add`
+
+use anyhow::Result;
+
+use crate::{
+    actions::task::dep,
+    cli::{Context, Exit, values},
+    domain::TaskId,
+};
+
+/// Make a task wait until another is done
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task that waits
+    #[arg(value_parser = values::task)]
+    id: TaskId,
+    /// The task that it waits for
+    #[arg(value_parser = values::task)]
+    depends_on: TaskId,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&dep::add(&ctx.app()?, &self.id, &self.depends_on)?)
+    }
+}

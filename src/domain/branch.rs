@@ -1,0 +1,48 @@
+//! Names of branches and commits, as git has them: what passes here can stand in an argument list.
+
+use super::Refusal;
+
+/// The longest name, in bytes.
+const LONGEST: usize = 200;
+
+/// A branch's name by git's own rules, so that a wrong one is refused before git is asked.
+///
+/// # Errors
+/// [`Refusal::Invalid`] naming `what`.
+pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
+    let bad_letter = |letter: char| letter.is_control() || letter == ' ' || "~^:?*[\\".contains(letter);
+    let bad_part = |part: &str| {
+        part.is_empty() || part.starts_with('.') || part.ends_with('.') || part.to_ascii_lowercase().ends_with(".lock")
+    };
+    let bad = name.len() > LONGEST
+        || name.starts_with('-')
+        || name == "@"
+        || name == "HEAD"
+        || name.contains("..")
+        || name.contains("@{")
+        || name.contains(bad_letter)
+        || name.split('/').any(bad_part);
+    if bad {
+        let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+        return Err(Refusal::invalid(what, format!("'{shown}' is not a name that git takes for a branch")));
+    }
+    Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_git_refuses_are_refused_here() {
+        for good in ["main", "lane/platform", "a.b", "fix-1", "é"] {
+            assert!(check("branch", good).is_ok(), "{good}");
+        }
+        let bad = [
+            "", "-b", "a b", "a..b", "a~1", "a^", "a:b", "/a", "a/", "a//b", "a.lock", ".a", "a.", "@", "a@{0}", "a\\b",
+        ];
+        for bad in bad.into_iter().chain(["a\nb", "HEAD", "refs/heads/*", "x/.git"]) {
+            assert!(check("branch", bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The four forms of a file of tasks, told apart by their content: JSON lines, a JSON list, a JSON object with `tasks`,
+//! and the same in YAML.
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+use serde_saphyr::{Options, Spanned};
+
+use super::Record;
+
+/// How deep YAML may be nested; JSON has a limit of its own.
+const DEEPEST: usize = 64;
+/// How many pieces a YAML file may hold: a million tasks and more. Aliases that multiply have limits of their own.
+const PIECES: usize = 100_000_000;
+
+/// The forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// One JSON object a line.
+    JsonLines,
+    /// One JSON document.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+/// A record and the line on which it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// Counted from 1.
+    pub line: usize,
+    /// The record.
+    pub record: Record,
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Where, counted from 1.
+    pub line: usize,
+    /// A sentence.
+    pub why: String,
+}
+
+impl Form {
+    /// The form that a file's ending promises, if it promises one.
+    #[must_use]
+    pub fn of_ending(ending: &str) -> Option<Self> {
+        match ending.to_ascii_lowercase().as_str() {
+            "jsonl" | "ndjson" => Some(Self::JsonLines),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+
+    /// The form that a text has.
+    #[must_use]
+    pub fn of_content(text: &str) -> Self {
+        let mut meant = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = meant.next().unwrap_or_default();
+        if !first.starts_with(['{', '[']) {
+            return Self::Yaml;
+        }
+        // Inside a document that is laid out over lines, an object begins at the margin only once, and the first line is
+        // no document by itself.
+        let several = text.lines().filter(|line| line.starts_with('{')).nth(1).is_some();
+        let mut whole = || meant.next().is_some() && serde_json::from_str::<IgnoredAny>(first).is_ok();
+        if first.starts_with('{') && (several || whole()) { Self::JsonLines } else { Self::Json }
+    }
+}
+
+/// Reads every task of a file.
+///
+/// # Errors
+/// The first place that cannot be read, and why.
+pub fn read(text: &str, form: Option<Form>) -> Result<Vec<Placed>, Broken> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match form.unwrap_or_else(|| Form::of_content(text)) {
+        Form::JsonLines => lines(text),
+        Form::Json => document(text),
+        Form::Yaml => yaml(text),
+    }
+}
+
+fn lines(text: &str) -> Result<Vec<Placed>, Broken> {
+    let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    numbered
+        .map(|(above, line)| match serde_json::from_str(line) {
+            Ok(record) => Ok(Placed { line: above + 1, record }),
+            Err(error) => Err(json_error(&error, above)),
+        })
+        .collect()
+}
+
+/// A JSON object with a list of tasks.
+#[derive(Deserialize)]
+struct Tasks<'a> {
+    #[serde(borrow)]
+    tasks: Vec<&'a RawValue>,
+}
+
+fn document(text: &str) -> Result<Vec<Placed>, Broken> {
+    let broken = |error: serde_json::Error| json_error(&error, 0);
+    let items: Vec<&RawValue> = if text.trim_start().starts_with('[') {
+        serde_json::from_str(text).map_err(broken)?
+    } else {
+        // A task of its own has no list of tasks; read it as one only when it does not.
+        match serde_json::from_str::<Tasks<'_>>(text) {
+            Ok(found) => found.tasks,
+            Err(error) if error.is_data() && error.to_string().starts_with("missing field") => {
+                vec![serde_json::from_str(text).map_err(broken)?]
+            }
+            Err(error) => return Err(broken(error)),
+        }
+    };
+    let (mut above, mut seen) = (0, 0);
+    items
+        .into_iter()
+        .map(|item| {
+            // The item is a part of the text: the distance of the two is its place.
+            let begin = (item.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+            above += text.get(seen..begin).unwrap_or_default().matches('\n').count();
+            seen = begin;
+            match serde_json::from_str(item.get()) {
+                Ok(record) => Ok(Placed { line: above + 1, record }),
+                Err(error) => Err(json_error(&error, above)),
+            }
+        })
+        .collect()
+}
+
+fn json_error(error: &serde_json::Error, above: usize) -> Broken {
+    let text = error.to_string();
+    let why = text.rfind(" at line ").and_then(|end| text.get(..end)).unwrap_or(&text);
+    let why = if error.column() > 0 { format!("{why} (column {})", error.column()) } else { why.to_owned() };
+    Broken { line: above + error.line().max(1), why }
+}
+
+/// A YAML mapping with a list of tasks.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct YamlTasks {
+    tasks: Vec<Spanned<Record>>,
+}
+
+fn yaml(text: &str) -> Result<Vec<Placed>, Broken> {
+    let mut meant = text.lines().filter(|line| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with('#') && line != "---" && !line.starts_with('%')
+    });
+    let Some(first) = meant.next() else { return Ok(Vec::new()) };
+    let broken = |error: serde_saphyr::Error| {
+        let line = error.location().and_then(|place| usize::try_from(place.line()).ok()).unwrap_or(1);
+        let text = error.without_snippet().to_string();
+        let why = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Broken { line: line.max(1), why }
+    };
+    let items: Vec<Spanned<Record>> = if first.trim_start().starts_with(['-', '[']) {
+        serde_saphyr::from_str_with_options(text, options()).map_err(broken)?
+    } else if first.starts_with("tasks:") || meant.any(|line| line.starts_with("tasks:")) {
+        serde_saphyr::from_str_with_options::<YamlTasks>(text, options()).map_err(broken)?.tasks
+    } else {
+        vec![serde_saphyr::from_str_with_options(text, options()).map_err(broken)?]
+    };
+    let line = |item: &Spanned<Record>| usize::try_from(item.referenced.line()).unwrap_or(1).max(1);
+    Ok(items.into_iter().map(|item| Placed { line: line(&item), record: item.value }).collect())
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: DEEPEST,
+            max_events: PIECES,
+            max_nodes: PIECES,
+            max_total_scalar_bytes: usize::MAX,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(text: &str) -> Vec<(usize, String)> {
+        let read = read(text, None).unwrap_or_else(|broken| panic!("{broken:?}"));
+        read.into_iter().map(|placed| (placed.line, placed.record.id.unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn forms_are_told_apart_and_lines_are_counted() {
+        let two = vec![(1, "a".to_owned()), (3, "b".to_owned())];
+        assert_eq!(places("{\"id\":\"a\"}\n\n{\"id\":\"b\"}\n"), two);
+        assert_eq!(places("[{\"id\":\"a\"},\n\n{\"id\":\"b\"}]"), two);
+        assert_eq!(places("{\"tasks\": [{\"id\":\"a\"}\n,\n {\"id\":\"b\"}]}"), two);
+        assert_eq!(places("- id: a\n\n- id: b\n"), two);
+        assert_eq!(places("---\n# words\ntasks:\n- id: a\n"), [(4, "a".to_owned())]);
+        assert_eq!(places("{\n  \"id\": \"a\"\n}"), [(1, "a".to_owned())]);
+        assert_eq!(places("id: a\ntitle: 2024\n"), [(1, "a".to_owned())]);
+        assert_eq!(places("\u{feff}\n"), []);
+    }
+
+    #[test]
+    fn what_is_broken_is_named_by_its_line() {
+        let line = |text: &str| read(text, None).unwrap_err();
+        assert_eq!(line("{\"id\":\"a\"}\n{\"id\":1}\n").line, 2);
+        assert_eq!(line("{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":").line, 3);
+        assert_eq!(line("[{\"id\":\"a\"},\n{\"id\":[]}]").line, 2);
+        assert_eq!(line("[{\"id\":\"a\"},\n{\"id\":\"b\"").line, 2);
+        assert_eq!(line("- id: a\n- id: [b]\n").line, 2);
+        assert_eq!(line("{\"id\":\"a\",\"id\":\"b\"}").why, "the field 'id' stands there twice (column 14)");
+    }
+
+    #[test]
+    fn depth_and_multiplying_aliases_are_refused() {
+        let deep = format!("{{\"id\":\"a\",\"x\":{}1{}}}", "[".repeat(5_000), "]".repeat(5_000));
+        assert!(read(&deep, None).is_err());
+        let deep = format!("- id: a\n  x: {}1{}\n", "[".repeat(5_000), "]".repeat(5_000));
+        assert!(read(&deep, None).is_err());
+        let mut bomb = String::from("- a: &a [x,x,x,x,x,x,x,x,x]\n");
+        for (name, of) in "bcdefghij".chars().zip("abcdefghi".chars()) {
+            bomb.extend(["  ", &format!("{name}: &{name} "), &format!("[{}]\n", vec![format!("*{of}"); 9].join(","))]);
+        }
+        assert!(read(&bomb, None).is_err());
+    }
+}

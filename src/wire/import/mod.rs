@@ -1,0 +1,43 @@
+//! Tasks on their way in: what other programs, people and our own export write, as records, each with its line.
+
+mod form;
+mod record;
+
+use serde::Serialize;
+
+pub use form::{Broken, Form, Placed, read};
+pub use record::{CheckRecord, LinkRecord, Record};
+
+/// What an import did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImportReport {
+    /// How many tasks came in.
+    pub imported: usize,
+    /// How many were there already and stayed as they were.
+    pub unchanged: usize,
+    /// Tasks that are pointed at and are not here.
+    pub absent: Vec<AbsentView>,
+    /// What was in the file and has no place here.
+    pub ignored: Vec<IgnoredView>,
+}
+
+/// A link to a task that is not here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "documented at `ImportReport`")]
+pub struct AbsentView {
+    pub task_id: String,
+    pub depends_on: String,
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+}
+
+/// A particular that was left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IgnoredView {
+    /// Whose.
+    pub task_id: String,
+    /// Which: a field, or a link's type.
+    pub what: String,
+    /// What it said, shortened.
+    pub value: String,
+}

@@ -1,0 +1,106 @@
+//! One task as it is written in a file: our own document, or a beads issue. Every field may be absent; what is not known
+//! is kept by its name, so that nothing is lost in silence.
+
+use std::{collections::BTreeSet, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
+use serde_json::Value;
+
+/// A named command.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "documented at `domain::task::Check`")]
+pub struct CheckRecord {
+    pub name: String,
+    pub command: String,
+}
+
+/// A link between two beads issues.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct LinkRecord {
+    /// Whose link it is; the record's own when absent.
+    pub issue_id: Option<String>,
+    /// Where it leads.
+    #[serde(alias = "id")]
+    pub depends_on_id: Option<String>,
+    /// What it means; `blocks` when absent.
+    #[serde(rename = "type", alias = "dependency_type")]
+    pub kind: Option<String>,
+}
+
+macro_rules! record {
+    ($($(#[$meta:meta])* $field:ident: $type:ty),+ $(,)?) => {
+        /// A task as it is written.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        #[expect(missing_docs, reason = "named as in the documents that they come from")]
+        pub struct Record {
+            $($(#[$meta])* pub $field: Option<$type>,)+
+            /// Fields that neither form has a place for.
+            pub other: Vec<(String, Value)>,
+        }
+
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Record;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a task")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
+                let mut record = Record::default();
+                let mut seen = BTreeSet::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if !seen.insert(name.clone()) {
+                        return Err(A::Error::custom(format_args!("the field '{}' stands there twice", name.escape_debug())));
+                    }
+                    match name.as_str() {
+                        $(stringify!($field) => record.$field = map.next_value()?,)+
+                        _ => record.other.push((name, map.next_value()?)),
+                    }
+                }
+                Ok(record)
+            }
+        }
+    };
+}
+
+record! {
+    id: String,
+    title: String,
+    body: String,
+    description: String,
+    design: String,
+    acceptance_criteria: String,
+    notes: String,
+    status: String,
+    role: String,
+    lane: String,
+    parent: String,
+    priority: i64,
+    labels: Vec<String>,
+    paths: Vec<String>,
+    depends_on: Vec<String>,
+    checks: Vec<CheckRecord>,
+    review_domains: Vec<String>,
+    dependencies: Vec<LinkRecord>,
+    claim: Value,
+    branch: String,
+    commit: String,
+    blocked_reason: String,
+    issue_type: String,
+    close_reason: String,
+    created_at: String,
+    updated_at: String,
+    closed_at: String,
+}
+
+impl<'de> Deserialize<'de> for Record {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}

@@ -1,0 +1,185 @@
+//! `fairway task edit` and `fairway task dep`.
+
+use crate::common::World;
+
+#[test]
+fn lists_replace_and_an_empty_text_clears() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 first --role backend --label a --label b --path 'src/**' --check 'unit=cargo test'",
+        "fairway task add T-2 second",
+        "fairway task edit T-1 --title 'the first' --priority 0 --label c --parent T-2 --depends-on T-2",
+        "fairway task edit T-1 --title 'the first'",
+        "fairway task edit T-1 --role '' --label '' --path '' --check '' --parent ''",
+        "fairway task show T-1",
+        "fairway task edit T-1",
+        "fairway task edit T-1 --lane nowhere",
+        "fairway task edit T-1 --depends-on T-1",
+        "fairway task edit T-2 --parent T-2",
+        "fairway task edit T-1 --priority 5",
+        "fairway task edit T-9 --title x",
+        "fairway events --quiet",
+    ]), @"
+    $ fairway task add T-1 first --role backend --label a --label b --path 'src/**' --check 'unit=cargo test'
+    added T-1
+    $ fairway task add T-2 second
+    added T-2
+    $ fairway task edit T-1 --title 'the first' --priority 0 --label c --parent T-2 --depends-on T-2
+    edited T-1: title, parent, priority, labels, depends_on
+    $ fairway task edit T-1 --title 'the first'
+    unchanged: T-1 says so already
+    $ fairway task edit T-1 --role '' --label '' --path '' --check '' --parent ''
+    edited T-1: role, parent, labels, paths, checks
+    $ fairway task show T-1
+    T-1  the first
+    status      todo
+    ready       no
+    waits for   T-2 is todo
+    priority    0
+    depends on  T-2
+    created     2026-01-01T00:00:02.000Z
+    updated     2026-01-01T00:00:06.000Z
+    $ fairway task edit T-1
+    error: say what to change, such as --title TEXT
+    [exit 2]
+    $ fairway task edit T-1 --lane nowhere
+    error: there is no lane 'nowhere'
+    hint: fairway lane list
+    [exit 3]
+    $ fairway task edit T-1 --depends-on T-1
+    error: that would close a circle: T-1 → T-1
+    [exit 5]
+    $ fairway task edit T-2 --parent T-2
+    error: that would close a circle: T-2 → T-2
+    [exit 5]
+    $ fairway task edit T-1 --priority 5
+    error: priority 5 is not from 0 to 4
+    [exit 2]
+    $ fairway task edit T-9 --title x
+    error: there is no task 'T-9'
+    hint: did you mean T-1, T-2?
+    [exit 3]
+    $ fairway events --quiet
+    1
+    2
+    3
+    4
+    ");
+}
+
+#[test]
+fn dependencies_come_and_go_and_circles_are_named() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add a one",
+        "fairway task add b two",
+        "fairway task add c three",
+        "fairway task add d four",
+        "fairway task dep add a b",
+        "fairway task dep add a b",
+        "fairway task dep add b c",
+        "fairway task dep add b d",
+        "fairway task dep add a d",
+        "fairway task dep add c d",
+        "fairway task dep add a c",
+        "fairway task dep add d a",
+        "fairway task dep add a a",
+        "fairway task dep add a nowhere",
+        "fairway task dep tree a",
+        "fairway task dep tree a --json",
+        "fairway ready --quiet",
+        "fairway task dep rm c d",
+        "fairway task dep rm c d",
+        "fairway ready --quiet",
+        "fairway task dep tree nowhere",
+    ]), @r#"
+    $ fairway task add a one
+    added a
+    $ fairway task add b two
+    added b
+    $ fairway task add c three
+    added c
+    $ fairway task add d four
+    added d
+    $ fairway task dep add a b
+    a waits for b now
+    $ fairway task dep add a b
+    unchanged: a waits for b already
+    $ fairway task dep add b c
+    b waits for c now
+    $ fairway task dep add b d
+    b waits for d now
+    $ fairway task dep add a d
+    a waits for d now
+    $ fairway task dep add c d
+    c waits for d now
+    $ fairway task dep add a c
+    a waits for c now
+    $ fairway task dep add d a
+    error: that would close a circle: d → a → d
+    [exit 5]
+    $ fairway task dep add a a
+    error: that would close a circle: a → a
+    [exit 5]
+    $ fairway task dep add a nowhere
+    error: there is no task 'nowhere'
+    hint: fairway task list
+    [exit 3]
+    $ fairway task dep tree a
+    a  todo  one
+      b  todo  two
+        c  todo  three
+          d  todo  four
+        d  todo  four
+      c  todo  three  (see above)
+      d  todo  four
+    $ fairway task dep tree a --json
+    {"task_id":"a","nodes":[{"task_id":"a","depth":0,"status":"todo","title":"one","repeated":false},{"task_id":"b","depth":1,"status":"todo","title":"two","repeated":false},{"task_id":"c","depth":2,"status":"todo","title":"three","repeated":false},{"task_id":"d","depth":3,"status":"todo","title":"four","repeated":false},{"task_id":"d","depth":2,"status":"todo","title":"four","repeated":false},{"task_id":"c","depth":1,"status":"todo","title":"three","repeated":true},{"task_id":"d","depth":1,"status":"todo","title":"four","repeated":false}]}
+    $ fairway ready --quiet
+    d
+    $ fairway task dep rm c d
+    c waits for d no longer
+    $ fairway task dep rm c d
+    unchanged: c does not wait for d
+    $ fairway ready --quiet
+    c
+    d
+    $ fairway task dep tree nowhere
+    error: there is no task 'nowhere'
+    hint: fairway task list
+    [exit 3]
+    "#);
+}
+
+#[test]
+fn an_edit_does_not_go_round_the_rules_of_a_claim() {
+    let world = World::new();
+    for (id, path) in [("T-1", "src/a/**"), ("T-2", "docs/**")] {
+        world.run(["task", "add", id, "t", "--path", path]).exits(0);
+    }
+    for session in ["s1", "s2"] {
+        world.register(session);
+    }
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    world.run(["claim", "T-2", "--session", "s2"]).exits(0);
+    world.run(["task", "edit", "T-2", "--path", "src/**", "--json"]).refuses(5, "path_conflict");
+    world.run(["task", "edit", "T-2", "--path", "docs/x", "--session", "s2"]).exits(0);
+
+    // A worker that lost its claim does not write over the one who took over.
+    world.run(["claim", "T-1", "--session", "s2", "--steal", "--reason", "asleep"]).exits(0);
+    for words in [vec!["task", "edit", "T-1", "--title", "old words"], vec!["task", "dep", "add", "T-1", "T-2"]] {
+        let stale = words.iter().copied().chain(["--session", "s1", "--json"]);
+        world.run(stale).refuses(4, "stale_claim");
+    }
+    world.run(["task", "edit", "T-1", "--title", "new words", "--session", "s2"]).exits(0);
+}
+
+#[test]
+fn words_about_a_task_whose_blocker_is_absent_can_be_changed() {
+    let world = World::new();
+    world.run_with(["task", "import", "-"], b"- id: T-1\n  title: t\n  depends_on: [gone]\n").exits(0);
+    world.run(["task", "edit", "T-1", "--title", "other words"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["waiting_on"][0]["code"], "dep_absent");
+    world.run(["task", "dep", "rm", "T-1", "gone"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["ready"], true);
+}
