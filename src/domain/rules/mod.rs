@@ -5,3 +5,4 @@ pub mod claim;
 pub mod cycle;
 pub mod gate;
 pub mod globs;
+pub mod liveness;
