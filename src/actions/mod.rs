@@ -4,9 +4,11 @@
 mod answer;
 mod app;
 pub mod events;
+pub mod explain;
 pub mod failure;
 pub mod lookup;
 pub mod project;
+pub mod session;
 pub mod task;
 
 pub use answer::Answer;

@@ -5,10 +5,12 @@ mod claim;
 mod context;
 mod error;
 mod events;
+mod explain;
 mod globals;
 mod init;
 mod ready;
 mod release;
+mod session;
 mod task;
 mod values;
 
@@ -53,6 +55,10 @@ enum Verb {
     Ready(ready::Args),
     Claim(claim::Args),
     Release(release::Args),
+    #[command(subcommand)]
+    Session(session::Verb),
+    #[command(subcommand)]
+    Explain(explain::Verb),
     Events(events::Args),
 }
 
@@ -64,6 +70,8 @@ impl Verb {
             Self::Ready(args) => args.run(ctx),
             Self::Claim(args) => args.run(ctx),
             Self::Release(args) => args.run(ctx),
+            Self::Session(verb) => verb.run(ctx),
+            Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
         }
     }

@@ -216,13 +216,7 @@ impl Session {
     #[must_use]
     pub fn doing(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);
-        Self {
-            activity,
-            waiting_for,
-            activity_source: Some(source.to_owned()),
-            activity_at: Some(now),
-            ..self.clone()
-        }
+        Self { activity, waiting_for, activity_source: Some(source.to_owned()), activity_at: Some(now), ..self.clone() }
     }
 }
 

@@ -3,15 +3,19 @@
 
 mod error;
 mod event;
+mod explain;
 mod gate;
 mod lane;
+mod reconcile;
 mod session;
 mod task;
 
 pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;
+pub use explain::{ExplainView, FactView};
 pub use gate::{BlockerView, GateReportView};
 pub use lane::LaneView;
+pub use reconcile::{FindingView, ReconcileView};
 pub use session::SessionView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
 

@@ -292,9 +292,8 @@ mod tests {
 
     #[test]
     fn deaths_that_were_seen_pass_the_brake() {
-        let mut judged: Vec<(Session, Verdict)> = (0..5)
-            .map(|_| (session(SessionStatus::Running), Verdict::Stale(Ground::Seen, "gone".into())))
-            .collect();
+        let mut judged: Vec<(Session, Verdict)> =
+            (0..5).map(|_| (session(SessionStatus::Running), Verdict::Stale(Ground::Seen, "gone".into()))).collect();
         assert!(!brake(judged.iter_mut().map(|(session, verdict)| (&*session, verdict))));
         assert!(judged.iter().all(|(session, verdict)| marks(session, verdict)));
     }

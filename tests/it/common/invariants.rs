@@ -43,6 +43,21 @@ const NEVER: &[(&str, &str)] = &[
          WHERE c.task_id = e.task_id AND c.epoch = json_extract(e.data, '$.epoch'))",
     ),
     (
+        "a session without its first event",
+        "SELECT id FROM agent_sessions s WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id \
+         AND e.run_id = s.run_id AND e.kind IN ('session.starting', 'session.upserted'))",
+    ),
+    (
+        "a final session without its event, or an event of an end without a final session",
+        "SELECT id FROM agent_sessions s WHERE (s.ended_at IS NOT NULL) <> EXISTS (SELECT 1 FROM events e \
+         WHERE e.session_id = s.id AND e.kind IN ('session.ended', 'session.failed'))",
+    ),
+    (
+        "a session that became final twice",
+        "SELECT session_id FROM events WHERE kind IN ('session.ended', 'session.failed') \
+         GROUP BY session_id HAVING count(*) > 1",
+    ),
+    (
         "a circle of dependencies",
         "WITH RECURSIVE reach(a, b) AS (SELECT task_id, depends_on FROM task_deps UNION \
          SELECT reach.a, d.depends_on FROM reach JOIN task_deps d ON d.task_id = reach.b) \
