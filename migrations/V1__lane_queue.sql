@@ -261,6 +261,7 @@ CREATE TABLE events (
     data        TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX events_task ON events (task_id, seq) WHERE task_id IS NOT NULL;
+CREATE INDEX events_session ON events (session_id, seq) WHERE session_id IS NOT NULL;
 
 PRAGMA application_id = 1178683730;
 PRAGMA user_version = 1;

@@ -4,12 +4,12 @@ use std::{cell::OnceCell, rc::Rc};
 
 use anyhow::Result;
 
-use super::{Answer, failure, lookup};
+use super::{Answer, failure, lookup, session::life};
 use crate::{
     config::{Layers, Project, Settings},
     domain::{Actor, Refusal},
     env::Env,
-    store::{ReadTx, Store, WriteTx, requests, sessions, tasks},
+    store::{ReadTx, Store, WriteTx, requests, tasks},
 };
 
 /// A `--request-id` and what it stands for.
@@ -90,15 +90,14 @@ impl App {
     }
 
     /// One change by whoever acts: an IMMEDIATE transaction, remembered under the `--request-id`. The acting session
-    /// must be known; acting renews its leases and is a sign of life.
+    /// must be known; acting renews its leases and is a sign of life, which lifts a suspicion.
     ///
     /// # Errors
     /// As `change` or the store fails; nothing is then written.
     pub fn change(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.register(|tx| {
             if let Some(session) = &self.actor.session {
-                lookup::session(tx, session)?;
-                sessions::touch(tx, session)?;
+                life::sign(tx, &lookup::session(tx, session)?, self.actor.run_id.as_deref())?;
                 tasks::renew_leases(tx, &self.actor.name, None)?;
             }
             change(tx)

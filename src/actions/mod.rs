@@ -6,6 +6,7 @@ mod app;
 pub mod checkpoint;
 pub mod events;
 pub mod evidence;
+pub mod explain;
 pub mod failure;
 pub mod gates;
 pub mod handoff;
@@ -14,6 +15,7 @@ pub mod lookup;
 pub mod message;
 pub mod project;
 pub mod review;
+pub mod session;
 pub mod task;
 mod work;
 

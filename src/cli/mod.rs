@@ -8,6 +8,7 @@ mod doctor;
 mod error;
 mod events;
 mod evidence;
+mod explain;
 mod globals;
 mod handoff;
 mod inbox;
@@ -18,6 +19,7 @@ mod message;
 mod ready;
 mod release;
 mod review;
+mod session;
 mod task;
 mod values;
 
@@ -77,6 +79,10 @@ enum Verb {
     #[command(subcommand)]
     Message(message::Verb),
     Inbox(inbox::Args),
+    #[command(subcommand)]
+    Session(session::Verb),
+    #[command(subcommand)]
+    Explain(explain::Verb),
     Events(events::Args),
     Doctor(doctor::Args),
 }
@@ -98,6 +104,8 @@ impl Verb {
             Self::MergeReady(args) => args.run(ctx),
             Self::Message(verb) => verb.run(ctx),
             Self::Inbox(args) => args.run(ctx),
+            Self::Session(verb) => verb.run(ctx),
+            Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),
         }

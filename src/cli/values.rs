@@ -5,9 +5,16 @@ use std::time::Duration;
 use crate::{
     config::parse_duration,
     domain::{
-        LaneName, Refusal, Role, SessionId, TaskId, checkpoint::CheckpointState, evidence::EvidenceResult, id::Label,
-        message::Priority, review::Verdict, task::Status,
+        LaneName, Refusal, Role, SessionId, TaskId,
+        checkpoint::CheckpointState,
+        evidence::EvidenceResult,
+        id::Label,
+        message::Priority,
+        review::Verdict,
+        session::{Activity, SessionStatus},
+        task::Status,
     },
+    env::Timestamp,
 };
 
 macro_rules! reader {
@@ -59,6 +66,45 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// A task's status.
 pub fn status(text: &str) -> Result<Status, String> {
     word(text, Status::parse(text), Status::ALL.iter().map(|status| status.as_str()))
+}
+
+/// What a session does.
+pub fn activity(text: &str) -> Result<Activity, String> {
+    word(text, Activity::parse(text), Activity::ALL.iter().map(|activity| activity.as_str()))
+}
+
+/// A session's status that is not final.
+pub fn live_status(text: &str) -> Result<SessionStatus, String> {
+    session_status(text, false)
+}
+
+/// A session's final status.
+pub fn final_status(text: &str) -> Result<SessionStatus, String> {
+    session_status(text, true)
+}
+
+fn session_status(text: &str, is_final: bool) -> Result<SessionStatus, String> {
+    let fits = |status: &SessionStatus| status.is_final() == is_final;
+    let all = SessionStatus::ALL.iter().filter(|status| fits(status)).map(|status| status.as_str());
+    word(text, SessionStatus::parse(text).filter(fits), all)
+}
+
+/// A moment, RFC 3339.
+pub fn time(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text)
+        .ok_or_else(|| format!("'{}' is not a time such as 2026-01-31T12:00:00Z", text.escape_debug()))
+}
+
+/// A share of a whole, 0 to 1.
+pub fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share: &f64| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("'{}' is not a number from 0 to 1", text.escape_debug()))
+}
+
+/// A run: a UUID, in its usual spelling.
+pub fn run_id(text: &str) -> Result<String, String> {
+    let parsed = uuid::Uuid::parse_str(text).ok().filter(|run| !run.is_nil());
+    parsed.map(|run| run.to_string()).ok_or_else(|| format!("'{}' is not a UUID", text.escape_debug()))
 }
 
 /// A request id: 1 to 128 printable ASCII characters.

@@ -12,4 +12,4 @@ pub use error::ConfigError;
 pub use keys::{KEYS, Key, example};
 pub use layers::{Layers, Sourced};
 pub use project::Project;
-pub use settings::{Backend, Launch, ReviewRoute, Settings};
+pub use settings::{Backend, Launch, ReviewRoute, Settings, Silence};

@@ -52,6 +52,20 @@ closed_set! {
 }
 
 impl Kind {
+    /// Whether it says how a session stands.
+    #[must_use]
+    pub const fn is_status(self) -> bool {
+        matches!(
+            self,
+            Self::SessionStarting
+                | Self::SessionRunning
+                | Self::SessionRevived
+                | Self::SessionStale
+                | Self::SessionEnded
+                | Self::SessionFailed
+        )
+    }
+
     /// Whether it moves a task from one state to another.
     #[must_use]
     pub const fn is_move(self) -> bool {

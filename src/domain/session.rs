@@ -1,6 +1,6 @@
 //! A session: a provider attached to a lane. Two axes: whether it lives, and what it does.
 
-use super::{LaneName, Role, SessionId, TaskId, closed_set::closed_set, id::Label};
+use super::{LaneName, Refusal, Role, SessionId, TaskId, closed_set::closed_set, id::Label};
 use crate::env::Timestamp;
 
 closed_set! {
@@ -100,4 +100,226 @@ pub struct Session {
     pub context_usage: Option<f64>,
     /// Grows with every change; a mark made from an older look fails.
     pub version: i64,
+}
+
+impl Session {
+    /// When it last gave a sign of life; its start stands in.
+    #[must_use]
+    pub fn last_sign(&self) -> Timestamp {
+        self.last_heartbeat_at.unwrap_or(self.started_at)
+    }
+
+    /// Its name in the backend.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.session_name.as_deref().unwrap_or(self.id.as_str())
+    }
+
+    /// Whether anything of it may still change.
+    ///
+    /// # Errors
+    /// `session_final`.
+    pub fn open(&self) -> Result<(), Refusal> {
+        if self.status.is_final() {
+            return Err(Refusal::SessionFinal { session: self.id.clone(), status: self.status });
+        }
+        Ok(())
+    }
+
+    /// Whether a sign that names a run is this session's.
+    ///
+    /// # Errors
+    /// `session_mismatch` when it is another run's: an old process must not speak for a new one.
+    pub fn of_run(&self, run_id: Option<&str>) -> Result<(), Refusal> {
+        match run_id {
+            Some(run) if run != self.run_id => Err(Refusal::SessionMismatch {
+                why: format!("the session {} is of the run {}, not of {run}", self.id, self.run_id),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// starting, stale → running; a suspicion is over with its reason.
+    ///
+    /// # Errors
+    /// `session_final`.
+    pub fn running(&self) -> Result<Self, Refusal> {
+        self.open()?;
+        Ok(Self { status: SessionStatus::Running, reason: None, ..self.clone() })
+    }
+
+    /// A sign of life at `now`: what was starting or stale runs.
+    ///
+    /// # Errors
+    /// `session_final`.
+    pub fn alive(&self, now: Timestamp) -> Result<Self, Refusal> {
+        Ok(Self { last_heartbeat_at: Some(now), ..self.running()? })
+    }
+
+    /// starting, running → stale. One that is stale keeps its first reason.
+    ///
+    /// # Errors
+    /// `session_final`.
+    pub fn suspected(&self, reason: Option<&str>) -> Result<Self, Refusal> {
+        self.open()?;
+        if self.status == SessionStatus::Stale {
+            return Ok(self.clone());
+        }
+        Ok(Self { status: SessionStatus::Stale, reason: reason.map(str::to_owned), ..self.clone() })
+    }
+
+    /// The status that somebody who knows it reports: starting, running or stale.
+    ///
+    /// # Errors
+    /// `session_final`, and `session_mismatch` for the way back to starting or for a final status, which `finished`
+    /// brings about.
+    pub fn reported(&self, status: SessionStatus) -> Result<Self, Refusal> {
+        match status {
+            SessionStatus::Running => self.running(),
+            SessionStatus::Stale => self.suspected(Some("reported stale")),
+            same if same == self.status && !same.is_final() => Ok(self.clone()),
+            other => {
+                self.open()?;
+                let why = format!("the session {} is {}; it cannot become {other}", self.id, self.status);
+                Err(Refusal::SessionMismatch { why })
+            }
+        }
+    }
+
+    /// starting, running, stale → ended, failed. What it did or waited for is over.
+    ///
+    /// # Errors
+    /// `session_final` when it is final already, `invalid_value` for a status that is not final.
+    pub fn finished(
+        &self,
+        status: SessionStatus,
+        exit_code: Option<i64>,
+        reason: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Self, Refusal> {
+        self.open()?;
+        if !status.is_final() {
+            return Err(Refusal::invalid("status", format!("{status} is not final")));
+        }
+        Ok(Self {
+            status,
+            ended_at: Some(now),
+            exit_code,
+            reason: reason.map(str::to_owned),
+            activity: Activity::Unknown,
+            waiting_for: None,
+            ..self.clone()
+        })
+    }
+
+    /// What it does, as somebody reports it. A question is over when another activity is reported.
+    #[must_use]
+    pub fn doing(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
+        let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);
+        Self { activity, waiting_for, activity_source: Some(source.to_owned()), activity_at: Some(now), ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+pub(in crate::domain) mod tests {
+    use super::*;
+
+    /// A session that runs on the host "here".
+    pub fn session(status: SessionStatus) -> Session {
+        let ended_at = status.is_final().then(|| Timestamp::from_millis(5));
+        Session {
+            id: SessionId::parse("s-1").unwrap(),
+            run_id: "run-1".into(),
+            role: Role::parse("backend").unwrap(),
+            lane: None,
+            task: None,
+            provider: None,
+            backend: None,
+            session_name: None,
+            external_session_id: None,
+            status,
+            activity: Activity::Unknown,
+            waiting_for: None,
+            activity_source: None,
+            activity_at: None,
+            host: "here".into(),
+            pid: None,
+            pid_started: None,
+            boot_id: None,
+            socket: None,
+            pane: None,
+            transcript: None,
+            worktree: None,
+            branch: None,
+            adapter_script: None,
+            adapter_state: None,
+            started_at: Timestamp::from_millis(0),
+            last_heartbeat_at: None,
+            ended_at,
+            exit_code: None,
+            reason: None,
+            context_usage: None,
+            version: 1,
+        }
+    }
+
+    #[test]
+    fn what_is_not_final_may_become_anything_but_starting() {
+        use SessionStatus::{Ended, Failed, Running, Stale, Starting};
+        let now = Timestamp::from_millis(9);
+        for from in [Starting, Running, Stale] {
+            let session = session(from);
+            assert_eq!(session.alive(now).unwrap().status, Running);
+            assert_eq!(session.alive(now).unwrap().last_heartbeat_at, Some(now));
+            assert_eq!(session.suspected(Some("silent")).unwrap().status, Stale);
+            assert_eq!(session.reported(Starting).is_ok(), from == Starting);
+            assert_eq!(session.reported(Ended).unwrap_err().code(), "session_mismatch");
+            for to in [Ended, Failed] {
+                let finished = session.finished(to, Some(3), Some("why"), now).unwrap();
+                assert_eq!((finished.status, finished.ended_at, finished.exit_code), (to, Some(now), Some(3)));
+            }
+            assert_eq!(session.finished(Stale, None, None, now).unwrap_err().code(), "invalid_value");
+        }
+    }
+
+    #[test]
+    fn final_is_final() {
+        let now = Timestamp::from_millis(9);
+        for from in [SessionStatus::Ended, SessionStatus::Failed] {
+            let session = session(from);
+            for refused in [
+                session.running(),
+                session.alive(now),
+                session.suspected(None),
+                session.reported(SessionStatus::Running),
+                session.reported(SessionStatus::Starting),
+                session.finished(SessionStatus::Ended, None, None, now),
+            ] {
+                assert_eq!(refused.unwrap_err().code(), "session_final");
+            }
+        }
+    }
+
+    #[test]
+    fn a_suspicion_keeps_its_first_reason_and_loses_it_with_the_next_sign() {
+        let stale = session(SessionStatus::Running).suspected(Some("first")).unwrap();
+        assert_eq!(stale.suspected(Some("second")).unwrap().reason.as_deref(), Some("first"));
+        assert_eq!(stale.alive(Timestamp::from_millis(9)).unwrap().reason, None);
+    }
+
+    #[test]
+    fn another_run_does_not_speak_for_it() {
+        let session = session(SessionStatus::Stale);
+        assert_eq!(session.of_run(None), Ok(()));
+        assert_eq!(session.of_run(Some("run-1")), Ok(()));
+        assert_eq!(session.of_run(Some("run-0")).unwrap_err().code(), "session_mismatch");
+    }
+
+    #[test]
+    fn a_question_is_over_with_the_next_activity() {
+        let now = Timestamp::from_millis(9);
+        let asks = session(SessionStatus::Running).doing(Activity::RequiresAction, Some("which?"), "test", now);
+        assert_eq!(asks.waiting_for.as_deref(), Some("which?"));
+        assert_eq!(asks.doing(Activity::Busy, Some("which?"), "test", now).waiting_for, None);
+    }
 }

@@ -1,10 +1,26 @@
 //! Claims as rows: the history of who held what.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
-use crate::domain::{
-    Role, SessionId, TaskId,
-    claim::{Claim, ClaimEnd},
+use crate::{
+    domain::{
+        Role, SessionId, TaskId,
+        claim::{Claim, ClaimEnd},
+    },
+    env::Timestamp,
 };
+
+/// A claim that was, or is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Under which epoch.
+    pub epoch: i64,
+    /// Who.
+    pub claimant: String,
+    /// Since when.
+    pub claimed_at: Timestamp,
+    /// Until when and how it ended; `None` while it lasts.
+    pub ended: Option<(Timestamp, ClaimEnd)>,
+}
 
 const OPEN: &str = "INSERT INTO claims (task_id, epoch, claimant, session_id, role, claimed_at) \
      VALUES ($1, $2, $3, $4, $5, $6)";
@@ -12,6 +28,8 @@ const END: &str = "UPDATE claims SET ended_at = $2, ended_as = $3 WHERE task_id 
 const LATEST: &str = "SELECT max(epoch) FROM claims WHERE task_id = $1 AND claimant = $2";
 const HOLDERS_SINCE: &str =
     "SELECT claimant FROM claims WHERE task_id = $1 AND epoch > $2 GROUP BY claimant ORDER BY min(epoch)";
+const HISTORY: &str =
+    "SELECT epoch, claimant, claimed_at, ended_at, ended_as FROM claims WHERE task_id = $1 ORDER BY epoch DESC";
 const NEWEST_TIME: &str = "SELECT claimed_at FROM claims WHERE task_id = $1 ORDER BY epoch DESC LIMIT 1";
 
 /// Begins a claim.
@@ -65,4 +83,20 @@ pub fn holders_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<S
 /// As the store fails.
 pub fn newest_time(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<i64>, StoreError> {
     sql::first(tx.conn(), NEWEST_TIME, &[&task.as_str()], |row| Ok(row.get(0)?))
+}
+
+/// Everybody who has held a task, newest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn history(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Held>, StoreError> {
+    sql::rows(tx.conn(), HISTORY, &[&task.as_str()], |row| {
+        let ended = match (row.get::<_, Option<i64>>(3)?, row.get::<_, Option<String>>(4)?) {
+            (Some(at), Some(how)) => {
+                Some((Timestamp::from_millis(at), sql::word("a claim's end", &how, ClaimEnd::parse)?))
+            }
+            _ => None,
+        };
+        Ok(Held { epoch: row.get(0)?, claimant: row.get(1)?, claimed_at: Timestamp::from_millis(row.get(2)?), ended })
+    })
 }

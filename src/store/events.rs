@@ -41,6 +41,7 @@ macro_rules! select {
 }
 const SINCE: &str = select!("WHERE seq > $1 ORDER BY seq");
 const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY seq DESC");
+const OF_SESSION: &str = select!("WHERE session_id = $1 ORDER BY seq DESC");
 const NEWEST: &str = "SELECT coalesce(max(seq), 0) FROM events";
 
 pub(super) fn append(tx: &WriteTx<'_>, event: &Event) -> Result<i64, StoreError> {
@@ -135,8 +136,30 @@ pub fn newest_with(
     wanted: fn(Kind) -> bool,
     fits: impl Fn(&Logged) -> bool,
 ) -> Result<Option<Logged>, StoreError> {
+    newest_where(tx, OF_TASK, task.as_str(), wanted, fits)
+}
+
+/// The newest event of a session whose kind `wanted` accepts.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_of_session(
+    tx: &ReadTx<'_>,
+    session: &SessionId,
+    wanted: fn(Kind) -> bool,
+) -> Result<Option<Logged>, StoreError> {
+    newest_where(tx, OF_SESSION, session.as_str(), wanted, |_| true)
+}
+
+fn newest_where(
+    tx: &ReadTx<'_>,
+    query: &str,
+    id: &str,
+    wanted: fn(Kind) -> bool,
+    fits: impl Fn(&Logged) -> bool,
+) -> Result<Option<Logged>, StoreError> {
     let mut newest = None;
-    sql::each(tx.conn(), OF_TASK, &[&task.as_str()], |row| {
+    sql::each(tx.conn(), query, &[&id], |row| {
         let kind: String = row.get(2)?;
         if Kind::parse(&kind).is_some_and(wanted) {
             newest = Some(read(row)?).filter(&fits);

@@ -30,6 +30,12 @@ const ALL: &str = select!("ORDER BY started_at, id");
 const BY_EXTERNAL: &str = select!(
     "WHERE ended_at IS NULL AND external_session_id IS NOT NULL AND provider = $1 AND external_session_id = $2"
 );
+const BY_RUN: &str = select!("WHERE run_id = $1");
+const BY_ENDPOINT: &str = select!(
+    "INDEXED BY agent_sessions_live WHERE ended_at IS NULL AND host = $1 AND backend = $2 \
+     AND socket IS NOT DISTINCT FROM $3 AND (pane = $4 OR ($4 IS NULL AND coalesce(session_name, id) = $5)) \
+     ORDER BY started_at, id"
+);
 const INSERT: &str = "INSERT INTO agent_sessions (id, run_id, role, lane, task_id, provider, backend, session_name, \
      external_session_id, status, activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, \
      socket, pane, transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, \
@@ -112,6 +118,37 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
 /// As the store fails.
 pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider.as_str(), &external], read)
+}
+
+/// Where a session can be found from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Endpoint<'a> {
+    /// The host and pid namespace.
+    pub host: &'a str,
+    /// The backend.
+    pub backend: &'a str,
+    /// The multiplexer's socket.
+    pub socket: Option<&'a str>,
+    /// The pane; it goes before the name.
+    pub pane: Option<&'a str>,
+    /// The name in the backend.
+    pub name: Option<&'a str>,
+}
+
+/// The sessions, not final, at an endpoint: those in its pane, or when it has none those of its name.
+///
+/// # Errors
+/// As the store fails.
+pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, StoreError> {
+    sql::rows(tx.conn(), BY_ENDPOINT, &[&at.host, &at.backend, &at.socket, &at.pane, &at.name], read)
+}
+
+/// The session of this run, final or not.
+///
+/// # Errors
+/// As the store fails.
+pub fn by_run(tx: &ReadTx<'_>, run_id: &str) -> Result<Option<Session>, StoreError> {
+    sql::first(tx.conn(), BY_RUN, &[&run_id], read)
 }
 
 /// Adds a session.

@@ -164,6 +164,18 @@ fn decide(app: &App, tx: &ReadTx<'_>, wish: &Wish, task: &Task, held: &Held) -> 
     Ok(rule::decide(task, &claimer, &facts, app.env.now())?)
 }
 
+/// The rule that bars a claim by anybody on a ready task, whatever its role: lane or paths.
+///
+/// # Errors
+/// As the store fails.
+pub fn barred(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
+    let anybody = Wish { id: Some(task.id.clone()), any_role: true, ..Wish::default() };
+    match decide(app, tx, &anybody, task, &OnceCell::new()) {
+        Ok(_) => Ok(None),
+        Err(error) => error.downcast().map(Some),
+    }
+}
+
 fn take(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, granted: &Granted) -> Result<Answer> {
     let actor = crate::domain::Actor { role: wish.role.clone(), ..app.actor.clone() };
     let claim = task.claimed(&actor, tx.now(), wish.lease.or(app.settings.lease));

@@ -6,4 +6,5 @@ pub mod cycle;
 pub mod gate;
 pub mod globs;
 pub mod handoff;
+pub mod liveness;
 pub mod receipts;

@@ -3,5 +3,7 @@
 mod claim;
 mod doctor;
 mod edit;
+mod explain;
 mod import;
 mod lane;
+mod session;

@@ -45,6 +45,21 @@ const NEVER: &[(&str, &str)] = &[
         "SELECT seq FROM events e WHERE e.kind = 'task.claimed' AND NOT EXISTS (SELECT 1 FROM claims c \
          WHERE c.task_id = e.task_id AND c.epoch = json_extract(e.data, '$.epoch'))",
     ),
+    (
+        "a session without its first event",
+        "SELECT id FROM agent_sessions s WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id \
+         AND e.run_id = s.run_id AND e.kind IN ('session.starting', 'session.upserted'))",
+    ),
+    (
+        "a final session without its event, or an event of an end without a final session",
+        "SELECT id FROM agent_sessions s WHERE (s.ended_at IS NOT NULL) <> EXISTS (SELECT 1 FROM events e \
+         WHERE e.session_id = s.id AND e.kind IN ('session.ended', 'session.failed'))",
+    ),
+    (
+        "a session that became final twice",
+        "SELECT session_id FROM events WHERE kind IN ('session.ended', 'session.failed') \
+         GROUP BY session_id HAVING count(*) > 1",
+    ),
 ];
 
 /// Fails when an invariant does not hold.

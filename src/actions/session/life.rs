@@ -1,0 +1,70 @@
+//! Signs of life: what a session does itself, or somebody says of it, lifts a suspicion.
+
+use anyhow::Result;
+
+use crate::{
+    actions::failure,
+    domain::{
+        Event, Kind,
+        session::{Session, SessionStatus},
+    },
+    store::{StoreError, WriteTx, sessions},
+};
+
+/// Notes that a session acts. One that was starting or stale runs, with an event; a final one stays final, and another
+/// run's sign is none.
+///
+/// # Errors
+/// As the store fails.
+pub fn sign(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result<()> {
+    if session.status.is_final() || session.of_run(run_id).is_err() {
+        return Ok(());
+    }
+    if session.status == SessionStatus::Running {
+        return Ok(sessions::touch(tx, &session.id)?);
+    }
+    let alive = session.alive(tx.now())?;
+    write(tx, &alive)?;
+    lifted(tx, session, "it acts")
+}
+
+/// Writes a session that was read in this very transaction.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    // Nobody else writes while this transaction is open, so the version cannot have moved.
+    if sessions::update(tx, session)? {
+        return Ok(());
+    }
+    Err(failure::internal(format!("the session {} changed under an open transaction", session.id)))
+}
+
+/// Records that a session runs that was starting or stale.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn lifted(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
+    let kind = match before.status {
+        SessionStatus::Stale => Kind::SessionRevived,
+        _ => Kind::SessionRunning,
+    };
+    tx.record(&status_event(kind, before).with("reason", why))?;
+    Ok(())
+}
+
+/// Records that a session is suspected to be gone.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn marked(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<i64, StoreError> {
+    tx.record(&status_event(Kind::SessionStale, before).with("reason", why))
+}
+
+fn status_event(kind: Kind, before: &Session) -> Event {
+    Event::new(kind)
+        .session(&before.id, &before.run_id)
+        .lane(before.lane.as_ref())
+        .with("from", before.status.as_str())
+        .with("task_id", before.task.as_ref().map(ToString::to_string))
+}

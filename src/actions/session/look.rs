@@ -1,0 +1,87 @@
+//! Facts about a session, gathered outside of any transaction.
+
+use std::time::Duration;
+
+use crate::{
+    actions::App,
+    config::Silence,
+    domain::{
+        rules::liveness::{self, Backend, Facts, Process, Verdict},
+        session::Session,
+    },
+    env::Timestamp,
+    os::{
+        host,
+        process::{self, Presence, ProcessKey},
+    },
+};
+
+/// Judges a session of this or another host by what can be seen of it now.
+#[must_use]
+pub fn judge(app: &App, session: &Session, now: Timestamp) -> Verdict {
+    let here = host::identity();
+    let (process, backend) = if session.host == here {
+        (process(session), backend(session))
+    } else {
+        (Process::NotRecorded, Backend::Nothing)
+    };
+    let facts = Facts {
+        session,
+        here: &here,
+        process: &process,
+        backend: &backend,
+        launch_limit: app.settings.launch_timeout,
+        silence_limit: silence_limit(app, session),
+    };
+    liveness::judge(&facts, now)
+}
+
+/// How long it may be silent: its backend's limit goes before the general one.
+#[must_use]
+pub fn silence_limit(app: &App, session: &Session) -> Option<Duration> {
+    let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
+    match own.unwrap_or(app.settings.stale_after) {
+        Silence::Limit(limit) => Some(limit),
+        Silence::Unlimited => None,
+    }
+}
+
+/// Its process, on this host.
+#[must_use]
+pub fn process(session: &Session) -> Process {
+    // Whatever was local did not outlive the boot, a pane as little as a process.
+    let now = host::boot_id();
+    if let Some(then) = &session.boot_id
+        && !now.is_empty()
+        && *then != now
+    {
+        return Process::Gone("the machine was booted again".into());
+    }
+    let Some(number) = session.pid else { return Process::NotRecorded };
+    let gone = || Process::Gone(format!("process {number} is gone"));
+    // A number that no process can have is nobody's.
+    let Some(pid) = i32::try_from(number).ok().filter(|pid| *pid > 0) else { return gone() };
+    let started = session.pid_started.and_then(|started| u64::try_from(started).ok());
+    if let (Some(started), Some(boot)) = (started, &session.boot_id) {
+        return match (ProcessKey { pid, started, boot: boot.clone() }).presence() {
+            Presence::Alive => Process::Alive,
+            Presence::Gone(why) => Process::Gone(why),
+            Presence::Unknown(why) => Process::Unknown(why),
+        };
+    }
+    match process::stat(pid) {
+        Ok(None) => gone(),
+        Ok(Some(_)) => Process::Unknown(format!("process {pid} is there, but when ours started is not known")),
+        Err(error) => Process::Unknown(error.to_string()),
+    }
+}
+
+/// Its backend. A session with a pane, a socket or a script could be asked for; nobody asks here, so it is unknown.
+#[must_use]
+pub fn backend(session: &Session) -> Backend {
+    if session.pane.is_none() && session.socket.is_none() && session.adapter_script.is_none() {
+        return Backend::Nothing;
+    }
+    let name = session.backend.as_deref().unwrap_or("the backend");
+    Backend::Unknown(format!("{name} was not asked"))
+}

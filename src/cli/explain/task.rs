@@ -1,0 +1,25 @@
+//! `fairway explain task`
+
+use anyhow::Result;
+
+use super::words;
+use crate::{
+    actions::explain,
+    cli::{Context, Exit, values},
+    domain::TaskId,
+};
+
+/// Tell why a task is in its state, why it is not ready, and who took the claim
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task
+    #[arg(value_parser = values::task)]
+    id: TaskId,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let view = explain::task(&ctx.app()?, &self.id)?;
+        ctx.show(&view, || vec![view.id.clone()], || words(&view, ctx.out.width))
+    }
+}

@@ -1,0 +1,47 @@
+//! `fairway session list`
+
+use anyhow::Result;
+
+use crate::{
+    actions::session::list,
+    cli::{Context, Exit},
+    render::Table,
+    wire::SessionView,
+};
+
+/// List the sessions that are not over, oldest first
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Also those that have ended or failed
+    #[arg(long)]
+    all: bool,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let sessions = list::list(&ctx.app()?, self.all)?;
+        ctx.show(
+            &sessions,
+            || sessions.iter().map(|session| session.id.clone()).collect(),
+            || if sessions.is_empty() { "no sessions\n".into() } else { table(&sessions).show(ctx.out.width) },
+        )
+    }
+}
+
+fn table(sessions: &[SessionView]) -> Table {
+    let mut table = Table::new(&["id", "status", "activity", "role", "lane", "task", "provider", "last sign"]);
+    for session in sessions {
+        let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        table.row([
+            session.id.clone(),
+            session.status.to_owned(),
+            session.activity.to_owned(),
+            session.role.clone(),
+            dash(&session.lane),
+            dash(&session.task_id),
+            dash(&session.provider),
+            dash(&session.last_heartbeat_at),
+        ]);
+    }
+    table
+}

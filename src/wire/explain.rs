@@ -1,0 +1,61 @@
+//! Why something is as it is, as a document.
+
+use serde::Serialize;
+
+use crate::env::Timestamp;
+
+/// One fact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FactView {
+    /// What it is about.
+    pub code: String,
+    /// A sentence.
+    pub message: String,
+    /// Where it is known from.
+    pub source: String,
+    /// Since when it is so, where that is known.
+    pub at: Option<String>,
+    /// How old it is, in milliseconds.
+    pub age_ms: Option<u64>,
+}
+
+/// The facts about a task or session, the most telling first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainView {
+    /// task or session.
+    pub noun: &'static str,
+    /// Its id.
+    pub id: String,
+    /// Its status.
+    pub status: &'static str,
+    /// The facts.
+    pub facts: Vec<FactView>,
+    #[serde(skip)]
+    now: Timestamp,
+}
+
+impl ExplainView {
+    /// A view without facts, seen at `now`.
+    #[must_use]
+    pub fn new(noun: &'static str, id: impl ToString, status: &'static str, now: Timestamp) -> Self {
+        Self { noun, id: id.to_string(), status, facts: Vec::new(), now }
+    }
+
+    /// Adds a fact that has been so since `at`.
+    pub fn fact(
+        &mut self,
+        code: impl Into<String>,
+        message: impl Into<String>,
+        source: impl Into<String>,
+        at: Option<Timestamp>,
+    ) {
+        let age_ms = at.map(|at| u64::try_from(self.now.since(at).as_millis()).unwrap_or(u64::MAX));
+        self.facts.push(FactView {
+            code: code.into(),
+            message: message.into(),
+            source: source.into(),
+            at: super::time(at),
+            age_ms,
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! What reconcile found, as a document.
+
+use serde::Serialize;
+
+use crate::domain::{SessionId, TaskId};
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NoteView {
+    /// The session; `None` when a person holds the task.
+    pub session_id: Option<String>,
+    /// Its task.
+    pub task_id: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl NoteView {
+    /// A finding about a session, a task or both.
+    #[must_use]
+    pub fn new(session: Option<&SessionId>, task: Option<&TaskId>, reason: impl Into<String>) -> Self {
+        Self {
+            session_id: session.map(ToString::to_string),
+            task_id: task.map(ToString::to_string),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// The report of `session reconcile`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ReconcileView {
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// How many sessions that are not final were looked at.
+    pub checked: usize,
+    /// Marked stale, by this run.
+    pub stale: Vec<NoteView>,
+    /// What cannot be told; left alone.
+    pub unknown: Vec<NoteView>,
+    /// Other hosts'.
+    pub skipped: Vec<NoteView>,
+    /// Those that were starting or stale and run.
+    pub revived: Vec<NoteView>,
+    /// Held tasks without a live session, and running sessions whose task is closed.
+    pub unattended: Vec<NoteView>,
+    /// Background runs that were settled.
+    pub runs_recovered: Vec<NoteView>,
+    /// Another reconcile was at work; this one did nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub busy: bool,
+}

@@ -1,0 +1,95 @@
+//! `fairway explain …`
+
+use crate::common::World;
+
+#[test]
+fn facts_come_with_their_source_and_age() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'first' --path 'src/**' --quiet",
+        "fairway task add T-2 'second' --depends-on T-1 --quiet",
+        "fairway task add T-3 'third' --path src/main.rs --quiet",
+        "fairway explain task T-1",
+        "fairway session upsert --id be-1 --role backend --task-id T-1 --quiet",
+        "fairway --session be-1 claim T-1 --lease 10s --quiet",
+        "fairway explain task T-2",
+        "fairway explain task T-3",
+        "fairway session upsert --id be-2 --role backend --quiet",
+        "fairway --session be-2 claim T-1 --steal --reason 'it sleeps' --quiet",
+        "fairway explain task T-1",
+        "fairway explain session be-1",
+        "fairway explain task T-9",
+    ]), @"
+    $ fairway task add T-1 'first' --path 'src/**' --quiet
+    T-1
+    $ fairway task add T-2 'second' --depends-on T-1 --quiet
+    T-2
+    $ fairway task add T-3 'third' --path src/main.rs --quiet
+    T-3
+    $ fairway explain task T-1
+    T-1 is todo
+    FACT                                  SOURCE  AGE
+    it was added and never moved          task    3s
+    nothing stands in the way of a claim  rules   -
+    $ fairway session upsert --id be-1 --role backend --task-id T-1 --quiet
+    be-1
+    $ fairway --session be-1 claim T-1 --lease 10s --quiet
+    T-1
+    $ fairway explain task T-2
+    T-2 is todo
+    FACT                          SOURCE    AGE
+    it was added and never moved  task      5s
+    T-1 is in_progress            task T-1  1s
+    $ fairway explain task T-3
+    T-3 is todo
+    FACT                                                                SOURCE  AGE
+    it was added and never moved                                        task    5s
+    T-3 touches 'src/main.rs', and T-1, held by be-1, touches 'src/**'  rules   -
+    $ fairway session upsert --id be-2 --role backend --quiet
+    be-2
+    $ fairway --session be-2 claim T-1 --steal --reason 'it sleeps' --quiet
+    T-1
+    $ fairway explain task T-1
+    T-1 is in_progress
+    FACT                                                                   SOURCE        AGE
+    claimed by be-2, taken from be-1 (it sleeps)                           event 7       1s
+    held by be-2 under epoch 2                                             claim 2       1s
+    the holder's session is running                                        session be-2  1s
+    was held by be-1 under epoch 1 until 2026-01-01T00:00:11.000Z: stolen  claim 1       5s
+    $ fairway explain session be-1
+    be-1 is running
+    FACT                                                                              SOURCE      AGE
+    running                                                                           session     7s
+    its last sign of life                                                             session     6s
+    its task T-1 is in_progress, held by be-2                                         task T-1    2s
+    no process is known                                                               the kernel  0s
+    reconcile would leave it alone: there is nothing to look at, and it was heard of  rules       0s
+    $ fairway explain task T-9
+    error: there is no task 'T-9'
+    hint: did you mean T-1, T-2, T-3?
+    [exit 3]
+    ");
+    world.pass(3_600);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway session reconcile",
+        "fairway explain session be-1",
+    ]), @"
+    $ fairway session reconcile
+    settled 2 of 2 sessions
+      stale       be-1 T-1: no heartbeat for 1h
+      stale       be-2: no heartbeat for 1h
+      unattended  be-2 T-1: held by be-2, which is stale
+    $ fairway explain session be-1
+    be-1 is stale
+    FACT                                                SOURCE      AGE
+    stale: no heartbeat for 1h                          event 8     1s
+    its last sign of life                               session     1h 9s
+    its task T-1 is in_progress, held by be-2           task T-1    1h 5s
+    no process is known                                 the kernel  0s
+    reconcile would find it stale: no heartbeat for 1h  rules       0s
+    ");
+    let view = world.json(["explain", "session", "be-1"]);
+    assert_eq!(view["status"], "stale");
+    let fact = &view["facts"][0];
+    assert_eq!((fact["code"].as_str(), fact["age_ms"].as_i64()), (Some("status"), Some(2_000)));
+}

@@ -1,0 +1,178 @@
+//! `fairway session …`
+
+use crate::common::World;
+
+#[test]
+fn a_session_from_its_first_word_to_its_end() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'first task' --quiet",
+        "fairway session upsert --id be-1",
+        "fairway session upsert --id be-1 --role backend --provider acme --task-id T-1 --status starting",
+        "fairway session upsert --id be-1 --branch topic",
+        "fairway session upsert --id be-1 --branch topic",
+        "fairway session heartbeat be-1",
+        "fairway session heartbeat be-1 --activity requires_action --waiting-for 'which port?' --context-usage 0.5",
+        "fairway session heartbeat be-1",
+        "fairway session status be-1",
+        "fairway session list",
+        "fairway session upsert --id be-1 --status starting",
+        "fairway session end be-1 --exit-code 3 --reason 'out of memory'",
+        "fairway session end be-1",
+        "fairway session end be-1 --status ended",
+        "fairway session heartbeat be-1",
+        "fairway session upsert --id be-1 --status running",
+        "fairway session status be-1",
+        "fairway session list",
+        "fairway session list --all --quiet",
+        "fairway session show be-2",
+    ]), @"
+    $ fairway task add T-1 'first task' --quiet
+    T-1
+    $ fairway session upsert --id be-1
+    error: there is no session be-1 yet; a new session needs --role
+    [exit 2]
+    $ fairway session upsert --id be-1 --role backend --provider acme --task-id T-1 --status starting
+    new session be-1: starting
+    $ fairway session upsert --id be-1 --branch topic
+    updated be-1: branch
+    $ fairway session upsert --id be-1 --branch topic
+    unchanged: be-1 is starting
+    $ fairway session heartbeat be-1
+    heard be-1, which was starting, runs
+    $ fairway session heartbeat be-1 --activity requires_action --waiting-for 'which port?' --context-usage 0.5
+    heard be-1: requires_action, waits for: which port?, context 50 % full
+    $ fairway session heartbeat be-1
+    heard be-1
+    $ fairway session status be-1
+    running, requires_action: which port?
+    $ fairway session list
+    ID    STATUS   ACTIVITY         ROLE     LANE  TASK  PROVIDER  LAST SIGN
+    be-1  running  requires_action  backend  -     T-1   acme      2026-01-01T00:00:09.000Z
+    $ fairway session upsert --id be-1 --status starting
+    error: the session be-1 is running; it cannot become starting
+    [exit 4]
+    $ fairway session end be-1 --exit-code 3 --reason 'out of memory'
+    be-1 has failed with exit code 3
+    $ fairway session end be-1
+    unchanged: be-1 has failed already
+    $ fairway session end be-1 --status ended
+    error: the session be-1 is failed; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway session heartbeat be-1
+    error: the session be-1 is failed; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway session upsert --id be-1 --status running
+    error: the session be-1 is failed; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway session status be-1
+    failed with exit code 3: out of memory
+    $ fairway session list
+    no sessions
+    $ fairway session list --all --quiet
+    be-1
+    $ fairway session show be-2
+    error: there is no session 'be-2'
+    hint: did you mean be-1?
+    [exit 3]
+    ");
+}
+
+#[test]
+fn reconcile_says_what_it_settled() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway session reconcile",
+        "fairway task add T-1 one --quiet",
+        "fairway session upsert --id slow --role backend --status starting --task-id T-1",
+        "fairway --session slow claim T-1",
+        "fairway session upsert --id slower --role backend --status starting",
+        "fairway session reconcile",
+    ]), @"
+    $ fairway session reconcile
+    unchanged: 0 sessions
+    $ fairway task add T-1 one --quiet
+    T-1
+    $ fairway session upsert --id slow --role backend --status starting --task-id T-1
+    new session slow: starting
+    $ fairway --session slow claim T-1
+    claimed T-1 under epoch 1: one
+    $ fairway session upsert --id slower --role backend --status starting
+    new session slower: starting
+    $ fairway session reconcile
+    unchanged: 2 sessions
+    ");
+    world.pass(3_600);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway session reconcile --dry-run",
+        "fairway session reconcile",
+        "fairway session reconcile",
+        "fairway session heartbeat slow",
+        "fairway session reconcile",
+        "fairway events --since 6",
+    ]), @"
+    $ fairway session reconcile --dry-run
+    would settle 2 of 2 sessions
+      stale       slow T-1: no heartbeat for 1h
+      stale       slower: the launch was never confirmed in 1h
+      unattended  slow T-1: held by slow, which is stale
+    $ fairway session reconcile
+    settled 2 of 2 sessions
+      stale       slow T-1: no heartbeat for 1h
+      stale       slower: the launch was never confirmed in 1h
+      unattended  slow T-1: held by slow, which is stale
+    $ fairway session reconcile
+    unchanged: 2 sessions
+      unattended  slow T-1: held by slow, which is stale
+    $ fairway session heartbeat slow
+    heard slow, which was stale, runs
+    $ fairway session reconcile
+    unchanged: 2 sessions
+    $ fairway events --since 6
+    7  2026-01-01T01:00:09.000Z  checkpoint.recorded  T-1 slow  [user]  id=1 state=awaiting_input
+    8  2026-01-01T01:00:09.000Z  session.stale  slower  [user]  from=starting reason=the launch was never confirmed in 1h
+    9  2026-01-01T01:00:11.000Z  session.revived  slow  [user]  from=stale task_id=T-1 reason=a heartbeat
+    ");
+}
+
+#[test]
+fn a_session_is_one_document_wherever_it_appears() {
+    let world = World::new();
+    let made = world.json([
+        "session",
+        "upsert",
+        "--id",
+        "s",
+        "--role",
+        "r",
+        "--run-id",
+        "00000000-0000-7000-8000-000000000001",
+    ]);
+    let names: Vec<&str> = made.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        names.join(" "),
+        "id run_id role lane task_id provider backend session_name external_session_id status activity waiting_for host \
+         pid socket pane transcript worktree branch started_at last_heartbeat_at ended_at exit_code reason context_usage"
+    );
+    assert_eq!(world.json(["session", "show", "s"]), made);
+    assert_eq!(world.json(["session", "status", "s"]), made);
+    assert_eq!(world.json(["session", "list"])[0], made);
+    let beat = world.json(["session", "heartbeat", "s"]);
+    assert_eq!(world.json(["session", "show", "s"]), beat);
+    let ended = world.json(["session", "end", "s"]);
+    assert_eq!((ended["status"].as_str(), ended["exit_code"].is_null()), (Some("ended"), true));
+    assert_eq!(world.json(["session", "list"]), serde_json::json!([]));
+}
+
+#[test]
+fn the_report_is_the_documented_document() {
+    let world = World::new();
+    assert_eq!(
+        world.run(["session", "reconcile", "--json"]).exits(0).stdout,
+        "{\"dry_run\":false,\"checked\":0,\"stale\":[],\"unknown\":[],\"skipped\":[],\"revived\":[],\"unattended\":[],\
+         \"runs_recovered\":[]}\n"
+    );
+}

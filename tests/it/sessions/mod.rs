@@ -1,0 +1,5 @@
+//! Sessions with real processes: how they are found, live, end, and are settled.
+
+mod lifecycle;
+mod reconcile;
+mod upsert;

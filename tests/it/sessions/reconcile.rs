@@ -1,0 +1,482 @@
+//! Settling sessions by what can be seen of real processes. Tasks and claims must come out of every run as they were.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use fairway::os::{process, queue, wait};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::common::{
+    World,
+    world::{FAIRWAY, Run},
+};
+
+const LONG: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A process of its own that does nothing; gone with its handle.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn new() -> Self {
+        Self(Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+
+    /// Kills it and leaves its corpse: a zombie.
+    fn die(&mut self) {
+        self.0.kill().unwrap();
+        let pid = i32::try_from(self.0.id()).unwrap();
+        wait::until(LONG, PAUSE, || process::stat(pid).unwrap().unwrap().is_zombie().then_some(())).unwrap();
+    }
+
+    /// Kills it and buries it.
+    fn vanish(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn sql(world: &World) -> Connection {
+    Connection::open(world.store()).unwrap()
+}
+
+/// Every row of tasks and claims.
+fn work(world: &World) -> String {
+    let conn = sql(world);
+    let mut dump = String::new();
+    for table in ["tasks", "claims"] {
+        let mut statement = conn.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2")).unwrap();
+        let width = statement.column_count();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for column in 0..width {
+                dump.push_str(&format!("{:?}|", row.get_ref(column).unwrap()));
+            }
+            dump.push('\n');
+        }
+    }
+    dump
+}
+
+/// Reconciles, and fails when tasks or claims changed.
+#[track_caller]
+fn settle(world: &World) -> Value {
+    let before = work(world);
+    let report = world.json(["session", "reconcile"]);
+    assert_eq!(work(world), before, "{report:#}");
+    report
+}
+
+fn upsert(world: &World, args: &[&str]) -> Value {
+    world.json(["session", "upsert", "--role", "r"].iter().chain(args))
+}
+
+fn ids(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|finding| finding["session_id"].as_str().unwrap()).collect()
+}
+
+fn reason(list: &Value, id: &str) -> String {
+    let found = list.as_array().unwrap().iter().find(|finding| finding["session_id"] == id);
+    found.unwrap_or_else(|| panic!("{id} in {list:#}"))["reason"].as_str().unwrap().to_owned()
+}
+
+fn status(world: &World, id: &str) -> String {
+    world.json(["session", "show", id])["status"].as_str().unwrap().to_owned()
+}
+
+fn forge(world: &World, id: &str, column: &str, value: impl rusqlite::ToSql) {
+    let changed = sql(world).execute(&format!("UPDATE agent_sessions SET {column} = ?2 WHERE id = ?1"), (id, value));
+    assert_eq!(changed.unwrap(), 1);
+}
+
+fn checkpoints(world: &World) -> Vec<(String, String, String)> {
+    let conn = sql(world);
+    let mut statement =
+        conn.prepare("SELECT task_id, state, coalesce(session_id, '') FROM checkpoints ORDER BY id").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn each_process_is_told_from_its_corpse_and_from_the_next_of_its_pid() {
+    let world = World::new();
+    let mut sleepers: Vec<Sleeper> = (0..5).map(|_| Sleeper::new()).collect();
+    for (id, sleeper) in ["alive", "gone", "zombie", "reused", "booted"].iter().zip(&sleepers) {
+        upsert(&world, &["--id", id, "--pid", &sleeper.pid()]);
+    }
+    assert_eq!(settle(&world)["stale"], json!([]));
+    sleepers[1].vanish();
+    sleepers[2].die();
+    forge(&world, "reused", "pid_started", 1);
+    forge(&world, "booted", "boot_id", "00000000-0000-0000-0000-000000000000");
+    // Numbers that no session's process can have, and one that is ours but another's start.
+    for (id, pid) in [("minus", -1), ("zero", 0), ("init", 1), ("huge", i64::from(i32::MAX) + 1)] {
+        upsert(&world, &["--id", id, "--pid", &sleepers[0].pid()]);
+        forge(&world, id, "pid", pid);
+    }
+    upsert(&world, &["--id", "own", "--pid", &std::process::id().to_string()]);
+    let report = settle(&world);
+    assert_eq!(
+        ids(&report["stale"]),
+        ["gone", "zombie", "reused", "booted", "minus", "zero", "init", "huge"],
+        "{report:#}"
+    );
+    assert!(reason(&report["stale"], "gone").contains("is gone"));
+    assert!(reason(&report["stale"], "zombie").contains("has ended"));
+    assert!(reason(&report["stale"], "reused").contains("is another one now"));
+    assert!(reason(&report["stale"], "booted").contains("booted again"));
+    assert_eq!((status(&world, "alive").as_str(), status(&world, "own").as_str()), ("running", "running"));
+    // Nobody was signalled.
+    for alive in [0, 3, 4] {
+        assert!(sleepers[alive].is_alive());
+    }
+}
+
+#[test]
+fn a_pid_without_its_start_is_unknown_while_it_is_there() {
+    let world = World::new();
+    let mut sleeper = Sleeper::new();
+    upsert(&world, &["--id", "s", "--pid", &sleeper.pid(), "--status", "starting"]);
+    forge(&world, "s", "pid_started", None::<i64>);
+    let report = settle(&world);
+    assert_eq!((ids(&report["unknown"]), status(&world, "s").as_str()), (vec!["s"], "starting"));
+    sleeper.vanish();
+    assert_eq!(ids(&settle(&world)["stale"]), ["s"]);
+}
+
+#[test]
+fn what_was_starting_or_stale_and_is_there_runs_again() {
+    let world = World::new();
+    let sleeper = Sleeper::new();
+    for id in ["starting", "stale", "ended"] {
+        upsert(&world, &["--id", id, "--pid", &sleeper.pid(), "--status", "starting"]);
+    }
+    upsert(&world, &["--id", "stale", "--status", "stale"]);
+    world.run(["session", "end", "ended"]).exits(0);
+    let ended = world.json(["session", "show", "ended"]);
+    // However late: what is there is there.
+    world.pass(86_400);
+    let report = settle(&world);
+    assert_eq!(ids(&report["revived"]), ["starting", "stale"], "{report:#}");
+    assert_eq!((status(&world, "starting").as_str(), status(&world, "stale").as_str()), ("running", "running"));
+    assert_eq!(world.json(["session", "show", "ended"]), ended);
+    assert_eq!(report["checked"], 2);
+}
+
+#[test]
+fn a_launch_that_was_killed_is_settled_after_its_limit() {
+    let world = World::new();
+    upsert(&world, &["--id", "s", "--status", "starting"]);
+    world.pass(50);
+    assert_eq!(settle(&world)["stale"], json!([]));
+    world.pass(20);
+    let report = settle(&world);
+    assert!(reason(&report["stale"], "s").starts_with("the launch was never confirmed"), "{report:#}");
+}
+
+#[test]
+fn silence_counts_only_where_there_is_nothing_to_look_at() {
+    let world = World::new();
+    let sleeper = Sleeper::new();
+    fs::write(
+        world.root().join(".fairway.toml"),
+        "[sessions]\nstale_after = \"10m\"\n[backends.slow]\nstale_after = \"2h\"\n[backends.never]\nstale_after = \"off\"\n",
+    )
+    .unwrap();
+    upsert(&world, &["--id", "silent"]);
+    upsert(&world, &["--id", "slow", "--backend", "slow"]);
+    upsert(&world, &["--id", "never", "--backend", "never"]);
+    upsert(&world, &["--id", "pane", "--backend", "tmux", "--pane", "%1"]);
+    upsert(&world, &["--id", "pid", "--pid", &sleeper.pid()]);
+    upsert(&world, &["--id", "asks", "--activity", "requires_action"]);
+    upsert(&world, &["--id", "away"]);
+    upsert(&world, &["--id", "far"]);
+    world.pass(660);
+    for id in ["away", "far"] {
+        forge(&world, id, "host", "elsewhere/1");
+    }
+    world.run(["session", "heartbeat", "far"]).exits(0);
+    let report = settle(&world);
+    assert_eq!(ids(&report["stale"]), ["silent", "away"], "{report:#}");
+    assert_eq!(ids(&report["unknown"]), ["pane"]);
+    assert_eq!(ids(&report["skipped"]), ["far"]);
+    world.pass(7_200);
+    let report = settle(&world);
+    assert_eq!(ids(&report["stale"]), ["slow", "far"], "{report:#}");
+    assert_eq!((status(&world, "never").as_str(), status(&world, "asks").as_str()), ("running", "running"));
+}
+
+#[test]
+fn the_brake_holds_when_all_are_silent_at_once() {
+    let world = World::new();
+    let mut sleeper = Sleeper::new();
+    for number in 0..5 {
+        upsert(&world, &["--id", &format!("s{number}")]);
+    }
+    upsert(&world, &["--id", "dead", "--pid", &sleeper.pid()]);
+    sleeper.vanish();
+    world.pass(86_400);
+    let before = work(&world);
+    let run = world.run(["session", "reconcile", "--json"]).exits(0);
+    let report = run.json();
+    assert!(run.stderr.contains("the clock is suspect"), "{run:#?}");
+    // A death that was seen is marked all the same.
+    assert_eq!((ids(&report["stale"]), ids(&report["unknown"]).len()), (vec!["dead"], 5), "{report:#}");
+    assert!(reason(&report["unknown"], "s0").contains("the clock is suspect"));
+    // Signs of life from most of them: the others are late in earnest.
+    for number in 0..3 {
+        world.run(["session", "heartbeat", &format!("s{number}")]).exits(0);
+    }
+    assert_eq!(ids(&settle(&world)["stale"]), ["s3", "s4"]);
+    assert_eq!(work(&world), before);
+}
+
+#[test]
+fn a_word_is_left_on_the_task_unless_it_is_somebody_elses() {
+    let world = World::new();
+    let mut sleepers = Vec::new();
+    for task in ["mine", "free", "done", "theirs"] {
+        world.run(["task", "add", task, "one"]).exits(0);
+        sleepers.push(Sleeper::new());
+        upsert(&world, &["--id", &format!("s-{task}"), "--task-id", task, "--pid", &sleepers.last().unwrap().pid()]);
+    }
+    upsert(&world, &["--id", "taskless", "--pid", &sleepers[0].pid()]);
+    world.run(["--session", "s-mine", "claim", "mine"]).exits(0);
+    world.run(["task", "cancel", "done", "--reason", "no"]).exits(0);
+    world.run(["claim", "theirs"]).exits(0);
+    sleepers.iter_mut().for_each(Sleeper::vanish);
+    let report = settle(&world);
+    assert_eq!(ids(&report["stale"]).len(), 5, "{report:#}");
+    let word = |task: &str| (task.to_owned(), "awaiting_input".to_owned(), format!("s-{task}"));
+    assert_eq!(checkpoints(&world), [word("mine"), word("free")]);
+
+    // The newest is one of that session already: nothing is said twice.
+    world.run(["session", "heartbeat", "s-mine"]).exits(0);
+    assert_eq!(ids(&settle(&world)["stale"]), ["s-mine"]);
+    assert_eq!(checkpoints(&world).len(), 2);
+    // Somebody spoke meanwhile: the next death is news again.
+    let other = "INSERT INTO checkpoints (task_id, session_id, state, summary, created_at) \
+                 VALUES ('mine', 's-mine', 'active', 'going on', 0)";
+    sql(&world).execute(other, []).unwrap();
+    world.run(["session", "heartbeat", "s-mine"]).exits(0);
+    settle(&world);
+    assert_eq!(checkpoints(&world).len(), 4);
+}
+
+#[test]
+fn what_nobody_attends_to_is_reported_and_left_alone() {
+    let world = World::new();
+    let sleeper = Sleeper::new();
+    for task in ["held", "taken-up", "ended", "person", "closed"] {
+        world.run(["task", "add", task, "one"]).exits(0);
+    }
+    for (session, task) in [("a", "held"), ("b", "taken-up"), ("c", "ended")] {
+        upsert(&world, &["--id", session]);
+        world.run(["--session", session, "claim", task]).exits(0);
+    }
+    world.run(["claim", "person"]).exits(0);
+    world.run(["session", "end", "c"]).exits(0);
+    upsert(&world, &["--id", "b", "--status", "stale"]);
+    upsert(&world, &["--id", "b2", "--task-id", "taken-up", "--pid", &sleeper.pid()]);
+    upsert(&world, &["--id", "late", "--task-id", "closed", "--pid", &sleeper.pid()]);
+    world.run(["task", "cancel", "closed", "--reason", "no"]).exits(0);
+    let unattended = |report: &Value| -> Vec<(String, String)> {
+        let list = report["unattended"].as_array().unwrap();
+        let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or("-").to_owned();
+        list.iter().map(|finding| (text(finding, "session_id"), text(finding, "task_id"))).collect()
+    };
+    let pair = |session: &str, task: &str| (session.to_owned(), task.to_owned());
+    let expected = [pair("c", "ended"), pair("-", "person"), pair("late", "closed")];
+    assert_eq!(unattended(&settle(&world)), expected);
+    world.pass(86_400);
+    let report = settle(&world);
+    assert_eq!(ids(&report["stale"]), ["a"]);
+    assert_eq!(unattended(&report)[1..], [pair("a", "held"), pair("-", "person"), pair("late", "closed")]);
+}
+
+/// Every file below a folder but the shared memory of the log: name, mode and bytes.
+fn files(folder: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        if path.is_dir() {
+            found.push((path.clone(), mode, Vec::new()));
+            found.extend(files(&path));
+        } else if !path.to_string_lossy().ends_with("-shm") {
+            let bytes = fs::read(&path).unwrap();
+            found.push((path, mode, bytes));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_dry_run_gives_the_same_verdicts_and_writes_nothing() {
+    let world = World::new();
+    let (alive, mut dead) = (Sleeper::new(), Sleeper::new());
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    upsert(&world, &["--id", "dead", "--task-id", "T-1", "--pid", &dead.pid()]);
+    world.run(["--session", "dead", "claim", "T-1"]).exits(0);
+    upsert(&world, &["--id", "alive", "--pid", &alive.pid(), "--status", "starting"]);
+    upsert(&world, &["--id", "pane", "--pane", "%1"]);
+    dead.vanish();
+    let before = files(world.dir());
+    let mut dry = world.json(["session", "reconcile", "--dry-run"]);
+    assert_eq!(files(world.dir()), before);
+    assert_eq!(
+        (ids(&dry["stale"]), ids(&dry["revived"]), ids(&dry["unknown"])),
+        (vec!["dead"], vec!["alive"], vec!["pane"])
+    );
+    assert_eq!(dry["dry_run"], true);
+    dry["dry_run"] = false.into();
+    assert_eq!(settle(&world), dry);
+}
+
+#[test]
+fn no_project_store_yet_is_nothing_to_settle() {
+    let world = World::bare();
+    fs::write(world.root().join(".fairway.toml"), "").unwrap();
+    let before = files(world.dir());
+    assert_eq!(world.json(["session", "reconcile"])["checked"], 0);
+    assert_eq!(files(world.dir()), before);
+}
+
+/// As cron would: no environment at all, in `/`, with stdin closed.
+fn cron(world: &World, args: &[&str]) -> Run {
+    let script = "exec env -i \"$@\" <&-";
+    let root = world.root();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, "sh", FAIRWAY, "--root"]).arg(root).args(args).current_dir("/").stdin(Stdio::null());
+    command.output().unwrap().into()
+}
+
+#[test]
+fn cron_gets_the_same_answer() {
+    let world = World::new();
+    world.real_time();
+    // A configuration that names programs, which nobody has trusted: looking at sessions needs no trust.
+    fs::write(world.root().join(".fairway.toml"), "[backends.mine]\nscript = \"./nobody-trusted-this\"\n").unwrap();
+    let mut dead = Sleeper::new();
+    let alive = Sleeper::new();
+    upsert(&world, &["--id", "dead", "--pid", &dead.pid(), "--backend", "mine"]);
+    upsert(&world, &["--id", "alive", "--pid", &alive.pid(), "--status", "starting"]);
+    dead.vanish();
+    // Nor does it read what a pipe happens to hold.
+    let mut here = world.run_with(["session", "reconcile", "--dry-run", "--json"], b"\xff").exits(0).json();
+    here["dry_run"] = false.into();
+    let before = work(&world);
+    let there = cron(&world, &["session", "reconcile", "--json"]).exits(0);
+    assert_eq!(there.json(), here);
+    assert_eq!(work(&world), before);
+    assert_eq!(status(&world, "dead"), "stale");
+}
+
+#[test]
+fn of_eight_at_once_one_works_and_seven_say_so() {
+    let world = World::new();
+    world.real_time();
+    let mut dead = Sleeper::new();
+    upsert(&world, &["--id", "dead", "--pid", &dead.pid()]);
+    dead.vanish();
+    let before = work(&world);
+    // Nobody can write while this is open, so the one that works is still at it when the others come.
+    let blocker = sql(&world);
+    blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut running: Vec<Child> = (0..8)
+        .map(|_| {
+            let mut command = world.fairway(["session", "reconcile", "--json"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    let seven = wait::until(LONG, PAUSE, || {
+        let over = running.iter_mut().filter_map(|child| child.try_wait().unwrap()).count();
+        (over == 7).then_some(())
+    });
+    blocker.execute_batch("ROLLBACK").unwrap();
+    let reports: Vec<Value> =
+        running.into_iter().map(|child| Run::from(child.wait_with_output().unwrap()).exits(0).json()).collect();
+    assert!(seven.is_some(), "{reports:#?}");
+    let busy = reports.iter().filter(|report| report["busy"] == true).count();
+    let worked: Vec<&Value> = reports.iter().filter(|report| report.get("busy").is_none()).collect();
+    assert_eq!((busy, worked.len()), (7, 1), "{reports:#?}");
+    assert_eq!(ids(&worked[0]["stale"]), ["dead"]);
+    assert_eq!(work(&world), before);
+}
+
+/// Lets a reconcile look, and then, before it can mark, lets `meanwhile` happen.
+fn overtaken(world: &World, meanwhile: &str) -> Value {
+    let blocker = sql(world);
+    blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut command = world.fairway(["session", "reconcile", "--json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It stands in the turnstile: it has looked and wants to write.
+    let turnstile = PathBuf::from(format!("{}-turn", world.store().display()));
+    let taken = || queue::enter(&turnstile, Duration::from_millis(1)).unwrap().is_none();
+    wait::until(LONG, PAUSE, || taken().then_some(())).unwrap();
+    blocker.execute_batch(meanwhile).unwrap();
+    blocker.execute_batch("COMMIT").unwrap();
+    Run::from(child.wait_with_output().unwrap()).exits(0).json()
+}
+
+#[test]
+fn a_heartbeat_that_arrives_meanwhile_wins() {
+    let world = World::new();
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    upsert(&world, &["--id", "s", "--task-id", "T-1"]);
+    world.pass(86_400);
+    let before = work(&world);
+    let beat = format!(
+        "UPDATE agent_sessions SET last_heartbeat_at = {}, version = version + 1 WHERE id = 's'",
+        world.now().millis()
+    );
+    let report = overtaken(&world, &beat);
+    assert_eq!((ids(&report["stale"]), ids(&report["unknown"])), (vec![], vec!["s"]), "{report:#}");
+    assert_eq!((status(&world, "s").as_str(), checkpoints(&world)), ("running", vec![]));
+    // The control: without the heartbeat the same run marks it.
+    world.pass(86_400);
+    assert_eq!(ids(&overtaken(&world, "SELECT 1")["stale"]), ["s"]);
+    assert_eq!((status(&world, "s").as_str(), work(&world)), ("stale", before));
+}
+
+#[test]
+fn whoever_reconciles_lives() {
+    let world = World::new();
+    upsert(&world, &["--id", "s"]);
+    world.pass(86_400);
+    let report = world.json(["--session", "s", "session", "reconcile"]);
+    assert_eq!((ids(&report["stale"]), status(&world, "s").as_str()), (vec![], "running"));
+    world.run(["--session", "nobody", "session", "list", "--json"]).exits(0);
+}
+
+#[test]
+fn a_repeated_request_gets_the_first_report() {
+    let world = World::new();
+    upsert(&world, &["--id", "s"]);
+    world.pass(86_400);
+    let first = world.json(["session", "reconcile", "--request-id", "once"]);
+    assert_eq!(ids(&first["stale"]), ["s"]);
+    assert_eq!(world.json(["session", "reconcile", "--request-id", "once"]), first);
+}
