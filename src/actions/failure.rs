@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::{
+    adapters::AdapterError,
     config::ConfigError,
     domain::Refusal,
     render::OutError,
@@ -35,6 +36,9 @@ pub fn classify(error: &anyhow::Error) -> Failure {
             return failure;
         }
         if let Some(failure) = cause.downcast_ref::<ConfigError>().map(config) {
+            return failure;
+        }
+        if let Some(failure) = cause.downcast_ref::<AdapterError>().map(adapter) {
             return failure;
         }
         if let Some(failure) = cause.downcast_ref::<OutError>() {
@@ -104,6 +108,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::NothingArrived { .. } => (Empty, None),
         Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
+        Refusal::Tracked { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }
 }
 
@@ -161,6 +166,16 @@ fn store(error: &StoreError) -> Failure {
         }
     };
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, error.to_string()) }
+}
+
+fn adapter(error: &AdapterError) -> Failure {
+    let hint = match error {
+        AdapterError::Ended { session, .. } => Some(format!("fairway session peek {session}")),
+        AdapterError::Later { .. } => Some("try again later".into()),
+        _ => None,
+    };
+    let failure = plain(error.code(), FailureKind::External, error.to_string());
+    Failure { hint, retryable: error.is_retryable(), ..failure }
 }
 
 fn config(error: &ConfigError) -> Failure {

@@ -3,10 +3,12 @@
 
 mod answer;
 mod app;
+pub mod backend;
 pub mod events;
 pub mod failure;
 pub mod lookup;
 pub mod project;
+pub mod session;
 pub mod task;
 
 pub use answer::Answer;

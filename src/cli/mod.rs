@@ -1,6 +1,7 @@
 //! The person's door: words in, one use case, words out. A verb is a leaf file: its `Args`, whose doc comments are the
 //! help, and `run`.
 
+mod adapter;
 mod claim;
 mod context;
 mod error;
@@ -9,7 +10,9 @@ mod globals;
 mod init;
 mod ready;
 mod release;
+mod session;
 mod task;
+mod trust;
 mod values;
 
 use std::{ffi::OsString, rc::Rc};
@@ -53,7 +56,12 @@ enum Verb {
     Ready(ready::Args),
     Claim(claim::Args),
     Release(release::Args),
+    #[command(subcommand)]
+    Session(session::Verb),
     Events(events::Args),
+    #[command(subcommand)]
+    Adapter(adapter::Verb),
+    Trust(trust::Args),
 }
 
 impl Verb {
@@ -64,7 +72,10 @@ impl Verb {
             Self::Ready(args) => args.run(ctx),
             Self::Claim(args) => args.run(ctx),
             Self::Release(args) => args.run(ctx),
+            Self::Session(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Adapter(verb) => verb.run(ctx),
+            Self::Trust(args) => args.run(ctx),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     config::parse_duration,
-    domain::{LaneName, Refusal, Role, SessionId, TaskId, task::Status},
+    domain::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, task::Status},
 };
 
 macro_rules! reader {
@@ -20,6 +20,7 @@ reader!(task -> TaskId);
 reader!(role -> Role);
 reader!(lane -> LaneName);
 reader!(session -> SessionId);
+reader!(label -> Label);
 
 /// A span of time.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -51,5 +52,13 @@ pub fn commit(text: &str) -> Result<String, String> {
         Ok(text.to_ascii_lowercase())
     } else {
         Err("is not a commit of 7 to 64 hexadecimal digits".into())
+    }
+}
+
+/// A variable and its value, `NAME=VALUE`.
+pub fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err("must be NAME=VALUE".into()),
     }
 }

@@ -147,7 +147,7 @@ impl ProcessKey {
 }
 
 #[expect(unsafe_code, reason = "pidfd_open has no safe form in the crates used here")]
-fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
+pub(super) fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
     if pid <= 0 {
         return Ok(None);
     }

@@ -5,6 +5,7 @@ mod error;
 mod event;
 mod gate;
 mod lane;
+mod launch;
 mod session;
 mod task;
 
@@ -12,6 +13,7 @@ pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;
 pub use gate::{BlockerView, GateReportView};
 pub use lane::LaneView;
+pub use launch::{BackendView, LaunchView};
 pub use session::SessionView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
 
