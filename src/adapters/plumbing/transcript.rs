@@ -43,9 +43,6 @@ impl Transcript {
 
     fn reopen(&mut self) -> io::Result<()> {
         let mut file = files::private_file(&self.path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other(format!("{} is not a file", self.path.display())));
-        }
         self.size = file.seek(SeekFrom::End(0))?;
         self.file = Some(file);
         Ok(())
