@@ -10,6 +10,7 @@ use std::{
 
 use super::{AdapterError, Report, StartConfig, bare};
 use crate::{
+    domain::secrets,
     env::{Env, vars},
     os::{
         capture::{self, Call, Captured, End},
@@ -89,7 +90,13 @@ impl Adapter {
         let done = self.call("start", &[name], &text, limit, true);
         let said = self.settled("start", done, limit).map_err(|error| match error {
             AdapterError::Failed { script, why, .. } if why.contains("already exists") => {
-                AdapterError::Exists { script, why }
+                AdapterError::Exists { script, why: hidden(&why, config) }
+            }
+            AdapterError::Failed { script, operation, why } => {
+                AdapterError::Failed { script, operation, why: hidden(&why, config) }
+            }
+            AdapterError::Later { script, operation, why } => {
+                AdapterError::Later { script, operation, why: hidden(&why, config) }
             }
             error => error,
         })?;
@@ -157,10 +164,16 @@ impl Adapter {
     }
 }
 
+/// Text without the secrets that the session was given, whatever their form.
+fn hidden(text: &str, config: &StartConfig) -> String {
+    let given = config.env.iter().flatten().filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
+    given.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
+}
+
 /// The end of what a script said, on one line, without what looks like a secret; `else_` when it said nothing.
 fn tail(stderr: &[u8], else_: &str) -> String {
     let text = String::from_utf8_lossy(stderr);
-    let said = crate::domain::secrets::masked(text.trim());
+    let said = secrets::masked(text.trim());
     let from = said.char_indices().map(|(at, _)| at).find(|at| said.len() - at <= TAIL).unwrap_or_default();
     let said = said.get(from..).unwrap_or_default().lines().map(str::trim).collect::<Vec<_>>().join(" ");
     if said.is_empty() { else_.to_owned() } else { said }

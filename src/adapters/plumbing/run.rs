@@ -29,7 +29,7 @@ const INPUT: &str = "input";
 pub const TRANSCRIPT: &str = "transcript";
 const GRACE: Duration = Duration::from_secs(2);
 /// How long a program may take to fail at once.
-const SETTLING: Duration = Duration::from_millis(100);
+const SETTLING: Duration = Duration::from_millis(250);
 
 /// Whether the session has streams of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -160,3 +160,23 @@ fn install_keeps_what_was_changed() {
     assert_eq!(fs::read_to_string(&caller.script).unwrap(), "mine");
     assert_eq!(caller.world.run(["adapter", "list", "--quiet"]).exits(0).stdout, "shell\n");
 }
+
+#[test]
+fn of_six_starts_under_one_name_one_succeeds() {
+    let caller = Caller::new();
+    let barrier = std::sync::Barrier::new(6);
+    let runs: Vec<Run> = std::thread::scope(|scope| {
+        let start = || {
+            barrier.wait();
+            caller.call(&["start", "x"], r#"{"command":"sleep 300"}"#)
+        };
+        let callers: Vec<_> = (0..6).map(|_| scope.spawn(start)).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+    });
+    let (won, lost): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.code == Some(0));
+    assert_eq!((won.len(), lost.len()), (1, 5), "{runs:#?}");
+    assert!(lost.iter().all(|run| run.stderr.contains("already exists")), "{lost:#?}");
+    caller.call(&["stop", "x"], "").exits(0);
+    let pid = i32::try_from(won[0].json()["pid"].as_i64().unwrap()).unwrap();
+    assert_eq!(ProcessKey::of(pid), None);
+}
