@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::{
+    adapters::AdapterError,
     config::ConfigError,
     domain::Refusal,
     os::stream::StreamError,
@@ -49,6 +50,9 @@ pub fn classify(error: &anyhow::Error) -> Failure {
         }
         if let Some(failure) = cause.downcast_ref::<GitError>() {
             return plain("git_failed", FailureKind::External, failure.to_string());
+        }
+        if let Some(failure) = cause.downcast_ref::<AdapterError>().map(adapter) {
+            return failure;
         }
         if let Some(failure) = cause.downcast_ref::<OutError>() {
             return plain("output", FailureKind::Failure, failure.to_string());
@@ -130,6 +134,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::NothingArrived { .. } => (Empty, None),
         Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
+        Refusal::Tracked { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }
 }
 
@@ -194,6 +199,16 @@ fn store(error: &StoreError) -> Failure {
     // What SQLite quotes from a damaged file may hold anything: it is one line all the same.
     let message = safe_line(&error.to_string());
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, message) }
+}
+
+fn adapter(error: &AdapterError) -> Failure {
+    let hint = match error {
+        AdapterError::Ended { session, .. } => Some(format!("fairway session peek {session}")),
+        AdapterError::Later { .. } => Some("try again later".into()),
+        _ => None,
+    };
+    let failure = plain(error.code(), FailureKind::External, error.to_string());
+    Failure { hint, retryable: error.is_retryable(), ..failure }
 }
 
 fn config(error: &ConfigError) -> Failure {

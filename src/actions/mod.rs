@@ -3,6 +3,7 @@
 
 mod answer;
 mod app;
+pub mod backend;
 pub mod checkpoint;
 pub mod events;
 pub mod evidence;

@@ -1,6 +1,7 @@
 //! The person's door: words in, one use case, words out. A verb is a leaf file: its `Args`, whose doc comments are the
 //! help, and `run`.
 
+mod adapter;
 mod checkpoint;
 mod claim;
 mod context;
@@ -21,6 +22,7 @@ mod release;
 mod review;
 mod session;
 mod task;
+mod trust;
 mod values;
 
 use std::{ffi::OsString, rc::Rc};
@@ -84,6 +86,9 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
+    #[command(subcommand)]
+    Adapter(adapter::Verb),
+    Trust(trust::Args),
     Doctor(doctor::Args),
 }
 
@@ -107,6 +112,8 @@ impl Verb {
             Self::Session(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Adapter(verb) => verb.run(ctx),
+            Self::Trust(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),
         }
     }

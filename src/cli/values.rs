@@ -129,3 +129,11 @@ pub fn commit(text: &str) -> Result<String, String> {
         Err("is not a commit of 7 to 64 hexadecimal digits".into())
     }
 }
+
+/// A variable and its value, `NAME=VALUE`.
+pub fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err("must be NAME=VALUE".into()),
+    }
+}

@@ -46,6 +46,7 @@ pub struct Sourced {
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
     layers: Vec<(Source, Table)>,
+    files: Vec<(PathBuf, String)>,
 }
 
 impl Layers {
@@ -54,9 +55,10 @@ impl Layers {
     /// # Errors
     /// When a file cannot be read, is no TOML, or has an unknown key.
     pub fn load(project: &Project, env: &Env) -> Result<Self, ConfigError> {
-        let mut layers = Vec::new();
+        let (mut layers, mut files) = (Vec::new(), Vec::new());
         for path in [project.root.join(CONFIG_FILE), local_file(project)] {
-            if let Some(table) = read(&path)? {
+            if let Some((table, text)) = read(&path)? {
+                files.push((path.clone(), text));
                 let place = path.display().to_string();
                 for (key, value) in leaves(&table) {
                     known(&place, &key, value)?;
@@ -69,7 +71,7 @@ impl Layers {
                 layers.push((Source::Variable(variable), nest(key.path, Value::String(text.to_owned()))));
             }
         }
-        Ok(Self { layers })
+        Ok(Self { layers, files })
     }
 
     /// All layers as one table; what is not in it has its default.
@@ -82,10 +84,21 @@ impl Layers {
         merged
     }
 
+    /// The files that were read, each with its text: what is in force, whatever they say by now.
+    #[must_use]
+    pub fn files(&self) -> &[(PathBuf, String)] {
+        &self.files
+    }
+
     /// Whether a file has something below one of these sections: text that names programs.
     #[must_use]
     pub fn names(&self, sections: &[&str]) -> bool {
-        self.layers.iter().any(|(_, table)| sections.iter().any(|section| table.contains_key(*section)))
+        self.of_files().any(|table| sections.iter().any(|section| table.contains_key(*section)))
+    }
+
+    /// What the files say, the lowest first.
+    pub(super) fn of_files(&self) -> impl Iterator<Item = &Table> {
+        self.layers.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
     }
 
     /// Every value in force with its source, in the order of the example file.
@@ -124,7 +137,7 @@ pub fn local_file(project: &Project) -> PathBuf {
     project.state.join("local.toml")
 }
 
-fn read(path: &Path) -> Result<Option<Table>, ConfigError> {
+fn read(path: &Path) -> Result<Option<(Table, String)>, ConfigError> {
     let text = match fs::read(path) {
         Ok(bytes) => String::from_utf8(bytes)
             .map_err(|_| ConfigError::Syntax { path: path.into(), why: "it is not UTF-8".into() })?,
@@ -136,7 +149,8 @@ fn read(path: &Path) -> Result<Option<Table>, ConfigError> {
         let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
         ConfigError::Syntax { path: path.into(), why: format!("{place}{}", error.message()) }
     };
-    text.parse::<Table>().map(Some).map_err(syntax)
+    let table = text.parse::<Table>().map_err(syntax)?;
+    Ok(Some((table, text)))
 }
 
 /// A table that holds one value at a dotted path.

@@ -6,6 +6,7 @@ mod keys;
 mod layers;
 pub mod project;
 mod settings;
+pub mod trust;
 
 pub use duration::{parse as parse_duration, show as show_duration};
 pub use error::ConfigError;

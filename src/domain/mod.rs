@@ -16,6 +16,7 @@ pub mod message;
 pub mod refusal;
 pub mod review;
 pub mod rules;
+pub mod secrets;
 pub mod session;
 pub mod task;
 pub mod text;

@@ -134,6 +134,9 @@ pub enum Refusal {
     /// A program that this would run has not been trusted here.
     #[error("{why}")]
     Untrusted { why: String },
+    /// A store or local file that came with the repository.
+    #[error("{path} is tracked by git: whoever committed it would speak for you")]
+    Tracked { path: String },
 }
 
 impl Refusal {
@@ -171,7 +174,7 @@ impl Refusal {
             Self::NothingArrived { .. } => "nothing_arrived",
             Self::RequestReused { .. } => "request_reused",
             Self::RequestOpen { .. } => "request_open",
-            Self::Untrusted { .. } => "untrusted",
+            Self::Untrusted { .. } | Self::Tracked { .. } => "untrusted",
         }
     }
 

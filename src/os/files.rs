@@ -40,7 +40,7 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
 /// Opens a file of mode 0600 for reading and writing, making it when it is missing; never follows a link.
 ///
 /// # Errors
-/// As the operating system says.
+/// As the operating system says, and for what is there and no plain file: a device keeps its mode.
 pub fn private_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -50,8 +50,12 @@ pub fn private_file(path: &Path) -> io::Result<File> {
         .mode(0o600)
         .custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_CLOEXEC.bits())
         .open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other(format!("{} is not a file", path.display())));
+    }
     // `mode` is cut by the umask, and an older file may be wider.
-    if file.metadata()?.mode() & 0o777 != 0o600 {
+    if found.mode() & 0o777 != 0o600 {
         file.set_permissions(Permissions::from_mode(0o600))?;
     }
     Ok(file)
@@ -96,6 +100,17 @@ mod tests {
         fs::write(&file, "x").unwrap();
         private_file(&file).unwrap();
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_and_keeps_its_mode() {
+        let home = tempfile::tempdir().unwrap();
+        let fifo = home.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::from_bits_truncate(0o644)).unwrap();
+        let mode = || fs::symlink_metadata(&fifo).unwrap().mode();
+        let before = mode();
+        assert!(private_file(&fifo).is_err());
+        assert_eq!(mode(), before);
     }
 
     #[test]

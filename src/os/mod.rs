@@ -1,6 +1,7 @@
 //! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
 
 pub mod alarm;
+pub mod capture;
 pub mod disk;
 pub mod files;
 pub mod git;
@@ -9,7 +10,9 @@ pub mod host;
 pub mod kept;
 pub mod lock;
 pub mod process;
+pub mod program;
 pub mod queue;
+pub mod session;
 pub mod stream;
 pub mod terminal;
 pub mod tree;

@@ -19,6 +19,7 @@ const PUT: &str = "INSERT INTO requests (id, words, answer, created_at) VALUES (
      ON CONFLICT (id) DO UPDATE SET answer = excluded.answer";
 const FORGET: &str = "DELETE FROM requests WHERE created_at < $1";
 const DROP: &str = "DELETE FROM requests WHERE id = $1 AND answer IS NULL";
+const FORGET_ONE: &str = "DELETE FROM requests WHERE id = $1";
 
 /// What is known of this request.
 ///
@@ -44,5 +45,14 @@ pub fn put(tx: &WriteTx<'_>, id: &str, words: &str, answer: Option<&str>) -> Res
 /// As the store fails.
 pub fn withdraw(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DROP, &[&id])?;
+    Ok(())
+}
+
+/// Forgets a request, whatever it was answered with: what it was for failed and was taken back.
+///
+/// # Errors
+/// As the store fails.
+pub fn forget(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), FORGET_ONE, &[&id])?;
     Ok(())
 }

@@ -46,6 +46,8 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
             write(&path, content, 0o600, &mut made)?;
         }
     }
+    // What this command wrote itself needs no second look; without a home it is asked for when it is needed.
+    let trusted = if made.contains(&config) { super::trust::remember_own(env, &project) } else { Ok(()) };
     let fresh = !project.store.exists();
     drop(Store::open_for_writing(&project.store, &project.runtime())?);
     if fresh {
@@ -60,6 +62,10 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     };
     let document = json!({ "root": root, "store": project.store, "created": names, "paste": PASTE });
     let answer = Answer::new(&document, root.display(), line)?;
+    let answer = match trusted {
+        Ok(()) => answer,
+        Err(error) => answer.remark(format!("the configuration is not trusted yet: {error:#}")),
+    };
     Ok(answer.remark(format!("for AGENTS.md or CLAUDE.md: {PASTE}")))
 }
 

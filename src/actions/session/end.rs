@@ -42,7 +42,7 @@ pub fn end(app: &App, id: &SessionId, end: &End) -> Result<Answer> {
             Some(_) => SessionStatus::Failed,
         };
         let status = end.status.unwrap_or(by_code);
-        let finished = finish::finish(tx, &session, status, end.exit_code, end.reason.as_deref())?;
+        let finished = finish(tx, &session, status, end.exit_code, end.reason.as_deref())?;
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
         answer(&finished, format!("{id} has {}{code}", past(status)))
     })

@@ -1,10 +1,18 @@
 //! What is done with sessions.
 
 pub mod end;
-pub mod finish;
+mod endpoint;
+pub mod exited;
+mod finish;
 pub mod heartbeat;
+pub mod launch;
 pub mod life;
 pub mod list;
 pub mod look;
+pub mod peek;
+pub mod plan;
 pub mod reconcile;
+pub mod stop;
 pub mod upsert;
+
+pub use finish::finish;

@@ -2,10 +2,13 @@
 
 mod end;
 mod heartbeat;
+mod launch;
 mod list;
+mod peek;
 mod reconcile;
 mod show;
 mod status;
+mod stop;
 mod upsert;
 
 use anyhow::Result;
@@ -13,10 +16,11 @@ use clap::Subcommand;
 
 use super::{Context, Exit};
 
-/// Register, look at and settle sessions
+/// Start, look at, settle and end sessions
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
+    Launch(Box<launch::Args>),
     Upsert(Box<upsert::Args>),
     List(list::Args),
     Show(show::Args),
@@ -24,11 +28,14 @@ pub enum Verb {
     Heartbeat(heartbeat::Args),
     End(end::Args),
     Reconcile(reconcile::Args),
+    Peek(peek::Args),
+    Stop(stop::Args),
 }
 
 impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
+            Self::Launch(args) => args.run(ctx),
             Self::Upsert(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
             Self::Show(args) => args.run(ctx),
@@ -36,6 +43,8 @@ impl Verb {
             Self::Heartbeat(args) => args.run(ctx),
             Self::End(args) => args.run(ctx),
             Self::Reconcile(args) => args.run(ctx),
+            Self::Peek(args) => args.run(ctx),
+            Self::Stop(args) => args.run(ctx),
         }
     }
 }

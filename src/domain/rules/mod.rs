@@ -2,6 +2,7 @@
 
 pub mod authority;
 pub mod claim;
+pub mod command;
 pub mod cycle;
 pub mod gate;
 pub mod globs;

@@ -1,5 +1,155 @@
-//! Sessions with real processes: how they are found, live, end, and are settled.
+//! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
+mod dry_run;
+mod launch;
 mod lifecycle;
+mod plumbing;
 mod reconcile;
+mod scripts;
+mod trust;
 mod upsert;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use fairway::os::{process::ProcessKey, tree, wait};
+use serde_json::Value;
+
+use crate::common::World;
+
+/// A world whose sessions are ended with it.
+struct Sessions(World);
+
+impl std::ops::Deref for Sessions {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Sessions {
+    fn deref_mut(&mut self) -> &mut World {
+        &mut self.0
+    }
+}
+
+impl Sessions {
+    /// With real ids: processes are found by their run, and another test's must not be.
+    fn new() -> Self {
+        let world = World::new();
+        world.real_time();
+        Self(world)
+    }
+
+    /// Launches, demands success, and answers with the session.
+    #[track_caller]
+    fn launch(&self, args: &[&str]) -> Value {
+        let (flags, words) = args.split_at(args.iter().position(|word| *word == "--").unwrap_or(args.len()));
+        self.run(["session", "launch", "--json"].iter().chain(flags).chain(words)).exits(0).json()
+    }
+
+    /// The columns of a session's row.
+    #[track_caller]
+    fn session(&self, id: &str) -> BTreeMap<String, String> {
+        self.rows(&format!("SELECT * FROM agent_sessions WHERE id = '{id}'")).pop().expect("the session's row")
+    }
+
+    /// What a query finds, as text.
+    #[track_caller]
+    fn rows(&self, query: &str) -> Vec<BTreeMap<String, String>> {
+        let conn = rusqlite::Connection::open(self.store()).unwrap();
+        let mut statement = conn.prepare(query).unwrap();
+        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let rows = statement.query_map([], |row| {
+            Ok(names
+                .iter()
+                .enumerate()
+                .map(|(at, name)| {
+                    let value: rusqlite::types::Value = row.get(at).unwrap();
+                    let text = match value {
+                        rusqlite::types::Value::Null => String::new(),
+                        rusqlite::types::Value::Integer(number) => number.to_string(),
+                        rusqlite::types::Value::Text(text) => text,
+                        other => format!("{other:?}"),
+                    };
+                    (name.clone(), text)
+                })
+                .collect())
+        });
+        rows.unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Tasks and claims, byte by byte.
+    fn queue(&self) -> Vec<BTreeMap<String, String>> {
+        let mut rows = self.rows("SELECT * FROM tasks ORDER BY id");
+        rows.extend(self.rows("SELECT * FROM claims ORDER BY task_id, epoch"));
+        rows
+    }
+
+    /// Every file below the world with mode and content, shared memory apart.
+    fn everything(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+        fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let data = fs::symlink_metadata(&path).unwrap();
+                if data.is_dir() {
+                    found.insert(path.clone(), (data.mode(), Vec::new()));
+                    walk(&path, found);
+                } else if !path.to_string_lossy().ends_with("-shm") {
+                    found.insert(path.clone(), (data.mode(), fs::read(&path).unwrap()));
+                }
+            }
+        }
+        let mut found = BTreeMap::new();
+        walk(self.dir(), &mut found);
+        found
+    }
+
+    /// Writes a script that may be run.
+    fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// Replaces the configuration.
+    fn configure(&self, text: &str) {
+        fs::write(self.root().join(".fairway.toml"), text).unwrap();
+    }
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        // Whatever a failing test left.
+        let conn = rusqlite::Connection::open(self.store()).ok();
+        let runs = conn.and_then(|conn| {
+            let mut statement = conn.prepare("SELECT run_id FROM agent_sessions").ok()?;
+            let runs: Vec<String> = statement.query_map([], |row| row.get(0)).ok()?.flatten().collect();
+            Some(runs)
+        });
+        for run in runs.unwrap_or_default() {
+            let _ = tree::end(Duration::from_millis(100), || marked(&run));
+        }
+    }
+}
+
+fn marked(run: &str) -> std::io::Result<Vec<ProcessKey>> {
+    tree::marked(&format!("FAIRWAY_RUN_ID={run}"))
+}
+
+/// Waits for a fact.
+#[track_caller]
+fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    wait::until(Duration::from_secs(20), Duration::from_millis(20), ask).unwrap_or_else(|| panic!("never: {what}"))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,4 @@
+//! The scripts that start sessions, and what they call back for. Works without any project.
+
+pub mod list;
+pub mod plumbing;

@@ -1,0 +1,201 @@
+//! Trusting what a project's files name, and refusing what was not trusted.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    actions::{Answer, App},
+    config::{
+        Layers, Project, Settings,
+        project::STORE_FILE,
+        trust::{self, Content, Trust},
+    },
+    domain::{Refusal, secrets},
+    env::{Env, vars},
+    os::{
+        capture::{self, Call, End},
+        program,
+    },
+};
+
+/// How long git may take to tell what it tracks.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Trusts what the project's files name now.
+///
+/// # Errors
+/// `untrusted` when the store or a local file is tracked by git; what cannot be read or written.
+pub fn trust(app: &App) -> Result<Answer> {
+    refuse_tracked_store(app)?;
+    let content = trust::content(&app.project, &app.layers, &app.settings)?;
+    let known = trust::check(&app.env, &app.project, &app.layers, &app.settings) == Trust::Trusted;
+    if !known {
+        trust::remember(&app.env, &content)?;
+    }
+    let names: Vec<String> = content.files.keys().chain(content.scripts.keys()).map(|path| shown(app, path)).collect();
+    let root = app.project.root.display();
+    let line = if known {
+        format!("unchanged: {root} is trusted already")
+    } else {
+        format!("trusted {root}: {}", names.join(", "))
+    };
+    Answer::new(&document(app, &Trust::Trusted, &content), root, line)
+}
+
+/// What the project's files name, and whether it is trusted. Changes nothing.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// The document.
+    pub document: serde_json::Value,
+    /// In words.
+    pub words: String,
+}
+
+/// Shows what would be trusted.
+///
+/// # Errors
+/// When a script cannot be read.
+pub fn show(app: &App) -> Result<Shown> {
+    let content = trust::content(&app.project, &app.layers, &app.settings)?;
+    let state = trust::check(&app.env, &app.project, &app.layers, &app.settings);
+    let mut lines = vec![match &state {
+        Trust::NotNeeded => format!("{} names no programs; nothing is to be trusted", app.project.root.display()),
+        Trust::Trusted => format!("{} is trusted", app.project.root.display()),
+        Trust::Untrusted(why) => format!("not trusted: {why}"),
+    }];
+    lines.extend(named(&app.settings).into_iter().map(|(what, value)| format!("{what:<32}{value}")));
+    lines.extend(content.scripts.iter().map(|(path, digest)| format!("{:<32}{digest}", shown(app, path))));
+    let words = lines.iter().map(|line| format!("{line}\n")).collect();
+    Ok(Shown { document: document(app, &state, &content), words })
+}
+
+fn document(app: &App, state: &Trust, content: &Content) -> serde_json::Value {
+    let why = match state {
+        Trust::Untrusted(why) => Some(why),
+        _ => None,
+    };
+    let named: Vec<_> =
+        named(&app.settings).into_iter().map(|(key, value)| json!({ "key": key, "value": value })).collect();
+    json!({
+        "root": app.project.root, "trust": state.as_str(), "why": why, "files": content.files,
+        "scripts": content.scripts, "names": named,
+    })
+}
+
+/// Every setting that names a program or an environment, as it may be shown.
+fn named(settings: &Settings) -> Vec<(String, String)> {
+    let mut named = Vec::new();
+    if settings.default_backend.starts_with("exec:") {
+        named.push(("sessions.default_backend".to_owned(), settings.default_backend.clone()));
+    }
+    for (section, launches) in [("roles", &settings.roles), ("providers", &settings.providers)] {
+        for (name, launch) in launches {
+            let at = |key: &str| format!("{section}.{name}.{key}");
+            named.extend(launch.backend.clone().map(|backend| (at("backend"), backend)));
+            named.extend(launch.command.as_deref().map(|command| (at("command"), secrets::masked(command))));
+            for (variable, value) in &launch.env {
+                named.push((at(&format!("env.{variable}")), secrets::shown(variable, value)));
+            }
+        }
+    }
+    for (name, backend) in &settings.backends {
+        named.extend(backend.script.clone().map(|script| (format!("backends.{name}.script"), script)));
+    }
+    named
+}
+
+fn shown(app: &App, path: &Path) -> String {
+    path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
+}
+
+/// Refuses to run what the project's files name while it is not trusted.
+///
+/// # Errors
+/// `untrusted`.
+pub fn require(app: &App) -> Result<()> {
+    match trust::check(&app.env, &app.project, &app.layers, &app.settings) {
+        Trust::NotNeeded | Trust::Trusted => Ok(()),
+        Trust::Untrusted(why) => Err(Refusal::Untrusted { why }.into()),
+    }
+}
+
+/// Trusts a configuration that this command has just written itself.
+///
+/// # Errors
+/// When it cannot be read back or remembered.
+pub fn remember_own(env: &Env, project: &Project) -> Result<()> {
+    let layers = Layers::load(project, env)?;
+    let settings = Settings::from_layers(&layers, project)?;
+    trust::remember(env, &trust::content(project, &layers, &settings)?)?;
+    Ok(())
+}
+
+/// Refuses a store or local file that came with the repository: whoever wrote it would speak with this user's voice.
+///
+/// # Errors
+/// `untrusted`, also when git cannot tell.
+pub fn refuse_tracked_store(app: &App) -> Result<()> {
+    let mut suspects: Vec<PathBuf> = ["", "-wal", "-journal"]
+        .iter()
+        .map(|suffix| {
+            let mut name = app.project.store.file_name().unwrap_or(STORE_FILE.as_ref()).to_owned();
+            name.push(suffix);
+            app.project.store.with_file_name(name)
+        })
+        .collect();
+    suspects.push(app.project.state.join("local.toml"));
+    let git = git(&app.env);
+    let mut asked: Vec<(&Path, Vec<OsString>)> = Vec::new();
+    for path in &suspects {
+        let Some(folder) = path.parent().filter(|folder| folder.exists()) else { continue };
+        // Without a repository around it nothing is tracked.
+        if !folder.ancestors().any(|above| above.join(".git").symlink_metadata().is_ok()) {
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default().to_owned();
+        match asked.iter_mut().find(|(known, _)| *known == folder) {
+            Some((_, names)) => names.push(name),
+            None => asked.push((folder, vec![name])),
+        }
+    }
+    for (folder, names) in asked {
+        let git = git.as_deref().ok_or_else(|| untold(folder, "there is no git"))?;
+        if let Some(found) = tracked(&app.env, git, folder, &names)? {
+            return Err(Refusal::Tracked { path: folder.join(found).display().to_string() }.into());
+        }
+    }
+    Ok(())
+}
+
+fn git(env: &Env) -> Option<PathBuf> {
+    program::find("git", env.var_os(vars::PATH).map(OsString::as_os_str), Path::new("/"))
+}
+
+fn untold(folder: &Path, why: &str) -> Refusal {
+    Refusal::Untrusted { why: format!("git does not tell whether {} is tracked: {why}", folder.display()) }
+}
+
+/// The first of these names in a folder that git tracks.
+fn tracked(env: &Env, git: &Path, folder: &Path, names: &[OsString]) -> Result<Option<String>> {
+    // Variables of a surrounding git command would point it elsewhere; the repository's own hooks are not asked.
+    let mut around = crate::adapters::bare(env);
+    around.retain(|name, _| !name.to_string_lossy().starts_with("GIT_"));
+    around.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
+    around.insert("LC_ALL".into(), "C".into());
+    let fixed = ["-c", "core.fsmonitor=false", "--literal-pathspecs", "ls-files", "-z", "--"].map(OsString::from);
+    let args: Vec<OsString> = fixed.into_iter().chain(names.iter().cloned()).collect();
+    let call =
+        Call { program: git, args: &args, env: &around, cwd: folder, stdin: b"", limit: LIMIT, ends_group: true };
+    let done = capture::capture(&call).map_err(|error| untold(folder, &error.to_string()))?;
+    if done.end != End::Exit(0) {
+        return Err(untold(folder, String::from_utf8_lossy(&done.stderr).trim()).into());
+    }
+    let first = done.stdout.split(|byte| *byte == 0).next().filter(|name| !name.is_empty());
+    Ok(first.map(|name| String::from_utf8_lossy(name).into_owned()))
+}

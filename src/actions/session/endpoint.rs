@@ -1,0 +1,46 @@
+//! The script and state folder that a session was started with: every later call gets exactly these.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, failure, project::trust},
+    adapters::{self, Adapter, builtin},
+    domain::{Refusal, session::Session},
+    os::host,
+};
+
+/// The adapter of a session, ready to be called.
+///
+/// # Errors
+/// `session_mismatch` for one of another host or without an adapter; `untrusted`.
+pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
+    if session.host != host::identity() {
+        let why = format!("{} runs on {}, not here", session.id, session.host);
+        return Err(Refusal::SessionMismatch { why }.into());
+    }
+    let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
+        let why = format!("{} was not launched by fairway: there is no adapter to call for it", session.id);
+        return Err(Refusal::SessionMismatch { why }.into());
+    };
+    let script = Path::new(script);
+    match builtin::ALL.iter().find(|one| one.place(&app.env).as_deref() == Some(script)) {
+        Some(built_in) => drop(built_in.unpack(&app.env)?),
+        None => {
+            adapters::check(script)?;
+            let is_configured =
+                session.backend.as_ref().is_some_and(|backend| app.settings.backends.contains_key(backend));
+            if is_configured {
+                trust::require(app)?;
+            }
+        }
+    }
+    Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(failure::internal)
+}
+
+/// What the backend calls the session.
+#[must_use]
+pub fn name(session: &Session) -> &str {
+    session.session_name.as_deref().unwrap_or(session.id.as_str())
+}

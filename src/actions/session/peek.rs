@@ -1,0 +1,47 @@
+//! Looking at what a session shows, and after its end at its transcript.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::endpoint;
+use crate::{
+    actions::{App, lookup},
+    adapters::{AdapterError, plumbing::transcript},
+    domain::{SessionId, secrets},
+};
+
+/// The last lines of a session, with what looks like a secret masked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Peek {
+    /// The session.
+    pub session_id: String,
+    /// Where they come from: `backend` or `transcript`.
+    pub source: &'static str,
+    /// The lines.
+    pub text: String,
+}
+
+/// The last `lines` of a session; all that is kept for 0.
+///
+/// # Errors
+/// `not_found`, `session_mismatch`; `adapter_failed` and its like.
+pub fn peek(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    if !session.status.is_final() {
+        match endpoint::adapter(app, &session)?.peek(endpoint::name(&session), lines) {
+            Ok(text) => {
+                return Ok(Peek { session_id: id.to_string(), source: "backend", text: secrets::masked(&text) });
+            }
+            Err(AdapterError::Unsupported { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let lines = usize::try_from(lines).unwrap_or(usize::MAX);
+    let text = match &session.transcript {
+        Some(path) => transcript::tail(Path::new(path), lines)?,
+        None => String::new(),
+    };
+    Ok(Peek { session_id: id.to_string(), source: "transcript", text: secrets::masked(&text) })
+}

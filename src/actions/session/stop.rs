@@ -1,0 +1,74 @@
+//! Stopping a session: its whole tree of processes is gone before it is recorded as ended.
+
+use anyhow::Result;
+
+use super::{endpoint, finish};
+use crate::{
+    actions::{Answer, App, app::remembered, lookup},
+    domain::{
+        Event, Kind, SessionId,
+        session::{Activity, Session, SessionStatus},
+    },
+    store::{WriteTx, sessions},
+    wire::SessionView,
+};
+
+/// Stops a session. Its task stays as it is.
+///
+/// # Errors
+/// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which it counts as running.
+pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
+    if let Some(request) = &app.request
+        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    {
+        return Ok(answer);
+    }
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    if !session.status.is_final() {
+        let adapter = endpoint::adapter(app, &session)?;
+        // Its supervisor, which sees the program end first, shall not call that a failure.
+        let before = app.write(|tx| reported(tx, id, Activity::Stopping))?;
+        if let Err(error) = adapter.stop(endpoint::name(&session)) {
+            app.write(|tx| reported(tx, id, before))?;
+            return Err(error.into());
+        }
+    }
+    app.change(|tx| {
+        let now = lookup::session(tx, id)?;
+        if session.status.is_final() {
+            let line = format!("unchanged: {id} has {} already", past(session.status));
+            return Answer::new(&SessionView::from(&now), id, line);
+        }
+        let ended = if now.status.is_final() {
+            now
+        } else {
+            let reason = format!("stopped by {}", app.actor.name);
+            finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
+        };
+        Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))
+    })
+}
+
+const fn past(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Failed => "failed",
+        _ => "ended",
+    }
+}
+
+/// Sets what a session does; answers with what it did before.
+fn reported(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<Activity> {
+    let session = lookup::session(tx, id)?;
+    let before = session.activity;
+    if session.status.is_final() || before == activity {
+        return Ok(before);
+    }
+    let source = Some("fairway session stop".to_owned());
+    let event = Event::new(Kind::SessionActivity)
+        .session(&session.id, &session.run_id)
+        .lane(session.lane.as_ref())
+        .with("activity", activity.as_str());
+    sessions::update(tx, &Session { activity, activity_source: source, activity_at: Some(tx.now()), ..session })?;
+    tx.record(&event)?;
+    Ok(before)
+}

@@ -1,0 +1,90 @@
+//! The scripts inside the binary. They run from a private folder that is named by their content: what is there was written
+//! by this user from these bytes, or it is written again.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{env::Env, os::files};
+
+/// A script in the binary.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltIn {
+    /// The backend's name.
+    pub name: &'static str,
+    /// Its file's name.
+    pub file: &'static str,
+    /// Its text.
+    pub text: &'static str,
+    /// What it needs and does, in a line.
+    pub about: &'static str,
+}
+
+/// Every script in the binary.
+pub const ALL: &[BuiltIn] = &[BuiltIn {
+    name: "shell",
+    file: "shell.sh",
+    text: include_str!("../../session-adapters/shell.sh"),
+    about: "a process of its own, output to the transcript; needs nothing",
+}];
+
+/// The built-in script of a backend's name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static BuiltIn> {
+    ALL.iter().find(|one| one.name == name)
+}
+
+/// Bytes as the digest that names them.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl BuiltIn {
+    /// Where it lies, or will; `None` when there is no home.
+    #[must_use]
+    pub fn place(&self, env: &Env) -> Option<PathBuf> {
+        Some(env.state_dir()?.join("scripts").join(digest(self.text.as_bytes())).join(self.file))
+    }
+
+    /// Writes it to its place, unless it is there as it should be.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn unpack(&self, env: &Env) -> io::Result<PathBuf> {
+        let none = || io::Error::other("there is no home folder to keep scripts in; set HOME or XDG_STATE_HOME");
+        let place = self.place(env).ok_or_else(none)?;
+        let is_whole = fs::read(&place).is_ok_and(|found| found == self.text.as_bytes());
+        for folder in place.ancestors().skip(1).take(3).collect::<Vec<_>>().into_iter().rev() {
+            files::private_dir(folder)?;
+        }
+        if !is_whole {
+            files::write_whole(&place, self.text.as_bytes(), 0o700)?;
+        }
+        Ok(place)
+    }
+}
+
+/// Writes every script to a folder, to be read, copied and changed.
+///
+/// # Errors
+/// When one cannot be written; one that is there and differs is kept.
+pub fn install(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder)?;
+    let mut written = Vec::new();
+    for script in ALL {
+        let path = folder.join(script.file);
+        match fs::read(&path) {
+            Ok(found) if found == script.text.as_bytes() => continue,
+            Ok(_) => return Err(io::Error::other(format!("{} is there and differs; it is kept", path.display()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        files::write_whole(&path, script.text.as_bytes(), 0o755)?;
+        written.push(path);
+    }
+    Ok(written)
+}

@@ -1,0 +1,64 @@
+//! What scripts find around them: the caller's environment without anything of the surrounding session.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+};
+
+use crate::env::{Env, vars};
+
+/// The names that a session's environment holds and that nobody else sets.
+pub const OURS: &[&str] = &[
+    vars::FAIRWAY_BIN,
+    vars::FAIRWAY_ROOT,
+    vars::FAIRWAY_SESSION_ID,
+    vars::FAIRWAY_RUN_ID,
+    vars::FAIRWAY_ROLE,
+    vars::FAIRWAY_LANE,
+    vars::FAIRWAY_TASK_ID,
+    vars::FAIRWAY_PROVIDER,
+    vars::FAIRWAY_BACKEND,
+    vars::FAIRWAY_WORKTREE,
+    vars::FAIRWAY_BRANCH,
+    vars::FAIRWAY_TRANSCRIPT,
+    vars::FAIRWAY_SOCKET,
+    vars::FAIRWAY_DB,
+    vars::FAIRWAY_ADAPTER_STATE,
+    vars::GC_EXEC_STATE_DIR,
+];
+
+/// Whether a variable is one of a session's own.
+#[must_use]
+pub fn names_ours(name: &str) -> bool {
+    OURS.contains(&name)
+}
+
+/// The environment of this process without anything of Fairway's: what surrounds a session is not its own.
+#[must_use]
+pub fn bare(env: &Env) -> BTreeMap<OsString, OsString> {
+    let is_fairway = |name: &OsStr| name.as_bytes().starts_with(b"FAIRWAY_");
+    let mut bare: BTreeMap<_, _> = env
+        .vars()
+        .iter()
+        .filter(|(name, _)| !is_fairway(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    // cron gives none.
+    if let Some(home) = &env.home {
+        bare.entry(vars::HOME.into()).or_insert_with(|| home.clone().into());
+    }
+    bare
+}
+
+/// Where adapters keep their state: `FAIRWAY_ADAPTER_STATE`, else `GC_EXEC_STATE_DIR`, else below the state folder. Never a
+/// temporary folder: the same script is called from inside and outside the session. `None` when there is no home.
+#[must_use]
+pub fn state_folder(env: &Env) -> Option<PathBuf> {
+    let stated = [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].into_iter().find_map(|name| env.var_os(name));
+    match stated {
+        Some(folder) => Some(env.cwd.join(folder)),
+        None => Some(env.state_dir()?.join("adapters")),
+    }
+}

@@ -1,0 +1,64 @@
+//! How an adapter can fail its caller.
+
+use std::{io, path::PathBuf};
+
+use thiserror::Error;
+
+/// An operation that did not do what it was called for.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each sentence names its fields")]
+pub enum AdapterError {
+    /// It said so.
+    #[error("{} failed at {operation}: {why}", .script.display())]
+    Failed { script: PathBuf, operation: &'static str, why: String },
+    /// It took too long, and was ended.
+    #[error("{} did not finish {operation} within {seconds} s", .script.display())]
+    TimedOut { script: PathBuf, operation: &'static str, seconds: u64 },
+    /// It does not know the operation.
+    #[error("{} does not know {operation}", .script.display())]
+    Unsupported { script: PathBuf, operation: &'static str },
+    /// It cannot now.
+    #[error("{} cannot {operation} now: {why}", .script.display())]
+    Later { script: PathBuf, operation: &'static str, why: String },
+    /// A live session of that name is there.
+    #[error("{} has a session of that name: {why}", .script.display())]
+    Exists { script: PathBuf, why: String },
+    /// It cannot be run at all.
+    #[error("{} cannot be run: {source}", .script.display())]
+    Unrunnable { script: PathBuf, source: io::Error },
+    /// The session's program has ended already.
+    #[error("{session} was started, but {why}")]
+    Ended { session: String, why: String },
+    /// A repeat found that the first call failed, or was cut off.
+    #[error("{why}")]
+    Before { why: String, retryable: bool },
+}
+
+impl AdapterError {
+    /// The stable code, as in the documentation.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Failed { .. } | Self::Unrunnable { .. } => "adapter_failed",
+            Self::TimedOut { .. } => "adapter_timeout",
+            Self::Unsupported { .. } => "adapter_unsupported",
+            Self::Later { .. } => "adapter_busy",
+            Self::Exists { .. } => "session_exists",
+            Self::Ended { .. } => "program_failed",
+            Self::Before { .. } => "launch_failed",
+        }
+    }
+
+    /// Whether the same call may work later.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self, Self::Later { .. } | Self::Before { retryable: true, .. })
+    }
+
+    /// Whether a failed start may have left something of ours behind that `stop` should end.
+    #[must_use]
+    pub const fn leaves_ours(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::TimedOut { .. } | Self::Ended { .. })
+    }
+}

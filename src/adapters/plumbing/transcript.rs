@@ -1,0 +1,146 @@
+//! A session's transcript: a file of mode 0600 that starts anew at a size and never holds up whoever writes.
+
+use std::{
+    collections::VecDeque,
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use nix::fcntl::OFlag;
+
+use crate::os::files;
+
+/// The size at which a transcript starts anew, in bytes; the one before it stays beside it as `.1`.
+pub const LIMIT: u64 = 64 << 20;
+
+/// How much of a transcript's end is looked at, in bytes.
+const SEEN: u64 = 1 << 20;
+
+/// An open transcript.
+#[derive(Debug)]
+pub struct Transcript {
+    path: PathBuf,
+    file: Option<File>,
+    size: u64,
+    limit: u64,
+}
+
+impl Transcript {
+    /// Opens a transcript to write at its end; its folder is made.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is a link.
+    pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
+            files::private_dir(folder)?;
+        }
+        let mut this = Self { path: path.into(), file: None, size: 0, limit: limit.max(1) };
+        this.reopen()?;
+        Ok(this)
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        let mut file = files::private_file(&self.path)?;
+        self.size = file.seek(SeekFrom::End(0))?;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Writes what it can. A full disk costs text, never the session.
+    pub fn write(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if self.size >= self.limit {
+                self.rotate();
+            }
+            let room = usize::try_from(self.limit.saturating_sub(self.size)).unwrap_or(usize::MAX).max(1);
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            if let Some(file) = &mut self.file
+                && file.write_all(now).is_err()
+            {
+                return;
+            }
+            self.size = self.size.saturating_add(u64::try_from(now.len()).unwrap_or(u64::MAX));
+            bytes = later;
+        }
+    }
+
+    fn rotate(&mut self) {
+        let mut old = self.path.clone().into_os_string();
+        old.push(".1");
+        let moved = fs::rename(&self.path, old).and_then(|()| self.reopen());
+        if moved.is_err() {
+            // Where it cannot be moved it is begun again in its place: the size is what was promised.
+            let emptied = self.file.as_mut().map(|file| file.set_len(0).and_then(|()| file.rewind()));
+            if !matches!(emptied, Some(Ok(()))) {
+                self.file = None;
+            }
+            self.size = 0;
+        }
+    }
+}
+
+/// The last lines of a transcript; all that is looked at for 0 lines. Nothing when there is no such file.
+///
+/// # Errors
+/// When it cannot be read, or is no file.
+pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
+    let opened =
+        fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_NONBLOCK.bits()).open(path);
+    let mut file = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        opened => opened?,
+    };
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other(format!("{} is not a file", path.display())));
+    }
+    file.seek(SeekFrom::Start(found.len().saturating_sub(SEEN)))?;
+    let mut bytes = Vec::new();
+    file.take(SEEN).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_end_matches(['\n', '\r', ' ']);
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    let mut kept = VecDeque::new();
+    for line in text.lines() {
+        if lines > 0 && kept.len() == lines {
+            kept.pop_front();
+        }
+        kept.push_back(line);
+    }
+    Ok(kept.into_iter().map(|line| format!("{line}\n")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_anew_at_its_size_and_loses_only_what_is_older() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("t");
+        let mut transcript = Transcript::open(&path, 10).unwrap();
+        transcript.write(b"0123456789abcdefghijKLM");
+        assert_eq!(fs::read(&path).unwrap(), b"KLM");
+        assert_eq!(fs::read(home.path().join("t.1")).unwrap(), b"abcdefghij");
+        drop(transcript);
+        Transcript::open(&path, 10).unwrap().write(b"N");
+        assert_eq!(fs::read(&path).unwrap(), b"KLMN");
+    }
+
+    #[test]
+    fn a_planted_link_is_refused_and_the_tail_is_the_tail() {
+        let home = tempfile::tempdir().unwrap();
+        let (target, link) = (home.path().join("target"), home.path().join("link"));
+        fs::write(&target, "a\nb\nc  \n\n").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(Transcript::open(&link, 10).is_err());
+        assert!(tail(&link, 1).is_err());
+        assert_eq!(tail(&target, 2).unwrap(), "b\nc\n");
+        assert_eq!(tail(&target, 0).unwrap(), "a\nb\nc\n");
+        assert_eq!(tail(&home.path().join("none"), 0).unwrap(), "");
+    }
+}

@@ -1,0 +1,96 @@
+//! The two documents of `start`: the configuration on stdin, the report on stdout.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The start configuration. Every field is optional, `{}` and `null` are legal, unknown fields are ignored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StartConfig {
+    /// Where the program starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_dir: Option<String>,
+    /// The program as shell text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The program and its arguments, exactly; goes before `command`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argv: Option<Vec<String>>,
+    /// The environment; an empty value means unset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env: Option<BTreeMap<String, String>>,
+    /// The transcript's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+    /// The session's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The session's run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+}
+
+impl StartConfig {
+    /// Reads one: an object, and nothing else.
+    ///
+    /// # Errors
+    /// When the text is no such document.
+    pub fn read(text: &[u8]) -> Result<Self, serde_json::Error> {
+        // A derived reader would take a list for an object, by position.
+        let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
+        serde_json::from_value(object.into())
+    }
+
+    /// A variable of the session's environment; empty is unset.
+    #[must_use]
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.env.as_ref()?.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+/// What a script may answer to `start`, in one line. Absent fields are as good: the caller asks `is-running`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the fields are those of a session")]
+pub struct Report {
+    pub session_name: Option<String>,
+    pub pid: Option<i32>,
+    pub pane: Option<String>,
+    pub socket: Option<String>,
+    pub transcript: Option<String>,
+    pub started_at: Option<String>,
+    pub status: Option<String>,
+}
+
+impl Report {
+    /// Reads what `start` printed; anything but one such document is no report.
+    #[must_use]
+    pub fn read(stdout: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(stdout).ok()?.trim();
+        text.starts_with('{').then(|| serde_json::from_str(text).ok())?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_optional_and_unknown_ones_are_ignored() {
+        for text in ["{}", r#"{"env":null,"argv":null}"#, r#"{"lifecycle":{"x":1},"nudge":"hi"}"#] {
+            assert_eq!(StartConfig::read(text.as_bytes()).unwrap(), StartConfig::default(), "{text}");
+        }
+        for text in ["[]", "null", "", "7", "{\"env\":7}"] {
+            assert!(StartConfig::read(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn garbage_is_no_report() {
+        assert_eq!(Report::read(b"{\"pid\":7,\"x\":[]}\n").unwrap().pid, Some(7));
+        for garbage in [&b""[..], b"started\n", b"{\"pid\":\"seven\"}", b"\xff", b"{}{}"] {
+            assert_eq!(Report::read(garbage), None);
+        }
+    }
+}

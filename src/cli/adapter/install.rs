@@ -1,0 +1,23 @@
+//! `fairway adapter install`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{
+    actions::backend::list,
+    cli::{Context, Exit},
+};
+
+/// Write the built-in scripts to a folder, to be read, copied and changed
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The folder
+    dir: PathBuf,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&list::install(&ctx.env, &self.dir)?)
+    }
+}

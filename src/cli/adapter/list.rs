@@ -1,0 +1,30 @@
+//! `fairway adapter list`
+
+use anyhow::Result;
+
+use crate::{
+    actions::backend::list,
+    cli::{Context, Exit},
+    render::Table,
+};
+
+/// List the backends: the built-in ones and those that this project configures
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let backends = list::list(&ctx.env, ctx.globals.root.as_deref())?;
+        ctx.show(
+            &backends,
+            || backends.iter().map(|one| one.name.clone()).collect(),
+            || {
+                let mut table = Table::new(&["name", "source", "script", "about"]);
+                for one in &backends {
+                    table.row([&one.name, one.source, &one.script, one.about.as_deref().unwrap_or("-")]);
+                }
+                table.show(ctx.out.width)
+            },
+        )
+    }
+}

@@ -1,0 +1,23 @@
+//! `fairway session stop`
+
+use anyhow::Result;
+
+use crate::{
+    actions::session::stop,
+    cli::{Context, Exit, values},
+    domain::SessionId,
+};
+
+/// End a session and everything that it started
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&stop::stop(&ctx.app()?, &self.id)?)
+    }
+}

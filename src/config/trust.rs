@@ -1,0 +1,169 @@
+//! Whether the programs that a project's files name may be run here: nothing from a file is, until this path and content
+//! were trusted by this user. A cloned repository brings its own configuration.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Layers, Project, Settings, project::normal};
+use crate::{
+    domain::rules::command::{First, first},
+    env::Env,
+    os::{files, user},
+};
+
+/// The sections that name programs or their environment.
+const SECTIONS: &[&str] = &["backends", "providers", "roles"];
+
+/// What a project's files would run, and what of it was trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// The project's root.
+    pub root: PathBuf,
+    /// Each file with its digest.
+    pub files: BTreeMap<PathBuf, String>,
+    /// Each script inside the root with its digest.
+    pub scripts: BTreeMap<PathBuf, String>,
+}
+
+/// Whether what the files name may be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// They name no program.
+    NotNeeded,
+    /// It was trusted as it is.
+    Trusted,
+    /// It was not, and why that is so.
+    Untrusted(String),
+}
+
+impl Trust {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotNeeded => "not_needed",
+            Self::Trusted => "trusted",
+            Self::Untrusted(_) => "untrusted",
+        }
+    }
+}
+
+/// Whether the files name a program, a script or an environment.
+#[must_use]
+pub fn is_needed(layers: &Layers) -> bool {
+    let backend = |table: &toml::Table| {
+        let backend = table.get("sessions")?.get("default_backend")?.as_str()?;
+        Some(backend.starts_with("exec:"))
+    };
+    layers.names(SECTIONS) || layers.of_files().any(|table| backend(table).unwrap_or(false))
+}
+
+/// What the files name now.
+///
+/// # Errors
+/// When a script cannot be read.
+pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::Result<Content> {
+    let root = project.root.canonicalize()?;
+    let files = layers.files().iter().map(|(path, text)| (path.clone(), digest(text.as_bytes()))).collect();
+    let mut scripts = BTreeMap::new();
+    for path in scripts_inside(&project.root, settings) {
+        let bytes = fs::read(&path)?;
+        scripts.insert(path, digest(&bytes));
+    }
+    Ok(Content { root, files, scripts })
+}
+
+/// The scripts inside the root that the settings name: of backends, and first words of commands.
+fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
+    let exec = |backend: &str| backend.strip_prefix("exec:").map(str::to_owned);
+    let program = |command: &str| match first(command) {
+        First::Program(word) => Some(word),
+        First::Unclear => None,
+    };
+    let launches = || settings.roles.values().chain(settings.providers.values());
+    let mut named: Vec<String> = settings.backends.values().filter_map(|backend| backend.script.clone()).collect();
+    named.extend(exec(&settings.default_backend));
+    named.extend(launches().filter_map(|launch| exec(launch.backend.as_deref()?)));
+    named.extend(launches().filter_map(|launch| program(launch.command.as_deref()?)));
+    let inside = |word: &String| {
+        let path = normal(&root.join(word));
+        (word.contains('/') && path.starts_with(root) && path.is_file()).then_some(path)
+    };
+    named.iter().filter_map(inside).collect()
+}
+
+/// Whether what the files name was trusted by this user.
+#[must_use]
+pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> Trust {
+    if !is_needed(layers) {
+        return Trust::NotNeeded;
+    }
+    let now = match content(project, layers, settings) {
+        Ok(now) => now,
+        Err(error) => {
+            return Trust::Untrusted(format!("what {} names cannot be read: {error}", project.root.display()));
+        }
+    };
+    match recorded(env, &now.root) {
+        Ok(None) => Trust::Untrusted(format!("{} names programs, and was never trusted here", project.root.display())),
+        Ok(Some(then)) => match changed(&then, &now) {
+            None => Trust::Trusted,
+            Some(path) => Trust::Untrusted(format!("{} has changed since it was trusted", path.display())),
+        },
+        Err(error) => Trust::Untrusted(format!("what was trusted cannot be read: {error}")),
+    }
+}
+
+/// The first file that is not what was trusted.
+fn changed<'a>(then: &'a Content, now: &'a Content) -> Option<&'a Path> {
+    let differs = |then: &'a BTreeMap<PathBuf, String>, now: &'a BTreeMap<PathBuf, String>| {
+        let gone = then.keys().find(|path| !now.contains_key(*path));
+        now.iter().find(|(path, digest)| then.get(*path) != Some(*digest)).map(|(path, _)| path).or(gone)
+    };
+    differs(&then.files, &now.files).or_else(|| differs(&then.scripts, &now.scripts)).map(PathBuf::as_path)
+}
+
+fn recorded(env: &Env, root: &Path) -> io::Result<Option<Content>> {
+    let path = record_path(env, root)?;
+    let found = match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    if !found.is_file() || found.uid() != user::uid() || found.mode() & 0o022 != 0 {
+        return Err(io::Error::other(format!("{} could have been written by others", path.display())));
+    }
+    let content: Content = serde_json::from_slice(&fs::read(&path)?).map_err(io::Error::other)?;
+    Ok(Some(content).filter(|content| content.root == root))
+}
+
+/// Remembers that this content is trusted, and nothing else of this root.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn remember(env: &Env, content: &Content) -> io::Result<PathBuf> {
+    let path = record_path(env, &content.root)?;
+    for folder in path.ancestors().skip(1).take(2).collect::<Vec<_>>().into_iter().rev() {
+        files::private_dir(folder)?;
+    }
+    let text = serde_json::to_vec_pretty(content).map_err(io::Error::other)?;
+    files::write_whole(&path, &text, 0o600)?;
+    Ok(path)
+}
+
+fn record_path(env: &Env, root: &Path) -> io::Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let none = || io::Error::other("there is no home folder to remember trust in; set HOME or XDG_STATE_HOME");
+    let name = digest(root.as_os_str().as_bytes());
+    Ok(env.state_dir().ok_or_else(none)?.join("trust").join(format!("{name}.json")))
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

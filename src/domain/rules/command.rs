@@ -1,0 +1,46 @@
+//! Which program a command line starts, as far as that can be told without running a shell.
+
+/// The first word of shell text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum First {
+    /// A program of this name or path.
+    Program(String),
+    /// A word that only the shell understands, or one that it would change.
+    Unclear,
+}
+
+/// What the shell itself does, whatever programs there are.
+const BUILT_IN: &[&str] = &[
+    "!", ".", ":", "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit",
+    "export", "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read",
+    "readonly", "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias",
+    "unset", "until", "wait", "while", "{",
+];
+
+/// The program that shell text starts first.
+#[must_use]
+pub fn first(text: &str) -> First {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let plain = |letter: char| {
+        letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | '+' | '@' | '%' | ',' | ':')
+    };
+    if word.is_empty() || !word.chars().all(plain) || BUILT_IN.contains(&word) {
+        return First::Unclear;
+    }
+    First::Program(word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_word_is_a_program_and_nothing_else_is() {
+        for (text, program) in [("sleep 60", "sleep"), (" ./run.sh -x", "./run.sh"), ("g++\tx", "g++")] {
+            assert_eq!(first(text), First::Program(program.into()));
+        }
+        for text in ["", "A=1 sleep", "exec sleep", "$X", "'a b'", "~/x", "a;b", "if true", "(a)", "a*"] {
+            assert_eq!(first(text), First::Unclear, "{text}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What looks like a secret is shown as dots. This is a courtesy to eyes and logs, not a vault: a secret that looks like
+//! nothing known passes.
+
+/// What stands in a secret's place.
+pub const MASK: &str = "•••";
+
+/// Parts of a variable's name that say what its value is.
+const NAMES: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE"];
+/// The same, but only as the last word: `API_KEY` and not `KEYBOARD`.
+const ENDINGS: &[&str] = &["KEY", "AUTH", "PASS", "PAT", "PWD"];
+
+/// Beginnings of keys and tokens that are known by their form.
+const FORMS: &[&str] = &[
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "xoxa-",
+    "xoxb-",
+    "xoxp-",
+    "xoxs-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "hf_",
+    "npm_",
+    "pypi-",
+    "eyJ",
+];
+/// How long what follows such a beginning must be.
+const TAIL: usize = 12;
+
+/// Whether a variable of this name holds a secret.
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    // The shell's own.
+    if matches!(name.as_str(), "PWD" | "OLDPWD") {
+        return false;
+    }
+    NAMES.iter().any(|part| name.contains(part)) || name.rsplit('_').next().is_some_and(|last| ENDINGS.contains(&last))
+}
+
+/// A variable's value as it may be shown.
+#[must_use]
+pub fn shown(name: &str, value: &str) -> String {
+    if !value.is_empty() && is_secret_name(name) { MASK.to_owned() } else { masked(value) }
+}
+
+/// Text in which everything that looks like a secret is masked: keys of known forms, `NAME=value` of a telling name, what
+/// follows `Bearer`, a password in an address, private keys.
+#[must_use]
+pub fn masked(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        if let Some(after) = private_key(rest) {
+            shown.push_str(MASK);
+            rest = after;
+            continue;
+        }
+        let word = rest.find(|letter: char| !is_of_word(letter)).unwrap_or(rest.len());
+        if word == 0 {
+            let mut letters = rest.chars();
+            shown.extend(letters.next());
+            rest = letters.as_str();
+            continue;
+        }
+        let (this, after) = rest.split_at(word);
+        let (said, after) = one(this, after);
+        shown.push_str(&said);
+        rest = after;
+    }
+    shown
+}
+
+/// The word as it may be shown, and what follows it and was not used up with it.
+fn one<'a>(word: &str, after: &'a str) -> (String, &'a str) {
+    let ends = |letter: char| letter.is_whitespace() || letter.is_control() || matches!(letter, '"' | '\'' | ',' | ';');
+    if let Some(value) = after.strip_prefix('=').filter(|_| is_secret_name(word)) {
+        let (quote, value) = match value.chars().next() {
+            Some(quote @ ('"' | '\'')) => (quote.to_string(), value.get(1..).unwrap_or_default()),
+            _ => (String::new(), value),
+        };
+        let length = match quote.chars().next() {
+            Some(quote) => value.find(quote),
+            None => value.find(ends),
+        }
+        .unwrap_or(value.len());
+        let rest = value.get(length..).unwrap_or_default();
+        let mask = if length == 0 { "" } else { MASK };
+        return (format!("{word}={quote}{mask}"), rest);
+    }
+    if word.eq_ignore_ascii_case("bearer")
+        && let Some(token) = after.strip_prefix(' ')
+    {
+        let length = token.find(ends).unwrap_or(token.len());
+        if length >= TAIL {
+            return (format!("{word} {MASK}"), token.get(length..).unwrap_or_default());
+        }
+    }
+    if let Some(address) = after.strip_prefix("://") {
+        let host = address.find(|letter: char| ends(letter) || letter == '/').unwrap_or(address.len());
+        let login = address.get(..host).and_then(|login| login.rfind('@'));
+        let user = login.and_then(|at| address.get(..at)?.find(':'));
+        if let (Some(at), Some(colon)) = (login, user) {
+            let name = address.get(..colon).unwrap_or_default();
+            return (format!("{word}://{name}:{MASK}"), address.get(at..).unwrap_or_default());
+        }
+    }
+    match FORMS.iter().find_map(|form| Some((word.find(form)?, form.len()))) {
+        // At a word's beginning only: `task-eyJ` is none.
+        Some((0, form)) if word.len() >= form + TAIL => (MASK.to_owned(), after),
+        _ => (word.to_owned(), after),
+    }
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.')
+}
+
+/// What follows a private key's block that begins here.
+fn private_key(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix("-----BEGIN ")?;
+    let heading = inside.lines().next()?;
+    if !heading.contains("PRIVATE KEY-----") {
+        return None;
+    }
+    let end = inside.find("-----END ").map(|at| at + "-----END ".len());
+    let close = end.and_then(|at| Some(at + inside.get(at..)?.find("-----")? + "-----".len()));
+    // Cut off in the middle: all of it.
+    Some(close.and_then(|at| inside.get(at..)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_and_the_rest_stays() {
+        for (text, shown) in [
+            ("API_KEY=abc123 next", "API_KEY=••• next"),
+            ("DB_PASSWORD=\"a b\" x", "DB_PASSWORD=\"•••\" x"),
+            ("token is sk-abcdefghijklmnop.", "token is •••"),
+            ("Authorization: Bearer abcdefghijklmnop\n", "Authorization: Bearer •••\n"),
+            ("git clone https://me:hunter2@host/x", "git clone https://me:•••@host/x"),
+            ("a -----BEGIN RSA PRIVATE KEY-----\nxx\n-----END RSA PRIVATE KEY----- b", "a ••• b"),
+            ("-----BEGIN PRIVATE KEY-----\nxx", "•••"),
+            (
+                "KEYBOARD=de PWD=/x sk-short tasks-abcdefghijklmnop",
+                "KEYBOARD=de PWD=/x sk-short tasks-abcdefghijklmnop",
+            ),
+            ("Grüße 👋 https://host/a@b", "Grüße 👋 https://host/a@b"),
+            ("AKIAABCDEFGHIJKLMNOP", "•••"),
+        ] {
+            assert_eq!(masked(text), shown);
+        }
+        assert_eq!(shown("GITHUB_TOKEN", "x"), MASK);
+        assert_eq!(shown("GITHUB_TOKEN", ""), "");
+        assert_eq!(shown("LANG", "C"), "C");
+    }
+}

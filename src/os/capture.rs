@@ -1,0 +1,325 @@
+//! Running a command, given as data, to its end and keeping what it said. It gets its own process group; when its time is
+//! over the group gets TERM, two seconds later KILL. What a background child does with the pipes is not waited for.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::process::{CommandExt, ExitStatusExt},
+    },
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, OFlag, fcntl},
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+
+use super::{process, wait};
+
+/// How much of each stream is kept, in bytes; what follows is read and thrown away.
+pub const KEPT: usize = 1 << 20;
+
+/// What a group that was told to end may take for it.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// A command.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The program's file.
+    pub program: &'a Path,
+    /// Its arguments, without its own name.
+    pub args: &'a [OsString],
+    /// Its whole environment.
+    pub env: &'a BTreeMap<OsString, OsString>,
+    /// Its working directory.
+    pub cwd: &'a Path,
+    /// What it reads.
+    pub stdin: &'a [u8],
+    /// How long it may take.
+    pub limit: Duration,
+    /// Whether what it left in its group is ended when it fails.
+    pub ends_group: bool,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// With this code.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Its time was over; it is gone.
+    TimedOut,
+}
+
+/// What a command said and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// How it ended.
+    pub end: End,
+    /// The beginning of its stdout.
+    pub stdout: Vec<u8>,
+    /// The beginning of its stderr.
+    pub stderr: Vec<u8>,
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
+    let mut child = spawn(call)?;
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
+    let mut pipes = Pipes::of(&mut child, call.stdin)?;
+    let mut deadline = Instant::now() + call.limit;
+    let mut told = None;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if pipes.wait(done.as_fd(), left)? {
+            break;
+        }
+        if Instant::now() < deadline {
+            continue;
+        }
+        // Not reaped yet: the group's number cannot be another's.
+        let next = match told {
+            None => Signal::SIGTERM,
+            Some(Signal::SIGTERM) => Signal::SIGKILL,
+            Some(_) => return Err(io::Error::other("the command cannot be killed")),
+        };
+        tell(pid, next)?;
+        told = Some(next);
+        deadline = Instant::now() + GRACE;
+    }
+    pipes.drain();
+    if told.is_some() {
+        tell(pid, Signal::SIGKILL)?;
+    }
+    let failed = told.is_some() || !peeked(pid)?;
+    if failed && call.ends_group {
+        end_group(pid)?;
+    }
+    let status = child.wait()?;
+    let end = match (told, status.code(), status.signal()) {
+        (Some(_), ..) => End::TimedOut,
+        (None, Some(code), _) => End::Exit(code),
+        (None, None, signal) => End::Signal(signal.unwrap_or_default()),
+    };
+    Ok(Captured { end, stdout: pipes.stdout.kept, stderr: pipes.stderr.kept })
+}
+
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+fn spawn(call: &Call<'_>) -> io::Result<Child> {
+    Command::new(call.program)
+        .args(call.args)
+        .env_clear()
+        .envs(call.env)
+        .current_dir(call.cwd)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+}
+
+/// Signals a group; one that is gone is no failure.
+fn tell(group: i32, signal: Signal) -> io::Result<()> {
+    match killpg(Pid::from_raw(group), signal) {
+        Ok(()) | Err(Errno::ESRCH) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether an ended child that is not reaped yet ended with 0.
+fn peeked(pid: i32) -> io::Result<bool> {
+    use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+    let status = waitid(Id::Pid(Pid::from_raw(pid)), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)?;
+    Ok(matches!(status, WaitStatus::Exited(_, 0)))
+}
+
+fn end_group(group: i32) -> io::Result<()> {
+    let empty = || {
+        let all = process::all().ok()?;
+        (!all.iter().any(|one| one.group == group && !one.is_zombie())).then_some(())
+    };
+    if empty().is_some() {
+        return Ok(());
+    }
+    tell(group, Signal::SIGTERM)?;
+    if wait::until(GRACE, Duration::from_millis(20), empty).is_none() {
+        tell(group, Signal::SIGKILL)?;
+        let _ = wait::until(GRACE, Duration::from_millis(20), empty);
+    }
+    Ok(())
+}
+
+/// Our ends of a command's three pipes.
+struct Pipes<'a> {
+    stdin: Option<std::process::ChildStdin>,
+    unsaid: &'a [u8],
+    stdout: Stream<std::process::ChildStdout>,
+    stderr: Stream<std::process::ChildStderr>,
+}
+
+struct Stream<T> {
+    pipe: Option<T>,
+    kept: Vec<u8>,
+}
+
+impl<'a> Pipes<'a> {
+    fn of(child: &mut Child, unsaid: &'a [u8]) -> io::Result<Self> {
+        let stdin = child.stdin.take().filter(|_| !unsaid.is_empty());
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        for pipe in
+            [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)]
+                .into_iter()
+                .flatten()
+        {
+            unblock(pipe)?;
+        }
+        Ok(Self {
+            stdin,
+            unsaid,
+            stdout: Stream { pipe: stdout, kept: Vec::new() },
+            stderr: Stream { pipe: stderr, kept: Vec::new() },
+        })
+    }
+
+    /// Waits until something can be done and does it; says whether the command has ended.
+    fn wait(&mut self, done: BorrowedFd<'_>, left: Duration) -> io::Result<bool> {
+        let ended = {
+            let mut ready = vec![PollFd::new(done, PollFlags::POLLIN)];
+            ready.extend(self.stdin.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLOUT)));
+            ready.extend(self.stdout.pipe.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
+            ready.extend(self.stderr.pipe.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
+            // Rounded up, so that a last part of a millisecond is no busy loop.
+            let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
+            match poll(&mut ready, PollTimeout::from(millis)) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            ready.first().and_then(PollFd::any).unwrap_or(false)
+        };
+        self.say();
+        self.stdout.read_some(KEPT);
+        self.stderr.read_some(KEPT);
+        Ok(ended)
+    }
+
+    fn say(&mut self) {
+        while let Some(pipe) = &mut self.stdin {
+            match pipe.write(self.unsaid) {
+                Ok(written) => self.unsaid = self.unsaid.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // It does not want to hear more: its own affair.
+                Err(_) => self.unsaid = &[],
+            }
+            if self.unsaid.is_empty() {
+                self.stdin = None;
+            }
+        }
+    }
+
+    /// Takes what the command left in the pipes when it ended.
+    fn drain(&mut self) {
+        self.stdin = None;
+        self.stdout.read_some(KEPT);
+        self.stderr.read_some(KEPT);
+    }
+}
+
+impl<T: Read> Stream<T> {
+    /// Reads what is there, but no more than `most` at a time: a child that never stops must not hold us.
+    fn read_some(&mut self, most: usize) {
+        let (mut buffer, mut total) = ([0; 16 * 1024], 0);
+        while let Some(pipe) = &mut self.pipe {
+            match pipe.read(&mut buffer) {
+                Ok(0) => self.pipe = None,
+                Ok(read) => {
+                    let room = KEPT.saturating_sub(self.kept.len()).min(read);
+                    self.kept.extend_from_slice(buffer.get(..room).unwrap_or_default());
+                    total += read;
+                    if total >= most {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.pipe = None,
+            }
+        }
+    }
+}
+
+/// Makes reads and writes on a descriptor of ours return at once.
+pub(super) fn unblock(descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = OFlag::from_bits_retain(fcntl(descriptor, FcntlArg::F_GETFL)?);
+    fcntl(descriptor, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, stdin: &[u8], limit: Duration) -> Captured {
+        let args = [OsString::from("-c"), OsString::from(script)];
+        let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
+        let (program, cwd) = (Path::new("/bin/sh"), Path::new("/"));
+        capture(&Call { program, args: &args, env: &env, cwd, stdin, limit, ends_group: true }).unwrap()
+    }
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn keeps_both_streams_and_the_code() {
+        let seen = sh("cat; echo bad >&2; exit 3", b"in\0put", LONG);
+        assert_eq!(seen, Captured { end: End::Exit(3), stdout: b"in\0put".to_vec(), stderr: b"bad\n".to_vec() });
+        assert_eq!(sh("kill -9 $$", b"", LONG).end, End::Signal(9));
+    }
+
+    #[test]
+    fn a_flood_is_cut_and_a_large_input_does_not_lock_up() {
+        let input = vec![b'x'; 3 * KEPT];
+        let seen = sh("cat; printf end >&2", &input, LONG);
+        assert_eq!((seen.end, seen.stdout.len(), &seen.stderr[..]), (End::Exit(0), KEPT, &b"end"[..]));
+        assert_eq!(sh("exit 0", &input, LONG).end, End::Exit(0));
+    }
+
+    #[test]
+    fn a_background_child_that_keeps_the_pipes_is_not_waited_for() {
+        let start = Instant::now();
+        let seen = sh("sleep 30 & echo $!", b"", LONG);
+        assert!(start.elapsed() < Duration::from_secs(10));
+        let pid: i32 = String::from_utf8(seen.stdout).unwrap().trim().parse().unwrap();
+        let child = process::ProcessKey::of(pid).expect("the child was left alone");
+        child.signal(Signal::SIGKILL).unwrap();
+    }
+
+    #[test]
+    fn time_over_ends_the_whole_group_even_one_that_ignores_term() {
+        let seen =
+            sh("trap '' TERM; sh -c 'trap \"\" TERM; echo $$; sleep 60' & sleep 60", b"", Duration::from_millis(300));
+        assert_eq!(seen.end, End::TimedOut);
+        let pid: i32 = String::from_utf8(seen.stdout).unwrap().trim().parse().unwrap();
+        let gone = || process::ProcessKey::of(pid).is_none().then_some(());
+        assert!(wait::until(Duration::from_secs(5), Duration::from_millis(5), gone).is_some());
+    }
+
+    #[test]
+    fn what_a_failing_command_left_in_its_group_is_ended() {
+        let seen = sh("sleep 60 & echo $!; exit 1", b"", LONG);
+        let pid: i32 = String::from_utf8(seen.stdout).unwrap().trim().parse().unwrap();
+        assert_eq!((seen.end, process::ProcessKey::of(pid)), (End::Exit(1), None));
+    }
+}

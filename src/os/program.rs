@@ -1,0 +1,58 @@
+//! Programs as files: looked up as a shell does, and this very one.
+
+use std::{
+    ffi::OsStr,
+    io,
+    path::{Path, PathBuf},
+};
+
+use nix::unistd::{AccessFlags, access};
+
+/// The file that a word means: with a slash a path from `cwd`, else the first of that name in `path`.
+#[must_use]
+pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
+    if word.contains('/') {
+        return Some(cwd.join(word)).filter(|file| can_run(file));
+    }
+    let folders = path.unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    std::env::split_paths(folders).map(|folder| cwd.join(folder).join(word)).find(|file| can_run(file))
+}
+
+/// Whether a path is a file that this user may run.
+#[must_use]
+pub fn can_run(file: &Path) -> bool {
+    file.is_file() && access(file, AccessFlags::X_OK).is_ok()
+}
+
+/// Whether this user may write to a path that exists.
+#[must_use]
+pub fn can_write(path: &Path) -> bool {
+    access(path, AccessFlags::W_OK).is_ok()
+}
+
+/// The file of this very program.
+///
+/// # Errors
+/// When the kernel does not tell it, or it was replaced meanwhile.
+pub fn own() -> io::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    if own.is_file() {
+        return Ok(own);
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, "the running program's file was replaced; start it again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_where_a_shell_looks() {
+        let root = Path::new("/");
+        assert_eq!(find("sh", Some(OsStr::new("/nowhere:/bin")), root), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(find("bin/sh", None, root), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(find("sh", Some(OsStr::new("/nowhere")), root), None);
+        assert_eq!(find("/etc/passwd", None, root), None);
+        assert!(own().is_ok());
+    }
+}

@@ -1,0 +1,224 @@
+//! What a process does that stands at the head of others: its own session, orphans handed to it, and no signal that ends
+//! it before them.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{fs::OpenOptionsExt, process::CommandExt},
+    },
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::OFlag,
+    libc,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        prctl,
+        signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
+        stat::Mode,
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd,
+};
+
+use super::{capture::unblock, process};
+
+/// Leaves the session and group of whoever started this process. One that leads a group already stays where it is.
+pub fn lead() {
+    let _ = unistd::setsid();
+}
+
+/// Takes over every orphan among this process's descendants.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn adopt() -> io::Result<()> {
+    Ok(prctl::set_child_subreaper(true)?)
+}
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// Lets the signals that end a process pass: it ends when its program has ended. Unlike an ignored signal, a handled one
+/// is back at its default in every program that is started. Children's ends interrupt a wait.
+///
+/// # Errors
+/// When the kernel refuses.
+#[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+pub fn outlive_signals() -> io::Result<()> {
+    let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD] {
+        // SAFETY: the handler touches nothing.
+        unsafe { sigaction(signal, &action) }?;
+    }
+    Ok(())
+}
+
+/// A program to be run to its end.
+#[derive(Debug)]
+pub struct Program<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// Its whole environment.
+    pub env: &'a BTreeMap<OsString, OsString>,
+    /// Its working directory.
+    pub cwd: &'a Path,
+}
+
+/// A program that was started.
+#[derive(Debug)]
+pub struct Running {
+    pid: i32,
+    done: OwnedFd,
+    output: Option<File>,
+}
+
+/// Starts a program on the streams of this process, or, with `input`, one that reads from there and whose output is handed
+/// to [`Running::finish`].
+///
+/// # Errors
+/// When it cannot be started.
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+pub fn start(program: &Program<'_>, input: Option<File>) -> io::Result<Running> {
+    let (first, rest) = program.argv.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
+    let mut command = Command::new(first);
+    command.args(rest).env_clear().envs(program.env).current_dir(program.cwd);
+    let mut output = None;
+    if let Some(input) = input {
+        let (reader, writer) = io::pipe()?;
+        unblock(reader.as_fd())?;
+        command.stdin(input).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+        output = Some(File::from(OwnedFd::from(reader)));
+    }
+    let child = command.spawn()?;
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
+    Ok(Running { pid, done, output })
+}
+
+impl Running {
+    /// Waits until the program has ended, handing on what it prints and reaping what was handed over; answers with its
+    /// exit code (128 and the signal's number when a signal ended it). What others still print is not waited for.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub fn finish(&mut self, mut see: impl FnMut(&[u8])) -> io::Result<i32> {
+        loop {
+            if let Some(code) = self.finish_within(None, &mut see)? {
+                return Ok(code);
+            }
+        }
+    }
+
+    /// The same, but only for so long; `None` when the program runs on.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub fn finish_within(&mut self, limit: Option<Duration>, see: &mut impl FnMut(&[u8])) -> io::Result<Option<i32>> {
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        loop {
+            if let Some(code) = self.reap()? {
+                self.hand_on(see);
+                return Ok(Some(code));
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(None);
+            }
+            let pause = left.map_or(PollTimeout::NONE, |left| {
+                PollTimeout::from(u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
+            });
+            let mut ready = vec![PollFd::new(self.done.as_fd(), PollFlags::POLLIN)];
+            ready.extend(self.output.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
+            match poll(&mut ready, pause) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.hand_on(see);
+        }
+    }
+
+    /// Hands on what is in the pipe now.
+    pub fn hand_on(&mut self, see: &mut impl FnMut(&[u8])) {
+        const MOST: usize = 1 << 20;
+        let (mut buffer, mut total) = ([0; 16 * 1024], 0);
+        while let Some(pipe) = &mut self.output {
+            match pipe.read(&mut buffer) {
+                Ok(0) => self.output = None,
+                Ok(read) => {
+                    see(buffer.get(..read).unwrap_or_default());
+                    total += read;
+                    // A flood must not hide the program's end.
+                    if total >= MOST {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.output = None,
+            }
+        }
+    }
+
+    fn reap(&self) -> io::Result<Option<i32>> {
+        loop {
+            let (pid, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) => (pid, code),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, 128 + signal as i32),
+                Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
+                Ok(_) | Err(Errno::EINTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if pid.as_raw() == self.pid {
+                return Ok(Some(code));
+            }
+        }
+    }
+}
+
+/// Makes a FIFO of mode 0600 and opens it for both directions, so that its reader never sees an end.
+///
+/// # Errors
+/// When it cannot be made or opened.
+pub fn fifo(path: &Path) -> io::Result<File> {
+    unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
+    OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
+}
+
+/// Starts this very program anew, detached from the caller's streams, and waits for the first line that it prints: its
+/// sign that it has come up. `Err` holds what it said on stderr instead.
+///
+/// # Errors
+/// When it cannot be started, or ended without that line.
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+pub fn detached(args: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Result<Result<String, String>> {
+    use std::io::BufRead;
+    let mut child: Child = Command::new(super::program::own()?)
+        .args(args)
+        .env_clear()
+        .envs(env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        io::BufReader::new(stdout).read_line(&mut line)?;
+    }
+    if line.ends_with('\n') {
+        return Ok(Ok(line));
+    }
+    let mut said = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        stderr.take(64 * 1024).read_to_string(&mut said)?;
+    }
+    child.wait()?;
+    Ok(Err(said))
+}

@@ -1,0 +1,38 @@
+//! What a launch would do, and the backends there are, as documents.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::SessionView;
+
+/// `session launch --dry-run`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LaunchView {
+    /// Always true: nothing was done.
+    pub dry_run: bool,
+    /// The session as it would be recorded.
+    pub session: SessionView,
+    /// The backend.
+    pub adapter: String,
+    /// The program as shell text.
+    pub command: String,
+    /// The environment that would be set; what looks like a secret is masked.
+    pub environment: BTreeMap<String, String>,
+    /// What the script would get on stdin, likewise.
+    pub start: Value,
+}
+
+/// A backend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BackendView {
+    /// Its name.
+    pub name: String,
+    /// `built_in` or `configured`.
+    pub source: &'static str,
+    /// Its script.
+    pub script: String,
+    /// What it needs and does.
+    pub about: Option<String>,
+}

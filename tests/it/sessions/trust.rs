@@ -1,0 +1,145 @@
+//! `fairway trust`, and what is refused without it.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use super::Sessions;
+
+/// Each of these names a program or an environment.
+const NAMING: &[&str] = &[
+    "[providers.p]\ncommand = \"touch ../canary\"\n",
+    "[roles.r]\ncommand = \"touch ../canary\"\n",
+    "[providers.p]\nenv = { LD_PRELOAD = \"x\" }\n",
+    "[backends.b]\nscript = \"./evil.sh\"\n",
+    "[sessions]\ndefault_backend = \"exec:./evil.sh\"\n",
+];
+
+#[test]
+fn nothing_from_an_untrusted_file_is_run() {
+    let world = Sessions::new();
+    let evil = world.root().join("evil.sh");
+    fs::write(&evil, "#!/bin/sh\ntouch ../canary\n").unwrap();
+    fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).unwrap();
+    for file in [".fairway.toml", ".fairway/local.toml"] {
+        let path = world.root().join(file);
+        let own = fs::read(&path).ok();
+        for text in NAMING {
+            fs::write(&path, text).unwrap();
+            let before = world.everything();
+            for words in [&["--dry-run"][..], &[], &["--provider", "p"], &["--backend", "shell", "--", "true"]] {
+                let run = world.run(["session", "launch", "--json", "--role", "r"].iter().chain(words));
+                run.refuses(9, "untrusted");
+            }
+            assert_eq!(world.everything(), before, "{file}: {text}");
+        }
+        match own {
+            Some(own) => fs::write(&path, own).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+    }
+    // The queue works without.
+    world.configure(NAMING[0]);
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["claim"]).exits(0);
+    // And a plain file needs no trust.
+    world.configure("[project]\nname = \"x\"\n[claims]\nlease = \"1h\"\n[gates.done]\nrequire = []\n");
+    world.launch(&["--role", "r", "--", "true"]);
+}
+
+#[test]
+fn trust_covers_path_and_content_and_a_change_asks_again() {
+    let world = Sessions::new();
+    let script = world.root().join("tool.sh");
+    let write = |path: &std::path::Path, text: &str| {
+        fs::write(path, text).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    write(&script, "#!/bin/sh\necho one\n");
+    world.configure("[providers.p]\ncommand = \"./tool.sh\"\nenv = { API_TOKEN = \"hunter22\" }\n");
+    let launch = || world.run(["session", "launch", "--json", "--role", "r", "--provider", "p"]);
+    launch().refuses(9, "untrusted");
+    let shown = world.run(["trust", "--show"]).exits(0);
+    assert!(shown.stdout.contains("./tool.sh") && !shown.stdout.contains("hunter22"), "{shown:?}");
+    launch().refuses(9, "untrusted");
+    insta::assert_snapshot!(world.transcript(&["fairway trust", "fairway trust"]), @"
+    $ fairway trust
+    trusted [world]/project: .fairway.toml, tool.sh
+    $ fairway trust
+    unchanged: [world]/project is trusted already
+    ");
+    let record = fs::read_dir(world.dir().join("home/.local/state/fairway/trust")).unwrap().next().unwrap().unwrap();
+    assert_eq!(record.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    launch().exits(0);
+    // The script, the local file, and the file.
+    write(&script, "#!/bin/sh\necho two\n");
+    launch().refuses(9, "untrusted");
+    world.run(["trust"]).exits(0);
+    launch().exits(0);
+    let local = world.root().join(".fairway/local.toml");
+    fs::write(&local, "[claims]\nlease = \"1h\"\n").unwrap();
+    launch().refuses(9, "untrusted");
+    fs::remove_file(&local).unwrap();
+    launch().exits(0);
+    world.configure("[providers.p]\ncommand = \"./tool.sh --more\"\n");
+    launch().refuses(9, "untrusted");
+    world.run(["trust"]).exits(0);
+    launch().exits(0);
+    // A record that others could have written counts for nothing.
+    fs::set_permissions(record.path(), fs::Permissions::from_mode(0o666)).unwrap();
+    launch().refuses(9, "untrusted");
+}
+
+#[test]
+fn a_clone_elsewhere_is_not_trusted() {
+    let world = Sessions::new();
+    world.configure("[providers.p]\ncommand = \"touch ../canary\"\n");
+    world.run(["trust"]).exits(0);
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
+        assert!(world.command("git").args(identity).args(args).output().unwrap().status.success(), "{args:?}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", ".fairway.toml"]);
+    git(&["commit", "-q", "-m", "x"]);
+    git(&["clone", "-q", ".", "../clone"]);
+    let clone = world.dir().join("clone");
+    let launch = ["session", "launch", "--json", "--role", "r", "--provider", "p"];
+    let run = world.fairway(launch).current_dir(&clone).output().unwrap();
+    crate::common::world::Run::from(run).refuses(9, "untrusted");
+    assert!(!world.dir().join("canary").exists() && !clone.join(".fairway").exists());
+}
+
+#[test]
+fn a_store_or_local_file_that_git_tracks_is_refused() {
+    let world = Sessions::new();
+    let git = |args: &[&str]| {
+        assert!(world.command("git").args(args).output().unwrap().status.success(), "{args:?}");
+    };
+    git(&["init", "-q"]);
+    let launch = || world.run(["session", "launch", "--json", "--role", "r", "--", "true"]);
+    launch().exits(0);
+    fs::write(world.root().join(".fairway/local.toml"), "").unwrap();
+    for file in [".fairway/local.toml", ".fairway/fairway.db"] {
+        git(&["add", "-f", file]);
+        let error = launch().refuses(9, "untrusted").error();
+        assert!(error["message"].as_str().unwrap().contains("is tracked by git"), "{error}");
+        world.run(["trust", "--json"]).refuses(9, "untrusted");
+        git(&["rm", "-q", "--cached", file]);
+        launch().exits(0);
+    }
+    // What cannot be told is a no.
+    fs::write(world.root().join(".git/HEAD"), "garbage").unwrap();
+    launch().refuses(9, "untrusted");
+}
+
+#[test]
+fn a_script_that_others_can_write_is_refused() {
+    let world = Sessions::new();
+    let script = world.script("mine.sh", "#!/bin/sh\ntouch \"${0%/*}/canary\"\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o777)).unwrap();
+    let backend = format!("exec:{}", script.display());
+    for words in [&["--dry-run"][..], &[]] {
+        let run = world.run(["session", "launch", "--json", "--role", "r", "--backend", &backend].iter().chain(words));
+        run.refuses(9, "untrusted");
+    }
+    assert!(!world.dir().join("canary").exists());
+}
