@@ -482,11 +482,13 @@ fn of_eight_launches_under_one_name_one_succeeds() {
 #[test]
 fn what_was_not_launched_here_is_not_touched() {
     let world = Sessions::new();
+    for id in ["elsewhere", "by-hand"] {
+        world.run(["session", "upsert", "--id", id, "--role", "r"]).exits(0);
+    }
     let conn = rusqlite::Connection::open(world.store()).unwrap();
-    let insert = "INSERT INTO agent_sessions (id, run_id, role, status, host, started_at, adapter_script, adapter_state) \
-         VALUES (?1, ?1, 'r', 'running', ?2, 0, ?3, ?3)";
-    conn.execute(insert, ("elsewhere", "another/1", Some("/bin/false"))).unwrap();
-    conn.execute(insert, ("by-hand", fairway::os::host::identity(), None::<&str>)).unwrap();
+    let moved = "UPDATE agent_sessions SET host = 'another/1', adapter_script = '/bin/false', adapter_state = '/tmp' \
+         WHERE id = 'elsewhere'";
+    assert_eq!(conn.execute(moved, []).unwrap(), 1);
     drop(conn);
     for id in ["elsewhere", "by-hand"] {
         world.run(["session", "stop", id, "--json"]).refuses(4, "session_mismatch");
