@@ -5,6 +5,8 @@ mod list;
 mod overdue;
 mod record;
 
+use std::fmt::Write;
+
 use anyhow::Result;
 use clap::Subcommand;
 
@@ -65,7 +67,7 @@ fn words(one: &CheckpointView) -> String {
     ];
     for (name, value) in fields {
         if let Some(value) = value {
-            text.push_str(&format!("{name:<12}{}\n", safe_line(value)));
+            let _ = writeln!(text, "{name:<12}{}", safe_line(value));
         }
     }
     text

@@ -1,5 +1,6 @@
 //! What tests share.
 
+pub mod cast;
 pub mod invariants;
 pub mod race;
 pub mod world;
