@@ -128,7 +128,8 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
     let waiter = match wait {
         Some(limit) => {
             let folder = app.store_for_writing()?.wake_folder().to_path_buf();
-            let name = format!("inbox-{}", std::process::id());
+            // A pid alone may be another's in another container, or one that was killed.
+            let name = format!("inbox-{}-{}", std::process::id(), app.env.ids.letters());
             Some((Waiter::bind(&folder, &name)?, Instant::now() + limit, limit))
         }
         None => None,

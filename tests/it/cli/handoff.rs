@@ -1,6 +1,6 @@
 //! `fairway handoff …`
 
-use crate::common::{World, cast};
+use crate::common::{World, cast, race::race};
 
 #[test]
 fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
@@ -168,4 +168,21 @@ fn a_task_can_be_handed_back() {
         .refuses(4, "stale_claim");
     world.run(["--session", "s1", "handoff", "accept", "2", "--claim"]).exits(0);
     assert_eq!(world.json(["task", "show", "T-1"])["claim"]["epoch"], 3);
+}
+
+#[test]
+fn of_eight_acceptors_at_once_one_gets_the_task() {
+    let world = World::new();
+    for number in 0..8 {
+        cast::session(&world, &format!("s{number}"), "frontend", None);
+    }
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["claim", "T-1"]).exits(0);
+    world.run(["handoff", "create", "T-1", "--to", "frontend", "--summary", "x"]).exits(0);
+    let outputs =
+        race(8, |number| world.fairway(["--session", &format!("s{number}"), "handoff", "accept", "1", "--claim"]));
+    let codes: Vec<_> = outputs.iter().map(|output| output.status.code()).collect();
+    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
+    assert_eq!(codes.iter().filter(|code| **code == Some(4)).count(), 7, "{codes:?}");
+    assert_eq!(world.json(["task", "show", "T-1"])["claim"]["epoch"], 2);
 }

@@ -43,6 +43,42 @@ const NEVER: &[(&str, &str)] = &[
          WHERE c.task_id = e.task_id AND c.epoch = json_extract(e.data, '$.epoch'))",
     ),
     (
+        "a checkpoint without its event",
+        "SELECT task_id FROM checkpoints c GROUP BY task_id HAVING count(*) <> (SELECT count(*) FROM events e \
+         WHERE e.task_id = c.task_id AND e.kind = 'checkpoint.recorded')",
+    ),
+    (
+        "evidence without its event",
+        "SELECT id FROM evidence r WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = r.task_id \
+         AND e.kind = 'evidence.recorded' AND json_extract(e.data, '$.id') = r.id)",
+    ),
+    (
+        "an event of evidence that is not there",
+        "SELECT seq FROM events e WHERE e.kind = 'evidence.recorded' \
+         AND NOT EXISTS (SELECT 1 FROM evidence r WHERE r.id = json_extract(e.data, '$.id'))",
+    ),
+    (
+        "a handoff without the event of its state",
+        "SELECT id FROM handoffs h WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = h.task_id \
+         AND e.kind = 'handoff.' || CASE h.status WHEN 'open' THEN 'created' ELSE h.status END \
+         AND json_extract(e.data, '$.id') = h.id)",
+    ),
+    (
+        "a review without the event of its state",
+        "SELECT id FROM reviews r WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = r.task_id \
+         AND e.kind = CASE WHEN r.verdict IS NULL THEN 'review.requested' ELSE 'review.recorded' END \
+         AND json_extract(e.data, '$.id') = r.id)",
+    ),
+    (
+        "two open reviews in one domain",
+        "SELECT task_id, domain FROM reviews WHERE verdict IS NULL GROUP BY task_id, domain HAVING count(*) > 1",
+    ),
+    (
+        "a message without the event of its state",
+        "SELECT id FROM messages m WHERE NOT EXISTS (SELECT 1 FROM events e \
+         WHERE e.kind = 'message.' || m.status AND json_extract(e.data, '$.id') = m.id)",
+    ),
+    (
         "a circle of dependencies",
         "WITH RECURSIVE reach(a, b) AS (SELECT task_id, depends_on FROM task_deps UNION \
          SELECT reach.a, d.depends_on FROM reach JOIN task_deps d ON d.task_id = reach.b) \

@@ -6,7 +6,7 @@ use fairway::os::{process::ProcessKey, wait};
 use nix::{sys::signal::Signal, unistd::Pid};
 use sha2::{Digest, Sha256};
 
-use crate::common::{World, cast};
+use crate::common::{World, cast, race::race, world::Run};
 
 /// Waits for a file that a program of ours makes.
 fn await_file(path: &Path) {
@@ -102,7 +102,7 @@ fn a_claim_lost_meanwhile_leaves_no_record() {
     cast::session(&world, "s2", "backend", None);
     world.run(["--session", "s2", "claim", "T-1", "--steal", "--reason", "it sleeps"]).exits(0);
     fs::write(world.root().join("go"), "").unwrap();
-    crate::common::world::Run::from(child.wait_with_output().unwrap()).refuses(4, "stale_claim");
+    Run::from(child.wait_with_output().unwrap()).refuses(4, "stale_claim");
     assert_eq!(world.json(["evidence", "list", "T-1"]), serde_json::json!([]));
     assert_eq!(fs::read_dir(world.root().join(".fairway/evidence")).unwrap().count(), 0, "the output is gone too");
 
@@ -123,6 +123,47 @@ fn a_repeated_request_runs_once_and_answers_the_same() {
     // The control: without the id it runs again.
     world.run(["evidence", "run", "T-1", "--", "sh", "-c", "echo ran >> runs; exit 3"]).exits(7);
     assert_eq!(fs::read_to_string(world.root().join("runs")).unwrap(), "ran\nran\n");
+}
+
+#[test]
+fn of_six_equal_requests_at_once_one_runs() {
+    let world = held();
+    let outputs = race(6, |_| {
+        let args = ["evidence", "run", "T-1", "--json", "--request-id", "r1", "--", "sh", "-c", "echo ran >> runs"];
+        // Six of one caller, as if it had tried again too early.
+        world.fairway(args)
+    });
+    assert_eq!(fs::read_to_string(world.root().join("runs")).unwrap(), "ran\n");
+    for output in outputs {
+        let run = Run::from(output);
+        match run.code {
+            Some(0) => assert_eq!(run.json()["id"], 1),
+            _ => drop(run.refuses(4, "request_open")),
+        }
+    }
+    assert_eq!(world.json(["evidence", "list", "T-1"]).as_array().unwrap().len(), 1);
+}
+
+/// Of a program that starts much and waits for none of it, no corpses pile up with us.
+#[test]
+fn orphans_are_buried_while_the_program_runs() {
+    let world = held();
+    let script = "for i in 1 2 3 4 5 6 7 8 9; do (sh -c 'exit 0' &); done; i=0; \
+        dead() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v p=$PPID '$4 == p && $3 == \"Z\"' | grep -c .; }; \
+        while [ \"$(dead)\" != 0 ]; do i=$((i + 1)); [ $i -lt 100 ] || exit 1; sleep 0.01; done";
+    world.run(["evidence", "run", "T-1", "--", "sh", "-c", script]).exits(0);
+}
+
+#[test]
+fn a_reader_that_goes_away_changes_neither_record_nor_exit() {
+    let world = held();
+    let mut command = world.fairway(["evidence", "run", "T-1", "--", "sh", "-c", "yes | head -c 300000; exit 3"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(7));
+    let list = world.json(["evidence", "list", "T-1"]);
+    assert_eq!(list[0]["exit_code"], 3);
+    assert_eq!(fs::metadata(list[0]["artifact"].as_str().unwrap()).unwrap().len(), 300_000);
 }
 
 #[test]
@@ -165,7 +206,7 @@ fn no_signal_to_us_and_no_timeout_leaves_anything_of_the_program_behind() {
         nix::sys::signal::kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
         // A second one does not wait for the grace.
         nix::sys::signal::kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
-        let run = crate::common::world::Run::from(child.wait_with_output().unwrap());
+        let run = Run::from(child.wait_with_output().unwrap());
         run.refuses(7, "interrupted");
         assert!(keys.iter().all(|key| ProcessKey::of(key.pid).as_ref() != Some(key)), "{signal}: {keys:?}");
         assert_eq!(world.json(["evidence", "list", "T-1"]), serde_json::json!([]));
