@@ -28,21 +28,6 @@ const NEVER: &[(&str, &str)] = &[
          ON o.id = d.depends_on WHERE d.task_id = t.id AND coalesce(o.status, 'absent') <> 'done')",
     ),
     (
-        "a task without its first event",
-        "SELECT id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = t.id \
-         AND e.kind IN ('task.added', 'task.imported'))",
-    ),
-    (
-        "a claim without its event",
-        "SELECT task_id FROM claims c WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = c.task_id \
-         AND e.kind = 'task.claimed' AND json_extract(e.data, '$.epoch') = c.epoch)",
-    ),
-    (
-        "a claim event without its claim",
-        "SELECT seq FROM events e WHERE e.kind = 'task.claimed' AND NOT EXISTS (SELECT 1 FROM claims c \
-         WHERE c.task_id = e.task_id AND c.epoch = json_extract(e.data, '$.epoch'))",
-    ),
-    (
         "a checkpoint without its event",
         "SELECT task_id FROM checkpoints c GROUP BY task_id HAVING count(*) <> (SELECT count(*) FROM events e \
          WHERE e.task_id = c.task_id AND e.kind = 'checkpoint.recorded')",
@@ -77,6 +62,21 @@ const NEVER: &[(&str, &str)] = &[
         "a message without the event of its state",
         "SELECT id FROM messages m WHERE NOT EXISTS (SELECT 1 FROM events e \
          WHERE e.kind = 'message.' || m.status AND json_extract(e.data, '$.id') = m.id)",
+    ),
+    (
+        "a task without its first event",
+        "SELECT id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = t.id \
+         AND e.kind IN ('task.added', 'task.imported'))",
+    ),
+    (
+        "a claim without its event",
+        "SELECT task_id FROM claims c WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = c.task_id \
+         AND e.kind = 'task.claimed' AND json_extract(e.data, '$.epoch') = c.epoch)",
+    ),
+    (
+        "a claim event without its claim",
+        "SELECT seq FROM events e WHERE e.kind = 'task.claimed' AND NOT EXISTS (SELECT 1 FROM claims c \
+         WHERE c.task_id = e.task_id AND c.epoch = json_extract(e.data, '$.epoch'))",
     ),
     (
         "a circle of dependencies",
