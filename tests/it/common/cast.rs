@@ -2,87 +2,32 @@
 
 use std::{fs, path::Path};
 
-use fairway::{
-    domain::{
-        Event, Kind, LaneName, Role, SessionId,
-        lane::{Lane, LaneStatus},
-        session::{Activity, Session, SessionStatus},
-    },
-    store::{Store, StoreError, lanes, sessions},
-};
+use rusqlite::{Connection, params};
 
 use super::World;
 
-fn store(world: &World) -> Store {
-    let store = world.store();
-    Store::open_for_writing(&store, &store.with_file_name("runtime")).unwrap()
+fn event(conn: &Connection, world: &World, kind: &str, session: Option<&str>, lane: Option<&str>) {
+    let insert = "INSERT INTO events (at, kind, session_id, run_id, lane, actor, data) \
+         VALUES (?1, ?2, ?3, 'run-' || ?3, ?4, 'test', '{}')";
+    conn.execute(insert, params![world.now().millis(), kind, session, lane]).unwrap();
 }
 
 /// A running session.
 pub fn session(world: &World, id: &str, role: &str, lane: Option<&str>) {
-    let session = Session {
-        id: SessionId::parse(id).unwrap(),
-        run_id: format!("run-{id}"),
-        role: Role::parse(role).unwrap(),
-        lane: lane.map(|lane| LaneName::parse(lane).unwrap()),
-        task: None,
-        provider: None,
-        backend: None,
-        session_name: None,
-        external_session_id: None,
-        status: SessionStatus::Running,
-        activity: Activity::Unknown,
-        waiting_for: None,
-        activity_source: None,
-        activity_at: None,
-        host: "host".into(),
-        pid: None,
-        pid_started: None,
-        boot_id: None,
-        socket: None,
-        pane: None,
-        transcript: None,
-        worktree: None,
-        branch: None,
-        adapter_script: None,
-        adapter_state: None,
-        started_at: world.now(),
-        last_heartbeat_at: None,
-        ended_at: None,
-        exit_code: None,
-        reason: None,
-        context_usage: None,
-        version: 1,
-    };
-    store(world)
-        .write::<_, StoreError>(world.now(), "test", |tx| {
-            sessions::insert(tx, &session)?;
-            tx.record(&Event::new(Kind::SessionUpserted).session(&session.id, &session.run_id)).map(drop)
-        })
-        .unwrap();
+    let conn = Connection::open(world.store()).unwrap();
+    let insert = "INSERT INTO agent_sessions (id, run_id, role, lane, status, host, started_at) \
+         VALUES (?1, 'run-' || ?1, ?2, ?3, 'running', 'elsewhere', ?4)";
+    conn.execute(insert, params![id, role, lane, world.now().millis()]).unwrap();
+    event(&conn, world, "session.upserted", Some(id), None);
 }
 
 /// An open lane, with a worktree where one is given.
 pub fn lane(world: &World, name: &str, wip_limit: Option<i64>, worktree: Option<&Path>) {
-    let lane = Lane {
-        name: LaneName::parse(name).unwrap(),
-        title: None,
-        role: None,
-        status: LaneStatus::Open,
-        branch: None,
-        base: None,
-        worktree: worktree.map(|path| path.to_string_lossy().into_owned()),
-        wip_limit,
-        provider: None,
-        backend: None,
-        created_at: world.now(),
-    };
-    store(world)
-        .write::<_, StoreError>(world.now(), "test", |tx| {
-            lanes::put(tx, &lane)?;
-            tx.record(&Event::new(Kind::LaneAdded).lane(Some(&lane.name))).map(drop)
-        })
-        .unwrap();
+    let conn = Connection::open(world.store()).unwrap();
+    let insert = "INSERT INTO lanes (name, status, worktree, wip_limit, created_at) VALUES (?1, 'open', ?2, ?3, ?4)";
+    let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
+    conn.execute(insert, params![name, worktree, wip_limit, world.now().millis()]).unwrap();
+    event(&conn, world, "lane.added", None, Some(name));
 }
 
 /// Runs git in a folder of this world; answers with what it printed.
