@@ -107,6 +107,8 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Conflict, Some("a new launch is a new session: fairway session launch".into()))
         }
         Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
+        Refusal::NotForYou { wants, is_role: true, .. } => (Refused, Some(format!("--as {wants}"))),
+        Refusal::NotForYou { .. } => (Refused, Some("fairway handoff list --open".into())),
         Refusal::NotCreator { .. } => (Conflict, Some("to stand in for whoever made it: --force --reason TEXT".into())),
         Refusal::RequestOpen { running: true, .. } => (Conflict, Some("wait for it, then repeat".into())),
         Refusal::RequestOpen { .. } => (Conflict, Some("look at what it did; a new --request-id runs it again".into())),

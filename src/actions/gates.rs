@@ -70,8 +70,7 @@ pub(super) fn judge(app: &App, tx: &ReadTx<'_>, task: &Task, wanted: &[Gate], se
         based: seen.work.based.filter(|_| same_folder && commit == seen.judged),
         base: seen.work.base.clone(),
     };
-    let reopened = events::newest_of(tx, &task.id, |kind| kind == Kind::TaskReopened)?;
-    let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
+    let holders = if wanted.contains(&Gate::Reviews) { holders(tx, &task.id)? } else { Vec::new() };
     let open_handoffs: Vec<i64> = handoffs::of_task(tx, &task.id)?
         .iter()
         .filter(|handoff| handoff.answered_at.is_none())
@@ -89,12 +88,19 @@ pub(super) fn judge(app: &App, tx: &ReadTx<'_>, task: &Task, wanted: &[Gate], se
         checks: &task.words.checks,
         reviews: &reviews::of_task(tx, &task.id)?,
         domains: &domains(app, task),
-        holders: &claims::holders_since(tx, &task.id, since)?,
+        holders: &holders,
         open_handoffs: &open_handoffs,
         checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
         work: &work,
     };
     Ok(gate::judge(wanted, &facts))
+}
+
+/// Who has held a task since it was last reopened.
+fn holders(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
+    let reopened = events::newest_of(tx, id, |kind| kind == Kind::TaskReopened)?;
+    let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
+    Ok(claims::holders_since(tx, id, since)?)
 }
 
 /// The domains that must approve a task: its own, and those its paths are routed to.

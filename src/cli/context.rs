@@ -19,7 +19,7 @@ use crate::{
     domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text::BODY_MAX},
     env::{Env, vars},
     os,
-    render::Out,
+    render::{Out, OutError},
 };
 
 /// The largest file that is read whole, in bytes.
@@ -185,6 +185,17 @@ impl Context {
             self.out.text(&words())?;
         }
         Ok(0)
+    }
+}
+
+/// An exit code that tells more than whether something was printed: it stands, also when the reader has gone away.
+///
+/// # Errors
+/// When the output cannot be written for another reason.
+pub fn stands(exit: Exit, shown: Result<Exit>) -> Result<Exit> {
+    match shown {
+        Err(error) if !matches!(error.downcast_ref(), Some(OutError::Closed)) => Err(error),
+        _ => Ok(exit),
     }
 }
 

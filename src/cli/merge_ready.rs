@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{Context, Exit, stands, values};
 use crate::{actions::gates, domain::TaskId, wire::FailureKind};
 
 /// Say whether a task may be merged, and what stands in the way; exit 5 when something does
@@ -21,7 +21,7 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let report = gates::merge_ready(&ctx.app()?, &self.id, self.base.as_deref())?;
-        ctx.show(
+        let shown = ctx.show(
             &report,
             || vec![report.task_id.clone()],
             || {
@@ -40,7 +40,7 @@ impl Args {
                 }
                 text
             },
-        )?;
-        Ok(if report.ready { 0 } else { FailureKind::Refused.exit_code() })
+        );
+        stands(if report.ready { 0 } else { FailureKind::Refused.exit_code() }, shown)
     }
 }

@@ -30,7 +30,7 @@ use std::{ffi::OsString, rc::Rc};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-pub use context::Context;
+pub use context::{Context, stands};
 pub use globals::Globals;
 
 use crate::{

@@ -108,6 +108,10 @@ pub enum Refusal {
     /// A record that was answered already.
     #[error("{noun} {id} is {status} already")]
     Answered { noun: &'static str, id: i64, status: &'static str },
+    /// A handoff to another role or lane.
+    #[error("handoff {id} is for the {} {wants}; you {} {have}", if *.is_role { "role" } else { "lane" },
+        if *.is_role { "act as" } else { "work in" })]
+    NotForYou { id: i64, wants: String, have: String, is_role: bool },
     /// Somebody else's to take back.
     #[error("{noun} {id} was made by {by}, not by {you}")]
     NotCreator { noun: &'static str, id: i64, by: String, you: String },
@@ -167,6 +171,8 @@ impl Refusal {
             Self::SessionFinal { .. } => "session_final",
             Self::SessionMismatch { .. } => "session_mismatch",
             Self::Answered { .. } => "already_answered",
+            Self::NotForYou { is_role: true, .. } => "role_mismatch",
+            Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",
             Self::GateBlocked(_) => "gate_blocked",
             Self::Cycle { .. } => "cycle",

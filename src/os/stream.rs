@@ -20,6 +20,7 @@ use nix::{
         prctl,
         signal::{SigSet, SigmaskHow, Signal, killpg},
         signalfd::{SfdFlags, SignalFd},
+        wait::{Id, WaitPidFlag, waitid, waitpid},
     },
     unistd::Pid,
 };
@@ -113,7 +114,7 @@ fn watch(error: impl Into<io::Error>) -> StreamError {
 /// When it cannot be started, or we are told to stop (by INT, TERM or HUP) before its end.
 pub fn run(program: &Program<'_>, see: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> Result<Ran, StreamError> {
     let mut stops = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
         stops.add(signal);
     }
     // Threads inherit the mask, the program does not: the standard library gives it an empty one.
@@ -135,6 +136,7 @@ fn watched(
     let mut child = start(program)?;
     let guard = Guard;
     let root = i32::try_from(child.id()).map_err(io::Error::other).map_err(watch)?;
+    let signals = Signals { signals, root };
     let (done, working) = UnixStream::pair().map_err(watch)?;
     read(child.stdout.take(), Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch)?)?;
     read(child.stderr.take(), Stream::Err, see, working)?;
@@ -249,7 +251,38 @@ enum Event {
     Stop(Signal),
 }
 
-fn wait(signals: &SignalFd, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io::Result<Event> {
+/// The signals that come to us, while the program runs.
+struct Signals {
+    signals: SignalFd,
+    root: i32,
+}
+
+impl Signals {
+    /// The next signal that tells us to stop, if one came. When children ended, those of them that became ours because
+    /// their parents are gone are buried.
+    fn told(&self) -> io::Result<Option<Signal>> {
+        while let Some(told) = self.signals.read_signal()? {
+            let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
+            match signal {
+                Some(Signal::SIGCHLD) => self.bury(),
+                signal => return Ok(Some(signal.unwrap_or(Signal::SIGTERM))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn bury(&self) {
+        let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        // The program itself is waited for elsewhere; when it shows up here, the run is over anyway.
+        while let Ok(Some(ended)) = waitid(Id::All, look).map(|status| status.pid()) {
+            if ended.as_raw() == self.root || waitpid(ended, Some(WaitPidFlag::WNOHANG)).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io::Result<Event> {
     loop {
         let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
         // Rounded up: a wait of less than a millisecond must not become a busy loop. Longer than the kernel takes is
@@ -257,17 +290,17 @@ fn wait(signals: &SignalFd, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io
         let timeout = left.map_or(PollTimeout::NONE, |left| {
             PollTimeout::try_from(left.saturating_add(Duration::from_micros(999))).unwrap_or(PollTimeout::MAX)
         });
-        let mut watched = [PollFd::new(signals.as_fd(), PollFlags::POLLIN), PollFd::new(ready, PollFlags::POLLIN)];
+        let mut watched =
+            [PollFd::new(signals.signals.as_fd(), PollFlags::POLLIN), PollFd::new(ready, PollFlags::POLLIN)];
         match poll(&mut watched, timeout) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
         let happened = |at: usize| watched.get(at).and_then(PollFd::any).unwrap_or(false);
         if happened(0)
-            && let Some(told) = signals.read_signal()?
+            && let Some(signal) = signals.told()?
         {
-            let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
-            return Ok(Event::Stop(signal.unwrap_or(Signal::SIGTERM)));
+            return Ok(Event::Stop(signal));
         }
         if happened(1) {
             return Ok(Event::Ready);
@@ -279,7 +312,7 @@ fn wait(signals: &SignalFd, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io
 }
 
 /// Passes a signal on to the program's group and gives it a moment; a second signal to us ends the moment.
-fn stop(signals: &SignalFd, root: i32, signal: Signal, ended: Option<BorrowedFd<'_>>) {
+fn stop(signals: &Signals, root: i32, signal: Signal, ended: Option<BorrowedFd<'_>>) {
     // The program is our child and not yet waited for: its pid, and so its group, is still its own.
     let _ = killpg(Pid::from_raw(root), signal);
     if let Some(ended) = ended {

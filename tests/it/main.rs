@@ -19,4 +19,5 @@ mod scripts;
 mod sessions;
 mod store;
 mod storm;
+mod records;
 mod tidy;

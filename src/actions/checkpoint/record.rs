@@ -57,7 +57,7 @@ pub fn record(app: &App, id: &TaskId, words: Words) -> Result<Answer> {
                 .with("summary", summary.as_str()),
         )?;
         let turn = match &app.actor.session {
-            Some(_) => message::inbox::take(tx, &message::inbox::reader(tx, &app.actor)?, false)?,
+            Some(_) => message::inbox::take(tx, &message::inbox::reader(tx, &app.actor, tx.now())?, false)?,
             None => message::inbox::Taken::default(),
         };
         let mut line = format!("recorded checkpoint {} on {id}: {}", checkpoint.id, checkpoint.state);

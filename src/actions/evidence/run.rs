@@ -30,7 +30,7 @@ use crate::{
         stream::{self, Ending, Program, Ran, Stream, StreamError},
     },
     render::safe,
-    store::{ReadTx, WriteTx, events, evidence, requests},
+    store::{ReadTx, WriteTx, events, evidence, requests, sessions, tasks},
     wire::EvidenceView,
 };
 
@@ -142,9 +142,14 @@ enum Begun {
 
 fn begin(app: &App, order: &Order) -> Result<Begun> {
     let Some(request) = &app.request else {
-        return app.read(|tx| scene(app, tx, order).map(Begun::Go));
+        // A session gives a sign of life before it is busy for long; nobody else has anything to write yet.
+        return match &app.actor.session {
+            Some(_) => app.write(|tx| alive(app, tx).and_then(|()| scene(app, tx, order).map(Begun::Go))),
+            None => app.read(|tx| scene(app, tx, order).map(Begun::Go)),
+        };
     };
     app.write(|tx| {
+        alive(app, tx)?;
         if let Some(answer) = remembered(tx, request)? {
             return Ok(Begun::Answered(answer));
         }
@@ -157,11 +162,18 @@ fn begin(app: &App, order: &Order) -> Result<Begun> {
     })
 }
 
-fn scene(app: &App, tx: &ReadTx<'_>, order: &Order) -> Result<Scene> {
-    let task = lookup::task(tx, &order.task)?;
+/// The sign of life that every change by a session is.
+fn alive(app: &App, tx: &WriteTx<'_>) -> Result<()> {
     if let Some(session) = &app.actor.session {
         lookup::session(tx, session)?;
+        sessions::touch(tx, session)?;
+        tasks::renew_leases(tx, &app.actor.name, None)?;
     }
+    Ok(())
+}
+
+fn scene(app: &App, tx: &ReadTx<'_>, order: &Order) -> Result<Scene> {
+    let task = lookup::task(tx, &order.task)?;
     lookup::authority(tx, &task, &app.actor, Intent::Record)?;
     let (argv, command, check) = match &order.what {
         What::Check(name) => {

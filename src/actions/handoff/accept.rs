@@ -21,7 +21,7 @@ use crate::{
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`; with `take` also `stale_claim`, `wrong_state`,
-/// `already_yours`, `not_claimant`, `deps_open`, `session_final` and those of the lane.
+/// `already_yours`, `already_claimed`, `deps_open`, `session_final` and those of the lane.
 pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
     app.change(|tx| {
         let asked = asked(app, tx, id, HandoffStatus::Accepted)?;

@@ -13,6 +13,7 @@ use crate::{
         message::{Message, MessageStatus, OFFER_SECONDS, Recipient},
         rules::receipts::{self, Reading},
     },
+    env::Timestamp,
     os::wake::Waiter,
     store::{ReadTx, WriteTx, messages},
     wire::MessageView,
@@ -23,6 +24,8 @@ use crate::{
 pub struct Reader {
     name: String,
     addresses: Vec<Recipient>,
+    /// Since when it waits.
+    asked: Timestamp,
 }
 
 /// What a reading took.
@@ -44,11 +47,11 @@ impl Taken {
     }
 }
 
-/// The reader that `actor` is: their session, and the lane and role they act in.
+/// The reader that `actor` is since `asked`: their session, and the lane and role they act in.
 ///
 /// # Errors
 /// `not_found` for an unknown session, `usage` when there is no address at all.
-pub fn reader(tx: &ReadTx<'_>, actor: &Actor) -> Result<Reader> {
+pub fn reader(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<Reader> {
     let (role, lane) = lookup::standing(tx, actor)?;
     let session = actor.session.clone().map(Recipient::Session);
     let addresses: Vec<Recipient> =
@@ -57,15 +60,15 @@ pub fn reader(tx: &ReadTx<'_>, actor: &Actor) -> Result<Reader> {
         let why = "nobody to read for: name a --session ID or act --as ROLE".into();
         return Err(Refusal::Usage { why }.into());
     }
-    Ok(Reader { name: actor.name.clone(), addresses })
+    Ok(Reader { name: actor.name.clone(), addresses, asked })
 }
 
-fn plan(tx: &ReadTx<'_>, reader: &Reader, now: crate::env::Timestamp) -> Result<Reading> {
+fn plan(tx: &ReadTx<'_>, reader: &Reader, now: Timestamp) -> Result<Reading> {
     let mut unsettled = Vec::new();
     for address in &reader.addresses {
         unsettled.extend(messages::unsettled(tx, address)?);
     }
-    Ok(receipts::reading(unsettled, &reader.name, now))
+    Ok(receipts::reading(unsettled, &reader.name, reader.asked, now))
 }
 
 /// Settles what came too late.
@@ -87,9 +90,7 @@ pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
 pub fn take(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Taken> {
     expire(tx)?;
     let reading = plan(tx, reader, tx.now())?;
-    for id in &reading.read {
-        settle(tx, *id, reader)?;
-    }
+    settle_read(tx, &reading, reader)?;
     let until = tx.now().plus(Duration::from_secs(OFFER_SECONDS));
     let mut taken = Vec::new();
     for message in reading.offered {
@@ -104,6 +105,14 @@ pub fn take(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Take
         taken.push(MessageView::from(&Message { status, ..message }));
     }
     Ok(Taken { messages: taken, more: reading.more })
+}
+
+/// Acknowledges what the last reading printed, and nothing more: what has come since is not offered by this.
+fn settle_read(tx: &WriteTx<'_>, reading: &Reading, reader: &Reader) -> Result<()> {
+    for id in &reading.read {
+        settle(tx, *id, reader)?;
+    }
+    Ok(())
 }
 
 fn settle(tx: &WriteTx<'_>, id: i64, reader: &Reader) -> Result<()> {
@@ -128,14 +137,16 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
     let waiter = match wait {
         Some(limit) => {
             let folder = app.store_for_writing()?.wake_folder().to_path_buf();
-            let name = format!("inbox-{}", std::process::id());
+            // A pid alone may be another's in another container, or one that was killed.
+            let name = format!("inbox-{}-{}", std::process::id(), app.env.ids.letters());
             Some((Waiter::bind(&folder, &name)?, Instant::now() + limit, limit))
         }
         None => None,
     };
+    let asked = app.env.now();
     loop {
         let (reader, seen) = app.read(|tx| {
-            let reader = reader(tx, &app.actor)?;
+            let reader = reader(tx, &app.actor, asked)?;
             let seen = plan(tx, &reader, app.env.now())?;
             Ok((reader, seen))
         })?;
@@ -146,7 +157,7 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
                 done => return done,
             }
         } else if !seen.read.is_empty() {
-            app.write(|tx| take(tx, &reader, acknowledge).map(drop))?;
+            app.write(|tx| settle_read(tx, &plan(tx, &reader, tx.now())?, &reader))?;
         }
         let Some((waiter, deadline, limit)) = &waiter else {
             return Answer::new(&Vec::<MessageView>::new(), "", "no messages").map(nobody);

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::moves::{self, Move};
+use super::moves::{self, Force, Move};
 use crate::{
     actions::{Answer, App},
     domain::{Kind, Refusal, TaskId, review::Verdict, rules::authority::Intent},
@@ -13,15 +13,15 @@ use crate::{
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
-pub fn resume(app: &App, id: &TaskId) -> Result<Answer> {
+pub fn resume(app: &App, id: &TaskId, force: Option<&Force>) -> Result<Answer> {
     // Fenced like a record; who may is decided here.
-    let verb = Move { kind: Kind::TaskResumed, intent: Intent::Record, past: "resumed", reason: None, force: None };
+    let verb = Move { kind: Kind::TaskResumed, intent: Intent::Record, past: "resumed", reason: None, force };
     moves::run(app, id, &verb, |tx, task, _| {
         let resumed = task.resumed()?;
         let you = &app.actor.name;
         let holder = task.state.claim().map(|claim| claim.claimant.as_str()).unwrap_or_default();
         let asked = reviews::of_task(tx, id)?.into_iter().rfind(|review| review.verdict == Some(Verdict::Changes));
-        if holder != you && asked.is_none_or(|review| review.actor != *you) {
+        if force.is_none() && holder != you && asked.is_none_or(|review| review.actor != *you) {
             let (task, by, you) = (id.clone(), holder.to_owned(), you.clone());
             return Err(Refusal::NotClaimant { task, by, you }.into());
         }

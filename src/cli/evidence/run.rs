@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::evidence::run::{self, Order, What},
-    cli::{Context, Exit, values},
+    cli::{Context, Exit, stands, values},
     domain::{TaskId, id::Label},
     os::stream::Stream,
     render::Relay,
@@ -54,7 +54,7 @@ impl Args {
             Stream::Err => relay.err(bytes),
         };
         let answer = run::run(&ctx.app()?, &order, Arc::new(pass_on))?;
-        ctx.answer(&answer)?;
-        Ok(if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() })
+        let exit = if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() };
+        stands(exit, ctx.answer(&answer))
     }
 }

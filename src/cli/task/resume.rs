@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::task::resume,
-    cli::{Context, Exit, values},
+    cli::{Context, Exit, release::ForceArgs, values},
     domain::TaskId,
 };
 
@@ -14,10 +14,12 @@ pub struct Args {
     /// The task
     #[arg(value_parser = values::task)]
     id: TaskId,
+    #[command(flatten)]
+    force: ForceArgs,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&resume::resume(&ctx.app()?, &self.id)?)
+        ctx.answer(&resume::resume(&ctx.app()?, &self.id, self.force.force().as_ref())?)
     }
 }

@@ -217,3 +217,202 @@ fn unbased(facts: &GateFacts<'_>) -> Option<Blocker> {
     };
     Some(Blocker { code: "not_based", message, fix: format!("git rebase {base}") })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMIT: &str = "1111111";
+
+    /// Facts of a task that is ready for everything; a test takes one thing away.
+    struct Given {
+        task: TaskId,
+        claimed_at: i64,
+        commit: Option<&'static str>,
+        evidence: Vec<Evidence>,
+        checks: Vec<Check>,
+        reviews: Vec<Review>,
+        domains: Vec<Label>,
+        holders: Vec<String>,
+        open_handoffs: Vec<i64>,
+        checkpoint: Option<CheckpointState>,
+        work: WorkFacts,
+    }
+
+    fn label(text: &str) -> Label {
+        Label::parse(text).unwrap()
+    }
+
+    fn record(id: i64, kind: &str, result: EvidenceResult) -> Evidence {
+        Evidence {
+            id,
+            task: TaskId::parse("T-1").unwrap(),
+            session: None,
+            kind: kind.into(),
+            result,
+            command: Some("make".into()),
+            check: None,
+            exit_code: None,
+            duration_ms: None,
+            artifact: None,
+            sha256: None,
+            commit: Some(COMMIT.into()),
+            summary: None,
+            observed: false,
+            created_at: Timestamp::from_millis(id * 10),
+        }
+    }
+
+    fn checked(id: i64, result: EvidenceResult) -> Evidence {
+        Evidence { check: Some("unit".into()), observed: true, ..record(id, "unit", result) }
+    }
+
+    fn review(id: i64, verdict: Option<Verdict>, actor: &str) -> Review {
+        Review {
+            id,
+            task: TaskId::parse("T-1").unwrap(),
+            domain: label("data"),
+            verdict,
+            commit: Some(COMMIT.into()),
+            reviewer: None,
+            actor: actor.into(),
+            notes: None,
+            created_at: Timestamp::from_millis(id * 10),
+        }
+    }
+
+    fn given() -> Given {
+        Given {
+            task: TaskId::parse("T-1").unwrap(),
+            claimed_at: 10,
+            commit: Some(COMMIT),
+            evidence: vec![record(1, "test", EvidenceResult::Pass), checked(2, EvidenceResult::Pass)],
+            checks: vec![Check { name: label("unit"), command: "make".into() }],
+            reviews: vec![review(1, Some(Verdict::Approve), "reviewer")],
+            domains: vec![label("data")],
+            holders: vec!["worker".into()],
+            open_handoffs: Vec::new(),
+            checkpoint: Some(CheckpointState::Done),
+            work: WorkFacts { clean: Some(true), based: Some(true), base: "main".into() },
+        }
+    }
+
+    fn codes(given: &Given, required: &[Gate]) -> Vec<&'static str> {
+        let facts = GateFacts {
+            task: &given.task,
+            claimed_at: Some(Timestamp::from_millis(given.claimed_at)),
+            commit: given.commit,
+            evidence: &given.evidence,
+            checks: &given.checks,
+            reviews: &given.reviews,
+            domains: &given.domains,
+            holders: &given.holders,
+            open_handoffs: &given.open_handoffs,
+            checkpoint: given.checkpoint,
+            work: &given.work,
+        };
+        judge(required, &facts).blockers.iter().map(|blocker| blocker.code).collect()
+    }
+
+    #[test]
+    fn nothing_stands_in_the_way_of_what_is_ready() {
+        assert_eq!(codes(&given(), Gate::ALL), [""; 0]);
+    }
+
+    /// Every gate, closed in every way, by that one thing alone; and open when it is not asked for.
+    #[test]
+    fn each_thing_that_is_taken_away_closes_its_gate_and_no_other() {
+        use EvidenceResult::{Fail, Partial, Pass, Skipped};
+        type Change = fn(&mut Given);
+        let changes: &[(&str, Gate, &str, Change)] = &[
+            ("no evidence", Gate::Evidence, "evidence_missing", |g| g.evidence.clear()),
+            ("from before the claim", Gate::Evidence, "evidence_missing", |g| g.claimed_at = 1_000),
+            ("only the provider's word", Gate::Evidence, "evidence_missing", |g| {
+                g.evidence.iter_mut().for_each(|one| one.kind = PROVIDER_KIND.into());
+            }),
+            ("neither passed nor failed", Gate::Evidence, "evidence_missing", |g| {
+                g.evidence = vec![record(1, "test", Partial), record(2, "lint", Skipped)];
+            }),
+            ("failed later", Gate::Evidence, "evidence_failing", |g| {
+                g.evidence = vec![record(1, "test", Pass), record(2, "test", Fail)];
+            }),
+            ("no run of the check", Gate::Checks, "check_missing", |g| g.evidence.truncate(1)),
+            ("only claimed", Gate::Checks, "check_missing", |g| {
+                g.evidence.iter_mut().for_each(|one| one.observed = false);
+            }),
+            ("failed the last time", Gate::Checks, "check_failing", |g| g.evidence.push(checked(3, Fail))),
+            ("with another command", Gate::Checks, "check_changed", |g| {
+                g.checks = vec![Check { name: label("unit"), command: "make all".into() }];
+            }),
+            ("in a dirty tree", Gate::Checks, "check_outdated", |g| {
+                g.evidence.iter_mut().for_each(|one| one.commit = None);
+            }),
+            ("no commit on either side", Gate::Checks, "check_outdated", |g| {
+                g.commit = None;
+                g.evidence.iter_mut().for_each(|one| one.commit = None);
+            }),
+            ("at another commit", Gate::Checks, "check_outdated", |g| g.commit = Some("2222222")),
+            ("no review", Gate::Reviews, "review_missing", |g| g.reviews.clear()),
+            ("only asked for", Gate::Reviews, "review_missing", |g| g.reviews = vec![review(1, None, "worker")]),
+            ("of another domain", Gate::Reviews, "review_missing", |g| g.domains = vec![label("security")]),
+            ("changes asked for later", Gate::Reviews, "review_negative", |g| {
+                g.reviews.push(review(2, Some(Verdict::Changes), "another"));
+            }),
+            ("rejected later", Gate::Reviews, "review_negative", |g| {
+                g.reviews.push(review(2, Some(Verdict::Reject), "another"));
+            }),
+            ("one's own approval", Gate::Reviews, "review_own", |g| g.holders.push("reviewer".into())),
+            ("lapsed", Gate::Reviews, "review_lapsed", |g| g.commit = Some("2222222")),
+            ("bound to no commit", Gate::Reviews, "review_lapsed", |g| {
+                g.commit = None;
+                g.reviews.iter_mut().for_each(|one| one.commit = None);
+            }),
+            ("an open handoff", Gate::HandoffsAccepted, "handoff_open", |g| g.open_handoffs = vec![4]),
+            ("a question", Gate::NoOpenQuestions, "open_question", |g| {
+                g.checkpoint = Some(CheckpointState::AwaitingInput);
+            }),
+            ("dirt", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = Some(false)),
+            ("dirt unknown", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = None),
+            ("behind the base", Gate::BasedOn, "not_based", |g| g.work.based = Some(false)),
+            ("base unknown", Gate::BasedOn, "not_based", |g| g.work.based = None),
+        ];
+        for (what, gate, code, change) in changes {
+            let mut given = given();
+            change(&mut given);
+            assert_eq!(codes(&given, &[*gate]), [*code], "{what}");
+            assert_eq!(codes(&given, &[]), [""; 0], "{what}: nothing is asked for");
+        }
+        for gate in Gate::ALL {
+            assert!(changes.iter().any(|(_, closed, ..)| closed == gate), "{gate} is never closed");
+        }
+    }
+
+    #[test]
+    fn what_was_made_good_opens_its_gate_again() {
+        use EvidenceResult::{Fail, Pass};
+        let mut failed_in_another_kind = given();
+        failed_in_another_kind.evidence.push(record(3, "lint", Fail));
+        assert_eq!(codes(&failed_in_another_kind, &[Gate::Evidence]), [""; 0]);
+
+        let mut fixed = given();
+        fixed.evidence = vec![record(1, "test", Fail), record(2, "test", Pass), checked(3, Fail), checked(4, Pass)];
+        assert_eq!(codes(&fixed, &[Gate::Evidence, Gate::Checks]), [""; 0]);
+
+        let mut approved_again = given();
+        approved_again.reviews = vec![
+            review(1, Some(Verdict::Reject), "reviewer"),
+            review(2, Some(Verdict::Approve), "reviewer"),
+            review(3, None, "worker"),
+        ];
+        assert_eq!(codes(&approved_again, &[Gate::Reviews]), [""; 0]);
+    }
+
+    #[test]
+    fn the_report_names_every_blocker_in_the_order_of_the_gates() {
+        let mut given = given();
+        given.evidence.clear();
+        given.open_handoffs = vec![4, 7];
+        let gates = [Gate::HandoffsAccepted, Gate::Evidence];
+        assert_eq!(codes(&given, &gates), ["handoff_open", "handoff_open", "evidence_missing"]);
+    }
+}

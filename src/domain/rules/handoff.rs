@@ -27,7 +27,8 @@ pub fn answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName
     if let (Some(wants), Some(have)) = (&handoff.to_lane, lane)
         && wants != have
     {
-        return Err(Refusal::LaneMismatch { task: handoff.task.clone(), wants: wants.clone(), have: have.clone() });
+        let (id, wants, have) = (handoff.id, wants.to_string(), have.to_string());
+        return Err(Refusal::NotForYou { id, wants, have, is_role: false });
     }
     Ok(())
 }
@@ -36,7 +37,7 @@ pub fn answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName
 /// `claim`.
 ///
 /// # Errors
-/// `stale_claim` for a handoff of an older epoch, `wrong_state` for a closed task, `already_yours`, and `not_claimant`
+/// `stale_claim` for a handoff of an older epoch, `wrong_state` for a closed task, `already_yours`, and `already_claimed`
 /// for one who would hand another's task to themselves.
 pub fn moves_claim(handoff: &Handoff, task: &Task, actor: &Actor, role: Option<&Role>) -> Result<Takeover, Refusal> {
     if let Some(epoch) = actor.epoch
@@ -61,8 +62,8 @@ pub fn moves_claim(handoff: &Handoff, task: &Task, actor: &Actor, role: Option<&
                 return Err(Refusal::AlreadyYours { task: task.id.clone(), epoch: claim.epoch });
             }
             if handoff.from_actor == actor.name && claim.claimant != actor.name {
-                let (by, you) = (claim.claimant.clone(), actor.name.clone());
-                return Err(Refusal::NotClaimant { task: task.id.clone(), by, you });
+                let (by, since) = (claim.claimant.clone(), claim.claimed_at);
+                return Err(Refusal::AlreadyClaimed { task: task.id.clone(), by, since });
             }
             Ok(Takeover::HandedOver { from: Some(claim.claimant.clone()) })
         }
@@ -144,7 +145,7 @@ mod tests {
         // A coordinator may offer another's task to a third.
         assert_eq!(moves_claim(&handoff("lead", 2), &task, &actor("b"), None), Ok(from_a));
         let code = |handoff: &Handoff, who: &Actor| moves_claim(handoff, &task, who, None).unwrap_err().code();
-        assert_eq!(code(&handoff("b", 2), &actor("b")), "not_claimant");
+        assert_eq!(code(&handoff("b", 2), &actor("b")), "already_claimed");
         assert_eq!(code(&handoff("a", 1), &actor("b")), "stale_claim");
         assert_eq!(code(&handoff("a", 2), &actor("a")), "already_yours");
         assert_eq!(code(&handoff("a", 2), &Actor { epoch: Some(1), ..actor("b") }), "stale_claim");

@@ -31,6 +31,42 @@ const NEVER: &[(&str, &str)] = &[
          ON o.id = d.depends_on WHERE d.task_id = t.id AND coalesce(o.status, 'absent') <> 'done')",
     ),
     (
+        "a checkpoint without its event",
+        "SELECT task_id FROM checkpoints c GROUP BY task_id HAVING count(*) <> (SELECT count(*) FROM events e \
+         WHERE e.task_id = c.task_id AND e.kind = 'checkpoint.recorded')",
+    ),
+    (
+        "evidence without its event",
+        "SELECT id FROM evidence r WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = r.task_id \
+         AND e.kind = 'evidence.recorded' AND json_extract(e.data, '$.id') = r.id)",
+    ),
+    (
+        "an event of evidence that is not there",
+        "SELECT seq FROM events e WHERE e.kind = 'evidence.recorded' \
+         AND NOT EXISTS (SELECT 1 FROM evidence r WHERE r.id = json_extract(e.data, '$.id'))",
+    ),
+    (
+        "a handoff without the event of its state",
+        "SELECT id FROM handoffs h WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = h.task_id \
+         AND e.kind = 'handoff.' || CASE h.status WHEN 'open' THEN 'created' ELSE h.status END \
+         AND json_extract(e.data, '$.id') = h.id)",
+    ),
+    (
+        "a review without the event of its state",
+        "SELECT id FROM reviews r WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = r.task_id \
+         AND e.kind = CASE WHEN r.verdict IS NULL THEN 'review.requested' ELSE 'review.recorded' END \
+         AND json_extract(e.data, '$.id') = r.id)",
+    ),
+    (
+        "two open reviews in one domain",
+        "SELECT task_id, domain FROM reviews WHERE verdict IS NULL GROUP BY task_id, domain HAVING count(*) > 1",
+    ),
+    (
+        "a message without the event of its state",
+        "SELECT id FROM messages m WHERE NOT EXISTS (SELECT 1 FROM events e \
+         WHERE e.kind = 'message.' || m.status AND json_extract(e.data, '$.id') = m.id)",
+    ),
+    (
         "a task without its first event",
         "SELECT id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = t.id \
          AND e.kind IN ('task.added', 'task.imported'))",

@@ -4,6 +4,7 @@ pub mod again;
 pub mod fill;
 pub mod footprint;
 mod git;
+pub mod cast;
 pub mod invariants;
 pub mod mount;
 pub mod race;

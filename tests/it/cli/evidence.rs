@@ -1,0 +1,67 @@
+//! `fairway evidence …`
+
+use crate::common::World;
+
+#[test]
+fn a_program_is_run_and_what_became_of_it_recorded() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one' --check 'unit=exit 0'",
+        "fairway evidence run T-1 -- printf 'hello\\n'",
+        "fairway evidence run T-1 --kind lint -- false",
+        "fairway evidence run T-1 --check unit",
+        "fairway evidence run T-1 --check linf",
+        "fairway evidence run T-1",
+        "fairway evidence run T-1 -- no-such-program",
+        "fairway evidence add T-1 --result pass --kind provider --summary 'it says it is done'",
+        "fairway evidence add T-1 --result pass --command 'make test' --commit 0123ABCDEF",
+        "fairway evidence add T-1 --result maybe",
+        "fairway evidence list T-1",
+        "fairway evidence list T-2",
+    ]), @r"
+    $ fairway task add T-1 'one' --check 'unit=exit 0'
+    added T-1
+    $ fairway evidence run T-1 -- printf 'hello\n'
+    hello
+    recorded evidence 1 on T-1: test pass, exit 0
+    the record names no commit: there is none, or the tree is not clean
+    $ fairway evidence run T-1 --kind lint -- false
+    recorded evidence 2 on T-1: lint fail, exit 1
+    the record names no commit: there is none, or the tree is not clean
+    [exit 7]
+    $ fairway evidence run T-1 --check unit
+    recorded evidence 3 on T-1: test pass, exit 0
+    the record names no commit: there is none, or the tree is not clean
+    $ fairway evidence run T-1 --check linf
+    error: there is no check 'linf'
+    hint: did you mean unit?
+    [exit 3]
+    $ fairway evidence run T-1
+    error: the following required arguments were not provided: <CMD>...
+    hint: fairway evidence run <TASK> -- <CMD>...
+    [exit 2]
+    $ fairway evidence run T-1 -- no-such-program
+    error: the program 'no-such-program' was not found; nothing was run and nothing recorded
+    [exit 7]
+    $ fairway evidence add T-1 --result pass --kind provider --summary 'it says it is done'
+    recorded evidence 4 on T-1: provider pass, as claimed
+    evidence of the kind 'provider' counts for no gate
+    $ fairway evidence add T-1 --result pass --command 'make test' --commit 0123ABCDEF
+    recorded evidence 5 on T-1: test pass, as claimed
+    $ fairway evidence add T-1 --result maybe
+    error: invalid value 'maybe' for '--result <RESULT>': 'maybe' is none of pass, fail, partial, skipped, blocked
+    hint: fairway --help
+    [exit 2]
+    $ fairway evidence list T-1
+    ID  KIND      RESULT  HOW       EXIT  COMMIT      AT                        WHAT
+    1   test      pass    observed  0     -           2026-01-01T00:00:03.000Z  printf 'hello\n'
+    2   lint      fail    observed  1     -           2026-01-01T00:00:04.000Z  false
+    3   test      pass    observed  0     -           2026-01-01T00:00:05.000Z  exit 0
+    4   provider  pass    claimed   -     -           2026-01-01T00:00:09.000Z  it says it is done
+    5   test      pass    claimed   -     0123abcdef  2026-01-01T00:00:10.000Z  make test
+    $ fairway evidence list T-2
+    error: there is no task 'T-2'
+    hint: did you mean T-1?
+    [exit 3]
+    ");
+}

@@ -1,0 +1,213 @@
+//! `fairway done` and `fairway merge-ready`: one report.
+
+use std::fs;
+
+use crate::common::{World, cast};
+
+#[test]
+fn done_names_everything_that_stands_in_the_way() {
+    let world = World::new();
+    let config = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let gates = "[gates.done]\nrequire = [\"evidence\", \"checks\", \"no_open_questions\", \"handoffs_accepted\"]\n";
+    fs::write(&config, format!("{text}\n{gates}")).unwrap();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one' --check 'unit=true'",
+        "fairway done T-1",
+        "fairway claim",
+        "fairway checkpoint record T-1 --state awaiting_input --summary 'which one?'",
+        "fairway handoff create T-1 --to review --summary 'look at it'",
+        "fairway task done T-1",
+    ]), @"
+    $ fairway task add T-1 'one' --check 'unit=true'
+    added T-1
+    $ fairway done T-1
+    error: T-1 is todo; it cannot be done from there
+    hint: fairway explain task T-1
+    [exit 4]
+    $ fairway claim
+    claimed T-1 under epoch 1: one
+    $ fairway checkpoint record T-1 --state awaiting_input --summary 'which one?'
+    recorded checkpoint 1 on T-1: awaiting_input
+    $ fairway handoff create T-1 --to review --summary 'look at it'
+    created handoff 1 of T-1 to role review
+    $ fairway task done T-1
+    error: T-1 is not ready: no passing evidence since the last claim; the check 'unit' has not been run; the newest checkpoint awaits input; handoff 1 is not answered
+    hint: fairway evidence run T-1 -- COMMAND
+    hint: fairway evidence run T-1 --check unit
+    hint: fairway checkpoint record T-1 --state active --summary TEXT
+    hint: fairway handoff accept 1
+    [exit 5]
+    ");
+    let report = world.run(["done", "T-1", "--json"]).refuses(5, "gate_blocked").error()["details"].clone();
+    let codes: Vec<_> = report["blockers"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
+    assert_eq!(codes, ["evidence_missing", "check_missing", "open_question", "handoff_open"]);
+    assert_eq!((report["task_id"].as_str(), report["ready"].as_bool()), (Some("T-1"), Some(false)));
+    // Standing in for the claimant is not standing in for the gates.
+    world.run(["done", "T-1", "--force", "--reason", "hurry", "--json"]).refuses(5, "gate_blocked");
+}
+
+#[test]
+fn done_goes_through_with_evidence_since_the_claim_and_only_for_the_claimant() {
+    let world = World::new();
+    cast::session(&world, "s1", "backend", None);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one'",
+        "fairway claim",
+        "fairway evidence add T-1 --result pass",
+        "fairway release T-1",
+        "fairway claim",
+        "fairway done T-1",
+        "fairway evidence add T-1 --result pass",
+        "fairway --session s1 done T-1",
+        "fairway done T-1 --commit 0123456789abcdef",
+        "fairway done T-1",
+        "fairway task show T-1",
+    ]), @"
+    $ fairway task add T-1 'one'
+    added T-1
+    $ fairway claim
+    claimed T-1 under epoch 1: one
+    $ fairway evidence add T-1 --result pass
+    recorded evidence 1 on T-1: test pass, as claimed
+    $ fairway release T-1
+    released T-1: in_progress → todo
+    $ fairway claim
+    claimed T-1 under epoch 2: one
+    $ fairway done T-1
+    error: T-1 is not ready: no passing evidence since the last claim
+    hint: fairway evidence run T-1 -- COMMAND
+    [exit 5]
+    $ fairway evidence add T-1 --result pass
+    recorded evidence 2 on T-1: test pass, as claimed
+    $ fairway --session s1 done T-1
+    error: T-1 is held by [user], not by s1
+    hint: to stand in for the holder of T-1: --force --reason TEXT
+    [exit 4]
+    $ fairway done T-1 --commit 0123456789abcdef
+    done T-1: in_progress → done
+    $ fairway done T-1
+    unchanged: T-1 is done already
+    $ fairway task show T-1
+    T-1  one
+    status      done
+    ready       no
+    priority    2
+    commit      0123456789abcdef
+    created     2026-01-01T00:00:02.000Z
+    updated     2026-01-01T00:00:10.000Z
+    closed      2026-01-01T00:00:10.000Z
+    ");
+    world.run(["task", "add", "T-2", "two"]).exits(0);
+    world.run(["claim", "T-2"]).exits(0);
+    world.run(["evidence", "add", "T-2", "--result", "pass"]).exits(0);
+    world.run(["--session", "s1", "done", "T-2", "--force", "--reason", "holder is away"]).exits(0);
+}
+
+#[test]
+fn merge_ready_wants_everything_at_one_commit() {
+    let world = World::new();
+    cast::session(&world, "s1", "backend", None);
+    cast::session(&world, "s2", "data", None);
+    let config = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap().replace("base_branch = \"master\"", "base_branch = \"main\"");
+    let route = "[[review_routes]]\npaths = [\"migrations/**\"]\ndomain = \"data\"\n";
+    fs::write(&config, format!("{text}\n{route}")).unwrap();
+    cast::repository(&world);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one' --path migrations/V2.sql --check unit=true",
+        "fairway --session s1 claim T-1",
+        "fairway merge-ready T-1",
+        "fairway --session s1 evidence run T-1 --check unit --quiet",
+        "fairway --session s1 review record T-1 --verdict approve --quiet",
+        "fairway merge-ready T-1",
+        "fairway --session s2 review record T-1 --verdict approve --notes 'as agreed' --quiet",
+        "fairway merge-ready T-1",
+        "fairway merge-ready T-1 --base no-such-branch",
+    ]), @"
+    $ fairway task add T-1 'one' --path migrations/V2.sql --check unit=true
+    added T-1
+    $ fairway --session s1 claim T-1
+    claimed T-1 under epoch 1: one
+    $ fairway merge-ready T-1
+    T-1 is not ready to be merged:
+      evidence_missing: no passing evidence since the last claim
+          fairway evidence run T-1 -- COMMAND
+      check_missing: the check 'unit' has not been run
+          fairway evidence run T-1 --check unit
+      review_missing: no review in the domain 'data'
+          fairway review record T-1 --domain data --verdict approve
+    [exit 5]
+    $ fairway --session s1 evidence run T-1 --check unit --quiet
+    1
+    $ fairway --session s1 review record T-1 --verdict approve --quiet
+    1
+    $ fairway merge-ready T-1
+    T-1 is not ready to be merged:
+      review_own: review 1 in the domain 'data' is by s1, who held the task
+          fairway review record T-1 --domain data --verdict approve
+    [exit 5]
+    $ fairway --session s2 review record T-1 --verdict approve --notes 'as agreed' --quiet
+    2
+    $ fairway merge-ready T-1
+    T-1 is ready to be merged
+    $ fairway merge-ready T-1 --base no-such-branch
+    T-1 is not ready to be merged:
+      not_based: whether the work is based on 'no-such-branch' cannot be told
+          git rebase no-such-branch
+    [exit 5]
+    ");
+
+    // Another commit: check and approval speak of the one before.
+    cast::commit(&world, "second");
+    cast::git(&world, &world.root(), &["branch", "ahead"]);
+    cast::git(&world, &world.root(), &["reset", "-q", "--hard", "HEAD~1"]);
+    cast::commit(&world, "third");
+    fs::write(world.root().join("dirt"), "").unwrap();
+    let report = world.run(["merge-ready", "T-1", "--base", "ahead", "--json"]).exits(5).json();
+    let codes: Vec<_> = report["blockers"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
+    assert_eq!(codes, ["check_outdated", "review_lapsed", "worktree_dirty", "not_based"]);
+}
+
+#[test]
+fn a_submitted_task_is_resumed_by_its_claimant_or_by_who_asked_for_changes() {
+    let world = World::new();
+    for session in ["s1", "s2", "s3"] {
+        cast::session(&world, session, "backend", None);
+    }
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one'",
+        "fairway --session s1 claim T-1",
+        "fairway --session s1 task resume T-1",
+        "fairway --session s1 task submit T-1",
+        "fairway --session s2 review record T-1 --domain code --verdict changes",
+        "fairway --session s3 task resume T-1",
+        "fairway --session s2 task resume T-1",
+        "fairway --session s1 task submit T-1",
+        "fairway --session s1 task resume T-1",
+    ]), @"
+    $ fairway task add T-1 'one'
+    added T-1
+    $ fairway --session s1 claim T-1
+    claimed T-1 under epoch 1: one
+    $ fairway --session s1 task resume T-1
+    error: T-1 is in_progress; it cannot be resumed from there
+    hint: fairway explain task T-1
+    [exit 4]
+    $ fairway --session s1 task submit T-1
+    submitted T-1: in_progress → review
+    $ fairway --session s2 review record T-1 --domain code --verdict changes
+    recorded review 1 of T-1: changes in the domain 'code'
+    $ fairway --session s3 task resume T-1
+    error: T-1 is held by s1, not by s3
+    hint: to stand in for the holder of T-1: --force --reason TEXT
+    [exit 4]
+    $ fairway --session s2 task resume T-1
+    resumed T-1: review → in_progress
+    $ fairway --session s1 task submit T-1
+    submitted T-1: in_progress → review
+    $ fairway --session s1 task resume T-1
+    resumed T-1: review → in_progress
+    ");
+    assert_eq!(world.json(["task", "show", "T-1"])["claim"]["claimant"], "s1");
+}

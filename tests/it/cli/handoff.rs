@@ -1,0 +1,188 @@
+//! `fairway handoff …`
+
+use crate::common::{World, cast, race::race};
+
+#[test]
+fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
+    let world = World::new();
+    for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {
+        cast::session(&world, session, role, None);
+    }
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one'",
+        "fairway --session s1 claim T-1",
+        "fairway --session s1 handoff create T-1 --to frontend --summary 'the page is next' --payload 'see page.md'",
+        "fairway handoff list --open",
+        "fairway --session s3 handoff accept 1 --claim",
+        "fairway --session s2 handoff withdraw 1",
+        "fairway --session s2 handoff accept 1 --claim",
+        "fairway --session s2 handoff accept 1 --claim",
+        "fairway --session s3 handoff decline 1 --reason 'too late'",
+        "fairway --session s1 checkpoint record T-1 --state active --summary 'still here'",
+        "fairway handoff list --task T-1",
+        "fairway handoff accept 7",
+    ]), @"
+    $ fairway task add T-1 'one'
+    added T-1
+    $ fairway --session s1 claim T-1
+    claimed T-1 under epoch 1: one
+    $ fairway --session s1 handoff create T-1 --to frontend --summary 'the page is next' --payload 'see page.md'
+    created handoff 1 of T-1 to role frontend
+    $ fairway handoff list --open
+    ID  TASK  STATUS  FROM     TO             AT                        SUMMARY
+    1   T-1   open    backend  role frontend  2026-01-01T00:00:04.000Z  the page is next
+    $ fairway --session s3 handoff accept 1 --claim
+    error: T-1 is for the role frontend; you act as docs
+    hint: --role frontend, or --any-role
+    [exit 5]
+    $ fairway --session s2 handoff withdraw 1
+    error: handoff 1 was made by s1, not by s2
+    hint: to stand in for whoever made it: --force --reason TEXT
+    [exit 4]
+    $ fairway --session s2 handoff accept 1 --claim
+    accepted handoff 1 of T-1 and claimed it under epoch 2: one
+    $ fairway --session s2 handoff accept 1 --claim
+    unchanged: handoff 1 is accepted already
+    $ fairway --session s3 handoff decline 1 --reason 'too late'
+    error: handoff 1 is accepted already
+    [exit 4]
+    $ fairway --session s1 checkpoint record T-1 --state active --summary 'still here'
+    error: your claim on T-1 has epoch 1, but s2 holds it since epoch 2
+    hint: fairway task show T-1
+    [exit 4]
+    $ fairway handoff list --task T-1
+    ID  TASK  STATUS    FROM     TO             AT                        SUMMARY
+    1   T-1   accepted  backend  role frontend  2026-01-01T00:00:04.000Z  the page is next
+    $ fairway handoff accept 7
+    error: there is no handoff '7'
+    [exit 3]
+    ");
+    let claim = world.json(["task", "show", "T-1"])["claim"].clone();
+    assert_eq!((claim["claimant"].as_str(), claim["epoch"].as_i64()), (Some("s2"), Some(2)));
+    assert_eq!(claim["role"], "frontend");
+}
+
+#[test]
+fn it_is_declined_withdrawn_or_too_old() {
+    let world = World::new();
+    cast::lane(&world, "ui", Some(0), None);
+    for (session, role) in [("s1", "backend"), ("s2", "frontend")] {
+        cast::session(&world, session, role, None);
+    }
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one'",
+        "fairway --session s1 claim T-1",
+        "fairway --session s1 handoff create T-1 --to frontend --summary 'a'",
+        "fairway --session s2 handoff decline 1 --reason 'no time'",
+        "fairway --session s1 handoff create T-1 --to frontend --summary 'b'",
+        "fairway --session s1 handoff withdraw 2",
+        "fairway --session s1 handoff withdraw 2",
+        "fairway --session s1 handoff create T-1 --to-lane ui --summary 'c'",
+        "fairway --session s2 handoff accept 3 --claim",
+        "fairway --session s1 handoff create T-1 --to frontend --summary 'd'",
+        "fairway --session s1 release T-1",
+        "fairway --session s1 claim T-1",
+        "fairway --session s2 handoff accept 4 --claim",
+        "fairway handoff withdraw 4 --force --reason 'superseded'",
+        "fairway handoff list --open",
+        "fairway task cancel T-1 --force --reason 'enough'",
+        "fairway handoff create T-1 --to frontend --summary 'e'",
+        "fairway handoff create T-1 --summary 'f'",
+    ]), @"
+    $ fairway task add T-1 'one'
+    added T-1
+    $ fairway --session s1 claim T-1
+    claimed T-1 under epoch 1: one
+    $ fairway --session s1 handoff create T-1 --to frontend --summary 'a'
+    created handoff 1 of T-1 to role frontend
+    $ fairway --session s2 handoff decline 1 --reason 'no time'
+    declined handoff 1 of T-1
+    $ fairway --session s1 handoff create T-1 --to frontend --summary 'b'
+    created handoff 2 of T-1 to role frontend
+    $ fairway --session s1 handoff withdraw 2
+    withdrew handoff 2 of T-1
+    $ fairway --session s1 handoff withdraw 2
+    unchanged: handoff 2 is withdrawn already
+    $ fairway --session s1 handoff create T-1 --to-lane ui --summary 'c'
+    created handoff 3 of T-1 to lane ui
+    $ fairway --session s2 handoff accept 3 --claim
+    error: the lane ui holds 0 of 0 tasks
+    hint: fairway lane edit ui --wip 1
+    [exit 5]
+    $ fairway --session s1 handoff create T-1 --to frontend --summary 'd'
+    created handoff 4 of T-1 to role frontend
+    $ fairway --session s1 release T-1
+    released T-1: in_progress → todo
+    $ fairway --session s1 claim T-1
+    claimed T-1 under epoch 2: one
+    $ fairway --session s2 handoff accept 4 --claim
+    error: handoff 4 was made under epoch 1 of T-1, but s1 holds it since epoch 2
+    hint: fairway task show T-1
+    [exit 4]
+    $ fairway handoff withdraw 4 --force --reason 'superseded'
+    withdrew handoff 4 of T-1
+    $ fairway handoff list --open
+    ID  TASK  STATUS  FROM     TO       AT                        SUMMARY
+    3   T-1   open    backend  lane ui  2026-01-01T00:00:09.000Z  c
+    $ fairway task cancel T-1 --force --reason 'enough'
+    cancelled T-1: in_progress → cancelled
+    $ fairway handoff create T-1 --to frontend --summary 'e'
+    error: T-1 is cancelled; it cannot be handed over from there
+    hint: fairway explain task T-1
+    [exit 4]
+    $ fairway handoff create T-1 --summary 'f'
+    error: the following required arguments were not provided: <--to <ROLE>|--to-lane <LANE>>
+    hint: fairway handoff create --summary <TEXT> <--to <ROLE>|--to-lane <LANE>> <TASK>
+    [exit 2]
+    ");
+}
+
+/// A handoff to oneself of what another holds would be a theft that says it is none.
+#[test]
+fn nobody_hands_anothers_task_to_themselves() {
+    let world = World::new();
+    for session in ["s1", "s2", "s3"] {
+        cast::session(&world, session, "backend", None);
+    }
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    world.run(["--session", "s2", "handoff", "create", "T-1", "--to", "backend", "--summary", "x"]).exits(0);
+    world.run(["--session", "s2", "handoff", "accept", "1", "--claim", "--json"]).refuses(4, "already_claimed");
+    assert_eq!(world.json(["handoff", "list", "--open"]).as_array().unwrap().len(), 1, "and it stays open");
+    world.run(["--session", "s3", "handoff", "accept", "1", "--claim"]).exits(0);
+}
+
+/// Handed over and back again: the fence around one's former claim does not keep one from accepting.
+#[test]
+fn a_task_can_be_handed_back() {
+    let world = World::new();
+    cast::session(&world, "s1", "backend", None);
+    cast::session(&world, "s2", "frontend", None);
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    world.run(["--session", "s1", "handoff", "create", "T-1", "--to", "frontend", "--summary", "x"]).exits(0);
+    world.run(["--session", "s2", "handoff", "accept", "1", "--claim"]).exits(0);
+    world.run(["--session", "s2", "handoff", "create", "T-1", "--to", "backend", "--summary", "y"]).exits(0);
+    world
+        .run(["--session", "s1", "handoff", "accept", "2", "--claim", "--epoch", "1", "--json"])
+        .refuses(4, "stale_claim");
+    world.run(["--session", "s1", "handoff", "accept", "2", "--claim"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["claim"]["epoch"], 3);
+}
+
+#[test]
+fn of_eight_acceptors_at_once_one_gets_the_task() {
+    let world = World::new();
+    for number in 0..8 {
+        cast::session(&world, &format!("s{number}"), "frontend", None);
+    }
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["claim", "T-1"]).exits(0);
+    world.run(["handoff", "create", "T-1", "--to", "frontend", "--summary", "x"]).exits(0);
+    let outputs =
+        race(8, |number| world.fairway(["--session", &format!("s{number}"), "handoff", "accept", "1", "--claim"]));
+    let codes: Vec<_> = outputs.iter().map(|output| output.status.code()).collect();
+    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
+    assert_eq!(codes.iter().filter(|code| **code == Some(4)).count(), 7, "{codes:?}");
+    assert_eq!(world.json(["task", "show", "T-1"])["claim"]["epoch"], 2);
+}

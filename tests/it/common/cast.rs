@@ -1,0 +1,62 @@
+//! Who plays in a test: sessions, lanes and a repository, put in place without the verbs that make them.
+
+use std::{fs, path::Path};
+
+use rusqlite::{Connection, params};
+
+use super::World;
+
+fn event(conn: &Connection, world: &World, kind: &str, session: Option<&str>, lane: Option<&str>) {
+    let insert = "INSERT INTO events (at, kind, session_id, run_id, lane, actor, data) \
+         VALUES (?1, ?2, ?3, 'run-' || ?3, ?4, 'test', '{}')";
+    conn.execute(insert, params![world.now().millis(), kind, session, lane]).unwrap();
+}
+
+/// A running session.
+pub fn session(world: &World, id: &str, role: &str, lane: Option<&str>) {
+    let conn = Connection::open(world.store()).unwrap();
+    let insert = "INSERT INTO agent_sessions (id, run_id, role, lane, status, host, started_at) \
+         VALUES (?1, 'run-' || ?1, ?2, ?3, 'running', 'elsewhere', ?4)";
+    conn.execute(insert, params![id, role, lane, world.now().millis()]).unwrap();
+    event(&conn, world, "session.upserted", Some(id), None);
+}
+
+/// An open lane, with a worktree where one is given.
+pub fn lane(world: &World, name: &str, wip_limit: Option<i64>, worktree: Option<&Path>) {
+    let conn = Connection::open(world.store()).unwrap();
+    let insert = "INSERT INTO lanes (name, status, worktree, wip_limit, created_at) VALUES (?1, 'open', ?2, ?3, ?4)";
+    let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
+    conn.execute(insert, params![name, worktree, wip_limit, world.now().millis()]).unwrap();
+    event(&conn, world, "lane.added", None, Some(name));
+}
+
+/// Runs git in a folder of this world; answers with what it printed.
+#[track_caller]
+pub fn git(world: &World, folder: &Path, args: &[&str]) -> String {
+    let mut command = world.command("git");
+    // The same commits on every machine.
+    for (name, value) in [("NAME", "t"), ("EMAIL", "t@example.org"), ("DATE", "2026-01-01T00:00:00Z")] {
+        command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
+    }
+    let done = command.args(args).current_dir(folder).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
+/// Makes the project a repository with everything in it committed; answers with the commit.
+#[track_caller]
+pub fn repository(world: &World) -> String {
+    let root = world.root();
+    git(world, &root, &["init", "-q", "-b", "main"]);
+    commit(world, "first")
+}
+
+/// Commits a new file of this name; answers with the commit.
+#[track_caller]
+pub fn commit(world: &World, name: &str) -> String {
+    let root = world.root();
+    fs::write(root.join(name), name).unwrap();
+    git(world, &root, &["add", "."]);
+    git(world, &root, &["commit", "-q", "-m", name]);
+    git(world, &root, &["rev-parse", "HEAD"])
+}
