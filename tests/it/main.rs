@@ -14,5 +14,6 @@
 mod cli;
 mod common;
 mod floors;
+mod model;
 mod sessions;
 mod tidy;

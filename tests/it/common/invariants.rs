@@ -69,13 +69,20 @@ const NEVER: &[(&str, &str)] = &[
 #[track_caller]
 pub fn check(store: &Path) {
     let conn = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
-    for (what, query) in NEVER {
-        let mut statement = conn.prepare(query).unwrap();
+    if let Some(why) = broken(&conn) {
+        panic!("{why} in {}", store.display());
+    }
+}
+
+/// The first invariant that does not hold.
+pub fn broken(conn: &Connection) -> Option<String> {
+    NEVER.iter().find_map(|(what, query)| {
+        let mut statement = conn.prepare_cached(query).unwrap();
         let found: Vec<String> = statement
             .query_map([], |row| row.get::<_, rusqlite::types::Value>(0).map(|value| format!("{value:?}")))
             .unwrap()
             .map(Result::unwrap)
             .collect();
-        assert!(found.is_empty(), "{what}: {found:?} in {}", store.display());
-    }
+        (!found.is_empty()).then(|| format!("{what}: {found:?}"))
+    })
 }
