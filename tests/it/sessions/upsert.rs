@@ -64,7 +64,9 @@ fn provider_and_external_id_find_it_until_it_is_final() {
     assert_ne!(id(&second), id(&first));
     // The old one stays as it ended.
     world.run(["session", "upsert", "--id", &id(&first), "--status", "running", "--json"]).refuses(4, "session_final");
-    assert_eq!(world.json(["session", "show", &id(&first)])["status"], "ended");
+    world.run(["session", "upsert", "--id", &id(&first), "--branch", "t", "--json"]).refuses(4, "session_final");
+    let ended = world.json(["session", "show", &id(&first)]);
+    assert_eq!((ended["status"].as_str(), ended["branch"].is_null()), (Some("ended"), true));
 }
 
 #[test]
