@@ -16,6 +16,7 @@ mod common;
 mod floors;
 mod power;
 mod scripts;
+mod model;
 mod sessions;
 mod store;
 mod storm;

@@ -301,7 +301,8 @@ fn change(app: &App, tx: &WriteTx<'_>, told: &Told, session: &Session, local: &L
     let line = match (fields.as_slice(), after.status == session.status) {
         ([], true) => format!("unchanged: {id} is {}", after.status),
         ([], false) => format!("{id} is {}", after.status),
-        (fields, _) => format!("updated {id}: {}", fields.join(", ")),
+        (fields, true) => format!("updated {id}: {}", fields.join(", ")),
+        (fields, false) => format!("updated {id}: {}; it is {}", fields.join(", "), after.status),
     };
     let after = lookup::session(tx, id)?;
     Answer::new(&SessionView::from(&after), id, line)

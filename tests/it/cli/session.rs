@@ -82,6 +82,46 @@ fn a_session_from_its_first_word_to_its_end() {
 }
 
 #[test]
+fn everything_about_a_session() {
+    let world = World::new();
+    let transcript = world.transcript(&[
+        "fairway session upsert --id be-1 --role backend --provider acme --backend tmux --socket /run/s --pane %1 --name be",
+        "fairway session upsert --backend tmux --socket /run/s --pane %1 --external-session-id x1 --branch topic --status stale",
+        "fairway session show be-1",
+        "fairway session upsert --id be-1 --provider acme --external-session-id x1 --status running --quiet",
+        "fairway session upsert --id be-2 --role backend --provider acme --external-session-id x1",
+    ]);
+    insta::assert_snapshot!(transcript.replace(&fairway::os::host::identity(), "[host]"), @"
+    $ fairway session upsert --id be-1 --role backend --provider acme --backend tmux --socket /run/s --pane %1 --name be
+    new session be-1: running
+    $ fairway session upsert --backend tmux --socket /run/s --pane %1 --external-session-id x1 --branch topic --status stale
+    updated be-1: external_session_id, branch; it is stale
+    $ fairway session show be-1
+    be-1
+    status      stale
+    reason      reported stale
+    activity    unknown
+    role        backend
+    provider    acme
+    external    x1
+    backend     tmux
+    name        be
+    socket      /run/s
+    pane        %1
+    host        [host]
+    branch      topic
+    run         019b76da-afd0-7000-8000-0000000007d1
+    started     2026-01-01T00:00:02.000Z
+    last sign   2026-01-01T00:00:02.000Z
+    $ fairway session upsert --id be-1 --provider acme --external-session-id x1 --status running --quiet
+    be-1
+    $ fairway session upsert --id be-2 --role backend --provider acme --external-session-id x1
+    error: acme's session 'x1' is known as be-1, which is running
+    [exit 4]
+    ");
+}
+
+#[test]
 fn reconcile_says_what_it_settled() {
     let world = World::new();
     insta::assert_snapshot!(world.transcript(&[

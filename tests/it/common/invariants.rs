@@ -102,17 +102,26 @@ const NEVER: &[(&str, &str)] = &[
 #[track_caller]
 pub fn check(store: &Path) {
     let conn = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
-    for (what, query) in NEVER {
-        let mut statement = conn.prepare(query).unwrap();
+    if let Some(why) = broken(&conn) {
+        panic!("{why} in {}", store.display());
+    }
+}
+
+/// The first invariant that does not hold.
+pub fn broken(conn: &Connection) -> Option<String> {
+    let rows = NEVER.iter().find_map(|(what, query)| {
+        let mut statement = conn.prepare_cached(query).unwrap();
         let found: Vec<String> = statement
             .query_map([], |row| row.get::<_, rusqlite::types::Value>(0).map(|value| format!("{value:?}")))
             .unwrap()
             .map(Result::unwrap)
             .collect();
-        assert!(found.is_empty(), "{what}: {found:?} in {}", store.display());
-    }
-    let circle = on_circles(&conn);
-    assert!(circle.is_empty(), "a circle of dependencies: {circle:?} in {}", store.display());
+        (!found.is_empty()).then(|| format!("{what}: {found:?}"))
+    });
+    rows.or_else(|| {
+        let circle = on_circles(conn);
+        (!circle.is_empty()).then(|| format!("a circle of dependencies: {circle:?}"))
+    })
 }
 
 /// The tasks that are left when, again and again, all are taken away that wait for none that is left: those on circles, and

@@ -4,6 +4,7 @@ mod dry_run;
 mod launch;
 mod lifecycle;
 mod plumbing;
+mod pid_reuse;
 mod reconcile;
 mod scripts;
 mod trust;

@@ -154,6 +154,17 @@ fn each_process_is_told_from_its_corpse_and_from_the_next_of_its_pid() {
 }
 
 #[test]
+fn a_pane_does_not_outlive_the_boot() {
+    let world = World::new();
+    for id in ["before", "since"] {
+        upsert(&world, &["--id", id, "--backend", "tmux", "--pane", "%1", "--external-session-id", id]);
+    }
+    forge(&world, "before", "boot_id", "00000000-0000-0000-0000-000000000000");
+    let report = settle(&world);
+    assert_eq!((ids(&report["stale"]), ids(&report["unknown"])), (vec!["before"], vec!["since"]));
+}
+
+#[test]
 fn a_pid_without_its_start_is_unknown_while_it_is_there() {
     let world = World::new();
     let mut sleeper = Sleeper::new();

@@ -4,7 +4,7 @@ use std::process;
 
 use serde_json::Value;
 
-use crate::common::World;
+use crate::common::{World, race::race};
 
 fn upsert(world: &World, args: &[&str]) -> Value {
     world.json(["session", "upsert"].iter().chain(args))
@@ -64,7 +64,9 @@ fn provider_and_external_id_find_it_until_it_is_final() {
     assert_ne!(id(&second), id(&first));
     // The old one stays as it ended.
     world.run(["session", "upsert", "--id", &id(&first), "--status", "running", "--json"]).refuses(4, "session_final");
-    assert_eq!(world.json(["session", "show", &id(&first)])["status"], "ended");
+    world.run(["session", "upsert", "--id", &id(&first), "--branch", "t", "--json"]).refuses(4, "session_final");
+    let ended = world.json(["session", "show", &id(&first)]);
+    assert_eq!((ended["status"].as_str(), ended["branch"].is_null()), (Some("ended"), true));
 }
 
 #[test]
@@ -175,6 +177,17 @@ fn what_cannot_be_meant_is_refused_and_nothing_is_written() {
     }
     assert_eq!(world.json(["session", "list", "--all"]), serde_json::json!([]));
     assert_eq!(world.run(["events", "--quiet"]).stdout, "");
+}
+
+#[test]
+fn eight_at_once_make_one_session() {
+    let world = World::new();
+    world.real_time();
+    let made = race(8, |_| {
+        world.fairway(["session", "upsert", "--role", "r", "--provider", "acme", "--external-session-id", "x1"])
+    });
+    assert!(made.iter().all(|one| one.status.success()), "{made:#?}");
+    assert_eq!(world.json(["session", "list"]).as_array().unwrap().len(), 1);
 }
 
 #[test]

@@ -1,0 +1,341 @@
+//! The two ways to run a sequence for real: the use cases in this process, and the binary.
+
+use std::{path::PathBuf, rc::Rc, time::Duration};
+
+use fairway::{
+    actions::{
+        App, failure,
+        session::{end, heartbeat, reconcile, upsert},
+        task::{Force, add, block, cancel, claim, release, reopen, submit},
+    },
+    config::{Layers, Project, Settings},
+    domain::{Actor, Role, SessionId, TaskId, session::SessionStatus, task::Words},
+    env::{Clock, Env, Timestamp},
+    os,
+};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::op::{ATTACHED, BEGINNING, Op, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who};
+use crate::common::{World, invariants};
+
+/// The name under which somebody holds tasks.
+pub fn name(who: Who) -> String {
+    match who {
+        Who::Person => format!("{}@{}", os::user::name(), os::host::name()),
+        Who::Session(number) => SESSIONS[number].to_owned(),
+    }
+}
+
+/// A way to run commands.
+pub trait Driver {
+    /// Back to the beginning; answers with what is seen there.
+    fn reset(&mut self) -> Seen;
+    /// Gives a command; answers with `ok` or the code of its refusal.
+    fn act(&mut self, op: &Op, clock: i64, epoch: Option<i64>) -> String;
+    /// The store, to look at.
+    fn store(&self) -> &Store;
+
+    /// What can be seen now.
+    fn seen(&self) -> Seen {
+        self.store().seen()
+    }
+
+    /// The epoch of one's own last claim, for commands that pass it.
+    fn token(&self, op: &Op) -> Option<i64> {
+        let (who, task, older) = match *op {
+            Op::Renew { who, task } => (who, task, 0),
+            Op::Move { who, task, token: Some(older), .. } => (who, task, older),
+            _ => return None,
+        };
+        let latest = "SELECT max(epoch) - ?3 FROM claims WHERE task_id = ?1 AND claimant = ?2";
+        self.store().conn.query_row(latest, (TASKS[task], name(who), older), |row| row.get(0)).unwrap()
+    }
+
+    /// What must hold whatever was done.
+    fn invariants(&self) -> Result<(), String> {
+        invariants::broken(&self.store().conn).map_or(Ok(()), Err)
+    }
+}
+
+/// The store from outside, and its beginning to go back to.
+pub struct Store {
+    conn: Connection,
+}
+
+/// What a sequence can change, in an order that references allow.
+const TABLES: [&str; 6] = ["checkpoints", "claims", "tasks", "agent_sessions", "events", "requests"];
+
+impl Store {
+    fn keep(path: PathBuf) -> Self {
+        let conn = Connection::open(path).unwrap();
+        conn.set_prepared_statement_cache_capacity(64);
+        conn.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF; ATTACH ':memory:' AS kept").unwrap();
+        for table in TABLES {
+            conn.execute_batch(&format!("CREATE TABLE kept.{table} AS SELECT * FROM main.{table}")).unwrap();
+        }
+        Self { conn }
+    }
+
+    fn restore(&self) {
+        let mut batch = String::from("BEGIN IMMEDIATE;");
+        for table in TABLES {
+            batch.push_str(&format!("DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM kept.{table};"));
+        }
+        self.conn.execute_batch(&format!("{batch} COMMIT")).unwrap();
+    }
+
+    fn seen(&self) -> Seen {
+        let claims = |task: &str| -> Vec<(String, i64)> {
+            let query = "SELECT claimant, epoch FROM claims WHERE task_id = ?1 AND ended_at IS NULL";
+            let mut live = self.conn.prepare_cached(query).unwrap();
+            live.query_map([task], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+        };
+        let query = "SELECT id, status, claimant, epoch, lease_until, \
+                     (SELECT count(*) FROM checkpoints c WHERE c.task_id = t.id) FROM tasks t ORDER BY id";
+        let mut tasks = self.conn.prepare_cached(query).unwrap();
+        let tasks = tasks.query_map([], |row| {
+            Ok(TaskSeen {
+                status: row.get(1)?,
+                claimant: row.get(2)?,
+                epoch: row.get(3)?,
+                lease_until: row.get(4)?,
+                claims: claims(&row.get::<_, String>(0)?),
+                checkpoints: row.get(5)?,
+            })
+        });
+        let query = "SELECT status, last_heartbeat_at FROM agent_sessions ORDER BY id";
+        let mut sessions = self.conn.prepare_cached(query).unwrap();
+        let sessions = sessions.query_map([], |row| Ok(SessionSeen { status: row.get(0)?, heartbeat: row.get(1)? }));
+        Seen {
+            tasks: tasks.unwrap().map(Result::unwrap).collect(),
+            sessions: sessions.unwrap().map(Result::unwrap).collect(),
+        }
+    }
+}
+
+/// The use cases, on a store that lives in memory where the machine has a place for that.
+pub struct InProcess {
+    app: App,
+    store: Store,
+    _home: TempDir,
+}
+
+impl InProcess {
+    pub fn new() -> Self {
+        let memory = PathBuf::from("/dev/shm");
+        let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let home = tempfile::Builder::new().prefix("fw-model").tempdir_in(folder).unwrap();
+        std::fs::write(home.path().join(".fairway.toml"), "").unwrap();
+        let mut env = Env::real();
+        env.clock = Clock::Fixed(Timestamp::from_millis(BEGINNING));
+        env.cwd = home.path().to_path_buf();
+        let project = Project::at(home.path().to_path_buf(), &env);
+        let layers = Layers::load(&project, &env).unwrap();
+        let settings = Settings::from_layers(&layers, &project).unwrap();
+        let path = project.store.clone();
+        let app = App::new(Rc::new(env), project, layers, settings, actor(Who::Person, None), None);
+        for (number, task) in TASKS.iter().enumerate() {
+            let mut words = Words::titled("one".into());
+            if number == 2 {
+                words.depends_on = vec![TaskId::parse(TASKS[0]).unwrap()];
+            }
+            add::add(&app, Some(&TaskId::parse(task).unwrap()), words).unwrap();
+        }
+        for (number, session) in SESSIONS.iter().enumerate() {
+            let told = upsert::Told {
+                id: Some(SessionId::parse(session).unwrap()),
+                role: Some(Role::parse("r").unwrap()),
+                task: ATTACHED[number].map(task),
+                status: (number == 1).then_some(SessionStatus::Starting),
+                pid: (number == 3).then_some(i64::from(std::process::id())),
+                ..upsert::Told::default()
+            };
+            upsert::upsert(&app, &told).unwrap();
+        }
+        Self { app, store: Store::keep(path), _home: home }
+    }
+
+    fn run(&self, op: &Op) -> anyhow::Result<()> {
+        let app = &self.app;
+        let wish = |lease: &Option<u32>| claim::Wish {
+            lease: lease.map(|seconds| Duration::from_secs(u64::from(seconds))),
+            ..claim::Wish::default()
+        };
+        match op {
+            Op::Clock(_) => return Ok(()),
+            Op::Claim { task: number, lease, steal, .. } => {
+                let steal = steal.then(|| "it must be".to_owned());
+                claim::claim(app, &claim::Wish { id: Some(task(*number)), steal, ..wish(lease) })?
+            }
+            Op::ClaimNext { lease, .. } => claim::claim(app, &wish(lease))?,
+            Op::Renew { task: number, .. } => {
+                claim::claim(app, &claim::Wish { id: Some(task(*number)), ..claim::Wish::default() })?
+            }
+            Op::Move { verb, task: number, force, .. } => {
+                let id = task(*number);
+                let force = force.then(|| Force { reason: "it must be".into() });
+                match verb {
+                    Verb::Release => release::release(app, &id, None, force.as_ref())?,
+                    Verb::Submit => submit::submit(app, &id, None, force.as_ref())?,
+                    Verb::Block => block::block(app, &id, "it waits", force.as_ref())?,
+                    Verb::Unblock => block::unblock(app, &id, force.as_ref())?,
+                    Verb::Cancel => cancel::cancel(app, &id, "no", force.as_ref())?,
+                    Verb::Reopen => reopen::reopen(app, &id, "yes")?,
+                }
+            }
+            Op::Heartbeat { session, .. } => {
+                heartbeat::heartbeat(app, &id(*session), &heartbeat::Heartbeat::default())?
+            }
+            Op::Report { session, stale } => {
+                let status = if *stale { SessionStatus::Stale } else { SessionStatus::Running };
+                let told = upsert::Told { id: Some(id(*session)), status: Some(status), ..upsert::Told::default() };
+                upsert::upsert(app, &told)?
+            }
+            Op::End { session, .. } => end::end(app, &id(*session), &end::End::default())?,
+            Op::Reconcile { dry_run, .. } => reconcile::reconcile(app, *dry_run)?,
+        };
+        Ok(())
+    }
+}
+
+fn task(number: usize) -> TaskId {
+    TaskId::parse(TASKS[number]).unwrap()
+}
+
+fn id(number: usize) -> SessionId {
+    SessionId::parse(SESSIONS[number]).unwrap()
+}
+
+/// Who gives a command.
+fn giver(op: &Op) -> Who {
+    match op {
+        Op::Claim { who, .. } | Op::ClaimNext { who, .. } | Op::Renew { who, .. } | Op::Move { who, .. } => *who,
+        Op::Heartbeat { session, own: true } | Op::End { session, own: true } => Who::Session(*session),
+        _ => Who::Person,
+    }
+}
+
+fn actor(who: Who, epoch: Option<i64>) -> Actor {
+    let session = match who {
+        Who::Person => None,
+        Who::Session(number) => Some(id(number)),
+    };
+    Actor { name: name(who), session, run_id: None, role: None, lane: None, epoch }
+}
+
+impl Driver for InProcess {
+    fn reset(&mut self) -> Seen {
+        self.store.restore();
+        self.seen()
+    }
+
+    fn act(&mut self, op: &Op, clock: i64, epoch: Option<i64>) -> String {
+        Rc::get_mut(&mut self.app.env).unwrap().clock = Clock::Fixed(Timestamp::from_millis(clock));
+        self.app.actor = actor(giver(op), epoch);
+        match self.run(op) {
+            Ok(()) => "ok".into(),
+            Err(error) => failure::classify(&error).code.into(),
+        }
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+/// The binary, in a world of its own.
+pub struct Binary {
+    world: World,
+    store: Store,
+}
+
+impl Binary {
+    pub fn new() -> Self {
+        let world = World::new();
+        let at_the_beginning = |args: &[&str]| {
+            let mut command = world.fairway(args);
+            let beginning = Timestamp::from_millis(BEGINNING).to_string();
+            assert!(command.env("FAIRWAY_TEST_TIME", beginning).output().unwrap().status.success(), "{args:?}");
+        };
+        for (number, task) in TASKS.iter().enumerate() {
+            let depends: &[&str] = if number == 2 { &["--depends-on", TASKS[0]] } else { &[] };
+            at_the_beginning(&[&["task", "add", task, "one"], depends].concat());
+        }
+        let pid = std::process::id().to_string();
+        for (number, session) in SESSIONS.iter().enumerate() {
+            let mut args = vec!["session", "upsert", "--id", session, "--role", "r"];
+            args.extend(ATTACHED[number].into_iter().flat_map(|task| ["--task-id", TASKS[task]]));
+            match number {
+                1 => args.extend(["--status", "starting"]),
+                3 => args.extend(["--pid", &pid]),
+                _ => {}
+            }
+            at_the_beginning(&args);
+        }
+        let store = Store::keep(world.store());
+        Self { world, store }
+    }
+}
+
+fn words(op: &Op) -> Option<Vec<String>> {
+    let lease = |lease: &Option<u32>| lease.map(|seconds| format!(" --lease {seconds}s")).unwrap_or_default();
+    let forced = |force: &bool| if *force { " --force --reason because" } else { "" };
+    let line = match op {
+        Op::Clock(_) => return None,
+        Op::Claim { task, lease: span, steal, .. } => {
+            let steal = if *steal { " --steal --reason because" } else { "" };
+            format!("claim {}{}{steal}", TASKS[*task], lease(span))
+        }
+        Op::ClaimNext { lease: span, .. } => format!("claim{}", lease(span)),
+        Op::Renew { task, .. } => format!("claim {}", TASKS[*task]),
+        Op::Move { verb, task, force, .. } => {
+            let id = TASKS[*task];
+            match verb {
+                Verb::Release => format!("release {id}{}", forced(force)),
+                Verb::Submit => format!("task submit {id}{}", forced(force)),
+                Verb::Unblock => format!("task unblock {id}{}", forced(force)),
+                Verb::Block if *force => format!("task block {id} --force --reason because"),
+                Verb::Cancel if *force => format!("task cancel {id} --force --reason because"),
+                Verb::Block => format!("task block {id} --reason because"),
+                Verb::Cancel => format!("task cancel {id} --reason because"),
+                Verb::Reopen => format!("task reopen {id} --reason because"),
+            }
+        }
+        Op::Heartbeat { session, .. } => format!("session heartbeat {}", SESSIONS[*session]),
+        Op::Report { session, stale } => {
+            let status = if *stale { "stale" } else { "running" };
+            format!("session upsert --id {} --status {status}", SESSIONS[*session])
+        }
+        Op::End { session, .. } => format!("session end {}", SESSIONS[*session]),
+        Op::Reconcile { dry_run, .. } => format!("session reconcile{}", if *dry_run { " --dry-run" } else { "" }),
+    };
+    Some(line.split_whitespace().map(str::to_owned).collect())
+}
+
+impl Driver for Binary {
+    fn reset(&mut self) -> Seen {
+        self.store.restore();
+        self.seen()
+    }
+
+    fn act(&mut self, op: &Op, clock: i64, epoch: Option<i64>) -> String {
+        let Some(mut words) = words(op) else { return "ok".into() };
+        words.push("--json".into());
+        words.extend(epoch.into_iter().map(|epoch| format!("--epoch={epoch}")));
+        if let Who::Session(number) = giver(op) {
+            words.extend(["--session".into(), SESSIONS[number].into()]);
+        }
+        let mut command = self.world.fairway(&words);
+        command.env("FAIRWAY_TEST_TIME", Timestamp::from_millis(clock).to_string());
+        let run = crate::common::world::Run::from(command.output().unwrap());
+        match run.code {
+            Some(0) => "ok".into(),
+            _ => run.error()["code"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+}

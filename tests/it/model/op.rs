@@ -1,0 +1,150 @@
+//! What can be done, and what can be seen of it.
+
+use proptest::prelude::*;
+
+/// When every sequence begins: 2026-01-01T00:00:00Z.
+pub const BEGINNING: i64 = 1_767_225_600_000;
+
+/// The tasks. `c` depends on `a`, which is never done.
+pub const TASKS: [&str; 3] = ["a", "b", "c"];
+/// The sessions. `s0` runs for `a`, `s1` is starting for `b`, `s2` runs, `s3` has a process that is there.
+pub const SESSIONS: [&str; 4] = ["s0", "s1", "s2", "s3"];
+/// Their tasks.
+pub const ATTACHED: [Option<usize>; 4] = [Some(0), Some(1), None, None];
+
+/// Who acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Who {
+    Person,
+    Session(usize),
+}
+
+/// What a claimant does with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    Release,
+    Submit,
+    Block,
+    Unblock,
+    Cancel,
+    Reopen,
+}
+
+/// One command, or a step of the clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Op {
+    /// `claim ID`, with a lease of so many seconds.
+    Claim { who: Who, task: usize, lease: Option<u32>, steal: bool },
+    /// `claim`
+    ClaimNext { who: Who, lease: Option<u32> },
+    /// `claim ID --epoch N`, with the epoch of one's own last claim.
+    Renew { who: Who, task: usize },
+    /// A move; with `token` it passes the epoch of one's own last claim, less that.
+    Move { who: Who, verb: Verb, task: usize, token: Option<i64>, force: bool },
+    /// `session heartbeat`, by the session itself or by a person.
+    Heartbeat { session: usize, own: bool },
+    /// `session upsert --status running|stale`
+    Report { session: usize, stale: bool },
+    /// `session end`
+    End { session: usize, own: bool },
+    /// `session reconcile`, after so many seconds.
+    Reconcile { dry_run: bool, after: i64 },
+    /// The clock goes on, or back.
+    Clock(i64),
+}
+
+impl Op {
+    /// By how much the clock steps.
+    pub const fn seconds(&self) -> i64 {
+        match self {
+            Self::Clock(seconds) | Self::Reconcile { after: seconds, .. } => *seconds,
+            _ => 0,
+        }
+    }
+}
+
+/// A task from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSeen {
+    pub status: String,
+    pub claimant: Option<String>,
+    pub epoch: i64,
+    pub lease_until: Option<i64>,
+    /// Claimant and epoch of its live claims.
+    pub claims: Vec<(String, i64)>,
+    pub checkpoints: i64,
+}
+
+/// A session from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSeen {
+    pub status: String,
+    pub heartbeat: i64,
+}
+
+/// Everything from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    pub tasks: Vec<TaskSeen>,
+    pub sessions: Vec<SessionSeen>,
+}
+
+/// A command, when and with which token it was given, what came of it and what could be seen then.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub op: Op,
+    pub clock: i64,
+    pub epoch: Option<i64>,
+    pub outcome: String,
+    pub seen: Seen,
+}
+
+fn who() -> impl Strategy<Value = Who> {
+    prop_oneof![1 => Just(Who::Person), 3 => (0_usize..2).prop_map(Who::Session), 1 => (2_usize..4).prop_map(Who::Session)]
+}
+
+fn task() -> impl Strategy<Value = usize> {
+    prop_oneof![6 => Just(0_usize), 3 => Just(1), 1 => Just(2)]
+}
+
+fn session() -> impl Strategy<Value = usize> {
+    0..SESSIONS.len()
+}
+
+fn lease() -> impl Strategy<Value = Option<u32>> {
+    prop_oneof![1 => Just(None), 2 => Just(Some(30)), 1 => Just(Some(3_000))]
+}
+
+fn verb() -> impl Strategy<Value = Verb> {
+    prop_oneof![
+        3 => Just(Verb::Release),
+        2 => Just(Verb::Submit),
+        2 => Just(Verb::Block),
+        2 => Just(Verb::Unblock),
+        1 => Just(Verb::Cancel),
+        1 => Just(Verb::Reopen),
+    ]
+}
+
+/// Commands as they come.
+pub fn strategy() -> impl Strategy<Value = Op> {
+    let steal = prop_oneof![2 => Just(false), 1 => Just(true)];
+    let token = prop_oneof![4 => Just(None), 4 => Just(Some(0)), 1 => Just(Some(1))];
+    let rarely = prop_oneof![7 => Just(false), 1 => Just(true)];
+    let rarely_dry = prop_oneof![5 => Just(false), 1 => Just(true)];
+    let clock =
+        prop_oneof![5 => Just(30), 2 => Just(61), 1 => Just(600), 3 => Just(1_801), 1 => Just(-60), 1 => Just(-7_200)];
+    prop_oneof![
+        8 => (who(), task(), lease(), steal).prop_map(|(who, task, lease, steal)| Op::Claim { who, task, lease, steal }),
+        1 => (who(), lease()).prop_map(|(who, lease)| Op::ClaimNext { who, lease }),
+        2 => (who(), task()).prop_map(|(who, task)| Op::Renew { who, task }),
+        12 => (who(), verb(), task(), token, rarely)
+            .prop_map(|(who, verb, task, token, force)| Op::Move { who, verb, task, token, force }),
+        3 => (session(), any::<bool>()).prop_map(|(session, own)| Op::Heartbeat { session, own }),
+        2 => (session(), any::<bool>()).prop_map(|(session, stale)| Op::Report { session, stale }),
+        1 => (session(), any::<bool>()).prop_map(|(session, own)| Op::End { session, own }),
+        5 => (rarely_dry, prop_oneof![2 => Just(0_i64), 3 => Just(1_801)])
+            .prop_map(|(dry_run, after)| Op::Reconcile { dry_run, after }),
+        6 => clock.prop_map(Op::Clock),
+    ]
+}

@@ -1,0 +1,74 @@
+//! A pid that the kernel gives out again, in a pid namespace of its own where that can be forced.
+
+use std::process::{Command, Stdio};
+
+use crate::common::{
+    World,
+    world::{FAIRWAY, Run},
+};
+
+/// Starts a process, registers it, kills it, and starts others until one has its pid. `kill -0` then says that it lives.
+const SCRIPT: &str = r#"
+set -eu
+fw() { "$FAIRWAY" --root "$ROOT" "$@"; }
+sleep 600 & first=$!
+fw session upsert --id s --role r --pid "$first" --quiet
+fw session reconcile --json
+kill -9 "$first"
+wait "$first" || true
+tries=0
+while :; do
+  echo $((first - 1)) >/proc/sys/kernel/ns_last_pid
+  sleep 600 & second=$!
+  [ "$second" != "$first" ] || break
+  kill -9 "$second"
+  wait "$second" || true
+  tries=$((tries + 1))
+  [ "$tries" -lt 200 ] || exit 99
+done
+kill -0 "$first"
+fw session reconcile --json
+kill -0 "$second"
+kill -9 "$second"
+"#;
+
+/// A shell in a pid namespace, if this machine lets us have one.
+fn namespace() -> Option<Command> {
+    [
+        &["--pid", "--fork", "--mount-proc", "--kill-child"][..],
+        &["-Ur", "--pid", "--fork", "--mount-proc", "--kill-child"],
+    ]
+    .into_iter()
+    .find_map(|flags| {
+        let mut probe = Command::new("unshare");
+        probe.args(flags).args(["/bin/sh", "-c", "echo 100 >/proc/sys/kernel/ns_last_pid"]);
+        let works = probe.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+        let mut command = Command::new("unshare");
+        command.args(flags).args(["/bin/sh", "-c", SCRIPT]);
+        works.then_some(command)
+    })
+}
+
+#[test]
+fn a_reused_pid_is_another_process() {
+    let world = World::new();
+    let Some(mut command) = namespace() else {
+        println!("skipped: no pid namespace can be had here");
+        return;
+    };
+    let run: Run = command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("FAIRWAY", FAIRWAY)
+        .env("ROOT", world.root())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+        .into();
+    let run = run.exits(0);
+    let reports: Vec<serde_json::Value> =
+        run.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let [before, after] = reports.as_slice() else { panic!("{run:#?}") };
+    assert_eq!((before["checked"].as_i64(), &before["stale"]), (Some(1), &serde_json::json!([])), "{run:#?}");
+    assert!(after["stale"][0]["reason"].as_str().unwrap().ends_with("is another one now"), "{run:#?}");
+}
