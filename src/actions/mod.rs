@@ -3,6 +3,7 @@
 
 mod answer;
 mod app;
+pub mod config;
 pub mod events;
 pub mod failure;
 pub mod lane;

@@ -2,12 +2,15 @@
 //! help, and `run`.
 
 mod claim;
+mod completions;
+mod config;
 mod context;
 mod error;
 mod events;
 mod globals;
 mod init;
 mod lane;
+mod man;
 mod ready;
 mod release;
 mod task;
@@ -16,7 +19,7 @@ mod values;
 use std::{ffi::OsString, rc::Rc};
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 pub use context::Context;
 pub use globals::Globals;
@@ -57,6 +60,10 @@ enum Verb {
     Claim(claim::Args),
     Release(release::Args),
     Events(events::Args),
+    #[command(subcommand)]
+    Config(config::Verb),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Verb {
@@ -69,8 +76,19 @@ impl Verb {
             Self::Claim(args) => args.run(ctx),
             Self::Release(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Config(verb) => verb.run(ctx),
+            Self::Completions(args) => args.run(ctx),
+            Self::Man(args) => args.run(ctx),
         }
     }
+}
+
+/// The whole tree of commands, as the parser knows it.
+#[must_use]
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 /// Runs the command line of this process; answers with its exit code.

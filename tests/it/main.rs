@@ -14,4 +14,5 @@
 mod cli;
 mod common;
 mod floors;
+mod project;
 mod tidy;

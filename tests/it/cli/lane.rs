@@ -328,6 +328,10 @@ fn a_repeated_request_makes_one_worktree() {
     world.run(words).refuses(3, "not_found");
     world.git(&world.root(), &["branch", "later"]);
     world.run(words).exits(0);
+    // After a week the answer is forgotten with the next request.
+    world.pass(8 * 24 * 60 * 60);
+    world.run(["lane", "add", "z", "--request-id", "r4"]).exits(0);
+    world.run(words).refuses(4, "exists");
 }
 
 /// Sixteen at once, five rounds: every one of eighty comes whole, and goes without a trace.

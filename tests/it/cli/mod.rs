@@ -1,6 +1,7 @@
 //! Each verb from outside, as a transcript or by its documents.
 
 mod claim;
+mod config;
 mod edit;
 mod import;
 mod lane;
