@@ -307,7 +307,10 @@ fn what_a_crash_left_is_settled_by_the_next_attempt() {
     world.run(["lane", "add", "ui", "--create-worktree", "--json"]).refuses(7, "git_failed");
     assert!(tree.join("new.txt").exists());
     fs::remove_file(tree.join("new.txt")).unwrap();
+    // What lacks only files of its own commit was cut off while it was filled: nobody's work.
+    fs::remove_file(tree.join("code.txt")).unwrap();
     world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
+    assert!(tree.join("code.txt").exists());
     world.run(["lane", "rm", "ui"]).exits(0);
     assert_eq!(world.places(), ["main", "worktree [world]/project"]);
 }
