@@ -14,5 +14,7 @@
 mod cli;
 mod common;
 mod floors;
+mod hostile;
+mod output;
 mod project;
 mod tidy;
