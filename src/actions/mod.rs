@@ -5,6 +5,7 @@ mod answer;
 mod app;
 pub mod backend;
 pub mod checkpoint;
+pub mod config;
 pub mod events;
 pub mod evidence;
 pub mod explain;

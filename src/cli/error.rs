@@ -14,9 +14,12 @@ use crate::{
 
 /// The longest sentence about words that could not be read: they may be anything, a megabyte of it too.
 const LONGEST: usize = 400;
+/// The longest sentence about anything: it may repeat a value, and a value may be anything too.
+const LONGEST_OF_ALL: usize = 1_000;
 
 /// Tells a failure; answers with its exit code.
 pub(super) fn told(failure: &Failure, out: &Out) -> Exit {
+    let failure = &Failure { message: shortened(&failure.message, LONGEST_OF_ALL), ..failure.clone() };
     if out.json {
         let document = ErrorDocument { error: failure };
         out.complain(&serde_json::to_string(&document).unwrap_or_else(|_| failure.message.clone()));
@@ -73,16 +76,16 @@ fn usage(error: &clap::Error) -> Failure {
         _ => None,
     });
     let hint = near.map(|near| format!("did you mean {near}?")).or(usage).or_else(|| Some("fairway --help".into()));
-    failure("usage", FailureKind::Usage, shortened(&sentence), hint)
+    failure("usage", FailureKind::Usage, shortened(&sentence, LONGEST), hint)
 }
 
-fn shortened(sentence: &str) -> String {
-    if sentence.chars().nth(LONGEST).is_none() {
+fn shortened(sentence: &str, longest: usize) -> String {
+    if sentence.chars().nth(longest).is_none() {
         return sentence.to_owned();
     }
-    let head: String = sentence.chars().take(LONGEST * 3 / 4).collect();
+    let head: String = sentence.chars().take(longest * 3 / 4).collect();
     let length = sentence.chars().count();
-    let tail: String = sentence.chars().skip(length.saturating_sub(LONGEST / 4)).collect();
+    let tail: String = sentence.chars().skip(length.saturating_sub(longest / 4)).collect();
     format!("{head} … {tail}")
 }
 

@@ -4,6 +4,8 @@
 mod adapter;
 mod checkpoint;
 mod claim;
+mod completions;
+mod config;
 mod context;
 mod doctor;
 mod error;
@@ -17,6 +19,7 @@ mod init;
 mod lane;
 mod merge_ready;
 mod message;
+mod man;
 mod ready;
 mod release;
 mod review;
@@ -28,7 +31,7 @@ mod values;
 use std::{ffi::OsString, rc::Rc};
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 pub use context::{Context, stands};
 pub use globals::Globals;
@@ -90,6 +93,9 @@ enum Verb {
     Adapter(adapter::Verb),
     Trust(trust::Args),
     Doctor(doctor::Args),
+    Config(config::Verb),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Verb {
@@ -115,8 +121,19 @@ impl Verb {
             Self::Adapter(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),
+            Self::Config(verb) => verb.run(ctx),
+            Self::Completions(args) => args.run(ctx),
+            Self::Man(args) => args.run(ctx),
         }
     }
+}
+
+/// The whole tree of commands, as the parser knows it.
+#[must_use]
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 /// Runs the command line of this process; answers with its exit code.

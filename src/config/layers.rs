@@ -62,6 +62,7 @@ impl Layers {
                 let place = path.display().to_string();
                 for (key, value) in leaves(&table) {
                     known(&place, &key, value)?;
+                    typed(&place, &key, value)?;
                 }
                 layers.push((Source::File(path), table));
             }
@@ -125,6 +126,28 @@ impl Layers {
         shown
     }
 
+    /// The files that are layers, lowest first.
+    #[must_use]
+    pub fn files(&self) -> Vec<&Path> {
+        let mut files = Vec::new();
+        for (source, _) in &self.layers {
+            if let Source::File(path) = source {
+                files.push(path.as_path());
+            }
+        }
+        files
+    }
+
+    /// Where a wrong value at this key, or below it, was written.
+    #[must_use]
+    pub(super) fn place_of(&self, path: &str) -> String {
+        let below =
+            |key: &str| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        let set = |table: &Table| leaves(table).iter().any(|(key, _)| below(key));
+        let found = self.layers.iter().rev().find(|(_, table)| set(table));
+        found.map_or_else(|| "the configuration".to_owned(), |(source, _)| source.to_string())
+    }
+
     fn source_of(&self, path: &str) -> Source {
         let set = |table: &Table| leaves(table).iter().any(|(key, _)| key == path);
         self.layers.iter().rev().find(|(_, table)| set(table)).map_or(Source::Default, |(source, _)| source.clone())
@@ -147,7 +170,7 @@ fn read(path: &Path) -> Result<Option<(Table, String)>, ConfigError> {
     let syntax = |error: toml::de::Error| {
         let line = error.span().map(|span| text.get(..span.start).unwrap_or("").matches('\n').count() + 1);
         let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        ConfigError::Syntax { path: path.into(), why: format!("{place}{}", error.message()) }
+        ConfigError::Syntax { path: path.into(), why: format!("{place}{}", error.message().replace('\n', ", ")) }
     };
     let table = text.parse::<Table>().map_err(syntax)?;
     Ok(Some((table, text)))
@@ -202,17 +225,68 @@ fn leaves(table: &Table) -> Vec<(String, &Value)> {
     found
 }
 
+/// Refuses a value of another type than the key's default or sample has.
+fn typed(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
+    let Some(key) = keys::find(path) else { return Ok(()) };
+    let sample = format!("v = {}", key.default.unwrap_or(key.sample)).parse::<Table>().ok();
+    let Some(sample) = sample.as_ref().and_then(|table| table.get("v")) else { return Ok(()) };
+    let differs = |key: String, value: &Value, want: &Value| ConfigError::Value {
+        place: place.to_owned(),
+        key,
+        why: format!("is {}, not {}", kind(value), kind(want)),
+    };
+    if !value.same_type(sample) {
+        return Err(differs(path.to_owned(), value, sample));
+    }
+    let want = match sample {
+        Value::Array(items) => items.first(),
+        Value::Table(table) => table.values().next(),
+        _ => None,
+    };
+    let inside: Vec<(String, &Value)> = match value {
+        Value::Array(items) => items.iter().map(|item| (path.to_owned(), item)).collect(),
+        Value::Table(table) => table.iter().map(|(name, item)| (format!("{path}.{name}"), item)).collect(),
+        _ => Vec::new(),
+    };
+    match want.and_then(|want| inside.into_iter().find(|(_, item)| !item.same_type(want)).map(|found| (found, want))) {
+        Some(((key, item), want)) => Err(differs(key, item, want)),
+        None => Ok(()),
+    }
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a text",
+        Value::Integer(_) => "a number",
+        Value::Float(_) => "a fraction",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}
+
 fn known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
     if keys::find(path).is_some() {
         return Ok(());
     }
-    // An empty section is harmless where a section may stand.
-    let is_section = |key: &keys::Key| {
-        let (above, depth) = (key.path.split('.').collect::<Vec<_>>(), path.split('.').count());
-        above.len() > depth && above.iter().zip(path.split('.')).all(|(want, have)| *want == "*" || *want == have)
-    };
-    if value.as_table().is_some_and(Table::is_empty) && KEYS.iter().any(is_section) {
-        return Ok(());
+    // An empty section, or an empty list of them, is harmless where one may stand; anything else there is of a wrong type.
+    let depth = path.split('.').count();
+    let fits = |want: &str, have: &str| want == "*" || want == have || want.strip_suffix("[]") == Some(have);
+    let section = KEYS.iter().find(|key| {
+        key.path.split('.').count() > depth
+            && key.path.split('.').zip(path.split('.')).all(|(want, have)| fits(want, have))
+    });
+    if let Some(section) = section {
+        let is_list = section.path.split('.').nth(depth - 1).is_some_and(|step| step.ends_with("[]"));
+        let is_empty = value.as_table().is_some_and(Table::is_empty) && !is_list
+            || value.as_array().is_some_and(Vec::is_empty) && is_list;
+        if is_empty {
+            return Ok(());
+        }
+        let want = if is_list { "a list of sections" } else { "a section" };
+        let why = format!("is {}, not {want}", kind(value));
+        return Err(ConfigError::Value { place: place.to_owned(), key: path.to_owned(), why });
     }
     // Name the outermost part that is unknown: `[cliams]` and not each key below it.
     let steps: Vec<&str> = path.split('.').collect();
@@ -227,5 +301,10 @@ fn known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
         })
         .unwrap_or_else(|| path.to_owned());
     let near = keys::nearest(&unknown);
+    if near.as_deref() == unknown.rsplit('.').next() {
+        // The name is right: it stands for a list, and was written as one section.
+        let why = format!("is a section, not a list of sections; write [[{unknown}]]");
+        return Err(ConfigError::Value { place: place.to_owned(), key: unknown, why });
+    }
     Err(ConfigError::UnknownKey { place: place.to_owned(), key: unknown, near })
 }

@@ -178,7 +178,7 @@ impl Settings {
             key: "a value".into(),
             why: error.to_string().trim_end().replace('\n', " "),
         })?;
-        let value = |key: &str, why: String| ConfigError::Value { place: place.into(), key: key.into(), why };
+        let value = |key: &str, why: String| ConfigError::Value { place: layers.place_of(key), key: key.into(), why };
         let folder = project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let span = |key: &str, text: &str| duration::parse(text).map_err(|why| value(key, why));
         let gates = |key: &str, words: Option<Vec<String>>, default: &[Gate]| match words {
@@ -235,9 +235,10 @@ impl Settings {
                 .map(|route| {
                     let domain = route.domain.ok_or_else(|| value("review_routes", "a route needs a domain".into()))?;
                     for glob in &route.paths {
-                        globs::check(glob).map_err(|why| value("review_routes.paths", why.to_string()))?;
+                        globs::check(glob).map_err(|why| value("review_routes[].paths", why.to_string()))?;
                     }
-                    let domain = Label::parse(&domain).map_err(|why| value("review_routes.domain", why.to_string()))?;
+                    let domain =
+                        Label::parse(&domain).map_err(|why| value("review_routes[].domain", why.to_string()))?;
                     Ok(ReviewRoute { paths: route.paths, domain })
                 })
                 .collect::<Result<_, ConfigError>>()?,

@@ -91,22 +91,43 @@ impl Repository {
         self.ask("update-ref", &["update-ref", "-d", &format!("refs/heads/{branch}"), commit]).map(drop)
     }
 
-    /// Makes a worktree of a branch at a path where nothing is.
+    /// Makes a worktree of a branch at a path where nothing is, without its files yet: that is quick.
     ///
     /// # Errors
     /// As git says.
     pub fn add_worktree(&self, path: &Path, branch: &str) -> Result<(), GitError> {
-        let mut command = self.command(&["worktree", "add", "--quiet"]);
+        let mut command = self.command(&["worktree", "add", "--quiet", "--no-checkout"]);
         finish("worktree add", command.arg(path).arg(branch)).map(drop)
     }
 
-    /// Takes a worktree away; git refuses one that holds changes.
+    /// Puts the files of its commit into a new worktree.
     ///
     /// # Errors
     /// As git says.
-    pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
+    pub fn fill(&self) -> Result<(), GitError> {
+        self.ask("checkout", &["reset", "--quiet", "--hard"]).map(drop)
+    }
+
+    /// Takes a worktree away; without `force` git refuses one that holds changes.
+    ///
+    /// # Errors
+    /// As git says.
+    pub fn remove_worktree(&self, path: &Path, force: bool) -> Result<(), GitError> {
         let mut command = self.command(&["worktree", "remove"]);
+        if force {
+            // Twice, for one that git still holds locked because it was cut off.
+            command.args(["--force", "--force"]);
+        }
         finish("worktree remove", command.arg(path)).map(drop)
+    }
+
+    /// Whether all that a worktree lacks is files of its own commit: one that was cut off while it was filled.
+    ///
+    /// # Errors
+    /// As git says.
+    pub fn is_half_filled(&self) -> Result<bool, GitError> {
+        let text = self.ask("status", &["status", "--porcelain", "--untracked-files=normal"])?;
+        Ok(!text.is_empty() && text.lines().all(|line| line.starts_with("D ") || line.starts_with(" D")))
     }
 
     /// Whether git knows a worktree at this path.

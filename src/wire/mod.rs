@@ -2,6 +2,7 @@
 //! `null`, lists are never `null`.
 
 mod checkpoint;
+mod config;
 mod dep;
 mod error;
 mod event;
@@ -20,6 +21,8 @@ mod session;
 mod task;
 
 pub use checkpoint::{CheckpointTurnView, CheckpointView};
+pub use checkpoint::CheckpointView;
+pub use config::{CheckedView, SettingView};
 pub use dep::{DepNodeView, DepTreeView};
 pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;

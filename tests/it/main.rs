@@ -21,4 +21,7 @@ mod sessions;
 mod store;
 mod storm;
 mod records;
+mod hostile;
+mod output;
+mod project;
 mod tidy;

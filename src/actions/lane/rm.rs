@@ -100,8 +100,9 @@ fn saved(app: &App, git: &Repository, lane: &Lane, branch: &str, folder: &Path) 
 }
 
 fn take(app: &App, git: &Repository, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+    let _alone = worktree::lock_git(app)?;
     if folder.exists() && git.has_worktree(folder)? {
-        git.remove_worktree(folder)?;
+        git.remove_worktree(folder, false)?;
     }
     if let Some(tip) = git.branch(branch)? {
         // Looked at again: a commit may have come since, and the deletion itself insists on this one.

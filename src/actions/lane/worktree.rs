@@ -47,6 +47,17 @@ pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
     })
 }
 
+/// Keeps other commands from making or removing worktrees of this project at the same time: git reads the others' while it
+/// makes one, and falls over one that is half made.
+pub fn lock_git(app: &App) -> Result<FileLock> {
+    let held =
+        FileLock::acquire_within(&app.project.runtime().join("worktrees.lock"), PATIENCE).map_err(StoreError::from)?;
+    held.ok_or_else(|| {
+        let by = "other commands make or remove worktrees; try again".to_owned();
+        Refusal::InUse { noun: "repository", id: app.project.root.display().to_string(), by }.into()
+    })
+}
+
 /// The intention's id: no `--request-id` has a space in it.
 fn intention(name: &LaneName) -> String {
     format!("lane {name}")
@@ -75,7 +86,10 @@ pub fn begin(
     if let Some(left) = left.filter(|left| left.answer.is_none()) {
         let plan: Plan = serde_json::from_str(&left.words).map_err(failure::internal)?;
         // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
-        undo(git, &plan, true, true)?;
+        let folder = Path::new(&plan.worktree);
+        let half =
+            folder.exists() && Repository::around(folder).and_then(|inside| inside.is_half_filled()).unwrap_or(false);
+        undo(app, git, &plan, Made { branch: true, worktree: true, force: half })?;
         app.write(|tx| settled(tx, name))?;
     }
     Ok(answer)
@@ -108,17 +122,22 @@ pub fn make(
         }
         Ok::<_, anyhow::Error>(())
     })?;
-    let (mut branch, mut worktree) = (false, false);
+    // Nobody has been told of the folder, so what is in it while this command runs is this command's.
+    let mut made = Made { branch: false, worktree: false, force: true };
     let steps = || -> Result<Answer> {
+        let folder = Path::new(&plan.worktree);
+        let alone = lock_git(app)?;
         git.add_branch(&plan.branch, &plan.commit)?;
-        branch = true;
-        git.add_worktree(Path::new(&plan.worktree), &plan.branch)?;
-        worktree = true;
+        made.branch = true;
+        git.add_worktree(folder, &plan.branch)?;
+        made.worktree = true;
+        drop(alone);
+        Repository::around(folder)?.fill()?;
         record()
     };
     steps().inspect_err(|_| {
         // The first failure is what the caller needs to know; an intention that stays behind is settled next time.
-        if undo(git, plan, branch, worktree).is_ok() {
+        if undo(app, git, plan, made).is_ok() {
             let _ = app.write(|tx| {
                 settled(tx, name)?;
                 if let Some(request) = &app.request {
@@ -130,13 +149,23 @@ pub fn make(
     })
 }
 
-/// Takes away what was made: never what holds changes, and the branch only while it is where it began.
-fn undo(git: &Repository, plan: &Plan, branch: bool, worktree: bool) -> Result<()> {
+/// What has been made.
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    branch: bool,
+    worktree: bool,
+    /// Whether what the worktree holds is known to be nobody's work.
+    force: bool,
+}
+
+/// Takes away what was made: the branch only while it is where it began.
+fn undo(app: &App, git: &Repository, plan: &Plan, made: Made) -> Result<()> {
     let folder = Path::new(&plan.worktree);
-    if worktree && folder.exists() && git.has_worktree(folder)? {
-        git.remove_worktree(folder)?;
+    let _alone = lock_git(app)?;
+    if made.worktree && folder.exists() && git.has_worktree(folder)? {
+        git.remove_worktree(folder, made.force)?;
     }
-    if branch && git.branch(&plan.branch)?.as_ref() == Some(&plan.commit) {
+    if made.branch && git.branch(&plan.branch)?.as_ref() == Some(&plan.commit) {
         git.delete_branch(&plan.branch, &plan.commit)?;
     }
     Ok(())

@@ -14,6 +14,7 @@ use crate::{
         Project,
         project::{CONFIG_FILE, normal},
     },
+    domain::Refusal,
     env::Env,
     os::files,
     store::Store,
@@ -32,7 +33,9 @@ const PASTE: &str =
 /// When something cannot be written, or a store is there that cannot be used.
 pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     let root = normal(&env.cwd.join(root.unwrap_or_else(|| Path::new("."))));
-    anyhow::ensure!(root.is_dir(), "{} is not a folder", root.display());
+    if !root.is_dir() {
+        return Err(Refusal::invalid("root", format!("{} is not a folder", root.display())).into());
+    }
     let project = Project::at(root.clone(), env);
     let mut made = Vec::new();
     let config = root.join(CONFIG_FILE);

@@ -307,7 +307,10 @@ fn what_a_crash_left_is_settled_by_the_next_attempt() {
     world.run(["lane", "add", "ui", "--create-worktree", "--json"]).refuses(7, "git_failed");
     assert!(tree.join("new.txt").exists());
     fs::remove_file(tree.join("new.txt")).unwrap();
+    // What lacks only files of its own commit was cut off while it was filled: nobody's work.
+    fs::remove_file(tree.join("code.txt")).unwrap();
     world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
+    assert!(tree.join("code.txt").exists());
     world.run(["lane", "rm", "ui"]).exits(0);
     assert_eq!(world.places(), ["main", "worktree [world]/project"]);
 }
@@ -328,6 +331,10 @@ fn a_repeated_request_makes_one_worktree() {
     world.run(words).refuses(3, "not_found");
     world.git(&world.root(), &["branch", "later"]);
     world.run(words).exits(0);
+    // After a week the answer is forgotten with the next request.
+    world.pass(8 * 24 * 60 * 60);
+    world.run(["lane", "add", "z", "--request-id", "r4"]).exits(0);
+    world.run(words).refuses(4, "exists");
 }
 
 /// Sixteen at once, five rounds: every one of eighty comes whole, and goes without a trace.

@@ -3,6 +3,7 @@
 mod adapter;
 mod claim;
 mod doctor;
+mod config;
 mod edit;
 mod explain;
 mod import;

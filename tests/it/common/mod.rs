@@ -8,6 +8,7 @@ pub mod cast;
 pub mod invariants;
 pub mod mount;
 pub mod race;
+pub mod verbs;
 pub mod world;
 
 pub use world::World;

@@ -1,0 +1,26 @@
+//! `fairway completions`
+
+use anyhow::Result;
+use clap_complete::Shell;
+use serde_json::json;
+
+use super::{Context, Exit, command};
+
+/// Print what a shell needs to complete commands and flags
+///
+/// For example, in bash: source <(fairway completions bash)
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command(), "fairway", &mut script);
+        let script = String::from_utf8_lossy(&script).into_owned();
+        ctx.show(&json!({ "shell": self.shell.to_string(), "script": script }), Vec::new, || script.clone())
+    }
+}

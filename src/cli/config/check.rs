@@ -1,0 +1,22 @@
+//! `fairway config check`
+
+use anyhow::Result;
+
+use crate::{
+    actions::config,
+    cli::{Context, Exit},
+    render::safe_line,
+};
+
+/// Say whether the configuration can be used, and if not, which file and key to look at
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        // To build the house is to check it: every layer is read, every key known, every value meant.
+        let checked = config::check(&ctx.app()?);
+        let files = if checked.files.is_empty() { "defaults only".to_owned() } else { checked.files.join(", ") };
+        ctx.show(&checked, Vec::new, || format!("the configuration is good: {}\n", safe_line(&files)))
+    }
+}

@@ -1,0 +1,24 @@
+//! `fairway config example`
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    cli::{Context, Exit},
+    config,
+};
+
+/// Print a configuration with every key, its default, and why one would change it
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let text = config::example();
+        ctx.show(
+            &json!({ "example": text }),
+            || config::KEYS.iter().map(|key| key.path.to_owned()).collect(),
+            || text.clone(),
+        )
+    }
+}

@@ -1,0 +1,29 @@
+//! `fairway config …`
+
+mod check;
+mod example;
+mod show;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use super::{Context, Exit};
+
+/// Look at the configuration
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub enum Verb {
+    Show(show::Args),
+    Check(check::Args),
+    Example(example::Args),
+}
+
+impl Verb {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Show(args) => args.run(ctx),
+            Self::Check(args) => args.run(ctx),
+            Self::Example(args) => args.run(ctx),
+        }
+    }
+}

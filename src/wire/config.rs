@@ -1,0 +1,27 @@
+//! Settings as documents.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A setting in force.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SettingView {
+    /// The key's full path.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+    /// The value as it is written in a file.
+    #[serde(skip)]
+    pub written: String,
+    /// `default`, a file's path, or a variable's name.
+    pub source: String,
+}
+
+/// A configuration that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckedView {
+    /// Always true: a wrong one is an error.
+    pub valid: bool,
+    /// The files that it was read from, lowest layer first.
+    pub files: Vec<String>,
+}

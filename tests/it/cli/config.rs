@@ -1,0 +1,177 @@
+//! `fairway config …`, `completions` and `man`.
+
+use std::fs;
+
+use crate::common::World;
+
+#[test]
+fn every_value_names_its_source() {
+    let mut world = World::new();
+    fs::write(
+        world.root().join(".fairway.toml"),
+        "[project]\nname = \"demo\"\n[claims]\nlease = \"30m\"\n[roles.backend]\nprovider = \"p\"\nenv = { A = \"1\" }\n\
+         [[review_routes]]\npaths = [\"a/**\"]\ndomain = \"data\"\n",
+    )
+    .unwrap();
+    fs::write(world.root().join(".fairway/local.toml"), "[claims]\nlease = \"10m\"\n").unwrap();
+    world.set("FAIRWAY_TASKS_PREFIX", "PF");
+    insta::assert_snapshot!(world.transcript(&["fairway config show", "fairway config check"]), @r#"
+    $ fairway config show
+    KEY                       VALUE                                                                                                      SOURCE
+    project.name              "demo"                                                                                                     [world]/project/.fairway.toml
+    project.base_branch       "main"                                                                                                     default
+    tasks.prefix              "PF"                                                                                                       FAIRWAY_TASKS_PREFIX
+    claims.lease              "10m"                                                                                                      [world]/project/.fairway/local.toml
+    claims.path_conflicts     "refuse"                                                                                                   default
+    sessions.default_backend  "shell"                                                                                                    default
+    sessions.stale_after      "30m"                                                                                                      default
+    sessions.launch_timeout   "60s"                                                                                                      default
+    gates.done.require        ["evidence"]                                                                                               default
+    gates.merge.require       ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]  default
+    roles.backend.provider    "p"                                                                                                        [world]/project/.fairway.toml
+    roles.backend.env         { A = "1" }                                                                                                [world]/project/.fairway.toml
+    review_routes[].paths     ["a/**"]                                                                                                   [world]/project/.fairway.toml
+    review_routes[].domain    "data"                                                                                                     [world]/project/.fairway.toml
+    $ fairway config check
+    the configuration is good: [world]/project/.fairway.toml, [world]/project/.fairway/local.toml
+    "#);
+    let shown = world.json(["config", "show"]);
+    let of = |key: &str| shown.as_array().unwrap().iter().find(|one| one["key"] == key).unwrap().clone();
+    assert_eq!(of("claims.lease")["value"], "10m");
+    assert_eq!(of("gates.done.require")["value"], serde_json::json!(["evidence"]));
+    assert_eq!(of("roles.backend.env")["value"], serde_json::json!({ "A": "1" }));
+    world.run(["task", "add", "x"]).exits(0);
+    assert_eq!(world.json(["task", "list"])[0]["id"], "PF-1");
+}
+
+/// One sentence each, and it names the file and the key.
+#[test]
+fn what_is_wrong_is_named_by_file_and_key() {
+    let world = World::new();
+    let cases = [
+        "[cliams]\nlease = \"1h\"",
+        "[claims]\nleese = \"1h\"",
+        "[claims]\nlease = \"soon\"",
+        "[claims]\nlease = 30",
+        "[claims]\npath_conflicts = \"maybe\"",
+        "claims = 3",
+        "claims = []",
+        "tasks.prefix.x = 1",
+        "[tasks]\nprefix = \"1\"",
+        "[gates.done]\nrequire = \"evidence\"",
+        "[gates.done]\nrequire = [1]",
+        "[gates.done]\nrequire = [\"evidense\"]",
+        "[roles.\"a b\"]\nprovider = \"p\"",
+        "[roles.a]\nenv = { A = 1 }",
+        "[roles.a]\nlane = \"no lane\"",
+        "[backends.x]\nstale_after = \"never\"",
+        "[[review_routes]]\npaths = [\"/a\"]\ndomain = \"d\"",
+        "[[review_routes]]\npaths = [\"a\"]",
+        "[review_routes]\npaths = [\"a\"]",
+        "x",
+        "[a\n",
+    ];
+    let mut said = String::new();
+    for text in cases {
+        fs::write(world.root().join(".fairway.toml"), text).unwrap();
+        let error = world.run(["config", "check", "--json"]).refuses(2, "config_invalid").error();
+        let message = error["message"].as_str().unwrap();
+        assert!(!message.contains('\n'), "{message:?}");
+        said.push_str(&format!("{}\n  {message}\n", text.replace('\n', " ⏎ ")));
+        // Whoever asks for work is told the same.
+        world.run(["task", "list", "--json"]).refuses(2, "config_invalid");
+    }
+    insta::assert_snapshot!(world.redacted(&said), @r#"
+    [cliams] ⏎ lease = "1h"
+      [world]/project/.fairway.toml: unknown key 'cliams'; did you mean 'claims'?
+    [claims] ⏎ leese = "1h"
+      [world]/project/.fairway.toml: unknown key 'claims.leese'; did you mean 'lease'?
+    [claims] ⏎ lease = "soon"
+      [world]/project/.fairway.toml: claims.lease: 'soon' is not a span of time such as 30s, 10m or 2h
+    [claims] ⏎ lease = 30
+      [world]/project/.fairway.toml: claims.lease: is a number, not a text
+    [claims] ⏎ path_conflicts = "maybe"
+      [world]/project/.fairway.toml: claims.path_conflicts: 'maybe' is none of refuse, warn, off
+    claims = 3
+      [world]/project/.fairway.toml: claims: is a number, not a section
+    claims = []
+      [world]/project/.fairway.toml: claims: is a list, not a section
+    tasks.prefix.x = 1
+      [world]/project/.fairway.toml: tasks.prefix: is a table, not a text
+    [tasks] ⏎ prefix = "1"
+      [world]/project/.fairway.toml: tasks.prefix: '1' cannot begin a task id
+    [gates.done] ⏎ require = "evidence"
+      [world]/project/.fairway.toml: gates.done.require: is a text, not a list
+    [gates.done] ⏎ require = [1]
+      [world]/project/.fairway.toml: gates.done.require: is a number, not a text
+    [gates.done] ⏎ require = ["evidense"]
+      [world]/project/.fairway.toml: gates.done.require: 'evidense' is none of evidence, checks, reviews, handoffs_accepted, no_open_questions, clean_worktree, based_on
+    [roles."a b"] ⏎ provider = "p"
+      [world]/project/.fairway.toml: roles.a b: name 'a b' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
+    [roles.a] ⏎ env = { A = 1 }
+      [world]/project/.fairway.toml: roles.a.env.A: is a number, not a text
+    [roles.a] ⏎ lane = "no lane"
+      [world]/project/.fairway.toml: roles.a.lane: lane 'no lane' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
+    [backends.x] ⏎ stale_after = "never"
+      [world]/project/.fairway.toml: backends.x.stale_after: 'never' is not a span of time such as 30s, 10m or 2h
+    [[review_routes]] ⏎ paths = ["/a"] ⏎ domain = "d"
+      [world]/project/.fairway.toml: review_routes[].paths: path '/a' must be relative to the root and stay inside it
+    [[review_routes]] ⏎ paths = ["a"]
+      [world]/project/.fairway.toml: review_routes: a route needs a domain
+    [review_routes] ⏎ paths = ["a"]
+      [world]/project/.fairway.toml: review_routes: is a section, not a list of sections; write [[review_routes]]
+    x
+      [world]/project/.fairway.toml is not valid TOML: line 1: key with no value, expected `=`
+    [a ⏎ 
+      [world]/project/.fairway.toml is not valid TOML: line 1: unclosed table, expected `]`
+    "#);
+
+    fs::write(world.root().join(".fairway.toml"), "").unwrap();
+    fs::write(world.root().join(".fairway/local.toml"), "[sessions]\nstale_after = \"x\"\n").unwrap();
+    let error = world.run(["config", "show", "--json"]).refuses(2, "config_invalid").error();
+    assert!(error["message"].as_str().unwrap().contains("local.toml: sessions.stale_after"), "{error}");
+    fs::remove_file(world.root().join(".fairway/local.toml")).unwrap();
+    let mut world = world;
+    world.set("FAIRWAY_CLAIMS_LEASE", "x");
+    let error = world.run(["config", "show", "--json"]).refuses(2, "config_invalid").error();
+    assert!(error["message"].as_str().unwrap().contains("FAIRWAY_CLAIMS_LEASE: claims.lease"), "{error}");
+}
+
+#[test]
+fn empty_sections_are_harmless() {
+    let world = World::new();
+    fs::write(world.root().join(".fairway.toml"), "review_routes = []\n[claims]\n[roles]\n[roles.a]\n[gates]\n")
+        .unwrap();
+    world.run(["config", "check"]).exits(0);
+}
+
+#[test]
+fn the_example_is_a_configuration_that_can_be_used() {
+    let world = World::bare();
+    let example = world.run(["config", "example"]).exits(0).stdout;
+    assert_eq!(example, fairway::config::example());
+    fs::write(world.root().join(".fairway.toml"), example).unwrap();
+    world.run(["config", "check"]).exits(0);
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_verb() {
+    let world = World::bare();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = world.run(["completions", shell]).exits(0).stdout;
+        assert!(script.contains("create-worktree"), "{shell}");
+    }
+    let mut bash = world.command("bash");
+    bash.args(["-n", "/dev/stdin"]).stdin(std::process::Stdio::piped());
+    let mut child = bash.spawn().unwrap();
+    let script = world.run(["completions", "bash"]).stdout;
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), script.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+
+    let page = world.run(["man"]).exits(0).stdout;
+    assert!(page.contains(".TH fairway 1") && page.contains("fairway\\-lane"), "{page}");
+    let page = world.run(["man", "lane", "add"]).exits(0).stdout;
+    assert!(page.contains("fairway\\-lane\\-add") && page.contains("create\\-worktree"), "{page}");
+    world.run(["man", "lane", "ad", "--json"]).refuses(3, "not_found");
+    world.run(["completions", "tcsh", "--json"]).refuses(2, "usage");
+}

@@ -1,0 +1,331 @@
+//! Hostile input: one corpus, into every text of every verb. Each is refused in one sentence and writes nothing, or is stored
+//! as it is and printed safely. Nothing of it is ever run.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
+};
+
+use crate::common::{
+    World,
+    verbs::{TEXT, VERBS, of_the_parser},
+    world::Run,
+};
+
+/// Exits that are somebody's fault or a rule's no: everything documented but 1, 7, 8 and 9.
+const ORDERLY: &[i32] = &[0, 2, 3, 4, 5, 6];
+
+fn corpus() -> Vec<String> {
+    let text = include_str!("corpus.txt");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let mut corpus: Vec<String> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    corpus.push("x".repeat(100_000));
+    corpus.push("🦀".repeat(20_000));
+    corpus
+}
+
+/// Whether text would do something to a terminal.
+fn is_tame(text: &str) -> bool {
+    !text.chars().any(|letter| {
+        letter.is_control() && letter != '\n' && letter != '\t'
+            || matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+    })
+}
+
+#[track_caller]
+fn check_run(run: &Run, what: &str) {
+    let code = run.code.unwrap_or_else(|| panic!("{what}: ended by a signal: {run:?}"));
+    assert!(ORDERLY.contains(&code), "{what}: {run:?}");
+    assert!(is_tame(&run.stdout) && is_tame(&run.stderr), "{what}: {run:?}");
+    if code != 0 {
+        let lines: Vec<&str> = run.stderr.lines().collect();
+        // The hostile text may be the word `--json`.
+        let first = lines.first().copied().unwrap_or_default();
+        assert!(first.starts_with("error: ") || first.starts_with("{\"error\":"), "{what}: {run:?}");
+        assert!(lines.len() == 1 || lines.len() == 2 && lines[1].starts_with("hint: "), "{what}: {run:?}");
+        assert!(run.stderr.chars().count() < 2_000, "{what}: {} bytes", run.stderr.len());
+    }
+}
+
+#[test]
+fn every_verb_has_its_row() {
+    let rows: Vec<&str> = VERBS.iter().map(|verb| verb.path).collect();
+    for verb in of_the_parser() {
+        assert!(rows.contains(&verb.as_str()), "'{verb}' has no row in tests/it/common/verbs.rs");
+    }
+    assert_eq!(rows.len(), of_the_parser().len(), "a row without its verb");
+    let furnished = World::furnished();
+    for verb in VERBS {
+        furnished.copy().run(verb.good.split(' ')).exits(0);
+    }
+}
+
+/// The corpus into every text.
+#[test]
+fn every_text_of_every_verb() {
+    let furnished = World::furnished();
+    let calls: Vec<&str> = VERBS.iter().flat_map(|verb| verb.texts.iter().copied()).collect();
+    let (corpus, next) = (corpus(), AtomicUsize::new(0));
+    // Two at a time, each call in a world of its own.
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(call) = calls.get(next.fetch_add(1, Relaxed)) {
+                    every_text_of(&furnished.copy(), call, &corpus);
+                }
+            });
+        }
+    });
+}
+
+fn every_text_of(world: &World, call: &str, corpus: &[String]) {
+    let mut before = world.content();
+    for (number, text) in corpus.iter().enumerate() {
+        // No program can be given a NUL in an argument.
+        if text.contains('\0') {
+            continue;
+        }
+        let words = call.split(' ').map(|word| match word {
+            TEXT => text.clone(),
+            word => word.replace("{n}", &number.to_string()).replace(TEXT, text),
+        });
+        let what = format!("{call} with {:?}", text.chars().take(40).collect::<String>());
+        let run = world.run(words);
+        check_run(&run, &what);
+        let after = world.content();
+        if run.code != Some(0) {
+            assert!(after == before, "{what}: exit {:?}, and yet something was written", run.code);
+        }
+        before = after;
+    }
+    no_canary(world);
+}
+
+/// The control: with a shell between us and the text the canaries come, so their absence says something.
+#[test]
+fn a_shell_would_run_the_corpus() {
+    let world = World::bare();
+    let mut ran = 0;
+    for text in corpus().iter().filter(|text| text.contains("touch") && !text.contains('\0')) {
+        world.command("sh").args(["-c", &format!("echo {text}")]).output().unwrap();
+        ran += usize::from(fs::remove_file(world.root().join("canary")).is_ok());
+    }
+    assert!(ran >= 4, "{ran}");
+}
+
+#[track_caller]
+fn no_canary(world: &World) {
+    fn walk(folder: &Path) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            assert_ne!(entry.file_name(), "canary", "{}", entry.path().display());
+            if entry.file_type().unwrap().is_dir() {
+                walk(&entry.path());
+            }
+        }
+    }
+    walk(world.dir());
+}
+
+/// Free text that is kept is kept byte by byte, and every verb that prints it does so safely.
+#[test]
+fn what_is_kept_is_kept_as_it_is() {
+    let world = World::new();
+    let mut kept = 0;
+    for (number, text) in corpus().iter().enumerate().filter(|(_, text)| !text.contains('\0')) {
+        let id = format!("K-{number}");
+        let added = world.run(["task", "add", &id, "t", &format!("--body={text}"), "--check", "a=true"]);
+        check_run(&added, &id);
+        if added.code == Some(0) && text != "-" {
+            kept += 1;
+            assert_eq!(world.json(["task", "show", &id])["body"], **text);
+            for words in
+                [vec!["task", "show", &id], vec!["claim", &id], vec!["release", &id, "--force", "--reason", text]]
+            {
+                check_run(&world.run(words), &id);
+            }
+        }
+    }
+    assert!(kept > 25, "{kept}");
+    for words in [vec!["task", "list"], vec!["ready"], vec!["events"], vec!["task", "export", "--format", "yaml"]] {
+        let run = world.run(&words).exits(0);
+        // An export is for programs: JSON and YAML escape control characters, and keep the rest as it is.
+        assert!(words.contains(&"export") || is_tame(&run.stdout), "{words:?}");
+    }
+    no_canary(&world);
+}
+
+/// Names that go to git, as arguments of its own.
+#[test]
+fn names_that_git_gets() {
+    let world = World::in_git();
+    let corpus = corpus();
+    for call in ["--branch", "--base", "--worktree"] {
+        for (number, text) in corpus.iter().enumerate().filter(|(_, text)| !text.contains('\0')) {
+            let (name, said) = (format!("l{number}"), format!("{call}={text}"));
+            let run = world.run(["lane", "add", &name, "--create-worktree", &said]);
+            let what = format!("{call} {:?}", text.chars().take(40).collect::<String>());
+            // A name that nothing is wrong with, but that the file system does not take, is git's own no.
+            if run.code == Some(7) {
+                assert!(run.stderr.starts_with("error: git "), "{what}: {run:?}");
+            } else {
+                check_run(&run, &what);
+            }
+            if run.code == Some(0) {
+                world.run(["lane", "rm", &name]).exits(0);
+            }
+        }
+    }
+    assert_eq!(world.places(), ["main", "worktree [world]/project"]);
+    no_canary(&world);
+}
+
+/// Variables are words too.
+#[test]
+fn hostile_variables() {
+    let furnished = World::furnished();
+    for name in [
+        "FAIRWAY_ROLE",
+        "FAIRWAY_LANE",
+        "FAIRWAY_TASK_ID",
+        "FAIRWAY_SESSION_ID",
+        "FAIRWAY_TASKS_PREFIX",
+        "FAIRWAY_CLAIMS_LEASE",
+    ] {
+        for text in corpus().iter().filter(|text| !text.contains('\0') && !text.is_empty()) {
+            let mut command = furnished.fairway(["claim", "T-4"]);
+            let run: Run = command.env(name, text).output().unwrap().into();
+            check_run(&run, &format!("{name}={:?}", text.chars().take(40).collect::<String>()));
+            if run.code == Some(0) {
+                furnished.run(["release", "T-4", "--force", "--reason", "again"]).exits(0);
+            }
+        }
+    }
+    no_canary(&furnished);
+}
+
+/// Files and stdin may hold what no argument can: NUL, a megabyte, bytes that are no text.
+#[test]
+fn hostile_files() {
+    let world = World::furnished();
+    let before = world.content();
+    let megabyte = vec![b'x'; 1 << 20];
+    let contents: [&[u8]; 5] = [b"a\0b", &megabyte, b"\xff\xfe\xfd", b"\xed\xa0\x80", b"\x1b[2J"];
+    for content in contents {
+        fs::write(world.root().join("hostile"), content).unwrap();
+        check_run(&world.run(["task", "add", "H-1", "t", "--body-file", "hostile"]).exits(2), "--body-file");
+        check_run(&world.run_with(["task", "add", "H-1", "t", "--body", "-"], content).exits(2), "--body -");
+        check_run(&world.run_with(["task", "import", "-"], content).exits(2), "import");
+        let title = serde_json::json!([{ "id": "H-1", "title": String::from_utf8_lossy(content) }]).to_string();
+        let run = world.run_with(["task", "import", "-"], title.as_bytes());
+        check_run(&run, "import of a title");
+        if run.code == Some(0) {
+            // Bytes that are no text became the letter for that; nothing else passes.
+            assert!(std::str::from_utf8(content).is_err());
+            world.run(["task", "show", "H-1"]).exits(0);
+            let conn = rusqlite::Connection::open(world.store()).unwrap();
+            conn.execute_batch("DELETE FROM events WHERE task_id = 'H-1'; DELETE FROM tasks WHERE id = 'H-1'").unwrap();
+        }
+    }
+    for file in ["/dev/null", "/proc/self/mem", ".", "/nowhere/x"] {
+        check_run(&world.run(["task", "import", file]), file);
+    }
+    let rows = |content: &[String]| content.len();
+    assert_eq!(rows(&world.content()), rows(&before));
+}
+
+#[test]
+fn arguments_that_are_no_text() {
+    let furnished = World::furnished();
+    let before = furnished.content();
+    for verb in VERBS {
+        let mut command: Command = furnished.fairway(verb.good.split(' '));
+        let run: Run = command.arg(OsStr::from_bytes(b"\xff\xfe")).output().unwrap().into();
+        check_run(&run.exits(2), verb.path);
+        let mut command: Command = furnished.fairway(verb.good.split(' '));
+        let run: Run = command.arg("--json").arg(OsStr::from_bytes(b"--\xff")).output().unwrap().into();
+        assert_eq!(run.refuses(2, "usage").stderr.lines().count(), 1, "{}", verb.path);
+    }
+    assert!(furnished.content() == before);
+}
+
+#[test]
+fn words_that_are_nearly_right() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway tsk list",
+        "fairway task lst",
+        "fairway task list --lmit 3",
+        "fairway task list --limit",
+        "fairway task list --limit x",
+        "fairway task",
+        "fairway",
+        "fairway task show",
+        "fairway task show T-1 T-2",
+        "fairway lane add x --wip 1 --wip 2",
+        "fairway claim T-1 --steal",
+        "fairway completions bsh",
+        "fairway --json tsk",
+        "fairway task list --lmit --json",
+    ]), @r#"
+    $ fairway tsk list
+    error: unrecognized subcommand 'tsk'
+    hint: did you mean task?
+    [exit 2]
+    $ fairway task lst
+    error: unrecognized subcommand 'lst'
+    hint: did you mean list?
+    [exit 2]
+    $ fairway task list --lmit 3
+    error: unexpected argument '--lmit' found
+    hint: did you mean --limit?
+    [exit 2]
+    $ fairway task list --limit
+    error: a value is required for '--limit <N>' but none was supplied
+    hint: fairway --help
+    [exit 2]
+    $ fairway task list --limit x
+    error: invalid value 'x' for '--limit <N>': invalid digit found in string
+    hint: fairway --help
+    [exit 2]
+    $ fairway task
+    error: a command is missing
+    hint: fairway --help
+    [exit 2]
+    $ fairway
+    error: a command is missing
+    hint: fairway --help
+    [exit 2]
+    $ fairway task show
+    error: the following required arguments were not provided: <ID>
+    hint: fairway task show <ID>
+    [exit 2]
+    $ fairway task show T-1 T-2
+    error: unexpected argument 'T-2' found
+    hint: fairway task show [OPTIONS] <ID>
+    [exit 2]
+    $ fairway lane add x --wip 1 --wip 2
+    error: the argument '--wip <N>' cannot be used multiple times
+    hint: fairway lane add [OPTIONS] <NAME>
+    [exit 2]
+    $ fairway claim T-1 --steal
+    error: the following required arguments were not provided: --reason <TEXT>
+    hint: fairway claim --steal --reason <TEXT> <ID>
+    [exit 2]
+    $ fairway completions bsh
+    error: invalid value 'bsh' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh]
+    hint: did you mean bash?
+    [exit 2]
+    $ fairway --json tsk
+    {"error":{"code":"usage","kind":"usage","message":"unrecognized subcommand 'tsk'","hint":"did you mean task?","retryable":false,"details":null}}
+    [exit 2]
+    $ fairway task list --lmit --json
+    {"error":{"code":"usage","kind":"usage","message":"unexpected argument '--lmit' found","hint":"did you mean --limit?","retryable":false,"details":null}}
+    [exit 2]
+    "#);
+}
