@@ -22,7 +22,7 @@ pub fn show(app: &App) -> Vec<SettingView> {
 /// The files that an accepted configuration was read from.
 #[must_use]
 pub fn check(app: &App) -> CheckedView {
-    CheckedView { valid: true, files: app.layers.files().iter().map(|path| path.display().to_string()).collect() }
+    CheckedView { valid: true, files: app.layers.files().iter().map(|(path, _)| path.display().to_string()).collect() }
 }
 
 fn json(written: &str) -> serde_json::Value {

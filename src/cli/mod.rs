@@ -17,9 +17,9 @@ mod handoff;
 mod inbox;
 mod init;
 mod lane;
+mod man;
 mod merge_ready;
 mod message;
-mod man;
 mod ready;
 mod release;
 mod review;
@@ -93,6 +93,7 @@ enum Verb {
     Adapter(adapter::Verb),
     Trust(trust::Args),
     Doctor(doctor::Args),
+    #[command(subcommand)]
     Config(config::Verb),
     Completions(completions::Args),
     Man(man::Args),

@@ -126,18 +126,6 @@ impl Layers {
         shown
     }
 
-    /// The files that are layers, lowest first.
-    #[must_use]
-    pub fn files(&self) -> Vec<&Path> {
-        let mut files = Vec::new();
-        for (source, _) in &self.layers {
-            if let Source::File(path) = source {
-                files.push(path.as_path());
-            }
-        }
-        files
-    }
-
     /// Where a wrong value at this key, or below it, was written.
     #[must_use]
     pub(super) fn place_of(&self, path: &str) -> String {

@@ -21,7 +21,6 @@ mod session;
 mod task;
 
 pub use checkpoint::{CheckpointTurnView, CheckpointView};
-pub use checkpoint::CheckpointView;
 pub use config::{CheckedView, SettingView};
 pub use dep::{DepNodeView, DepTreeView};
 pub use error::{ErrorDocument, Failure, FailureKind};

@@ -1,20 +1,20 @@
 //! Each verb from outside, as a transcript or by its documents.
 
 mod adapter;
+mod checkpoint;
 mod claim;
-mod doctor;
+mod claim;
 mod config;
+mod doctor;
 mod edit;
+mod evidence;
 mod explain;
+mod gates;
+mod handoff;
 mod import;
 mod lane;
 mod launch;
-mod session;
-mod trust;
-mod checkpoint;
-mod claim;
-mod evidence;
-mod gates;
-mod handoff;
 mod message;
 mod review;
+mod session;
+mod trust;

@@ -1,10 +1,10 @@
 //! What tests share.
 
 pub mod again;
+pub mod cast;
 pub mod fill;
 pub mod footprint;
 mod git;
-pub mod cast;
 pub mod invariants;
 pub mod mount;
 pub mod race;

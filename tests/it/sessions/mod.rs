@@ -3,8 +3,8 @@
 mod dry_run;
 mod launch;
 mod lifecycle;
-mod plumbing;
 mod pid_reuse;
+mod plumbing;
 mod reconcile;
 mod scripts;
 mod trust;
