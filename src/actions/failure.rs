@@ -69,6 +69,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (NotFound, hint)
         }
         Refusal::Ambiguous { .. } => (NotFound, None),
+        Refusal::Exists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
         Refusal::Exists { .. } | Refusal::InUse { .. } => (Conflict, None),
         Refusal::AlreadyClaimed { task, .. } => {
             (Conflict, Some(format!("to take over: fairway claim {task} --steal --reason TEXT")))
@@ -153,6 +154,7 @@ fn store(error: &StoreError) -> Failure {
         StoreError::NotOwned { .. } => ("store_not_owned", Refused, None),
         StoreError::NetworkFileSystem { .. } => ("store_network", Refused, Some("FAIRWAY_DB moves it to a local disk")),
         StoreError::Busy => ("store_busy", Busy, Some("try again; fairway doctor tells who may hold it")),
+        StoreError::Replaced => ("store_replaced", Busy, Some("try again: the next call opens the new one")),
         StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
         StoreError::ReadOnly { .. } => ("store_read_only", Busy, Some("make the folder writable, then try again")),
         StoreError::Unreadable { .. } => ("store_damaged", Fault, Some("fairway doctor")),

@@ -1,6 +1,7 @@
 //! The person's door: words in, one use case, words out. A verb is a leaf file: its `Args`, whose doc comments are the
 //! help, and `run`.
 
+mod backup;
 mod claim;
 mod context;
 mod doctor;
@@ -10,6 +11,7 @@ mod globals;
 mod init;
 mod ready;
 mod release;
+mod restore;
 mod task;
 mod values;
 
@@ -56,6 +58,8 @@ enum Verb {
     Release(release::Args),
     Events(events::Args),
     Doctor(doctor::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
 }
 
 impl Verb {
@@ -68,6 +72,8 @@ impl Verb {
             Self::Release(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),
+            Self::Backup(args) => args.run(ctx),
+            Self::Restore(args) => args.run(ctx),
         }
     }
 }

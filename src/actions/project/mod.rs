@@ -1,4 +1,5 @@
 //! What is done with a project as a whole.
 
+pub mod backup;
 pub mod doctor;
 pub mod init;

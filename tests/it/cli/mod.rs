@@ -1,4 +1,5 @@
 //! Each verb from outside, as a transcript or by its documents.
 
+mod backup;
 mod claim;
 mod doctor;
