@@ -136,7 +136,8 @@ CREATE TABLE claims (
     role         TEXT,
     claimed_at   INTEGER NOT NULL,
     ended_at     INTEGER,
-    ended_as     TEXT    CHECK (ended_as IN ('released', 'done', 'cancelled', 'stolen', 'expired', 'handed_over')),
+    ended_as     TEXT    CHECK (ended_as IN
+                 ('released', 'done', 'cancelled', 'stolen', 'expired', 'handed_over', 'restored')),
     PRIMARY KEY (task_id, epoch),
     CHECK ((ended_at IS NULL) = (ended_as IS NULL))
 ) STRICT, WITHOUT ROWID;
@@ -262,6 +263,13 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_task ON events (task_id, seq) WHERE task_id IS NOT NULL;
 CREATE INDEX events_session ON events (session_id, seq) WHERE session_id IS NOT NULL;
+
+-- One row for each time that a backup took this store's place. No epoch below the one written here is valid any more: not of
+-- tasks that came with the backup, nor of those that went and may come again under the same id.
+CREATE TABLE restores (
+    epoch  INTEGER NOT NULL PRIMARY KEY,
+    at     INTEGER NOT NULL
+) STRICT;
 
 PRAGMA application_id = 1178683730;
 PRAGMA user_version = 1;

@@ -88,6 +88,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("fairway {noun} list"))),
         Refusal::Ambiguous { .. } => (NotFound, None),
         Refusal::InUse { noun: "lane", id, .. } => (Conflict, Some(format!("to end it: fairway lane close {id}"))),
+        Refusal::Exists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
         Refusal::Exists { .. } | Refusal::InUse { .. } => (Conflict, None),
         Refusal::UnsavedWork { lane, .. } => (Refused, Some(format!("to keep it as it is: fairway lane close {lane}"))),
         Refusal::AlreadyClaimed { task, .. } => {
@@ -191,6 +192,7 @@ fn store(error: &StoreError) -> Failure {
         StoreError::NotOwned { .. } => ("store_not_owned", Refused, None),
         StoreError::NetworkFileSystem { .. } => ("store_network", Refused, Some("FAIRWAY_DB moves it to a local disk")),
         StoreError::Busy => ("store_busy", Busy, Some("try again; fairway doctor tells who may hold it")),
+        StoreError::Replaced => ("store_replaced", Busy, Some("try again: the next call opens the new one")),
         StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
         StoreError::ReadOnly { .. } => ("store_read_only", Busy, Some("make the folder writable, then try again")),
         StoreError::Unreadable { .. } => ("store_damaged", Fault, Some("fairway doctor")),

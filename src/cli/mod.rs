@@ -2,6 +2,7 @@
 //! help, and `run`.
 
 mod adapter;
+mod backup;
 mod checkpoint;
 mod claim;
 mod completions;
@@ -22,6 +23,7 @@ mod merge_ready;
 mod message;
 mod ready;
 mod release;
+mod restore;
 mod review;
 mod session;
 mod task;
@@ -93,6 +95,8 @@ enum Verb {
     Adapter(adapter::Verb),
     Trust(trust::Args),
     Doctor(doctor::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     #[command(subcommand)]
     Config(config::Verb),
     Completions(completions::Args),
@@ -122,6 +126,8 @@ impl Verb {
             Self::Adapter(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),
+            Self::Backup(args) => args.run(ctx),
+            Self::Restore(args) => args.run(ctx),
             Self::Config(verb) => verb.run(ctx),
             Self::Completions(args) => args.run(ctx),
             Self::Man(args) => args.run(ctx),

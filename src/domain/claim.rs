@@ -41,6 +41,7 @@ closed_set! {
         Stolen => "stolen",
         Expired => "expired",
         HandedOver => "handed_over",
+        Restored => "restored",
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use nix::fcntl::OFlag;
+use nix::fcntl::{AT_FDCWD, OFlag, RenameFlags, renameat2};
 
 /// Makes a folder of mode 0700, with its parents, and tightens one that is there and ours.
 ///
@@ -76,11 +76,29 @@ pub fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         file.write_all(content)?;
         file.sync_all()?;
         fs::rename(&draft, path)?;
-        File::open(folder)?.sync_all()
+        sync_folder(path)
     };
     write().inspect_err(|_| {
         let _ = fs::remove_file(&draft);
     })
+}
+
+/// Makes the name of a file outlive a power cut.
+///
+/// # Errors
+/// As the operating system says.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
+}
+
+/// Renames a file to a name that nobody has.
+///
+/// # Errors
+/// `AlreadyExists` when somebody has it; as the operating system says.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE)?;
+    Ok(())
 }
 
 #[cfg(test)]

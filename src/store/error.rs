@@ -28,6 +28,9 @@ pub enum StoreError {
     /// Somebody holds it for too long.
     #[error("the store is locked by another process")]
     Busy,
+    /// Another file lies where the store was when it was opened.
+    #[error("the store was replaced while it was in use; nothing was written")]
+    Replaced,
     /// No room on the disk.
     #[error("the store cannot be written: the disk is full")]
     Full,

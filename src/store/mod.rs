@@ -4,6 +4,7 @@
 pub mod check;
 pub mod checkpoints;
 pub mod claims;
+pub mod copy;
 pub mod error;
 pub mod events;
 pub mod evidence;
@@ -39,6 +40,8 @@ pub struct Store {
     wake: PathBuf,
     /// Whether a log file was there before this process came.
     wal_was_there: bool,
+    /// The file that was opened, by device and number.
+    file: Option<(u64, u64)>,
 }
 
 impl Store {
@@ -48,7 +51,13 @@ impl Store {
     /// When what is there cannot be used: newer, damaged, foreign, not ours, on a network file system.
     pub fn open_for_reading(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
-            return Ok(Self { conn: open::in_memory()?, path: None, wake: runtime.join("wake"), wal_was_there: false });
+            return Ok(Self {
+                conn: open::in_memory()?,
+                path: None,
+                wake: runtime.join("wake"),
+                wal_was_there: false,
+                file: None,
+            });
         }
         Self::open(path, runtime)
     }
@@ -67,8 +76,9 @@ impl Store {
 
     fn open(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         let wal_was_there = open::wal_size(path).is_some();
+        let file = open::identity(path);
         let conn = open::existing(path)?;
-        Ok(Self { conn, path: Some(path.to_path_buf()), wake: runtime.join("wake"), wal_was_there })
+        Ok(Self { conn, path: Some(path.to_path_buf()), wake: runtime.join("wake"), wal_was_there, file })
     }
 
     /// The store's file; `None` for the empty one in memory.
@@ -83,11 +93,21 @@ impl Store {
         &self.wake
     }
 
+    /// Refuses when another file lies at the store's path by now: what is written to this one would be lost, and what is
+    /// read from it is the past.
+    fn still_there(&self) -> Result<(), StoreError> {
+        match &self.path {
+            Some(path) if open::identity(path) != self.file => Err(StoreError::Replaced),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs `look` on one snapshot.
     ///
     /// # Errors
     /// As `look` or the store fails.
     pub fn read<T, E: From<StoreError>>(&self, look: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
+        self.still_there()?;
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred).map_err(StoreError::from)?;
         let seen = look(&ReadTx::new(&tx));
         // Nothing was written; ending it either way frees the snapshot.
@@ -110,6 +130,7 @@ impl Store {
             None => None,
         };
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
+        self.still_there()?;
         let done = change(&WriteTx::new(&tx, now, actor))?;
         tx.commit().map_err(StoreError::from)?;
         drop(turn);

@@ -71,6 +71,11 @@ pub(super) fn wal_size(path: &Path) -> Option<u64> {
     fs::metadata(beside(path, "-wal")).ok().map(|found| found.len())
 }
 
+/// Which file lies at a path, by device and number.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
 /// An empty store in memory.
 pub(super) fn in_memory() -> Result<Connection, StoreError> {
     #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
@@ -81,17 +86,7 @@ pub(super) fn in_memory() -> Result<Connection, StoreError> {
 
 /// Makes a store, under a lock and as a draft that is renamed when it is whole: who finds the file finds a good one.
 pub(super) fn create(path: &Path) -> Result<(), StoreError> {
-    let folder = path.parent().unwrap_or_else(|| Path::new("/"));
-    // A folder that `FAIRWAY_DB` names may be anybody's: it is made when missing, and else left as it is.
-    if is_state_folder(folder) || !folder.exists() {
-        files::private_dir(folder).map_err(|error| StoreError::io(folder.display().to_string(), error))?;
-    }
-    refuse_network(folder)?;
-    let lock = beside(path, "-init");
-    let held = FileLock::acquire_within(&lock, LOCK_PATIENCE).map_err(|error| StoreError::io("the store", error))?;
-    if held.is_none() {
-        return Err(StoreError::Busy);
-    }
+    let _held = making(path)?;
     // Another process may have made it while this one waited.
     if !is_absent(path)? {
         return Ok(());
@@ -105,18 +100,36 @@ pub(super) fn create(path: &Path) -> Result<(), StoreError> {
         schema::migrate(&mut conn)?;
         conn.pragma_update(None, "journal_mode", "WAL")?;
         conn.close().map_err(|(_, error)| StoreError::from(error))?;
-        let io = |error| StoreError::io(path.display().to_string(), error);
-        fs::File::open(&draft).and_then(|file| file.sync_all()).map_err(io)?;
-        // An empty log of an earlier store must not meet the new file.
-        for suffix in ["-wal", "-shm"] {
-            remove_one(&beside(path, suffix))?;
-        }
-        fs::rename(&draft, path).map_err(io)?;
-        fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)
+        put_in_place(&draft, path)
     };
     build().inspect_err(|_| {
         let _ = remove(&draft);
     })
+}
+
+/// The lock of whoever makes a store or takes its place, in a folder that is there.
+pub(super) fn making(path: &Path) -> Result<FileLock, StoreError> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("/"));
+    // A folder that `FAIRWAY_DB` names may be anybody's: it is made when missing, and else left as it is.
+    if is_state_folder(folder) || !folder.exists() {
+        files::private_dir(folder).map_err(|error| StoreError::io(folder.display().to_string(), error))?;
+    }
+    refuse_network(folder)?;
+    let lock = beside(path, "-init");
+    let held = FileLock::acquire_within(&lock, LOCK_PATIENCE).map_err(|error| StoreError::io("the store", error))?;
+    held.ok_or(StoreError::Busy)
+}
+
+/// Renames a closed draft to the store's name, for good: who finds the file finds all of it, also after a power cut.
+pub(super) fn put_in_place(draft: &Path, path: &Path) -> Result<(), StoreError> {
+    let io = |error| StoreError::io(path.display().to_string(), error);
+    fs::File::open(draft).and_then(|file| file.sync_all()).map_err(io)?;
+    // The log of an earlier store must not meet the new file.
+    for suffix in ["-wal", "-shm"] {
+        remove_one(&beside(path, suffix))?;
+    }
+    fs::rename(draft, path).map_err(io)?;
+    files::sync_folder(path).map_err(io)
 }
 
 /// Removes a database file and what SQLite keeps beside it.
@@ -147,7 +160,7 @@ pub(super) fn existing(path: &Path) -> Result<Connection, StoreError> {
     }
 }
 
-fn open_checked(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn open_checked(path: &Path) -> Result<Connection, StoreError> {
     let conn = connect(path)?;
     conn.busy_timeout(BUSY_PATIENCE)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
@@ -160,7 +173,7 @@ fn open_checked(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// The schema version of a file that is ours.
-fn version(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
+pub(super) fn version(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     let read = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (read("application_id")?, read("user_version")?);
     if application != APPLICATION_ID {
@@ -192,14 +205,20 @@ fn upgrade(path: &Path) -> Result<Connection, StoreError> {
 
 /// Refuses, before SQLite touches it, what cannot be a store of ours. The bytes stay as they are.
 fn refuse_alien(path: &Path) -> Result<(), StoreError> {
-    let io = |error| StoreError::io(path.display().to_string(), error);
-    let foreign = |why: &str| StoreError::Foreign { path: path.to_path_buf(), why: why.into() };
-    let found = fs::metadata(path).map_err(io)?;
-    if !found.is_file() {
-        return Err(foreign("it is not a file"));
-    }
+    let found = fs::metadata(path).map_err(|error| StoreError::io(path.display().to_string(), error))?;
     if found.uid() != user::uid() {
         return Err(StoreError::NotOwned { path: path.to_path_buf(), uid: found.uid() });
+    }
+    refuse_shapeless(path)?;
+    refuse_network(path)
+}
+
+/// Refuses what is no whole SQLite file.
+pub(super) fn refuse_shapeless(path: &Path) -> Result<(), StoreError> {
+    let io = |error| StoreError::io(path.display().to_string(), error);
+    let foreign = |why: &str| StoreError::Foreign { path: path.to_path_buf(), why: why.into() };
+    if !fs::metadata(path).map_err(io)?.is_file() {
+        return Err(foreign("it is not a file"));
     }
     let (head, length) = head(path).map_err(io)?;
     if !head.starts_with(&MAGIC[..MAGIC.len().min(head.len())]) {
@@ -210,7 +229,7 @@ fn refuse_alien(path: &Path) -> Result<(), StoreError> {
         let why = format!("it ends after {length} bytes");
         return Err(StoreError::Damaged { path: Some(path.to_path_buf()), why });
     }
-    refuse_network(path)
+    Ok(())
 }
 
 /// The beginning of the file, and after that its length.

@@ -18,6 +18,11 @@ impl<'a> ReadTx<'a> {
         Self { conn: tx }
     }
 
+    /// A file that nobody else has: no snapshot is needed.
+    pub(super) const fn of(conn: &'a Connection) -> Self {
+        Self { conn }
+    }
+
     pub(super) const fn conn(&self) -> &Connection {
         self.conn
     }

@@ -1,5 +1,6 @@
 //! What is done with a project as a whole.
 
+pub mod backup;
 pub mod doctor;
 pub mod init;
 pub mod trust;

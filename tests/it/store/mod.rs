@@ -5,3 +5,4 @@ mod first_open;
 mod places;
 mod private;
 mod reads;
+mod restore;

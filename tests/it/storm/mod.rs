@@ -2,3 +2,7 @@
 //! machine to themselves.
 
 mod claims;
+mod kill;
+mod retry;
+mod strace;
+mod turnstile;

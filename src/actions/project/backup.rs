@@ -1,0 +1,75 @@
+//! Copies of the store: out, and back.
+
+use std::{fs, path::Path};
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    actions::{Answer, App},
+    domain::Refusal,
+    store::{beside, copy},
+};
+
+/// Writes the store to a file, whole and checked. `force` replaces one that is there.
+///
+/// # Errors
+/// `exists`; `not_found` while there is no store; `usage` for the store itself.
+pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
+    let target = app.env.cwd.join(file);
+    if target.file_name().is_none() || target.is_dir() {
+        return Err(Refusal::Usage { why: format!("{} is a folder: name a file", file.display()) }.into());
+    }
+    refuse_ourselves(app, &target)?;
+    let store = app.store_for_reading()?;
+    if store.path().is_none() {
+        return Err(Refusal::not_found("store", app.project.store.display().to_string()).into());
+    }
+    // A link counts as something that is there, wherever it leads.
+    if !force && fs::symlink_metadata(&target).is_ok() {
+        return Err(Refusal::Exists { noun: "file", id: target.display().to_string() }.into());
+    }
+    if beside(&target, "-wal").exists() {
+        let by = "a log (-wal) lies beside it".into();
+        return Err(Refusal::InUse { noun: "file", id: target.display().to_string(), by }.into());
+    }
+    let done = copy::back_up(store, &target, force)?;
+    let document = json!({ "file": target, "bytes": done.bytes, "tasks": done.tasks });
+    let line = format!("backed up {} task(s) to {} ({} bytes)", done.tasks, file.display(), done.bytes);
+    Answer::new(&document, target.display(), line)
+}
+
+/// Puts a backup in the place of the store; what was there is kept beside.
+///
+/// # Errors
+/// `not_found`; what is wrong with the backup.
+pub fn restore(app: &App, file: &Path) -> Result<Answer> {
+    let source = app.env.cwd.join(file);
+    if !source.exists() {
+        return Err(Refusal::not_found("file", source.display().to_string()).into());
+    }
+    refuse_ourselves(app, &source)?;
+    let (project, now) = (&app.project, app.env.now());
+    let done = copy::restore(&project.store, &project.runtime(), &source, now, &app.actor.name)?;
+    let document = json!({
+        "file": source, "store": project.store, "kept": done.kept, "tasks": done.tasks, "epoch": done.epoch,
+    });
+    let kept = match &done.kept {
+        Some(kept) => format!("; what was there is kept as {}", kept.display()),
+        None => String::new(),
+    };
+    let line = format!("restored {} task(s) from {}{kept}", done.tasks, file.display());
+    let answer = Answer::new(&document, project.store.display(), line)?;
+    Ok(answer.remark(format!("every claim is under epoch {} now: older ones are not valid any more", done.epoch)))
+}
+
+/// The store is no backup of itself, nor is anything that belongs to it.
+fn refuse_ourselves(app: &App, file: &Path) -> Result<()> {
+    let store = &app.project.store;
+    let Ok(real) = file.canonicalize() else { return Ok(()) };
+    let ours = ["", "-wal", "-shm", "-turn", "-init"].map(|suffix| beside(store, suffix).canonicalize().ok());
+    if ours.contains(&Some(real)) {
+        return Err(Refusal::Usage { why: format!("{} belongs to the store itself", file.display()) }.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! `fairway backup` and `fairway restore`
+
+use std::fs;
+
+use crate::common::{World, footprint};
+
+#[test]
+fn a_store_is_backed_up_and_restored() {
+    let world = World::new();
+    let transcript = world.transcript(&[
+        "fairway task add 'before the backup'",
+        "fairway claim T-1",
+        "fairway backup ../copy.db",
+        "fairway backup ../copy.db",
+        "fairway backup ../copy.db --force",
+        "fairway backup .fairway/fairway.db --force",
+        "fairway backup ..",
+        "fairway task add 'after the backup'",
+        "fairway restore ../nothing.db",
+        "fairway restore .fairway/fairway.db",
+        "fairway restore ../copy.db",
+        "fairway task list",
+        "fairway release T-1 --epoch 1",
+        "fairway release T-1",
+    ]);
+    // The size follows the schema.
+    let size = fs::metadata(world.dir().join("copy.db")).unwrap().len();
+    insta::assert_snapshot!(transcript.replace(&format!("({size} bytes)"), "([size])"), @"
+    $ fairway task add 'before the backup'
+    added T-1
+    $ fairway claim T-1
+    claimed T-1 under epoch 1: before the backup
+    $ fairway backup ../copy.db
+    backed up 1 task(s) to ../copy.db ([size])
+    $ fairway backup ../copy.db
+    error: file '[world]/project/../copy.db' exists already
+    hint: --force replaces it
+    [exit 4]
+    $ fairway backup ../copy.db --force
+    backed up 1 task(s) to ../copy.db ([size])
+    $ fairway backup .fairway/fairway.db --force
+    error: [world]/project/.fairway/fairway.db belongs to the store itself
+    [exit 2]
+    $ fairway backup ..
+    error: .. is a folder: name a file
+    [exit 2]
+    $ fairway task add 'after the backup'
+    added T-2
+    $ fairway restore ../nothing.db
+    error: there is no file '[world]/project/../nothing.db'
+    [exit 3]
+    $ fairway restore .fairway/fairway.db
+    error: [world]/project/.fairway/fairway.db belongs to the store itself
+    [exit 2]
+    $ fairway restore ../copy.db
+    restored 1 task(s) from ../copy.db; what was there is kept as [world]/project/.fairway/fairway.db.before-restore-2026-01-01T000012.000Z
+    every claim is under epoch 2 now: older ones are not valid any more
+    $ fairway task list
+    ID   P  STATUS       ROLE  LANE  HELD BY  TITLE
+    T-1  2  in_progress  -     -     [user]  before the backup
+    $ fairway release T-1 --epoch 1
+    error: your claim on T-1 has epoch 1, but [user] holds it since epoch 2
+    hint: fairway task show T-1
+    [exit 4]
+    $ fairway release T-1
+    released T-1: in_progress → todo
+    ");
+}
+
+#[test]
+fn the_documents_of_backup_and_restore() {
+    let world = World::new();
+    world.run(["task", "add", "first"]).exits(0);
+    let copy = world.dir().join("copy.db");
+    let made = world.json(["backup", "../copy.db"]);
+    assert_eq!(made["tasks"], 1);
+    assert_eq!(made["bytes"], fs::metadata(&copy).unwrap().len());
+    let back = world.json(["restore", "../copy.db"]);
+    assert_eq!((&back["tasks"], &back["epoch"]), (&1.into(), &1.into()));
+    assert!(fs::exists(back["kept"].as_str().unwrap()).unwrap());
+    assert_eq!(world.run(["doctor"]).code, Some(0));
+}
+
+#[test]
+fn a_backup_is_private_leaves_no_draft_and_touches_nothing() {
+    use std::os::unix::fs::MetadataExt;
+    let world = World::new();
+    world.run(["task", "add", "first"]).exits(0);
+    let before = footprint::of(world.dir());
+    world.run(["backup", "../copy.db"]).exits(0);
+    let mut after = footprint::of(world.dir());
+    let copy = world.dir().join("copy.db");
+    assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o7777, 0o600);
+    after.remove(&copy);
+    assert!(after == before, "{:?}", after.keys());
+}
+
+#[test]
+fn nothing_is_backed_up_where_nothing_is() {
+    let world = World::bare();
+    fs::write(world.root().join(".fairway.toml"), "").unwrap();
+    world.run(["backup", "../copy.db", "--json"]).refuses(3, "not_found");
+    assert!(!world.dir().join("copy.db").exists() && !world.store().exists());
+    fs::write(world.dir().join("live.db-wal"), "x").unwrap();
+    world.run(["task", "add", "first"]).exits(0);
+    world.run(["backup", "../live.db", "--force", "--json"]).refuses(4, "in_use");
+}

@@ -1,0 +1,85 @@
+//! Killing a process at a call of our choice: `strace` counts the calls and sends the signal.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::common::{World, world::Run};
+
+/// Every call that names a file or has a descriptor.
+const CALLS: &str = "trace=%file,%desc";
+
+/// The n-th call of this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    pub call: String,
+    pub number: usize,
+}
+
+/// Whether processes can be traced here; where they cannot, and nobody insists, a word says so.
+pub fn is_possible() -> bool {
+    let works = Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success());
+    assert!(works || std::env::var_os("CI").is_none(), "strace is missing or not permitted");
+    if !works {
+        println!("skipped: strace is missing or not permitted");
+    }
+    works
+}
+
+fn strace(world: &World, place: &Path, words: &[String], command: &Command) -> Command {
+    let mut traced = world.command("strace");
+    traced.args(["-f", "-qq"]).args(words).arg("--").arg(command.get_program()).args(command.get_args());
+    traced.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(place);
+    traced
+}
+
+/// All points of a command, in order, from the first call that names `begin` on: what the loader does is not ours.
+pub fn points(world: &World, place: &Path, command: &Command, begin: &str) -> Vec<Point> {
+    let log = place.join("trace");
+    let words = ["-o".into(), log.display().to_string(), "-e".into(), CALLS.into()];
+    let run: Run = strace(world, place, &words, command).output().unwrap().into();
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let (mut seen, mut points, mut begun) = (BTreeMap::<String, usize>::new(), Vec::new(), false);
+    for line in fs::read_to_string(&log).unwrap().lines() {
+        // `PID name(arguments) = result`
+        let call = line.split_once(' ').and_then(|(_, rest)| rest.trim_start().split_once('('));
+        let Some((call, arguments)) =
+            call.filter(|(call, _)| call.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+        else {
+            continue;
+        };
+        let number = seen.entry(call.to_owned()).or_default();
+        *number += 1;
+        begun |= arguments.contains(begin);
+        if begun {
+            points.push(Point { call: call.to_owned(), number: *number });
+        }
+    }
+    assert!(!points.is_empty(), "no call names {begin}");
+    points
+}
+
+/// Runs a command and kills it as it is about to make this call.
+pub fn killed_at(world: &World, place: &Path, command: &Command, point: &Point) -> Run {
+    let inject = format!("inject={}:signal=SIGKILL:when={}", point.call, point.number);
+    let words = ["-o".into(), "/dev/null".into(), "-e".into(), format!("trace={}", point.call), "-e".into(), inject];
+    strace(world, place, &words, command).output().unwrap().into()
+}
+
+/// A copy of a folder, files and folders only.
+pub fn copy(from: &Path, to: &Path) -> PathBuf {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+    to.to_owned()
+}
