@@ -4,7 +4,6 @@ mod adapter;
 mod backup;
 mod checkpoint;
 mod claim;
-mod claim;
 mod config;
 mod doctor;
 mod edit;
