@@ -13,7 +13,7 @@ use crate::{
     store::{ReadTx, StoreError, WriteTx, requests},
 };
 
-/// How long to wait for other commands that make or remove worktrees.
+/// How long to wait for another command that makes or removes the same lane's worktree.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What is to be made.
@@ -35,14 +35,14 @@ pub fn usual(app: &App, name: &LaneName) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Keeps other commands away from the project's worktrees until it is dropped. One lock for all: two `git worktree add`
-/// at once read each other's half-written files and fail.
+/// Keeps other commands away from this lane's worktree until it is dropped.
 pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
     let runtime = app.project.runtime();
     files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
-    let held = FileLock::acquire_within(&runtime.join("worktrees.lock"), PATIENCE).map_err(StoreError::from)?;
+    let held =
+        FileLock::acquire_within(&runtime.join(format!("lane-{name}.lock")), PATIENCE).map_err(StoreError::from)?;
     held.ok_or_else(|| {
-        let by = "other commands make or remove worktrees".to_owned();
+        let by = "another command makes or removes its worktree".to_owned();
         Refusal::InUse { noun: "lane", id: name.to_string(), by }.into()
     })
 }
