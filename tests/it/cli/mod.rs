@@ -4,4 +4,6 @@ mod claim;
 mod config;
 mod edit;
 mod import;
+mod init;
 mod lane;
+mod moves;
