@@ -33,7 +33,7 @@ mod values;
 use std::{ffi::OsString, rc::Rc};
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 
 pub use context::{Context, stands};
 pub use globals::Globals;
@@ -149,6 +149,11 @@ pub fn main(env: Env) -> Exit {
     let words: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
+        // Verbs are built when they are parsed, which is quick; a list of them with their words needs them all.
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            let error = command().try_get_matches_from(&words).err().unwrap_or(error);
+            return error::unparsed(&error, &words, &env);
+        }
         Err(error) => return error::unparsed(&error, &words, &env),
     };
     let out = out(&cli.globals, &env);

@@ -14,6 +14,7 @@
 mod cli;
 mod common;
 mod floors;
+mod help;
 mod hostile;
 mod model;
 mod output;

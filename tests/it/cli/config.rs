@@ -155,6 +155,19 @@ fn the_example_is_a_configuration_that_can_be_used() {
 }
 
 #[test]
+fn what_shells_and_manuals_get_begins_as_they_want_it() {
+    let world = World::bare();
+    for (line, beginning) in [
+        ("fairway config example", "# Every key of .fairway.toml"),
+        ("fairway completions fish", "# Print an optspec"),
+        ("fairway man claim", ".ie"),
+    ] {
+        let printed = world.transcript(&[line]);
+        assert!(printed.starts_with(&format!("$ {line}\n{beginning}")), "{printed}");
+    }
+}
+
+#[test]
 fn completions_and_manual_pages_know_every_verb() {
     let world = World::bare();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -1,0 +1,43 @@
+//! `fairway init`
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use crate::common::World;
+
+#[test]
+fn a_project_is_made_once() {
+    let world = World::bare();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task list",
+        "fairway init",
+        "fairway init",
+        "fairway task list",
+        "fairway init --root nowhere",
+    ]), @"
+    $ fairway task list
+    error: there is no Fairway project at [world]/project or above
+    hint: fairway init
+    [exit 3]
+    $ fairway init
+    initialised [world]/project: .fairway.toml, .fairway/.gitignore, .fairway/AGENTS.md, .fairway/fairway.db
+    for AGENTS.md or CLAUDE.md: This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.
+    $ fairway init
+    unchanged: [world]/project is a Fairway project already
+    for AGENTS.md or CLAUDE.md: This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.
+    $ fairway task list
+    no tasks
+    $ fairway init --root nowhere
+    error: root [world]/project/nowhere is not a folder
+    [exit 2]
+    ");
+    insta::assert_snapshot!(fs::read_to_string(world.root().join(".fairway.toml")).unwrap(), @r#"
+    # Every key and its default: fairway config example
+    [project]
+    name = "project"
+    base_branch = "main"
+    "#);
+    for (name, mode) in [("", 0o700), ("fairway.db", 0o600), ("AGENTS.md", 0o600), (".gitignore", 0o600)] {
+        let found = fs::metadata(world.root().join(".fairway").join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(found, mode, "{name}");
+    }
+}

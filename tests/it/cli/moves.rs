@@ -1,0 +1,73 @@
+//! The verbs that move a task without a claim of their own.
+
+use crate::common::World;
+
+#[test]
+fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 one",
+        "fairway task block T-1 --reason rain",
+        "fairway claim T-1",
+        "fairway task block T-1",
+        "fairway task block T-1 --reason rain",
+        "fairway task block T-1 --reason rain",
+        "fairway task unblock T-1",
+        "fairway task submit T-1 --commit 0123456789abcdef",
+        "fairway task unblock T-1",
+        "fairway task cancel T-1 --reason 'not needed'",
+        "fairway task cancel T-1 --reason 'not needed'",
+        "fairway task submit T-1",
+        "fairway task reopen T-1 --reason 'needed after all'",
+        "fairway task show T-1",
+        "fairway events --since 2",
+    ]), @"
+    $ fairway task add T-1 one
+    added T-1
+    $ fairway task block T-1 --reason rain
+    error: T-1 is todo; it cannot be blocked from there
+    hint: fairway explain task T-1
+    [exit 4]
+    $ fairway claim T-1
+    claimed T-1 under epoch 1: one
+    $ fairway task block T-1
+    error: block needs --reason TEXT
+    [exit 2]
+    $ fairway task block T-1 --reason rain
+    blocked T-1: in_progress → blocked
+    $ fairway task block T-1 --reason rain
+    unchanged: T-1 is blocked already
+    $ fairway task unblock T-1
+    unblocked T-1: blocked → in_progress
+    $ fairway task submit T-1 --commit 0123456789abcdef
+    submitted T-1: in_progress → review
+    $ fairway task unblock T-1
+    error: T-1 is review; it cannot be unblocked from there
+    hint: fairway explain task T-1
+    [exit 4]
+    $ fairway task cancel T-1 --reason 'not needed'
+    cancelled T-1: review → cancelled
+    $ fairway task cancel T-1 --reason 'not needed'
+    unchanged: T-1 is cancelled already
+    $ fairway task submit T-1
+    error: T-1 is cancelled; it cannot be submitted from there
+    hint: fairway explain task T-1
+    [exit 4]
+    $ fairway task reopen T-1 --reason 'needed after all'
+    reopened T-1: cancelled → todo
+    $ fairway task show T-1
+    T-1  one
+    status      todo
+    ready       yes
+    priority    2
+    commit      0123456789abcdef
+    created     2026-01-01T00:00:02.000Z
+    updated     2026-01-01T00:00:14.000Z
+    $ fairway events --since 2
+    3  2026-01-01T00:00:06.000Z  task.blocked  T-1  [user]  from=in_progress to=blocked epoch=1 reason=rain
+    4  2026-01-01T00:00:08.000Z  task.unblocked  T-1  [user]  from=blocked to=in_progress epoch=1
+    5  2026-01-01T00:00:09.000Z  task.submitted  T-1  [user]  from=in_progress to=review epoch=1
+    6  2026-01-01T00:00:11.000Z  task.cancelled  T-1  [user]  from=review to=cancelled epoch=1 reason=not needed
+    7  2026-01-01T00:00:14.000Z  task.reopened  T-1  [user]  from=cancelled to=todo epoch=1 reason=needed after all
+    ");
+}
