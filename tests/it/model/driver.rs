@@ -78,11 +78,13 @@ impl Store {
     }
 
     fn restore(&self) {
-        let mut batch = String::from("BEGIN IMMEDIATE;");
+        let run = |statement: &str| self.conn.prepare_cached(statement).unwrap().execute([]).unwrap();
+        run("BEGIN IMMEDIATE");
         for table in TABLES {
-            batch.push_str(&format!("DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM kept.{table};"));
+            run(&format!("DELETE FROM main.{table}"));
+            run(&format!("INSERT INTO main.{table} SELECT * FROM kept.{table}"));
         }
-        self.conn.execute_batch(&format!("{batch} COMMIT")).unwrap();
+        run("COMMIT");
     }
 
     fn seen(&self) -> Seen {

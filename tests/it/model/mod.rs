@@ -114,7 +114,10 @@ fn run(driver: &mut impl Driver, cases: usize, seed: u64) -> (usize, BTreeMap<St
         let (driver, outcomes) = &mut *tally;
         let (start, steps) = trace(*driver, &ops);
         check(&start, &steps, None).map_err(TestCaseError::fail)?;
-        driver.invariants().map_err(TestCaseError::fail)?;
+        // Reading the whole file takes as long as a sequence.
+        if ran.load(Relaxed) % 8 == 0 {
+            driver.invariants().map_err(TestCaseError::fail)?;
+        }
         for step in steps {
             *outcomes.entry(step.outcome).or_default() += 1;
         }
