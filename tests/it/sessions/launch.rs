@@ -252,7 +252,8 @@ fn a_failed_launch_leaves_everything_as_it_was() {
     assert_eq!(fairway::os::process::ProcessKey::of(child), None);
     // One that started the program, in a session of its own, and then failed; `stop` knows nothing of it.
     let start = "[ \"$1\" = start ] || exit 0; run=$(tr ',' '\\n' | sed -n 's/.*\"run_id\":\"\\([^\"]*\\)\".*/\\1/p'); \
-        FAIRWAY_RUN_ID=$run setsid sleep 300 </dev/null >/dev/null 2>&1 & exit 1";
+        up=\"${0%/*}/up\"; FAIRWAY_RUN_ID=$run setsid sh -c 'touch \"$1\"; sleep 300' sh \"$up\" </dev/null >/dev/null 2>&1 & \
+        until [ -e \"$up\" ]; do :; done; exit 1";
     fails(&world, start, 7, "adapter_failed");
     // Busy: to be tried again; nothing of ours can be there.
     let error = fails(&world, "[ \"$1\" = start ] || exit 0; exit 75", 7, "adapter_busy");

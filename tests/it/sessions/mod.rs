@@ -66,7 +66,7 @@ impl Sessions {
     fn rows(&self, query: &str) -> Vec<BTreeMap<String, String>> {
         let conn = rusqlite::Connection::open(self.store()).unwrap();
         let mut statement = conn.prepare(query).unwrap();
-        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let rows = statement.query_map([], |row| {
             Ok(names
                 .iter()
@@ -96,14 +96,15 @@ impl Sessions {
     /// Every file below the world with mode and content, shared memory apart.
     fn everything(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                let data = fs::symlink_metadata(&path).unwrap();
+            for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+                let Ok(data) = fs::symlink_metadata(&path) else { continue };
                 if data.is_dir() {
                     found.insert(path.clone(), (data.mode(), Vec::new()));
                     walk(&path, found);
                 } else if !path.to_string_lossy().ends_with("-shm") {
-                    found.insert(path.clone(), (data.mode(), fs::read(&path).unwrap()));
+                    // A FIFO would be waited for; a file may go while a session ends.
+                    let bytes = if data.is_file() { fs::read(&path).unwrap_or_default() } else { Vec::new() };
+                    found.insert(path.clone(), (data.mode(), bytes));
                 }
             }
         }
