@@ -464,3 +464,25 @@ pub fn near(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), NEAR, &[&beginning], |row| Ok(row.get(0)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open;
+
+    fn plan(query: &str) -> String {
+        let conn = open::in_memory().unwrap();
+        let explain = format!("EXPLAIN QUERY PLAN {query}");
+        sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n")
+    }
+
+    /// What is asked all day is one range of a partial index, in its order: nothing is sorted, nothing is passed over.
+    #[test]
+    fn the_daily_questions_are_answered_from_their_indexes() {
+        for (query, index) in [(READY, "tasks_ready"), (OPEN, "tasks_open"), (HELD, "tasks_held")] {
+            let plan = plan(query);
+            assert!(plan.lines().any(|line| line == format!("SCAN t USING INDEX {index}")), "{plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+        }
+    }
+}

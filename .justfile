@@ -1,0 +1,34 @@
+# What is done often. `just` lists it.
+
+target := "x86_64-unknown-linux-gnu"
+artefact_flags := "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs"
+
+_list:
+    @just --list
+
+# Everything that CI runs: format, lints, all tests
+test:
+    tests/run.sh
+
+# The long set: every kill point
+soak:
+    FAIRWAY_SOAK=1 cargo nextest run --locked storm::
+
+# Format the code
+fmt:
+    cargo fmt
+
+# Lints, as errors
+lint:
+    cargo fmt --check
+    cargo clippy --locked --all-targets -- -D warnings
+
+# The artefact: one static, position-independent file
+release:
+    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --release --target {{target}} --target-dir target/artefact
+
+# The table of BENCHMARKS.md; `just bench storm` for one row
+bench *rows:
+    cargo build --locked --release --bins --examples
+    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --release --bins --examples --target {{target}} --target-dir target/artefact
+    FAIRWAY_BENCH_ARTEFACT="$PWD/target/artefact/{{target}}/release" cargo bench --locked --bench speed -- {{rows}}

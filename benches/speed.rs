@@ -1,0 +1,281 @@
+//! How fast the commands are, as ratios: whole processes against the smallest program that does the same, in turns, so that
+//! a busy moment hits both. Prints the table of `BENCHMARKS.md`.
+//!
+//! `just bench` builds everything and runs it; words after `--` choose rows by a part of their name.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::panic,
+    clippy::cast_precision_loss,
+    reason = "a measuring program"
+)]
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// Where one kind of build left its programs.
+#[derive(Clone)]
+struct Build {
+    folder: PathBuf,
+}
+
+impl Build {
+    fn fairway(&self, project: &Path, words: &[&str]) -> Command {
+        self.command(&self.folder.join("fairway"), project, words)
+    }
+
+    fn example(&self, name: &str, project: &Path, words: &[&str]) -> Command {
+        self.command(&self.folder.join("examples").join(name), project, words)
+    }
+
+    fn command(&self, program: &Path, project: &Path, words: &[&str]) -> Command {
+        assert!(program.exists(), "{} is missing: run `just bench`", program.display());
+        let mut command = Command::new(program);
+        command.args(words).current_dir(project).env_clear().env("HOME", project).env("PATH", "/usr/bin:/bin");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
+        command
+    }
+}
+
+/// A project of its own with so many ready tasks, and so many that are done.
+fn project(build: &Build, ready: u32, done: u32) -> TempDir {
+    let folder = tempfile::Builder::new().prefix("fairway-bench").tempdir().unwrap();
+    assert!(build.fairway(folder.path(), &["init", "--quiet"]).status().unwrap().success());
+    let conn = Connection::open(store(&folder)).unwrap();
+    let all = ready + done;
+    conn.execute_batch(&format!(
+        "PRAGMA synchronous = OFF; BEGIN;
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {all})
+         INSERT INTO tasks (id, title, status, priority, created_at, updated_at, closed_at)
+         SELECT 'S-' || i, 'task number ' || i, iif(i > {done}, 'todo', 'done'), 2, i, i, iif(i > {done}, NULL, i) FROM n
+         WHERE {all} > 0;
+         COMMIT;"
+    ))
+    .unwrap();
+    folder
+}
+
+fn store(project: &TempDir) -> PathBuf {
+    project.path().join(".fairway/fairway.db")
+}
+
+fn took(command: &mut Command) -> Duration {
+    let start = Instant::now();
+    let status = command.status().unwrap();
+    let took = start.elapsed();
+    assert!(status.success(), "{command:?}");
+    took
+}
+
+fn median(mut spans: Vec<Duration>) -> Duration {
+    spans.sort_unstable();
+    spans[spans.len() / 2]
+}
+
+/// The medians of several commands that take turns.
+fn medians<const N: usize>(rounds: usize, mut commands: [Command; N]) -> [Duration; N] {
+    for command in &mut commands {
+        for _ in 0..5 {
+            took(command);
+        }
+    }
+    let mut spans: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::new());
+    for _ in 0..rounds {
+        for (command, spans) in commands.iter_mut().zip(&mut spans) {
+            spans.push(took(command));
+        }
+    }
+    spans.map(median)
+}
+
+/// What the report says of one thing.
+fn row(what: &str, figure: &str, goal: &str) {
+    println!("| {what} | {figure} | {goal} |");
+}
+
+fn against(what: &str, ours: Duration, theirs: Duration, goal: &str) {
+    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+    row(what, &format!("{ratio:.2} × ({:.2} ms against {:.2} ms)", ms(ours), ms(theirs)), goal);
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1_000.0
+}
+
+const ROUNDS: usize = 300;
+
+fn version(plain: &Build, artefact: Option<&Build>) {
+    let here = env::temp_dir();
+    let commands = |build: &Build| [build.fairway(&here, &["--version"]), plain.example("bench_empty", &here, &[])];
+    let [ours, empty] = medians(ROUNDS, commands(plain));
+    against("`--version`, plain release build, against an empty `main`", ours, empty, "≤ 1.6 ×");
+    if let Some(artefact) = artefact {
+        let [ours, empty] = medians(ROUNDS, commands(artefact));
+        against("`--version`, release artefact, against an empty `main`", ours, empty, "≤ 1.3 ×");
+    }
+}
+
+fn ready(name: &str, build: &Build) {
+    let project = project(build, 1_000, 0);
+    let file = store(&project);
+    let file = file.to_str().unwrap();
+    let ours = build.fairway(project.path(), &["ready", "--limit", "20"]);
+    let [ours, least] = medians(ROUNDS, [ours, build.example("bench_ready", project.path(), &[file])]);
+    against(&format!("`ready` (20 of 1,000), {name}, against the smallest program"), ours, least, "≤ 1.4 ×");
+}
+
+fn claim(name: &str, build: &Build) {
+    let (ours, least) = (project(build, 1_000, 0), project(build, 1_000, 0));
+    let file = store(&least);
+    let file = file.to_str().unwrap();
+    let commands = [build.fairway(ours.path(), &["claim"]), build.example("bench_claim", least.path(), &[file])];
+    let [ours, least] = medians(ROUNDS, commands);
+    against(&format!("`claim`, {name}, against the smallest program"), ours, least, "≤ 1.5 ×");
+}
+
+fn million(build: &Build) {
+    let (few, many) = (project(build, 10, 990), project(build, 10_000, 990_000));
+    let reads: [&[&str]; 4] = [
+        &["ready", "--limit", "10"],
+        &["task", "show", "S-995"],
+        &["task", "list", "--limit", "10"],
+        &["task", "list", "--held"],
+    ];
+    for words in reads {
+        let [large, small] = medians(100, [build.fairway(many.path(), words), build.fairway(few.path(), words)]);
+        let what = format!("`{}` at 1,000,000 tasks (990,000 done), against 1,000", words.join(" "));
+        against(&what, large, small, "≤ 1.3 ×");
+    }
+}
+
+struct Storm {
+    per_second: f64,
+    median: Duration,
+    worst: Duration,
+    fairness: f64,
+}
+
+/// 64 processes claim 5,000 tasks from one line.
+fn storm(build: &Build, how: &str) -> Storm {
+    const WORKERS: u32 = 64;
+    const TASKS: u32 = 5_000;
+    let project = project(build, TASKS, 0);
+    let mut workers: Vec<(Child, BufReader<std::process::ChildStdout>)> = (0..WORKERS)
+        .map(|number| {
+            let mut command = build.example("bench_storm", project.path(), &[how, &format!("worker-{number}")]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let mut out = BufReader::new(child.stdout.take().unwrap());
+            out.read_line(&mut String::new()).unwrap();
+            (child, out)
+        })
+        .collect();
+    let start = Instant::now();
+    for (child, _) in &mut workers {
+        drop(child.stdin.take());
+    }
+    let (mut waits, mut shares) = (Vec::new(), Vec::new());
+    for (mut child, mut out) in workers {
+        let mut text = String::new();
+        out.read_to_string(&mut text).unwrap();
+        assert!(child.wait().unwrap().success());
+        let of_one: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
+        shares.push(of_one.len() as f64);
+        waits.extend(of_one.into_iter().map(Duration::from_micros));
+    }
+    let span = start.elapsed();
+    assert_eq!(waits.len(), TASKS as usize, "each task exactly once");
+    let (sum, squares): (f64, f64) = (shares.iter().sum(), shares.iter().map(|share| share * share).sum());
+    Storm {
+        per_second: f64::from(TASKS) / span.as_secs_f64(),
+        worst: *waits.iter().max().unwrap(),
+        median: median(waits),
+        fairness: sum * sum / (shares.len() as f64 * squares),
+    }
+}
+
+fn storms(build: &Build) {
+    // In turns, the best of three: what is asked is what the scheme can do, not what else the machine was doing.
+    let (mut ours, mut plain) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        ours.push(storm(build, "fairway"));
+        plain.push(storm(build, "plain"));
+    }
+    let best = |storms: Vec<Storm>| storms.into_iter().max_by(|a, b| a.per_second.total_cmp(&b.per_second)).unwrap();
+    let (ours, plain) = (best(ours), best(plain));
+    let figure = format!(
+        "{:.2} × ({:.0} claims/s against {:.0})",
+        ours.per_second / plain.per_second,
+        ours.per_second,
+        plain.per_second
+    );
+    row("claims by 64 processes, against plain IMMEDIATE", &figure, "≥ 0.8 ×");
+    for (what, storm) in [("", &ours), (" (plain IMMEDIATE, for comparison)", &plain)] {
+        let times = storm.worst.as_secs_f64() / storm.median.as_secs_f64().max(1e-6);
+        let figure = format!("{times:.1} × ({:.0} ms against {:.1} ms)", ms(storm.worst), ms(storm.median));
+        row(
+            &format!("their worst wait, against the median{what}"),
+            &figure,
+            if what.is_empty() { "≤ 5 ×" } else { "–" },
+        );
+        let goal = if what.is_empty() { "≥ 0.95" } else { "–" };
+        row(&format!("their fairness (Jain){what}"), &format!("{:.3}", storm.fairness), goal);
+    }
+}
+
+fn log(build: &Build) {
+    const CALLS: usize = 1_500;
+    let project = project(build, 0, 1);
+    let wal = project.path().join(".fairway/fairway.db-wal");
+    let (mut spans, mut largest) = (Vec::new(), 0);
+    for _ in 0..CALLS {
+        spans.push(took(&mut build.fairway(project.path(), &["task", "add", "one more", "--quiet"])));
+        largest = largest.max(fs::metadata(&wal).map_or(0, |found| found.len()));
+    }
+    row(
+        "the log after 1,500 one-shot writes, at its largest",
+        &format!("{:.2} MiB", largest as f64 / 1_048_576.0),
+        "≤ 1.5 MiB",
+    );
+    let last = spans.split_off(CALLS - 100);
+    spans.truncate(100);
+    against("the last 100 of them, against the first 100", median(last), median(spans), "≤ 1.2 ×");
+}
+
+fn main() {
+    let chosen: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wanted = |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
+    // target/release/deps/speed-…
+    let plain = Build { folder: env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf() };
+    let artefact = env::var_os("FAIRWAY_BENCH_ARTEFACT").map(|folder| Build { folder: folder.into() });
+    println!("| what | measured | goal |\n|---|---|---|");
+    if wanted("version") {
+        version(&plain, artefact.as_ref());
+    }
+    for (name, build) in [("plain release build", Some(&plain)), ("release artefact", artefact.as_ref())] {
+        let Some(build) = build else { continue };
+        if wanted("ready") {
+            ready(name, build);
+        }
+        if wanted("claim") {
+            claim(name, build);
+        }
+    }
+    if wanted("million") {
+        million(&plain);
+    }
+    if wanted("storm") {
+        storms(&plain);
+    }
+    if wanted("log") {
+        log(&plain);
+    }
+}
