@@ -16,7 +16,7 @@ mod init;
 mod lane;
 mod launch;
 mod message;
+mod moves;
 mod review;
 mod session;
 mod trust;
-mod moves;
