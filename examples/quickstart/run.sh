@@ -122,6 +122,8 @@ wait_for '"status":"in_progress"' task show shop-4 --json
 pid=$("${FAIRWAY}" session show calendar-agent --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
 printf '$ kill -9 %s\n' "${pid}"
 kill -9 "${pid}"
+# A killed process takes a moment to be gone, or a corpse that waits for its parent.
+while [[ -e "/proc/${pid}" ]] && ! grep -q ') Z ' "/proc/${pid}/stat" 2>/dev/null; do sleep 0.05; done
 printf '(cron runs this; it marks what died, and never takes a task away)\n'
 try session reconcile
 holds '"status":"stale"' session show calendar-agent --json
