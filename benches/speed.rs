@@ -41,7 +41,7 @@ impl Build {
         assert!(program.exists(), "{} is missing: run `just bench`", program.display());
         let mut command = Command::new(program);
         command.args(words).current_dir(project).env_clear().env("HOME", project).env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 }
