@@ -5,20 +5,41 @@ use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path, process::Command}
 
 use crate::common::{
     World,
-    verbs::{TEXT, VERBS, of_the_parser},
+    verbs::{PLUMBING, TEXT, VERBS, of_the_parser},
     world::Run,
 };
 
 /// Exits that are somebody's fault or a rule's no: everything documented but 1, 7, 8 and 9.
 const ORDERLY: &[i32] = &[0, 2, 3, 4, 5, 6];
 
+/// The corpus by what each text is after.
+fn classes() -> Vec<Vec<String>> {
+    let mut classes: Vec<Vec<String>> = Vec::new();
+    for line in include_str!("corpus.txt").lines() {
+        if line.starts_with("## ") {
+            classes.push(Vec::new());
+        } else if !line.starts_with('#') {
+            classes.last_mut().unwrap().push(serde_json::from_str(line).unwrap());
+        }
+    }
+    classes.push(vec!["x".repeat(100_000), "🦀".repeat(20_000)]);
+    classes
+}
+
 fn corpus() -> Vec<String> {
-    let text = include_str!("corpus.txt");
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let mut corpus: Vec<String> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
-    corpus.push("x".repeat(100_000));
-    corpus.push("🦀".repeat(20_000));
-    corpus
+    classes().into_iter().flatten().collect()
+}
+
+/// What the `number`th call gets: something of every class, and over the calls of a verb all of it.
+fn dealt(number: usize) -> Vec<String> {
+    /// One text of so many in a class.
+    const OF: usize = 3;
+    let of_class = |class: Vec<String>| {
+        let of = OF.min(class.len());
+        class.into_iter().enumerate().filter(move |(at, _)| (at + number) % of == 0).map(|(_, text)| text)
+    };
+    // No program can be given a NUL in an argument.
+    classes().into_iter().flat_map(of_class).filter(|text| !text.contains('\0')).collect()
 }
 
 /// Whether text would do something to a terminal.
@@ -31,8 +52,14 @@ fn is_tame(text: &str) -> bool {
 
 #[track_caller]
 fn check_run(run: &Run, what: &str) {
+    assert!(run.code.is_some_and(|code| ORDERLY.contains(&code)), "{what}: {run:?}");
+    check_words(run, what);
+}
+
+/// What it says is safe for a terminal, and when it says no, that is one sentence and perhaps a hint.
+#[track_caller]
+fn check_words(run: &Run, what: &str) {
     let code = run.code.unwrap_or_else(|| panic!("{what}: ended by a signal: {run:?}"));
-    assert!(ORDERLY.contains(&code), "{what}: {run:?}");
     assert!(is_tame(&run.stdout) && is_tame(&run.stderr), "{what}: {run:?}");
     if code != 0 {
         let lines: Vec<&str> = run.stderr.lines().collect();
@@ -53,7 +80,7 @@ fn every_verb_has_its_row() {
     assert_eq!(rows.len(), of_the_parser().len(), "a row without its verb");
     let furnished = World::furnished();
     for verb in VERBS {
-        furnished.copy().run(verb.good.split(' ')).exits(0);
+        furnished.ready_for(verb).run(verb.good.split(' ')).exits(0);
     }
 }
 
@@ -62,10 +89,10 @@ const PARTS: usize = 6;
 
 /// The corpus into every text, a part of the calls a test.
 fn every_text(part: usize) {
-    let (furnished, corpus) = (World::furnished(), corpus());
-    let calls = VERBS.iter().flat_map(|verb| verb.texts.iter()).skip(part).step_by(PARTS);
-    for call in calls {
-        every_text_of(&furnished.copy(), call, &corpus);
+    let furnished = World::furnished();
+    let calls = VERBS.iter().flat_map(|verb| verb.texts.iter().map(move |call| (verb, call)));
+    for (number, (verb, call)) in calls.enumerate().skip(part).step_by(PARTS) {
+        every_text_of(&furnished.ready_for(verb), call, &dealt(number));
     }
 }
 
@@ -102,10 +129,6 @@ fn every_text_6() {
 fn every_text_of(world: &World, call: &str, corpus: &[String]) {
     let mut before = world.content();
     for (number, text) in corpus.iter().enumerate() {
-        // No program can be given a NUL in an argument.
-        if text.contains('\0') {
-            continue;
-        }
         let words = call.split(' ').map(|word| match word {
             TEXT => text.clone(),
             word => word.replace("{n}", &number.to_string()).replace(TEXT, text),
@@ -120,6 +143,35 @@ fn every_text_of(world: &World, call: &str, corpus: &[String]) {
         before = after;
     }
     no_canary(world);
+}
+
+/// What scripts call: a name may be anything, and there is nothing of it yet.
+#[test]
+fn plumbing_with_names_of_every_kind() {
+    let world = World::bare();
+    world.real_time();
+    for text in corpus().iter().filter(|text| !text.contains('\0')) {
+        let what = format!("{:?}", text.chars().take(40).collect::<String>());
+        for call in PLUMBING {
+            let run = world.run(call.split(' ').map(|word| word.replace(TEXT, text)));
+            let code = run.code.unwrap_or(-1);
+            assert!([0, 1, 2].contains(&code), "{call} with {what}: {run:?}");
+            check_words(&run, &format!("{call} with {what}"));
+        }
+        // And once more when there is something of that name.
+        let name = [["--"], [text.as_str()]].concat();
+        let call = |verb: &'static str| ["adapter", verb].into_iter().chain(name.clone());
+        let unpacked = world.run_with(call("unpack"), br#"{"argv":["echo","hi"]}"#);
+        if unpacked.code == Some(0) {
+            assert_eq!(world.run(call("run")).exits(0).stdout, "hi\n", "{what}");
+            assert_eq!(world.run(call("alive")).exits(0).stdout, "false\n", "{what}");
+            world.run(call("peek")).exits(0);
+            world.run(call("kill-tree")).exits(0);
+        } else {
+            check_words(&unpacked.exits(2), &what);
+        }
+    }
+    no_canary(&world);
 }
 
 /// The control: with a shell between us and the text the canaries come, so their absence says something.
