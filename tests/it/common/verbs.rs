@@ -189,7 +189,11 @@ pub const VERBS: &[Verb] = &[
     verb(
         "review request",
         "review request T-2 --domain data",
-        &["review request {} --domain data", "review request T-2 --domain {}", "review request T-2 --domain d --reviewer {}"],
+        &[
+            "review request {} --domain data",
+            "review request T-2 --domain {}",
+            "review request T-2 --domain d --reviewer {}",
+        ],
     ),
     verb(
         "review record",
@@ -286,7 +290,12 @@ pub const VERBS: &[Verb] = &[
     verb(
         "session end",
         "session end s1",
-        &["session end {}", "session end s1 --status {}", "session end s1 --exit-code {}", "session end s2 --reason {}"],
+        &[
+            "session end {}",
+            "session end s1 --status {}",
+            "session end s1 --exit-code {}",
+            "session end s2 --reason {}",
+        ],
     ),
     verb("session reconcile", "session reconcile", &[]),
     verb("session peek", "session peek s2", &["session peek {}", "session peek s2 --lines {}"]),
@@ -297,7 +306,7 @@ pub const VERBS: &[Verb] = &[
     verb("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
     verb("trust", "trust", &[]),
     verb("doctor", "doctor", &[]),
-    verb("backup", "backup copy.db", &["backup ./x{}", "backup ./y{} --force"]),
+    verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     verb("restore", "restore kept.db", &["restore {}"]),
     verb("events", "events", &["events --since {}"]),
     verb("config show", "config show", &[]),
@@ -352,6 +361,7 @@ impl World {
         }
         world.run(["lane", "add", "ui"]).exits(0);
         world.register("s1");
+        fs::write(world.root().join("s2.log"), "what it printed\n").unwrap();
         fs::write(world.root().join("tasks.yaml"), "- id: I-1\n  title: from a file\n").unwrap();
         for call in [
             "task dep add T-1 T-5",
@@ -367,7 +377,7 @@ impl World {
             "evidence add T-7 --result pass",
             "handoff create T-2 --to qa --summary over",
             "message send hi --to-role qa",
-            "session upsert --id s2 --role worker",
+            "session upsert --id s2 --role worker --transcript s2.log",
             "session end s2",
             "backup kept.db",
         ] {

@@ -14,7 +14,7 @@ use fairway::env::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::invariants;
+use super::{codes, invariants};
 
 /// The real binary.
 pub const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
@@ -68,6 +68,7 @@ impl Run {
     pub fn refuses(self, exit: i32, code: &str) -> Self {
         let this = self.exits(exit);
         assert_eq!(this.error()["code"], code, "{this:#?}");
+        assert_eq!(codes::exit_of(code), Some(exit), "docs/codes.md has another exit for {code}");
         this
     }
 }
