@@ -1,7 +1,7 @@
 //! Every verb with a call that works in a furnished world, and the places where a person's text goes. A verb of the parser
 //! that has no row here fails the tests that walk over all of them.
 
-use std::fs;
+use std::{fs, sync::atomic::Ordering::Relaxed};
 
 use super::World;
 
@@ -411,6 +411,8 @@ impl World {
             }
         }
         let other = Self::bare();
+        // Its clock and its ids go on where this one's stand.
+        other.pass(self.commands.load(Relaxed));
         copy(&self.root(), &other.root());
         other
     }

@@ -25,7 +25,7 @@ const BEGINNING: i64 = 1_767_225_600_000;
 /// A project, and everything around it that a command could touch.
 pub struct World {
     dir: TempDir,
-    commands: AtomicI64,
+    pub(super) commands: AtomicI64,
     real_time: AtomicBool,
     vars: Vec<(OsString, OsString)>,
 }
