@@ -79,6 +79,12 @@ fn words_behind(path: &str, before: &[&str]) -> Vec<String> {
         .collect()
 }
 
+#[track_caller]
+fn differ_in_nothing(source: &BTreeSet<String>, document: &BTreeSet<String>) {
+    let (missing, made_up) = (source - document, document - source);
+    assert!(missing.is_empty() && made_up.is_empty(), "not in docs/codes.md: {missing:?}; only there: {made_up:?}");
+}
+
 /// Every code that a reader can meet is in docs/codes.md, and nothing else is.
 #[test]
 fn every_code_is_documented() {
@@ -92,7 +98,7 @@ fn every_code_is_documented() {
         ("src/actions/failure.rs", &["=>", "=> (", "{\n            (", "plain("]),
         ("src/cli/error.rs", &[" failure(", "(failure(", "&failure("]),
     ]);
-    assert_eq!(in_errors, errors.into_keys().collect());
+    differ_in_nothing(&in_errors, &errors.into_keys().collect());
     let in_documents = of(&[
         ("src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
         ("src/domain/task.rs", &["=> ("]),
@@ -104,7 +110,7 @@ fn every_code_is_documented() {
     let inside: BTreeSet<String> = inside.into_iter().collect();
     let of_errors = codes::documented().0;
     let only_inside: BTreeSet<String> = in_documents.into_iter().filter(|code| !of_errors.contains_key(code)).collect();
-    assert_eq!(only_inside, inside);
+    differ_in_nothing(&only_inside, &inside);
 }
 
 #[test]
