@@ -9,6 +9,12 @@ use std::{
 
 use nix::fcntl::{AT_FDCWD, OFlag, RenameFlags, renameat2};
 
+/// Whether a file could have this path: no name in it, and not the whole, is too long.
+#[must_use]
+pub fn is_nameable(path: &Path) -> bool {
+    !fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename)
+}
+
 /// Makes a folder of mode 0700, with its parents, and tightens one that is there and ours.
 ///
 /// # Errors

@@ -78,9 +78,12 @@ struct Scene {
 /// written before, so that a repeat never runs it twice. Who may record is asked before and again after.
 ///
 /// # Errors
-/// `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
+/// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
 pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
     let summary = order.summary.as_deref().map(|summary| text::line("summary", summary)).transpose()?;
+    if order.timeout == Some(Duration::ZERO) {
+        return Err(Refusal::invalid("timeout", "must be longer than nothing").into());
+    }
     let scene = match begin(app, order)? {
         Begun::Answered(answer) => return Ok(answer),
         Begun::Go(scene) => scene,
