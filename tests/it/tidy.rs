@@ -52,6 +52,26 @@ fn every_verb_has_a_transcript() {
     assert!(without.is_empty(), "no transcript calls {without:?}");
 }
 
+/// Every error code that the sources give is in the list that scripts are promised.
+#[test]
+fn every_error_code_is_listed() {
+    let listed = text("docs/codes.md");
+    let mut missing = Vec::new();
+    for file in ["src/domain/refusal.rs", "src/adapters/error.rs", "src/actions/failure.rs"] {
+        let source = text(file);
+        let mut pieces = source.split('"');
+        // Every second piece stands between quotes; names of fields are followed by a colon.
+        while let (Some(before), Some(word)) = (pieces.next(), pieces.next()) {
+            let gives = ["=> ", "(", "plain("].iter().any(|end| before.ends_with(end));
+            let is_code = word.contains('_') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            if gives && is_code && !listed.contains(&format!("`{word}`")) {
+                missing.push(word.to_owned());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "docs/codes.md lacks {missing:?}");
+}
+
 #[test]
 fn migrations_have_no_gaps_and_are_all_listed() {
     let mut numbers: Vec<u32> = Vec::new();

@@ -18,11 +18,8 @@ pub fn answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName
     if let (Some(wants), Some(have)) = (&handoff.to_role, role)
         && wants != have
     {
-        return Err(Refusal::RoleMismatch {
-            task: handoff.task.clone(),
-            wants: wants.clone(),
-            have: Some(have.clone()),
-        });
+        let (id, wants, have) = (handoff.id, wants.to_string(), have.to_string());
+        return Err(Refusal::NotForYou { id, wants, have, is_role: true });
     }
     if let (Some(wants), Some(have)) = (&handoff.to_lane, lane)
         && wants != have

@@ -32,8 +32,8 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     ID  TASK  STATUS  FROM     TO             AT                        SUMMARY
     1   T-1   open    backend  role frontend  2026-01-01T00:00:04.000Z  the page is next
     $ fairway --session s3 handoff accept 1 --claim
-    error: T-1 is for the role frontend; you act as docs
-    hint: --role frontend, or --any-role
+    error: handoff 1 is for the role frontend; you act as docs
+    hint: --as frontend
     [exit 5]
     $ fairway --session s2 handoff withdraw 1
     error: handoff 1 was made by s1, not by s2
