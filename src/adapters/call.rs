@@ -77,8 +77,7 @@ impl Adapter {
         files::private_dir(&self.state)?;
         let args: Vec<OsString> = std::iter::once(operation).chain(args.iter().copied()).map(OsString::from).collect();
         let mut env = self.env.clone();
-        // By this mark whatever a failing start leaves behind is found.
-        env.extend(run.map(|run| (vars::FAIRWAY_RUN_ID.into(), run.into())));
+        env.extend(run.map(|run| (vars::FAIRWAY_LAUNCH.into(), run.into())));
         let (program, cwd, starts) = (&self.script, &self.cwd, run.is_some());
         capture::capture(&Call { program, args: &args, env: &env, cwd, stdin, limit, ends_group: starts })
     }
