@@ -72,12 +72,14 @@ impl Adapter {
         args: &[&str],
         stdin: &[u8],
         limit: Duration,
-        starts: bool,
+        run: Option<&str>,
     ) -> io::Result<Captured> {
         files::private_dir(&self.state)?;
         let args: Vec<OsString> = std::iter::once(operation).chain(args.iter().copied()).map(OsString::from).collect();
-        let (program, env, cwd) = (&self.script, &self.env, &self.cwd);
-        capture::capture(&Call { program, args: &args, env, cwd, stdin, limit, ends_group: starts })
+        let mut env = self.env.clone();
+        env.extend(run.map(|run| (vars::FAIRWAY_LAUNCH.into(), run.into())));
+        let (program, cwd, starts) = (&self.script, &self.cwd, run.is_some());
+        capture::capture(&Call { program, args: &args, env: &env, cwd, stdin, limit, ends_group: starts })
     }
 
     /// Starts a session.
@@ -87,7 +89,7 @@ impl Adapter {
     pub fn start(&self, name: &str, config: &StartConfig, limit: Duration) -> Result<Option<Report>, AdapterError> {
         let text = serde_json::to_vec(config)
             .map_err(|error| self.failed("start", format!("the configuration cannot be written: {error}")))?;
-        let done = self.call("start", &[name], &text, limit, true);
+        let done = self.call("start", &[name], &text, limit, Some(config.run_id.as_deref().unwrap_or_default()));
         let said = self.settled("start", done, limit).map_err(|error| match error {
             AdapterError::Failed { script, why, .. } if why.contains("already exists") => {
                 AdapterError::Exists { script, why: hidden(&why, config) }
@@ -108,7 +110,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn stop(&self, name: &str) -> Result<(), AdapterError> {
-        self.settled("stop", self.call("stop", &[name], b"", LIMIT, false), LIMIT).map(drop)
+        self.settled("stop", self.call("stop", &[name], b"", LIMIT, None), LIMIT).map(drop)
     }
 
     /// Asks whether a session runs.
@@ -117,7 +119,7 @@ impl Adapter {
     /// When it cannot be told: not dead and not alive.
     pub fn runs(&self, name: &str) -> Result<bool, AdapterError> {
         let operation = "is-running";
-        let said = self.settled(operation, self.call(operation, &[name], b"", LIMIT, false), LIMIT)?;
+        let said = self.settled(operation, self.call(operation, &[name], b"", LIMIT, None), LIMIT)?;
         match said.trim_ascii() {
             b"true" => Ok(true),
             b"false" => Ok(false),
@@ -146,14 +148,14 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn peek(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
-        let said = self.call("peek", &[name, &lines.to_string()], b"", LIMIT, false);
+        let said = self.call("peek", &[name, &lines.to_string()], b"", LIMIT, None);
         Ok(String::from_utf8_lossy(&self.settled("peek", said, LIMIT)?).into_owned())
     }
 
     /// A value that a session holds, or one of its start environment; `None` when it cannot be told.
     #[must_use]
     pub fn get_meta(&self, name: &str, key: &str) -> Option<String> {
-        let said = self.settled("get-meta", self.call("get-meta", &[name, key], b"", LIMIT, false), LIMIT).ok()?;
+        let said = self.settled("get-meta", self.call("get-meta", &[name, key], b"", LIMIT, None), LIMIT).ok()?;
         String::from_utf8(said).ok().map(|value| value.trim_end().to_owned()).filter(|value| !value.is_empty())
     }
 

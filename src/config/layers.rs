@@ -1,7 +1,8 @@
 //! The layers of settings: defaults ← file ← local file ← environment. Each value knows where it came from.
 
 use std::{
-    fmt, fs, io,
+    fmt, fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -148,8 +149,25 @@ pub fn local_file(project: &Project) -> PathBuf {
     project.state.join("local.toml")
 }
 
+/// The longest configuration, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// The bytes of a file that a cloned repository may have brought: a link to a device would have no end.
+fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
+        return Err(io::Error::other("it is longer than 1 MiB"));
+    }
+    Ok(bytes)
+}
+
 fn read(path: &Path) -> Result<Option<(Table, String)>, ConfigError> {
-    let text = match fs::read(path) {
+    let text = match bytes(path) {
         Ok(bytes) => String::from_utf8(bytes)
             .map_err(|_| ConfigError::Syntax { path: path.into(), why: "it is not UTF-8".into() })?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

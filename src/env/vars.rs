@@ -27,6 +27,9 @@ pub const FAIRWAY_TASK_ID: &str = "FAIRWAY_TASK_ID";
 pub const FAIRWAY_SESSION_ID: &str = "FAIRWAY_SESSION_ID";
 /// The session's run: one `UUIDv7` from launch to exit.
 pub const FAIRWAY_RUN_ID: &str = "FAIRWAY_RUN_ID";
+/// The run that a script is starting, in the environment of that one call: what a failing start leaves is found by it. Not
+/// `FAIRWAY_RUN_ID`, or a session that ends at once would take its own start for something it left behind.
+pub const FAIRWAY_LAUNCH: &str = "FAIRWAY_LAUNCH";
 /// The session's provider, a label.
 pub const FAIRWAY_PROVIDER: &str = "FAIRWAY_PROVIDER";
 /// The session's backend, a label.

@@ -222,7 +222,9 @@ impl Restore<'_> {
         for table in sql::rows(&tx, TABLES, &[], |row| Ok(row.get::<_, String>(0)?))? {
             // Numbers that were given out stay so: SQLite's own table of them is left as it is.
             sql::execute(&tx, &format!("DELETE FROM main.\"{table}\""), &[])?;
-            sql::execute(&tx, &format!("INSERT INTO main.\"{table}\" SELECT * FROM restored.\"{table}\""), &[])?;
+            // A bare SELECT is copied page by page, and the keys that others refer to are not counted as there again.
+            let copy = format!("INSERT INTO main.\"{table}\" SELECT * FROM restored.\"{table}\" WHERE true");
+            sql::execute(&tx, &copy, &[])?;
         }
         let epoch = epoch.max(highest(&tx)? + 1);
         let tasks = self.lift(&WriteTx::new(&tx, self.now, self.actor), epoch, Some(&kept))?;

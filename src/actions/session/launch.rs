@@ -280,8 +280,9 @@ fn failed(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterError) -> any
     {
         why = format!("{why}; and it could not be stopped: {more}");
     }
-    let mark = format!("{}={run}", vars::FAIRWAY_RUN_ID);
-    match tree::end(GRACE, || tree::marked(&mark)) {
+    let marks = [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH].map(|name| format!("{name}={run}"));
+    let marked = || marks.iter().map(|mark| tree::marked(mark)).collect::<std::io::Result<Vec<_>>>();
+    match tree::end(GRACE, || Ok(marked()?.concat())) {
         Ok(left) if left.is_empty() => {}
         Ok(left) => {
             let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();

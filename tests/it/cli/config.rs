@@ -188,3 +188,18 @@ fn completions_and_manual_pages_know_every_verb() {
     world.run(["man", "lane", "ad", "--json"]).refuses(3, "not_found");
     world.run(["completions", "tcsh", "--json"]).refuses(2, "usage");
 }
+
+#[test]
+fn a_configuration_without_an_end_is_refused() {
+    let world = World::new();
+    let local = world.root().join(".fairway/local.toml");
+    // As a cloned repository may bring them.
+    std::os::unix::fs::symlink("/dev/zero", &local).unwrap();
+    assert!(world.run(["task", "list"]).exits(1).stderr.contains("is not a file"));
+    fs::remove_file(&local).unwrap();
+    nix::unistd::mkfifo(&local, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(world.run(["task", "list"]).exits(1).stderr.contains("is not a file"));
+    fs::remove_file(&local).unwrap();
+    fs::write(&local, "#".repeat((1 << 20) + 1)).unwrap();
+    assert!(world.run(["task", "list"]).exits(1).stderr.contains("longer than 1 MiB"));
+}

@@ -258,6 +258,12 @@ fn a_failed_launch_leaves_everything_as_it_was() {
         up=\"${0%/*}/up\"; FAIRWAY_RUN_ID=$run setsid sh -c 'touch \"$1\"; sleep 300' sh \"$up\" </dev/null >/dev/null 2>&1 & \
         until [ -e \"$up\" ]; do :; done; exit 1";
     fails(&world, start, 7, "adapter_failed");
+    // One that leaves a child of its own in another session.
+    let start = "[ \"$1\" = start ] || exit 0; out=\"${0%/*}/out\"; setsid sh -c 'echo $$ >\"$1\"; exec sleep 300' sh \"$out\" & \
+        until [ -s \"$out\" ]; do :; done; exit 1";
+    fails(&world, start, 7, "adapter_failed");
+    let child: i32 = fs::read_to_string(world.dir().join("out")).unwrap().trim().parse().unwrap();
+    assert_eq!(ProcessKey::of(child), None);
     // Busy: to be tried again; nothing of ours can be there.
     let error = fails(&world, "[ \"$1\" = start ] || exit 0; exit 75", 7, "adapter_busy");
     assert_eq!((&error["retryable"], &error["calls"]), (&true.into(), &serde_json::json!(["start"])));

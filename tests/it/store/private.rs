@@ -20,6 +20,10 @@ fn folders_are_0700_and_files_0600_under_umask_000() {
     assert!(done.status.success(), "{done:?}");
     let state = world.root().join(".fairway");
     assert_eq!(mode(&state), 0o700);
+    // Whoever can write to a parent can put another folder in its place.
+    for folder in [".local", ".local/state", ".local/state/fairway"] {
+        assert_eq!(mode(&world.dir().join("home").join(folder)), 0o700, "{folder}");
+    }
     let mut seen = Vec::new();
     for path in footprint::of(&state).keys() {
         assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());

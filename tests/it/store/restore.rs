@@ -35,6 +35,26 @@ fn kept(world: &World) -> Vec<PathBuf> {
 }
 
 #[test]
+fn what_refers_to_something_else_comes_back_with_it() {
+    let world = World::new();
+    for words in [
+        &["lane", "add", "l1"][..],
+        &["task", "add", "one", "--lane", "l1"],
+        &["session", "upsert", "--id", "s1", "--role", "r", "--lane", "l1", "--task-id", "T-1"],
+        &["claim", "T-1", "--session", "s1"],
+        &["checkpoint", "record", "T-1", "--state", "active", "--summary", "here", "--session", "s1"],
+        &["backup", "../copy.db"],
+        &["task", "add", "two"],
+    ] {
+        world.run(words).exits(0);
+    }
+    world.run(["restore", "../copy.db"]).exits(0);
+    assert_eq!(world.run(["task", "list", "--quiet"]).exits(0).stdout, "T-1\n");
+    assert_eq!(world.json(["session", "show", "s1"])["lane"], "l1");
+    world.run(["doctor"]).exits(0);
+}
+
+#[test]
 fn no_epoch_that_was_given_out_before_is_valid_after() {
     let (world, _) = backed_up();
     // After the backup the world goes on: T-1 and T-2 change hands, T-3 comes.
