@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::{
     adapters::AdapterError,
     config::ConfigError,
-    domain::Refusal,
+    domain::{Refusal, Role},
     os::stream::StreamError,
     os::worktree::GitError,
     render::{OutError, safe_line},
@@ -162,6 +162,24 @@ fn details(refusal: &Refusal) -> Value {
             "task_id": task.as_str(),
             "waiting_on": waiting.iter().map(WaitingView::from).collect::<Vec<_>>(),
         }),
+        Refusal::Exists { noun, id } | Refusal::InUse { noun, id, .. } => json!({ "noun": noun, "id": id }),
+        Refusal::RoleMismatch { task, wants, have } => json!({
+            "task_id": task.as_str(), "role": wants.as_str(), "your_role": have.as_ref().map(Role::as_str),
+        }),
+        Refusal::LaneMismatch { task, wants, have } => {
+            json!({ "task_id": task.as_str(), "lane": wants.as_str(), "your_lane": have.as_str() })
+        }
+        Refusal::NotForYou { id, wants, have, is_role: true } => {
+            json!({ "handoff_id": id, "role": wants, "your_role": have })
+        }
+        Refusal::NotForYou { id, wants, have, is_role: false } => {
+            json!({ "handoff_id": id, "lane": wants, "your_lane": have })
+        }
+        Refusal::LanePaused { lane } | Refusal::LaneClosed { lane } => json!({ "lane": lane.as_str() }),
+        Refusal::SessionFinal { session, status } => {
+            json!({ "session_id": session.as_str(), "status": status.as_str() })
+        }
+        Refusal::Answered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
         Refusal::LaneFull { lane, held, limit } => {
             json!({ "lane": lane.as_str(), "held": held, "wip_limit": limit })
         }

@@ -97,7 +97,7 @@ impl Context {
         self.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose()
     }
 
-    /// A text that may be `-` for stdin, or come from a file.
+    /// A text that may be `-` for stdin, or come from a file, of which `-` is stdin too.
     ///
     /// # Errors
     /// `usage` when both are given; what cannot be read or is no UTF-8.
@@ -106,6 +106,7 @@ impl Context {
             (Some(_), Some(_)) => Err(Refusal::Usage { why: format!("give {what} once: as text or as a file") }.into()),
             (Some(dash), None) if dash == "-" => self.read(what, io::stdin().lock(), BODY_MAX).map(Some),
             (Some(text), None) => Ok(Some(text)),
+            (None, Some(dash)) if dash.as_os_str() == "-" => self.read(what, io::stdin().lock(), BODY_MAX).map(Some),
             (None, Some(path)) => self.read(what, self.open(what, path)?, BODY_MAX).map(Some),
             (None, None) => Ok(None),
         }

@@ -67,6 +67,26 @@ impl Project {
         }
     }
 
+    /// Where a project for the working directory is to be made: what was named, else this folder, and of a linked
+    /// worktree its counterpart in the main one, where every command will look for it.
+    #[must_use]
+    pub fn place(env: &Env, root: Option<&Path>) -> PathBuf {
+        let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
+        match stated {
+            Some(stated) => normal(&env.cwd.join(stated)),
+            None => {
+                let here = normal(&env.cwd);
+                main_counterpart(&here).unwrap_or(here)
+            }
+        }
+    }
+
+    /// The nearest project around this one's root, whose commands see nothing of this one.
+    #[must_use]
+    pub fn around(&self) -> Option<&Path> {
+        self.root.ancestors().skip(1).find(|folder| folder.join(CONFIG_FILE).is_file())
+    }
+
     /// The folder of sockets, locks and wakes.
     #[must_use]
     pub fn runtime(&self) -> PathBuf {
@@ -78,7 +98,7 @@ impl Project {
 fn main_counterpart(folder: &Path) -> Option<PathBuf> {
     let top = folder.ancestors().find(|ancestor| ancestor.join(".git").exists())?;
     let inside = folder.strip_prefix(top).ok()?;
-    Some(linked_to(top)?.join(inside))
+    Some(normal(&linked_to(top)?.join(inside)))
 }
 
 /// The main worktree's top (of a bare repository, the folder that holds it), when `top` is a linked worktree's. A

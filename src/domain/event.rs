@@ -9,6 +9,7 @@ closed_set! {
         TaskImported => "task.imported",
         TaskEdited => "task.edited",
         TaskClaimed => "task.claimed",
+        TaskRenewed => "task.renewed",
         TaskReleased => "task.released",
         TaskBlocked => "task.blocked",
         TaskUnblocked => "task.unblocked",

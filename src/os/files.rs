@@ -21,7 +21,8 @@ pub fn is_nameable(path: &Path) -> bool {
 /// When it cannot be made, is a link or no folder, or belongs to another user.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
+        // Whoever may write to a parent may put another folder in its place.
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -123,6 +123,42 @@ fn a_linked_worktree_is_the_main_ones() {
     assert_eq!(root_from(&world, &moved, &[]), Ok(root));
 }
 
+/// A store beside the worktree's files would be seen by nobody: every other command looks in the main worktree.
+#[test]
+fn init_in_a_linked_worktree_makes_the_main_ones_project() {
+    let world = World::bare();
+    let root = world.root();
+    world.git(&root, &["init", "--quiet", "--initial-branch=main"]);
+    world.git(&root, &["commit", "--quiet", "--allow-empty", "--message=begin"]);
+    let tree = world.dir().join("tree");
+    world.git(&root, &["worktree", "add", "--quiet", "-b", "side", tree.to_str().unwrap()]);
+    for created in [4, 0] {
+        let mut command = world.fairway(["init", "--json"]);
+        let made = Run::from(command.current_dir(&tree).output().unwrap()).exits(0).json();
+        assert_eq!(made["root"], root.to_str().unwrap());
+        assert_eq!(made["created"].as_array().unwrap().len(), created, "{made}");
+    }
+    assert!(!tree.join(".fairway").exists() && !tree.join(".fairway.toml").exists());
+    shares_the_store(&world, &tree, "T-1");
+}
+
+#[test]
+fn init_goes_where_the_other_commands_look_and_says_what_it_hides() {
+    let mut world = World::new();
+    let inner = world.root().join("inner");
+    fs::create_dir(&inner).unwrap();
+    for warned in [true, false] {
+        let mut command = world.fairway(["init"]);
+        let run = Run::from(command.current_dir(&inner).output().unwrap()).exits(0);
+        assert_eq!(run.stderr.contains("it lies inside the project"), warned, "{run:?}");
+    }
+    assert!(inner.join(".fairway/fairway.db").is_file());
+    let other = world.dir().join("other");
+    fs::create_dir(&other).unwrap();
+    world.set("FAIRWAY_ROOT", &other);
+    assert_eq!(world.json(["init"])["root"], other.to_str().unwrap());
+}
+
 #[test]
 fn a_project_below_the_top_has_its_counterpart_below_the_top() {
     let world = World::bare();

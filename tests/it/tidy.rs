@@ -166,3 +166,21 @@ fn vendor_names_stand_only_in_configuration_examples() {
     walk(&root().join("src"), &mut found);
     assert!(found.is_empty(), "{found:#?}");
 }
+
+/// A guarantee in the README names a test that is there.
+#[test]
+fn the_readme_names_tests_that_exist() {
+    let readme = text("README.md");
+    let table = readme.split("## What it guarantees").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let named: Vec<&str> = table.split('`').filter(|word| word.contains("::")).collect();
+    assert!(named.len() >= 15, "only {named:?}");
+    for name in named {
+        let (path, test) = name.rsplit_once("::").unwrap();
+        let path = format!("tests/it/{}", path.replace("::", "/"));
+        let source = [format!("{path}.rs"), format!("{path}/mod.rs")]
+            .iter()
+            .find_map(|path| fs::read_to_string(root().join(path)).ok())
+            .unwrap_or_else(|| panic!("{path} is not there"));
+        assert!(source.contains(test), "{name} is not there");
+    }
+}

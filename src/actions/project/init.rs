@@ -10,10 +10,7 @@ use serde_json::json;
 
 use crate::{
     actions::Answer,
-    config::{
-        Project,
-        project::{CONFIG_FILE, normal},
-    },
+    config::{Project, project::CONFIG_FILE},
     domain::Refusal,
     env::Env,
     os::files,
@@ -32,7 +29,7 @@ const PASTE: &str =
 /// # Errors
 /// When something cannot be written, or a store is there that cannot be used.
 pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
-    let root = normal(&env.cwd.join(root.unwrap_or_else(|| Path::new("."))));
+    let root = Project::place(env, root);
     if !root.is_dir() {
         return Err(Refusal::invalid("root", format!("{} is not a folder", root.display())).into());
     }
@@ -63,11 +60,19 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     } else {
         format!("initialised {}: {}", root.display(), names.join(", "))
     };
+    let around = project.around().filter(|_| made.contains(&config));
     let document = json!({ "root": root, "store": project.store, "created": names, "paste": PASTE });
     let answer = Answer::new(&document, root.display(), line)?;
     let answer = match trusted {
         Ok(()) => answer,
         Err(error) => answer.remark(format!("the configuration is not trusted yet: {error:#}")),
+    };
+    let answer = match around {
+        Some(around) => answer.remark(format!(
+            "it lies inside the project {}, whose tasks are not seen from here any more",
+            around.display()
+        )),
+        None => answer,
     };
     Ok(answer.remark(format!("for AGENTS.md or CLAUDE.md: {PASTE}")))
 }

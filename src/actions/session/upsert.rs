@@ -82,6 +82,8 @@ pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
             && !own
         {
             life::sign(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
+        }
+        if app.actor.session.is_some() {
             tasks::renew_leases(tx, &app.actor.name, None)?;
         }
         links(tx, told)?;

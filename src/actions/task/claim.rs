@@ -88,6 +88,13 @@ fn renewed(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, claim: &Claim)
     let until = tx.now().plus(lease);
     let renewed = Claim { lease: Some(lease), lease_until: Some(until), ..claim.clone() };
     tasks::set_state(tx, task, &State::InProgress(renewed))?;
+    tx.record(
+        &Event::new(Kind::TaskRenewed)
+            .task(&task.id)
+            .lane(task.words.lane.as_ref())
+            .with("epoch", claim.epoch)
+            .with("lease_until", until.to_string()),
+    )?;
     answer(tx, task, format!("renewed {} until {until}", task.id))
 }
 

@@ -8,8 +8,10 @@ use crate::domain::{Actor, Refusal, task::Task};
 pub enum Intent {
     /// Move it or finish it: for the claimant alone.
     Move,
-    /// Cancel or reopen it: for everybody while nobody holds it.
+    /// Cancel it: for everybody while nobody holds it.
     Close,
+    /// Reopen it: for everybody. A held task is not closed, and its state says no.
+    Reopen,
     /// Add a record: for everybody who has not lost a claim on it.
     Record,
 }
@@ -35,7 +37,7 @@ pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: Intent) ->
     {
         return Err(stale(epoch));
     }
-    if holder.is_none() && intent == Intent::Close {
+    if intent == Intent::Reopen || holder.is_none() && intent == Intent::Close {
         return Ok(());
     }
     let is_holder = holder.is_some_and(|claim| claim.claimant == actor.name);

@@ -77,6 +77,8 @@ fn an_epoch_renews_guards_and_takes_over() {
     let renewed = world.json(["claim", "T-1", "--epoch", "1"]);
     assert!(renewed["task"]["claim"]["lease_until"].as_str() > claimed["task"]["claim"]["lease_until"].as_str());
     assert_eq!(renewed["task"]["claim"]["epoch"], 1);
+    let events = world.run(["events", "--json"]).exits(0).stdout;
+    assert!(events.lines().last().unwrap().contains(r#""kind":"task.renewed""#), "{events}");
     world.run(["release", "T-1", "--epoch", "0", "--json"]).refuses(4, "stale_claim");
     world.run(["claim", "T-1", "--steal", "--reason", "mine", "--json"]).refuses(4, "already_yours");
     // An expired lease frees nothing by itself; it lets the next claim take over.

@@ -183,3 +183,10 @@ fn words_about_a_task_whose_blocker_is_absent_can_be_changed() {
     world.run(["task", "dep", "rm", "T-1", "gone"]).exits(0);
     assert_eq!(world.json(["task", "show", "T-1"])["ready"], true);
 }
+
+#[test]
+fn a_file_called_dash_is_stdin() {
+    let world = World::new();
+    world.run_with(["task", "add", "T-1", "t", "--body-file", "-"], b"at length").exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["body"], "at length");
+}

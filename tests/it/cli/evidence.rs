@@ -2,6 +2,22 @@
 
 use crate::common::World;
 
+/// A claim names a file: the record says which bytes it meant.
+#[test]
+fn an_artifact_is_recorded_with_its_digest() {
+    let world = World::new();
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    std::fs::write(world.root().join("report.txt"), "abc").unwrap();
+    let add = |file: &str| world.run(["evidence", "add", "T-1", "--result", "pass", "--artifact", file, "--json"]);
+    let record = add("report.txt").exits(0).json();
+    assert_eq!(record["artifact"], "report.txt");
+    assert_eq!(record["sha256"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    for absent in ["elsewhere.txt", ".", "/dev/null"] {
+        let run = add(absent).exits(0);
+        assert!(run.json()["sha256"].is_null() && run.stderr.contains("its digest is not recorded"), "{run:?}");
+    }
+}
+
 #[test]
 fn a_program_is_run_and_what_became_of_it_recorded() {
     let world = World::new();

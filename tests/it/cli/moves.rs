@@ -2,6 +2,17 @@
 
 use crate::common::World;
 
+/// Nobody's force reopens what is not closed, so none is asked for.
+#[test]
+fn what_others_hold_is_not_reopened() {
+    let world = World::new();
+    world.register("s1");
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    let run = world.run(["task", "reopen", "T-1", "--reason", "r", "--json"]).refuses(4, "wrong_state");
+    assert_eq!(run.error()["details"]["status"], "in_progress");
+}
+
 #[test]
 fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     let world = World::new();

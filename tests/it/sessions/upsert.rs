@@ -198,3 +198,15 @@ fn a_repeated_request_makes_one_session() {
     assert_eq!(upsert(&world, &args), first);
     assert_eq!(world.json(["session", "list"]).as_array().unwrap().len(), 1);
 }
+
+/// Every write that carries the session renews its leases, this one too.
+#[test]
+fn telling_of_oneself_renews_the_leases() {
+    let world = World::new();
+    world.register("s1");
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    let lease = |task: &Value| task["claim"]["lease_until"].as_str().unwrap().to_owned();
+    let before = lease(&world.json(["claim", "T-1", "--lease", "30m", "--session", "s1"])["task"]);
+    world.run(["session", "upsert", "--activity", "busy", "--session", "s1"]).exits(0);
+    assert!(lease(&world.json(["task", "show", "T-1"])) > before);
+}
