@@ -328,6 +328,8 @@ pub const PLUMBING: &[&str] = &[
     "adapter alive {}",
     "adapter peek {}",
     "adapter peek x {}",
+    "adapter meta get {} key",
+    "adapter meta get x {}",
 ];
 
 /// The words of every verb that the parser knows and its help names, in its order.
