@@ -161,7 +161,7 @@ impl Context {
         if self.out.json {
             self.out.document(&answer.document)?;
         } else if self.out.quiet {
-            self.out.text(&answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>())?;
+            self.out.text(&crate::render::safe(&answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>()))?;
         } else {
             self.out.line(&crate::render::safe(&answer.line))?;
         }
@@ -181,7 +181,7 @@ impl Context {
         if self.out.json {
             self.out.document(&document)?;
         } else if self.out.quiet {
-            self.out.text(&ids().iter().map(|id| format!("{id}\n")).collect::<String>())?;
+            self.out.text(&crate::render::safe(&ids().iter().map(|id| format!("{id}\n")).collect::<String>()))?;
         } else {
             self.out.text(&words())?;
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Exit;
 use crate::{
     env::Env,
-    render::{Meaning, Out, OutError, Style, safe_line},
+    render::{Meaning, Out, OutError, Style, safe_json, safe_line},
     wire::{ErrorDocument, Failure, FailureKind},
 };
 
@@ -22,7 +22,8 @@ pub(super) fn told(failure: &Failure, out: &Out) -> Exit {
     let failure = &Failure { message: shortened(&failure.message, LONGEST_OF_ALL), ..failure.clone() };
     if out.json {
         let document = ErrorDocument { error: failure };
-        out.complain(&serde_json::to_string(&document).unwrap_or_else(|_| failure.message.clone()));
+        let text = serde_json::to_string(&document).unwrap_or_else(|_| safe_line(&failure.message));
+        out.complain(&safe_json(text));
     } else {
         let label = out.remark_style.paint(Meaning::Bad, "error:");
         out.complain(&format!("{label} {}", safe_line(&failure.message)));

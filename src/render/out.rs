@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::{Meaning, Style};
+use super::{Meaning, Style, safe_json};
 
 /// A stream that cannot be written to.
 #[derive(Debug, Error)]
@@ -67,7 +67,7 @@ impl Out {
     /// # Errors
     /// When it cannot be written whole.
     pub fn document(&self, document: &impl Serialize) -> Result<(), OutError> {
-        self.line(&serde_json::to_string(document).map_err(OutError::Json)?)
+        self.line(&safe_json(serde_json::to_string(document).map_err(OutError::Json)?))
     }
 
     /// Says something beside the result, on stderr. A remark that cannot be written is no failure.

@@ -1,6 +1,8 @@
 //! Text from agents and programs on its way to a terminal: nothing in it may move the cursor, change colours or turn
 //! the reading direction.
 
+use std::fmt::Write as _;
+
 /// Text of several lines with everything that a terminal would obey shown as an escape. Newlines and tabs stay.
 #[must_use]
 pub fn safe(text: &str) -> String {
@@ -21,6 +23,25 @@ pub fn safe_line(text: &str) -> String {
     safe(text).replace(['\n', '\t'], " ")
 }
 
+/// A JSON text that a terminal does not obey either: what it would obey stands there as `\uXXXX`, which readers take for the
+/// same letter. It can only be inside strings.
+#[must_use]
+pub fn safe_json(text: String) -> String {
+    if !text.contains(obeyed) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if obeyed(letter) {
+            // All of them are below U+10000: one unit each.
+            let _ = write!(safe, "\\u{:04x}", u32::from(letter));
+        } else {
+            safe.push(letter);
+        }
+    }
+    safe
+}
+
 /// Control characters, and the bidirectional controls with which text can show another order than it has.
 fn obeyed(letter: char) -> bool {
     letter.is_control()
@@ -31,6 +52,14 @@ fn obeyed(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_means_the_same_and_is_not_obeyed() {
+        let value = "a\u{7f}b\u{9b}c\u{202e}d\u{feff}é👋";
+        let text = safe_json(serde_json::to_string(value).unwrap());
+        assert_eq!(text, "\"a\\u007fb\\u009bc\\u202ed\\ufeffé👋\"");
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), value);
+    }
 
     #[test]
     fn what_a_terminal_obeys_is_shown_instead() {

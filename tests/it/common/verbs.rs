@@ -328,16 +328,21 @@ pub const PLUMBING: &[&str] = &[
     "adapter alive {}",
     "adapter peek {}",
     "adapter peek x {}",
+    "adapter meta get {} key",
+    "adapter meta get x {}",
 ];
 
 /// The words of every verb that the parser knows and its help names, in its order.
 pub fn of_the_parser() -> Vec<String> {
     fn walk(command: &clap::Command, above: &str, found: &mut Vec<String>) {
         for below in command.get_subcommands() {
+            if below.is_hide_set() {
+                continue;
+            }
             let path = format!("{above} {}", below.get_name()).trim().to_owned();
             if below.has_subcommands() {
                 walk(below, &path, found);
-            } else if !below.is_hide_set() {
+            } else {
                 found.push(path);
             }
         }

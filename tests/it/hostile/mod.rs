@@ -264,6 +264,7 @@ fn records_are_kept_as_they_are() {
         ("checkpoint record T-2 --state active --summary s --artifact={}", "checkpoint latest T-2", ""),
         ("evidence add T-2 --result pass --summary={}", "evidence list T-2", "/{last}/summary"),
         ("evidence add T-2 --result pass --command={}", "evidence list T-2", "/{last}/command"),
+        ("evidence run T-2 -- true {}", "evidence list T-2", ""),
         ("handoff create T-3 --to qa --summary={}", "handoff list --task T-3", "/{last}/summary"),
         ("handoff create T-3 --to qa --summary s --payload={}", "handoff list --task T-3", "/{last}/payload"),
         ("review record T-2 --domain d --verdict changes --notes={}", "review list T-2", "/{last}/notes"),
@@ -319,6 +320,41 @@ fn records_are_kept_as_they_are() {
     for read in PRINTED {
         let run = world.run(read.split(' '));
         assert!(is_tame(&run.stdout) && is_tame(&run.stderr), "{read}: {run:?}");
+        let run = world.run(read.split(' ').chain(["--json"]));
+        assert!(is_tame(&run.stdout) && is_tame(&run.stderr), "{read} --json: {run:?}");
+        for document in run.stdout.lines() {
+            serde_json::from_str::<serde_json::Value>(document).unwrap();
+        }
+    }
+    no_canary(&world);
+}
+
+/// What repeats a value does so safely in JSON too, and where ids alone are printed.
+#[test]
+fn json_and_ids_are_safe_too() {
+    let world = World::furnished();
+    for (number, text) in corpus().iter().enumerate().filter(|(_, text)| !text.contains(['\0', '/'])) {
+        let (file, task) = (format!("./f{number}{text}"), format!("--title={text}"));
+        for (words, is_json) in [
+            (vec!["backup", file.as_str(), "--quiet"], false),
+            (vec!["backup", &file, "--json"], true),
+            (vec!["restore", &file, "--quiet"], false),
+            (vec!["task", "show", "--json", "--", text], true),
+            (vec!["session", "show", "--json", "--", text], true),
+            (vec!["task", "edit", "T-1", "--json", &task], true),
+        ] {
+            let run = world.run(&words);
+            let what =
+                format!("{:?}", words.iter().map(|word| word.chars().take(40).collect()).collect::<Vec<String>>());
+            assert!(is_tame(&run.stdout) && is_tame(&run.stderr), "{what}: {run:?}");
+            if is_json {
+                if run.code == Some(0) {
+                    run.json()
+                } else {
+                    run.error()
+                };
+            }
+        }
     }
     no_canary(&world);
 }
