@@ -186,10 +186,12 @@ fn a_backend_is_asked_and_only_its_no_is_death() {
     assert_eq!(status(&world, "a"), "running");
     // No is no, and so is the name in another run's hands; a yes of our run revives.
     for (runs, named) in [("false\n", ""), ("true\n", "another")] {
-        (say("runs", runs), say("run", named));
+        say("runs", runs);
+        say("run", named);
         let _ = look("stale");
         assert_eq!(status(&world, "a"), "stale");
-        (say("runs", "true\n"), say("run", &run));
+        say("runs", "true\n");
+        say("run", &run);
         let _ = look("revived");
         assert_eq!(status(&world, "a"), "running");
     }
