@@ -10,9 +10,9 @@ _list:
 test:
     tests/run.sh
 
-# The long set: every kill point
+# The long set: 1200 points where a process is killed
 soak:
-    FAIRWAY_SOAK=1 cargo nextest run --locked storm::
+    FAIRWAY_SOAK=1200 cargo nextest run --locked storm::
 
 # Format the code
 fmt:

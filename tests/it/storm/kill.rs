@@ -4,20 +4,27 @@
 use std::{
     fs,
     path::Path,
+    process::Command,
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
+    time::{Duration, Instant},
 };
 
+use fairway::{
+    env::{Env, Timestamp},
+    os::{process::ProcessKey, tree, wait},
+};
 use rusqlite::{Connection, OpenFlags};
 
-use super::strace::{self, Point};
+use super::strace::{self, Point, Reach};
 use crate::common::{
     World,
     again::{again, part, place},
     invariants,
+    world::Run,
 };
 
 /// A command line that is killed.
@@ -31,11 +38,26 @@ struct Line {
     effect: &'static str,
     /// How many points the quick set takes of it.
     quick: usize,
-    /// Whether `--request-id` makes a repeat have no second effect. Restoring twice is restoring.
-    once: bool,
+    /// What a repeat under the same `--request-id` does.
+    repeat: Repeat,
+}
+
+/// What a repeat does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repeat {
+    /// It has no second effect and gets the first answer.
+    Once,
+    /// It does it again: restoring twice is restoring.
+    Again,
+    /// It starts nothing twice: what was begun and cut off is told (`request_open`).
+    Told,
+    /// The same, once `reconcile` has settled what was begun.
+    Settled,
 }
 
 const ADD: &str = "task add one --role r --label a --label b --path src/** --check t=true --body text";
+const IMPORT: &str = "{\"id\":\"I-1\",\"title\":\"one\"}\n{\"id\":\"I-2\",\"title\":\"two\",\"depends_on\":[\"I-1\"]}\n\
+                      {\"id\":\"I-3\",\"title\":\"three\",\"parent\":\"I-1\"}\n";
 
 /// Every line: add one here, and it is killed.
 const LINES: &[Line] = &[
@@ -44,57 +66,187 @@ const LINES: &[Line] = &[
         before: &["task add one", "task add two --depends-on T-1"],
         words: "claim T-1 --lease 10m",
         effect: "SELECT count(*) FROM claims WHERE task_id = 'T-1'",
-        quick: 80,
-        once: true,
+        quick: 40,
+        repeat: Repeat::Once,
     },
     Line {
         name: "release",
         before: &["task add one", "claim T-1"],
         words: "release T-1 --reason enough",
         effect: "SELECT count(*) FROM events WHERE kind = 'task.released'",
-        quick: 40,
-        once: true,
+        quick: 15,
+        repeat: Repeat::Once,
     },
     Line {
         name: "submit",
         before: &["task add one", "claim T-1"],
         words: "task submit T-1 --commit abcdef0",
         effect: "SELECT count(*) FROM events WHERE kind = 'task.submitted'",
-        quick: 40,
-        once: true,
+        quick: 20,
+        repeat: Repeat::Once,
+    },
+    Line {
+        name: "done",
+        before: &["task add one", "task add two --depends-on T-1", "claim T-1", "evidence add T-1 --result pass"],
+        words: "task done T-1",
+        effect: "SELECT count(*) FROM events WHERE kind = 'task.done'",
+        quick: 25,
+        repeat: Repeat::Once,
     },
     Line {
         name: "add",
         before: &["task add one"],
         words: ADD,
         effect: "SELECT count(*) FROM tasks WHERE id <> 'T-1'",
-        quick: 50,
-        once: true,
+        quick: 30,
+        repeat: Repeat::Once,
     },
-    Line { name: "first open", before: &[], words: ADD, effect: "SELECT count(*) FROM tasks", quick: 50, once: true },
+    Line {
+        name: "import",
+        before: &["task add one"],
+        words: "task import import.jsonl",
+        // Less than all of them counts as much too often.
+        effect: "SELECT count(*) / 3 + 10 * (count(*) % 3) FROM tasks WHERE id LIKE 'I-%'",
+        quick: 30,
+        repeat: Repeat::Once,
+    },
+    Line {
+        name: "evidence add",
+        before: &["task add one", "claim T-1"],
+        words: "evidence add T-1 --result pass --summary seen",
+        effect: "SELECT count(*) FROM evidence",
+        quick: 15,
+        repeat: Repeat::Once,
+    },
+    Line {
+        name: "evidence run",
+        before: &["task add one", "claim T-1"],
+        words: "evidence run T-1 -- true",
+        effect: "SELECT count(*) FROM evidence",
+        quick: 30,
+        repeat: Repeat::Told,
+    },
+    Line {
+        name: "handoff accept",
+        before: &[
+            "task add one",
+            "claim T-1",
+            "session upsert --id s1 --role r",
+            "handoff create T-1 --to r --summary over",
+        ],
+        words: "handoff accept 1 --claim --session s1",
+        effect: "SELECT count(*) FROM claims WHERE claimant = 's1'",
+        quick: 25,
+        repeat: Repeat::Once,
+    },
+    Line {
+        name: "session launch",
+        before: &["task add one"],
+        words: "session launch --role r --task-id T-1 --name s1 --backend shell -- sleep 60",
+        effect: "SELECT count(*) FROM agent_sessions",
+        quick: 20,
+        repeat: Repeat::Settled,
+    },
+    Line {
+        name: "first open",
+        before: &[],
+        words: ADD,
+        effect: "SELECT count(*) FROM tasks",
+        quick: 25,
+        repeat: Repeat::Once,
+    },
     Line {
         name: "restore",
         before: &["task add one", "claim T-1", "backup copy.db", "task add two", "claim T-2"],
         words: "restore copy.db",
         effect: "SELECT count(*) FROM restores",
-        quick: 50,
-        once: false,
+        quick: 25,
+        repeat: Repeat::Again,
     },
 ];
+
+/// How many points of a line are wanted: as many as it says, or its share of `FAIRWAY_SOAK`.
+fn wanted(line: &Line, all: usize) -> usize {
+    let quick: usize = LINES.iter().map(|line| line.quick).sum();
+    let soak = std::env::var("FAIRWAY_SOAK").ok().and_then(|count| count.parse::<usize>().ok());
+    soak.map_or(line.quick, |soak| (soak * line.quick).div_ceil(quick)).min(all)
+}
 
 fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
+/// A command in a place of its own: with its home there, and so with its adapters' state.
+fn in_place<'a>(world: &World, place: &Path, words: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut command = world.fairway(words);
+    command.env("HOME", place.join("home")).current_dir(place);
+    command
+}
+
+/// The command that is killed and repeated.
+fn killed(world: &World, place: &Path, line: &Line) -> Command {
+    let (before, after) = line.words.split_once(" -- ").map_or((line.words, None), |(a, b)| (a, Some(b)));
+    let tail = after.map(|after| [vec!["--"], words(after)].concat()).unwrap_or_default();
+    in_place(world, place, words(before).into_iter().chain(["--json", "--request-id", "R-1"]).chain(tail))
+}
+
+fn open(place: &Path) -> Option<Connection> {
+    let store = place.join(".fairway/fairway.db");
+    store.exists().then(|| Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap())
+}
+
 /// How often a line has had its effect; never, while there is no store.
 fn effects(place: &Path, query: &str) -> i64 {
-    let store = place.join(".fairway/fairway.db");
-    if !store.exists() {
-        return 0;
-    }
-    invariants::check(&store);
-    let conn = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+    let Some(conn) = open(place) else { return 0 };
+    invariants::check(&place.join(".fairway/fairway.db"));
     conn.query_row(query, [], |row| row.get(0)).unwrap()
+}
+
+/// The processes of sessions that were launched in this place.
+fn launched(place: &Path) -> Vec<ProcessKey> {
+    tree::marked(&format!("FAIRWAY_ROOT={}", place.display())).unwrap()
+}
+
+/// Every process that was launched belongs to a run that is on record, and after `reconcile` the record says what is so.
+fn settle(world: &World, place: &Path, about: &str) {
+    let recorded = || -> Vec<(String, String)> {
+        let Some(conn) = open(place) else { return Vec::new() };
+        let mut rows = conn.prepare("SELECT run_id, status FROM agent_sessions").unwrap();
+        rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    };
+    let settled = || {
+        // Later than any launch may take.
+        let later = Timestamp::from_millis(Env::real().now().millis() + 120_000).to_string();
+        let run = in_place(world, place, ["session", "reconcile"]).env("FAIRWAY_TEST_TIME", later).output().unwrap();
+        assert!(run.status.success(), "{about}: {run:?}");
+        let recorded = recorded();
+        for process in launched(place) {
+            let environ = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+            let mut runs = environ.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"FAIRWAY_RUN_ID="));
+            let known = runs.all(|run| run.is_empty() || recorded.iter().any(|(id, _)| id.as_bytes() == run));
+            assert!(known, "{about}: {process:?} is on no record: {recorded:?}");
+        }
+        let runs = |run: &str| !tree::marked(&format!("FAIRWAY_RUN_ID={run}")).unwrap().is_empty();
+        // What the killed launch had set going may still be on its way.
+        let so = recorded.iter().all(|(run, status)| match status.as_str() {
+            "running" => runs(run),
+            "stale" | "ended" | "failed" => !runs(run),
+            _ => false,
+        });
+        so.then_some(())
+    };
+    let done = wait::until(Duration::from_secs(20), Duration::from_millis(50), settled);
+    assert!(done.is_some(), "{about}: never settled: {:?}, {:?}", recorded(), launched(place));
+}
+
+/// Ends what was launched, by the command where there is a session.
+fn stop(world: &World, place: &Path, about: &str) {
+    let run = in_place(world, place, ["session", "stop", "s1"]).output().unwrap();
+    assert!(run.status.success(), "{about}: {run:?}");
+    let left = launched(place);
+    assert!(left.is_empty(), "{about}: a stop has left {left:?}");
+    let query = "SELECT count(*) FROM agent_sessions WHERE ended_at IS NULL";
+    assert_eq!(effects(place, query), 0, "{about}: it was stopped and is not final");
 }
 
 /// What became of the points of one line.
@@ -107,18 +259,60 @@ struct Tally {
     unknown: AtomicUsize,
 }
 
+fn kill_at(world: &World, place: &Path, line: &Line, point: &Point, tally: &Tally) {
+    let about = format!("{}, killed at {point:?}", line.name);
+    let run = strace::killed_at(world, place, Reach::Process, &killed(world, place, line), point);
+    // The journal outside is what the caller has read.
+    let acknowledged = run.stdout.ends_with('\n');
+    let done = effects(place, line.effect);
+    assert!((0..=1).contains(&done), "{about}: {done} effects");
+    assert!(!acknowledged || done == 1, "{about}: acknowledged and lost: {run:?}");
+    if line.repeat == Repeat::Settled {
+        settle(world, place, &about);
+    }
+
+    let retry = Run::from(killed(world, place, line).output().unwrap());
+    let now = effects(place, line.effect);
+    let told = line.repeat == Repeat::Told && done == 0 && retry.code == Some(4);
+    if told {
+        assert_eq!(retry.error()["code"], "request_open", "{about}: {retry:?}");
+        assert_eq!(now, 0, "{about}: told, and done all the same");
+    } else {
+        assert_eq!(retry.code, Some(0), "{about}: the retry failed: {retry:?}");
+        let again = line.repeat == Repeat::Again && now == done + 1;
+        assert!(now == 1 || again, "{about}: {now} effects after the retry");
+        let same = run.stdout == retry.stdout;
+        assert!(!acknowledged || line.repeat == Repeat::Again || same, "{about}: another answer: {run:?}, {retry:?}");
+    }
+    if line.repeat == Repeat::Settled {
+        stop(world, place, &about);
+    }
+
+    tally.points.fetch_add(1, Relaxed);
+    tally.killed.fetch_add(usize::from(run.code.is_none()), Relaxed);
+    tally.acknowledged.fetch_add(usize::from(acknowledged), Relaxed);
+    tally.unknown.fetch_add(usize::from(!acknowledged && done == 1), Relaxed);
+}
+
 fn kill_everywhere(line: &Line) -> Tally {
     let world = World::bare();
+    // With real ids: processes are found by their run, and another test's must not be.
+    world.real_time();
     let template = world.dir().join("template");
-    fs::create_dir(&template).unwrap();
+    fs::create_dir_all(template.join("home")).unwrap();
     fs::write(template.join(".fairway.toml"), "").unwrap();
+    fs::write(template.join("import.jsonl"), IMPORT).unwrap();
     for before in line.before {
-        let mut command = world.fairway(words(before));
-        assert!(command.current_dir(&template).output().unwrap().status.success(), "{before}");
+        let run = in_place(&world, &template, words(before)).output().unwrap();
+        assert!(run.status.success(), "{before}: {run:?}");
     }
-    let command = || world.fairway(words(line.words).into_iter().chain(["--json", "--request-id", "R-1"]));
-    let all = strace::points(&world, &strace::copy(&template, &world.dir().join("all")), &command(), ".fairway.toml");
-    let wanted = if std::env::var_os("FAIRWAY_SOAK").is_some() { all.len() } else { line.quick.min(all.len()) };
+    let begun = Instant::now();
+    let place = strace::copy(&template, &world.dir().join("all"));
+    let all = strace::points(&world, &place, Reach::Process, &killed(&world, &place, line), ".fairway.toml");
+    if line.repeat == Repeat::Settled {
+        stop(&world, &place, line.name);
+    }
+    let wanted = wanted(line, all.len());
     // Evenly over the whole run.
     let chosen: Vec<&Point> = (0..wanted).map(|number| &all[number * all.len() / wanted]).collect();
 
@@ -127,25 +321,7 @@ fn kill_everywhere(line: &Line) -> Tally {
         loop {
             let Some((number, point)) = next.lock().unwrap().next() else { return };
             let place = strace::copy(&template, &world.dir().join(format!("point-{number}")));
-            let about = format!("{}, killed at {point:?}", line.name);
-            let run = strace::killed_at(&world, &place, &command(), point);
-            // The journal outside is what the caller has read.
-            let acknowledged = run.stdout.ends_with('\n');
-            let done = effects(&place, line.effect);
-            assert!((0..=1).contains(&done), "{about}: {done} effects");
-            assert!(!acknowledged || done == 1, "{about}: acknowledged and lost: {run:?}");
-
-            let retry = command().current_dir(&place).output().unwrap();
-            assert!(retry.status.success(), "{about}: the retry failed: {retry:?}");
-            let now = effects(&place, line.effect);
-            assert!(now == 1 || (!line.once && now == done + 1), "{about}: {now} effects after the retry");
-            let same = run.stdout.as_bytes() == retry.stdout;
-            assert!(!acknowledged || !line.once || same, "{about}: another answer: {run:?}, {retry:?}");
-
-            tally.points.fetch_add(1, Relaxed);
-            tally.killed.fetch_add(usize::from(run.code.is_none()), Relaxed);
-            tally.acknowledged.fetch_add(usize::from(acknowledged), Relaxed);
-            tally.unknown.fetch_add(usize::from(!acknowledged && done == 1), Relaxed);
+            kill_at(&world, &place, line, point, &tally);
             fs::remove_dir_all(place).unwrap();
         }
     };
@@ -155,7 +331,7 @@ fn kill_everywhere(line: &Line) -> Tally {
             worker.join().unwrap();
         }
     });
-    println!("{}: {} of {} calls: {tally:?}", line.name, chosen.len(), all.len());
+    println!("{}: {} of {} calls in {:?}: {tally:?}", line.name, chosen.len(), all.len(), begun.elapsed());
     tally
 }
 
@@ -195,18 +371,18 @@ fn the_control_that_acknowledges_before_it_commits_loses_what_it_acknowledged() 
     let world = World::bare();
     let template = world.dir().join("template");
     fs::create_dir(&template).unwrap();
-    let open = |place: &Path| Connection::open(place.join("early.db")).unwrap();
-    open(&template).execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE done (x)").unwrap();
+    let early = |place: &Path| Connection::open(place.join("early.db")).unwrap();
+    early(&template).execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE done (x)").unwrap();
 
     let all = world.dir().join("all");
     strace::copy(&template, &all);
-    let points = strace::points(&world, &all, &again(&world, NAME, "early", &all), "early.db");
+    let points = strace::points(&world, &all, Reach::Tree, &again(&world, NAME, "early", &all), "early.db");
     let mut lost = 0;
     for (number, point) in points.iter().enumerate().filter(|(_, point)| ["pwrite64", "fsync"].contains(&&*point.call))
     {
         let place = strace::copy(&template, &world.dir().join(format!("point-{number}")));
-        let run = strace::killed_at(&world, &place, &again(&world, NAME, "early", &place), point);
-        let done: i64 = open(&place).query_row("SELECT count(*) FROM done", [], |row| row.get(0)).unwrap();
+        let run = strace::killed_at(&world, &place, Reach::Tree, &again(&world, NAME, "early", &place), point);
+        let done: i64 = early(&place).query_row("SELECT count(*) FROM done", [], |row| row.get(0)).unwrap();
         lost += i32::from(run.stdout.contains("acknowledged") && done == 0);
     }
     assert!(lost > 0, "nothing acknowledged was lost at {} points", points.len());

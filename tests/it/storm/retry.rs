@@ -1,16 +1,16 @@
 //! The outcome is unknown: the process died after its commit and before its answer. The same `--request-id` then has one
 //! effect and gets the answer that was never read; without it there are two.
 
-use super::strace;
+use super::strace::{self, Reach};
 use crate::common::World;
 
 /// Adds a task and dies with the answer on its lips: at the call that would write it to stdout.
 fn add_without_an_answer(world: &World, words: &[&str]) {
     let command = || world.fairway(words);
     let rehearsal = strace::copy(&world.root(), &world.dir().join("rehearsal"));
-    let points = strace::points(world, &rehearsal, &command(), ".fairway.toml");
+    let points = strace::points(world, &rehearsal, Reach::Process, &command(), ".fairway.toml");
     let answer = points.iter().rfind(|point| point.call == "write").unwrap();
-    let run = strace::killed_at(world, &world.root(), &command(), answer);
+    let run = strace::killed_at(world, &world.root(), Reach::Process, &command(), answer);
     assert_eq!((run.code, run.stdout.as_str()), (None, ""), "{run:?}");
 }
 

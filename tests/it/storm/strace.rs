@@ -19,6 +19,15 @@ pub struct Point {
     pub number: usize,
 }
 
+/// What is traced and killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The command's own process: what it has started goes on when it dies.
+    Process,
+    /// Its threads and children too, each counted by itself.
+    Tree,
+}
+
 /// Whether processes can be traced here; where they cannot, and nobody insists, a word says so.
 pub fn is_possible() -> bool {
     let works = Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success());
@@ -29,23 +38,29 @@ pub fn is_possible() -> bool {
     works
 }
 
-fn strace(world: &World, place: &Path, words: &[String], command: &Command) -> Command {
+fn strace(world: &World, place: &Path, reach: Reach, words: &[String], command: &Command) -> Command {
     let mut traced = world.command("strace");
-    traced.args(["-f", "-qq"]).args(words).arg("--").arg(command.get_program()).args(command.get_args());
+    traced
+        .args((reach == Reach::Tree).then_some("-f"))
+        .arg("-qq")
+        .args(words)
+        .arg("--")
+        .arg(command.get_program())
+        .args(command.get_args());
     traced.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(place);
     traced
 }
 
 /// All points of a command, in order, from the first call that names `begin` on: what the loader does is not ours.
-pub fn points(world: &World, place: &Path, command: &Command, begin: &str) -> Vec<Point> {
+pub fn points(world: &World, place: &Path, reach: Reach, command: &Command, begin: &str) -> Vec<Point> {
     let log = place.join("trace");
     let words = ["-o".into(), log.display().to_string(), "-e".into(), CALLS.into()];
-    let run: Run = strace(world, place, &words, command).output().unwrap().into();
+    let run: Run = strace(world, place, reach, &words, command).output().unwrap().into();
     assert_eq!(run.code, Some(0), "{run:?}");
     let (mut seen, mut points, mut begun) = (BTreeMap::<String, usize>::new(), Vec::new(), false);
     for line in fs::read_to_string(&log).unwrap().lines() {
-        // `PID name(arguments) = result`
-        let call = line.split_once(' ').and_then(|(_, rest)| rest.trim_start().split_once('('));
+        // `name(arguments) = result`, and before it the pid when there may be several.
+        let call = line.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start().split_once('(');
         let Some((call, arguments)) =
             call.filter(|(call, _)| call.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
         else {
@@ -63,10 +78,10 @@ pub fn points(world: &World, place: &Path, command: &Command, begin: &str) -> Ve
 }
 
 /// Runs a command and kills it as it is about to make this call.
-pub fn killed_at(world: &World, place: &Path, command: &Command, point: &Point) -> Run {
+pub fn killed_at(world: &World, place: &Path, reach: Reach, command: &Command, point: &Point) -> Run {
     let inject = format!("inject={}:signal=SIGKILL:when={}", point.call, point.number);
     let words = ["-o".into(), "/dev/null".into(), "-e".into(), format!("trace={}", point.call), "-e".into(), inject];
-    strace(world, place, &words, command).output().unwrap().into()
+    strace(world, place, reach, &words, command).output().unwrap().into()
 }
 
 /// A copy of a folder, files and folders only.
