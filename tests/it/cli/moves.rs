@@ -2,6 +2,25 @@
 
 use crate::common::World;
 
+/// Everything that a session does is found under its run.
+#[test]
+fn events_name_the_session_that_acts_and_its_run() {
+    let world = World::new();
+    world.register("s1");
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    world.run(["release", "T-1", "--force", "--reason", "gone"]).exits(0);
+    let lines = world.run(["events", "--json"]).exits(0).stdout;
+    let events: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let who = |kind: &str| {
+        let event = events.iter().find(|event| event["kind"] == kind).unwrap();
+        (event["session_id"].as_str(), event["run_id"].as_str(), event["actor"].as_str() == Some("s1"))
+    };
+    assert_eq!(who("task.claimed"), (Some("s1"), Some("run-s1"), true));
+    assert_eq!(who("task.added"), (None, None, false));
+    assert_eq!(who("task.released"), (None, None, false));
+}
+
 /// Nobody's force reopens what is not closed, so none is asked for.
 #[test]
 fn what_others_hold_is_not_reopened() {
