@@ -32,6 +32,18 @@ fn what_others_hold_is_not_reopened() {
     assert_eq!(run.error()["details"]["status"], "in_progress");
 }
 
+/// A coordinator that looked at a claim before it forced means that claim and no later one.
+#[test]
+fn force_does_not_stand_in_for_the_epoch() {
+    let world = World::new();
+    world.register("s1");
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    let release = |epoch: &str| world.run(["release", "T-1", "--force", "--reason", "r", "--epoch", epoch, "--json"]);
+    release("2").refuses(4, "stale_claim");
+    release("1").exits(0);
+}
+
 #[test]
 fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     let world = World::new();

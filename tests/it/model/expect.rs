@@ -349,8 +349,8 @@ impl Model {
         }
         let closing = matches!(verb, Verb::Cancel | Verb::Reopen);
         let anybody = verb == Verb::Release && self.is(Mutant::AnybodyReleases);
-        // Reopening is for everybody and has no force; only a token stands in its way.
-        let forced = if verb == Verb::Reopen { !wrong } else { force };
+        // Reopening is for everybody, as force makes the others; only a token stands in the way.
+        let forced = (force || verb == Verb::Reopen) && !wrong;
         if !forced && !anybody {
             self.fence(who, number, token, closing)?;
         }
