@@ -41,7 +41,7 @@ impl Build {
         assert!(program.exists(), "{} is missing: run `just bench`", program.display());
         let mut command = Command::new(program);
         command.args(words).current_dir(project).env_clear().env("HOME", project).env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 }
@@ -133,13 +133,14 @@ fn ready(name: &str, build: &Build) {
     against(&format!("`ready` (20 of 1,000), {name}, against the smallest program"), ours, least, "≤ 1.4 ×");
 }
 
-fn claim(name: &str, build: &Build) {
+/// A command that writes, against the smallest program that writes the same rows.
+fn write(what: &str, name: &str, build: &Build, words: &[&str], example: &str) {
     let (ours, least) = (project(build, 1_000, 0), project(build, 1_000, 0));
     let file = store(&least);
     let file = file.to_str().unwrap();
-    let commands = [build.fairway(ours.path(), &["claim"]), build.example("bench_claim", least.path(), &[file])];
+    let commands = [build.fairway(ours.path(), words), build.example(example, least.path(), &[file])];
     let [ours, least] = medians(ROUNDS, commands);
-    against(&format!("`claim`, {name}, against the smallest program"), ours, least, "≤ 1.5 ×");
+    against(&format!("`{what}`, {name}, against the smallest program"), ours, least, "≤ 1.5 ×");
 }
 
 fn million(build: &Build) {
@@ -266,7 +267,11 @@ fn main() {
             ready(name, build);
         }
         if wanted("claim") {
-            claim(name, build);
+            write("claim", name, build, &["claim"], "bench_claim");
+        }
+        if wanted("checkpoint") {
+            let words = ["checkpoint", "record", "S-1", "--state", "active", "--summary", "as far as that"];
+            write("checkpoint record", name, build, &words, "bench_checkpoint");
         }
     }
     if wanted("million") {

@@ -28,13 +28,17 @@ peek() {
   "${fairway}" adapter peek -- "$1" "${2:-0}" || exit 1
 }
 
+get_meta() {
+  "${fairway}" adapter meta get -- "$1" "${2:-}" || exit 1
+}
+
 protocol() {
   printf '{"version":0,"capabilities":[]}\n'
 }
 
 operation=${1:-}
 case ${operation} in
-  start | stop | is-running | peek)
+  start | stop | is-running | peek | get-meta)
     [ -n "${2:-}" ] || die "${operation} needs a session's name"
     ;;
   protocol) ;;
@@ -48,6 +52,7 @@ case ${operation} in
   stop) stop "$1" ;;
   is-running) is_running "$1" ;;
   peek) peek "$@" ;;
+  get-meta) get_meta "$@" ;;
   protocol) protocol ;;
   *) exit 2 ;;
 esac

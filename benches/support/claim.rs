@@ -7,15 +7,12 @@
     reason = "the least code that does it, without the house around it"
 )]
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, config::DbConfig, params};
+mod least;
+
+use rusqlite::{Transaction, TransactionBehavior, params};
 
 fn main() {
-    let path = std::env::args().nth(1).unwrap();
-    let conn =
-        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX).unwrap();
-    conn.execute_batch("PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON").unwrap();
-    let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 1);
+    let (path, conn) = least::open();
     let tx = Transaction::new_unchecked(&conn, TransactionBehavior::Immediate).unwrap();
     let (id, epoch): (String, i64) = tx
         .query_row(
@@ -43,5 +40,5 @@ fn main() {
     .unwrap();
     tx.commit().unwrap();
     println!("claimed {id} under epoch {epoch}");
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+    least::close(&path, conn);
 }

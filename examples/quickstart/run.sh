@@ -99,18 +99,19 @@ printf '(what the agent printed, from its transcript)\n'
 try session peek cart-agent
 holds '"result":"pass"' evidence list shop-1 --json
 
-step "The agent has handed its work over; a reviewer takes the task, checks it and closes it"
+step "The agent has handed its work over: somebody who never held the task reviews it"
+lane=$("${FAIRWAY}" lane show cart --json | sed 's/.*"worktree":"\([^"]*\)".*/\1/')
+commit=$(git -C "${lane}" rev-parse HEAD)
 try handoff list --open
-export FAIRWAY_ROLE=reviewer
-try handoff accept 1 --claim
+try session upsert --id rosa --role reviewer
+try --session rosa review record shop-1 --domain code --verdict approve --commit "${commit}" --notes "small and right"
+
+step "The coordinator takes the task over, checks it and closes it"
+try --as reviewer handoff accept 1 --claim
 printf '(evidence from before this claim does not count: done refuses, and says what to do)\n'
 refused 5 "done" shop-1
-lane=$("${FAIRWAY}" lane show cart --json | sed 's/.*"worktree":"\([^"]*\)".*/\1/')
 (cd "${lane}" && try evidence run shop-1 -- sh check.sh)
-commit=$(git -C "${lane}" rev-parse HEAD)
-try review record shop-1 --domain code --verdict approve --commit "${commit}" --notes "small and right"
 try "done" shop-1
-unset FAIRWAY_ROLE
 printf '(and shop-2, which waited for it, is ready now)\n'
 try ready
 holds shop-2 ready
@@ -121,6 +122,8 @@ wait_for '"status":"in_progress"' task show shop-4 --json
 pid=$("${FAIRWAY}" session show calendar-agent --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
 printf '$ kill -9 %s\n' "${pid}"
 kill -9 "${pid}"
+# A killed process takes a moment to be gone, or a corpse that waits for its parent.
+while [[ -e "/proc/${pid}" ]] && ! grep -q ') Z ' "/proc/${pid}/stat" 2>/dev/null; do sleep 0.05; done
 printf '(cron runs this; it marks what died, and never takes a task away)\n'
 try session reconcile
 holds '"status":"stale"' session show calendar-agent --json

@@ -9,6 +9,7 @@ use crate::{
     config::{Layers, Project, Settings},
     domain::{Actor, Refusal},
     env::Env,
+    os::wake::Waiter,
     store::{ReadTx, Store, WriteTx, requests, tasks},
 };
 
@@ -87,6 +88,18 @@ impl App {
             let _ = self.writer.set(store);
         }
         self.writer.get().ok_or_else(|| failure::internal("the store was not kept"))
+    }
+
+    /// One who is woken by every change, under a name of its own. Bind it before the first look, so that nothing falls
+    /// between look and wait.
+    ///
+    /// # Errors
+    /// As the store fails; when the socket cannot be bound.
+    pub fn waiter(&self, noun: &str) -> Result<Waiter> {
+        let folder = self.store_for_writing()?.wake_folder();
+        // A pid alone may be another's in another container, or one that was killed.
+        let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.letters());
+        Ok(Waiter::bind(folder, &name)?)
     }
 
     /// One change by whoever acts: an IMMEDIATE transaction, remembered under the `--request-id`. The acting session

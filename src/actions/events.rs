@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 
 use super::{App, failure};
-use crate::{os::wake::Waiter, store::events, wire::EventView};
+use crate::{store::events, wire::EventView};
 
 /// Hands over every event above `since`, and with `follow` those that come, until `see` breaks.
 ///
@@ -17,14 +17,7 @@ pub fn each(
     follow: bool,
     mut see: impl FnMut(EventView) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    // Bound before the first look, so that nothing falls between look and wait.
-    let waiter = if follow {
-        let name = format!("events-{}", std::process::id());
-        let folder = app.store_for_writing()?.wake_folder().to_path_buf();
-        Some(Waiter::bind(&folder, &name)?)
-    } else {
-        None
-    };
+    let waiter = if follow { Some(app.waiter("events")?) } else { None };
     let mut seen = since;
     loop {
         let batch = app.read(|tx| {

@@ -182,11 +182,11 @@ fn surroundings(app: &App, session: &Session, now: Timestamp, view: &mut Explain
             Process::Unknown(why) => format!("it cannot be told: {why}"),
         };
         view.fact("process", message, "the kernel", Some(now));
-        if let Backend::Unknown(why) = look::backend(session) {
+        if let Backend::Unknown(why) = look::unasked(session) {
             view.fact("backend", format!("it cannot be told: {why}"), "the backend", Some(now));
         }
     }
-    let message = match look::judge(app, session, now) {
+    let message = match look::judge(app, session, &look::unasked(session), now) {
         Verdict::Live(why) => format!("reconcile would find it live: {why}"),
         Verdict::Stale(_, why) => format!("reconcile would find it stale: {why}"),
         Verdict::Unknown(why) => format!("reconcile would leave it alone, since it cannot tell: {why}"),

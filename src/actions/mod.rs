@@ -15,6 +15,7 @@ pub mod handoff;
 pub mod lane;
 pub mod lookup;
 pub mod message;
+mod path;
 pub mod project;
 pub mod review;
 pub mod session;

@@ -112,16 +112,33 @@ impl Adapter {
     }
 
     /// Asks whether a session runs.
+    ///
+    /// # Errors
+    /// When it cannot be told: not dead and not alive.
+    pub fn runs(&self, name: &str) -> Result<bool, AdapterError> {
+        let operation = "is-running";
+        let said = self.settled(operation, self.call(operation, &[name], b"", LIMIT, false), LIMIT)?;
+        match said.trim_ascii() {
+            b"true" => Ok(true),
+            b"false" => Ok(false),
+            _ => Err(self.failed(operation, "it answered neither true nor false".to_owned())),
+        }
+    }
+
+    /// The same as a word.
     #[must_use]
     pub fn is_running(&self, name: &str) -> Known {
-        match self.settled("is-running", self.call("is-running", &[name], b"", LIMIT, false), LIMIT) {
+        match self.runs(name) {
+            Ok(true) => Known::Yes,
+            Ok(false) => Known::No,
             Err(error) => Known::Unknown(error.to_string()),
-            Ok(said) => match said.trim_ascii() {
-                b"true" => Known::Yes,
-                b"false" => Known::No,
-                _ => Known::Unknown(format!("{} answered neither true nor false", self.script.display())),
-            },
         }
+    }
+
+    /// Whether the session of this name is the one of this run; `None` when the script does not tell.
+    #[must_use]
+    pub fn is_of_run(&self, name: &str, run: &str) -> Option<bool> {
+        self.get_meta(name, vars::FAIRWAY_RUN_ID).map(|named| named == run)
     }
 
     /// The last lines that a session shows; all of them for 0 lines.

@@ -9,13 +9,20 @@ use std::{
 
 use nix::fcntl::{AT_FDCWD, OFlag, RenameFlags, renameat2};
 
+/// Whether a file could have this path: no name in it, and not the whole, is too long.
+#[must_use]
+pub fn is_nameable(path: &Path) -> bool {
+    !fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename)
+}
+
 /// Makes a folder of mode 0700, with its parents, and tightens one that is there and ours.
 ///
 /// # Errors
 /// When it cannot be made, is a link or no folder, or belongs to another user.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
+        // Whoever may write to a parent may put another folder in its place.
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

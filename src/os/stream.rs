@@ -192,7 +192,7 @@ impl Drop for Guard {
 }
 
 fn below_us() -> io::Result<Vec<process::ProcessKey>> {
-    tree::below(i32::try_from(std::process::id()).map_err(io::Error::other)?)
+    tree::below(i32::try_from(std::process::id()).map_err(io::Error::other)?, None)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the place that runs programs whose output streams; argv as data")]

@@ -12,26 +12,41 @@ use super::{
 /// How long a killed process may take to be gone.
 const DYING: Duration = Duration::from_secs(5);
 
-/// The root and everything below it, also what left its session or group while its parents live.
+/// The root and everything below it, also what left its session or group while its parents live. With `mark`
+/// (`NAME=value`) whatever has another value of that name in its environment is passed by, with all below it: somebody
+/// else looks after that.
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
-pub fn below(root: i32) -> io::Result<Vec<ProcessKey>> {
+pub fn below(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
-    let mut inside = BTreeSet::from([root]);
+    let (mut inside, mut passed) = (BTreeSet::from([root]), BTreeSet::new());
     // Processes are few: widening until nothing is added needs no index.
     loop {
-        let more: Vec<i32> = all
-            .iter()
-            .filter(|one| !inside.contains(&one.pid) && (inside.contains(&one.parent) || one.session == root))
-            .map(|one| one.pid)
-            .collect();
+        let is_new = |one: &&ProcessStat| !inside.contains(&one.pid) && !passed.contains(&one.pid);
+        let more = all.iter().filter(is_new).filter(|one| inside.contains(&one.parent) || one.session == root);
+        let (others, more): (Vec<i32>, Vec<i32>) =
+            more.map(|one| one.pid).partition(|pid| mark.is_some_and(|mark| is_anothers(*pid, mark)));
+        passed.extend(others);
         if more.is_empty() {
             break;
         }
         inside.extend(more);
     }
     Ok(keys(all.iter().filter(|one| inside.contains(&one.pid))))
+}
+
+fn is_anothers(pid: i32, mark: &str) -> bool {
+    let Some((name, _)) = mark.split_once('=') else { return false };
+    entries(pid).split(|byte| *byte == 0).any(|found| {
+        let value = found.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        value.is_some_and(|value| !value.is_empty()) && found != mark.as_bytes()
+    })
+}
+
+/// The environment that a process was started with; empty when nobody may look.
+fn entries(pid: i32) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
 }
 
 /// Every process of this user whose environment holds exactly this entry (`NAME=value`): the way to find what was handed
@@ -41,10 +56,8 @@ pub fn below(root: i32) -> io::Result<Vec<ProcessKey>> {
 /// When `/proc` cannot be listed.
 pub fn marked(entry: &str) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
-    let is_marked = |one: &&ProcessStat| {
-        fs::read(format!("/proc/{}/environ", one.pid))
-            .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|found| found == entry.as_bytes()))
-    };
+    let is_marked =
+        |one: &&ProcessStat| entries(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());
     Ok(keys(all.iter().filter(is_marked)))
 }
 
@@ -89,9 +102,10 @@ mod tests {
         let script = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 60 & wait' & sleep 60 & wait";
         let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
         let root = i32::try_from(child.id()).unwrap();
-        let found = wait::until(DYING, Duration::from_millis(5), || below(root).ok().filter(|found| found.len() >= 4));
+        let found =
+            wait::until(DYING, Duration::from_millis(5), || below(root, None).ok().filter(|found| found.len() >= 4));
         let found = found.expect("the tree has come up");
-        let left = end(Duration::from_millis(50), || below(root)).unwrap();
+        let left = end(Duration::from_millis(50), || below(root, None)).unwrap();
         assert!(left.is_empty(), "{left:?}");
         child.wait().unwrap();
         assert!(found.iter().all(|key| matches!(key.presence(), Presence::Gone(_))));

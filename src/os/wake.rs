@@ -18,7 +18,7 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Binds a socket in `folder`. Read what you wait for once after this, then after each wake: so nothing is missed.
+    /// Binds a socket in `folder`, which no other may have the name of. Read what you wait for once after this, then after each wake: so nothing is missed.
     ///
     /// # Errors
     /// When the folder cannot be made or the socket not bound (its path may hold 107 bytes).

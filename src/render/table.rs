@@ -2,14 +2,13 @@
 
 use tabled::{
     builder::Builder,
-    settings::{
-        Alignment, Padding, Style as Frame, Width,
-        object::{Columns, Segment},
-        peaker::Priority,
-    },
+    settings::{Alignment, Padding, Style as Frame, Width, peaker::Priority},
 };
 
 use super::safe_line;
+
+/// Spaces between columns.
+const GAP: usize = 2;
 
 /// Rows under headings. Every cell is made safe for a terminal.
 #[derive(Debug)]
@@ -42,14 +41,12 @@ impl Table {
     /// The table as text that ends in a newline; at most `width` columns wide where that is given.
     #[must_use]
     pub fn show(self, width: Option<usize>) -> String {
+        // One padding for all cells: settings for single columns would make tabled keep one for each cell.
         let mut table = self.builder.build();
-        table
-            .with(Frame::empty())
-            .with(Alignment::left())
-            .modify(Segment::all(), Padding::new(0, 2, 0, 0))
-            .modify(Columns::last(), Padding::zero());
+        table.with(Frame::empty()).with(Alignment::left()).with(Padding::new(0, GAP, 0, 0));
         if let Some(width) = width {
-            table.with(Width::truncate(width).suffix("…").priority(Priority::max(true)));
+            // The gap behind the last column is cut off below.
+            table.with(Width::truncate(width + GAP).suffix("…").priority(Priority::max(true)));
         }
         let text = table.to_string();
         // Padding at a line's end is noise in a pipe and a diff.

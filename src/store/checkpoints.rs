@@ -5,7 +5,7 @@ use rusqlite::Row;
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        SessionId, TaskId,
+        LaneName, SessionId, TaskId,
         checkpoint::{Checkpoint, CheckpointState},
     },
     env::Timestamp,
@@ -44,6 +44,10 @@ const INSERT: &str = "INSERT INTO checkpoints (task_id, session_id, state, owner
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
 const NEWEST: &str = select!("WHERE c.task_id = $1 ORDER BY c.id DESC LIMIT 1");
 const OF_TASK: &str = select!("WHERE c.task_id = $1 ORDER BY c.id");
+const HELD_IN_LANE: &str = select!(
+    "JOIN tasks t INDEXED BY tasks_held ON t.id = c.task_id WHERE t.claimant IS NOT NULL AND t.lane = $1 \
+     AND c.id = (SELECT max(id) FROM checkpoints WHERE task_id = t.id) ORDER BY t.id"
+);
 const OVERDUE: &str = select!(
     "INDEXED BY checkpoints_due JOIN tasks t ON t.id = c.task_id \
      WHERE c.due_at IS NOT NULL AND c.due_at <= $1 AND t.closed_at IS NULL \
@@ -120,4 +124,12 @@ pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Checkpoint>, StoreE
 /// As the store fails.
 pub fn overdue(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Checkpoint>, StoreError> {
     sql::rows(tx.conn(), OVERDUE, &[&now.millis()], read)
+}
+
+/// The newest checkpoint of each task that is held in a lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<Checkpoint>, StoreError> {
+    sql::rows(tx.conn(), HELD_IN_LANE, &[&lane.as_str()], read)
 }

@@ -68,7 +68,9 @@ struct Draft {
 impl Draft {
     /// An empty one, in the folder of what it is to become.
     fn of(target: &Path) -> Result<Self, StoreError> {
-        let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // A part of the name: with the rest around it, it must still be one that a file can have.
+        let name: String =
+            target.file_name().map(|name| name.to_string_lossy().chars().take(40).collect()).unwrap_or_default();
         let path = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         open::remove(&path)?;
         files::private_file(&path).map_err(|error| StoreError::io(path.display().to_string(), error))?;

@@ -28,6 +28,7 @@ const ANSWER: &str = "UPDATE handoffs SET status = $2, answered_at = $3, answere
 const ONE: &str = select!("WHERE id = $1");
 const ALL: &str = select!("ORDER BY id");
 const OPEN: &str = select!("INDEXED BY handoffs_open WHERE status = 'open' ORDER BY id");
+const OPEN_FOR_LANE: &str = select!("INDEXED BY handoffs_open WHERE status = 'open' AND to_lane = $1 ORDER BY id");
 const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY id");
 
 fn read(row: &Row<'_>) -> Result<Handoff, StoreError> {
@@ -108,4 +109,12 @@ pub fn all(tx: &ReadTx<'_>, open: bool) -> Result<Vec<Handoff>, StoreError> {
 /// As the store fails.
 pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Handoff>, StoreError> {
     sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
+}
+
+/// The open handoffs to a lane, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn open_for_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<Handoff>, StoreError> {
+    sql::rows(tx.conn(), OPEN_FOR_LANE, &[&lane.as_str()], read)
 }

@@ -5,9 +5,7 @@ use rusqlite::Row;
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        LaneName, Role, SessionId, TaskId,
-        checkpoint::{Checkpoint, CheckpointState},
-        handoff::{Handoff, HandoffStatus},
+        LaneName, Role,
         id::Label,
         lane::{Lane, LaneStatus},
     },
@@ -36,14 +34,6 @@ const USES: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND claim
      (SELECT count(*) FROM agent_sessions WHERE lane = $1 AND ended_at IS NULL), \
      (SELECT count(*) FROM tasks WHERE lane = $1), (SELECT count(*) FROM agent_sessions WHERE lane = $1), \
      (SELECT count(*) FROM handoffs WHERE to_lane = $1), (SELECT count(*) FROM messages WHERE to_lane = $1)";
-const CHECKPOINTS: &str = "SELECT c.id, c.task_id, c.session_id, c.state, c.owner, c.summary, c.artifact, c.due_at, \
-     c.created_at FROM tasks t INDEXED BY tasks_held JOIN checkpoints c ON c.id = \
-     (SELECT max(id) FROM checkpoints WHERE task_id = t.id) \
-     WHERE t.claimant IS NOT NULL AND t.lane = $1 ORDER BY t.id";
-const HANDOFFS: &str = "SELECT id, task_id, from_role, from_actor, to_role, to_lane, status, summary, payload, epoch, \
-     created_at, answered_at, answered_by FROM handoffs INDEXED BY handoffs_open \
-     WHERE status = 'open' AND to_lane = $1 ORDER BY id";
-const MESSAGES: &str = "SELECT count(*) FROM messages WHERE settled_at IS NULL AND to_lane = $1";
 
 fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
     Ok(Lane {
@@ -147,56 +137,4 @@ pub fn uses(tx: &ReadTx<'_>, name: &LaneName) -> Result<Uses, StoreError> {
     };
     let none = Uses { held: 0, live_sessions: 0, tasks: 0, sessions: 0, handoffs: 0, messages: 0 };
     Ok(sql::first(tx.conn(), USES, &[&name.as_str()], read)?.unwrap_or(none))
-}
-
-/// The newest checkpoint of each task that is held in a lane.
-///
-/// # Errors
-/// As the store fails.
-pub fn checkpoints(tx: &ReadTx<'_>, name: &LaneName) -> Result<Vec<Checkpoint>, StoreError> {
-    sql::rows(tx.conn(), CHECKPOINTS, &[&name.as_str()], |row| {
-        Ok(Checkpoint {
-            id: row.get(0)?,
-            task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
-            session: sql::optional_id("a session id", row.get(2)?, SessionId::parse)?,
-            state: sql::word("a checkpoint's state", &row.get::<_, String>(3)?, CheckpointState::parse)?,
-            owner: row.get(4)?,
-            summary: row.get(5)?,
-            artifact: row.get(6)?,
-            due_at: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis),
-            created_at: Timestamp::from_millis(row.get(8)?),
-        })
-    })
-}
-
-/// The open handoffs to a lane.
-///
-/// # Errors
-/// As the store fails.
-pub fn open_handoffs(tx: &ReadTx<'_>, name: &LaneName) -> Result<Vec<Handoff>, StoreError> {
-    sql::rows(tx.conn(), HANDOFFS, &[&name.as_str()], |row| {
-        Ok(Handoff {
-            id: row.get(0)?,
-            task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
-            from_role: sql::optional_id("a role", row.get(2)?, Role::parse)?,
-            from_actor: row.get(3)?,
-            to_role: sql::optional_id("a role", row.get(4)?, Role::parse)?,
-            to_lane: sql::optional_id("a lane", row.get(5)?, LaneName::parse)?,
-            status: sql::word("a handoff's status", &row.get::<_, String>(6)?, HandoffStatus::parse)?,
-            summary: row.get(7)?,
-            payload: row.get(8)?,
-            epoch: row.get(9)?,
-            created_at: Timestamp::from_millis(row.get(10)?),
-            answered_at: row.get::<_, Option<i64>>(11)?.map(Timestamp::from_millis),
-            answered_by: row.get(12)?,
-        })
-    })
-}
-
-/// How many messages to a lane are not settled.
-///
-/// # Errors
-/// As the store fails.
-pub fn messages(tx: &ReadTx<'_>, name: &LaneName) -> Result<i64, StoreError> {
-    Ok(sql::first(tx.conn(), MESSAGES, &[&name.as_str()], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }

@@ -132,6 +132,9 @@ impl Store {
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
         self.still_there()?;
         let done = change(&WriteTx::new(&tx, now, actor))?;
+        if let Some(turn) = &turn {
+            turn.call_next();
+        }
         tx.commit().map_err(StoreError::from)?;
         drop(turn);
         wake::wake_all(&self.wake);

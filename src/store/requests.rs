@@ -1,6 +1,7 @@
 //! Answers to `--request-id`, as rows: a repeat after an unknown outcome has one effect and gets the first answer.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::env::Timestamp;
 
 /// How long an answer is remembered, in milliseconds: a week.
 const KEPT: i64 = 7 * 24 * 60 * 60 * 1000;
@@ -14,7 +15,19 @@ pub struct Remembered {
     pub answer: Option<String>,
 }
 
+/// An intention that nothing has answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// The request's id.
+    pub id: String,
+    /// The digest of its words, or what was intended.
+    pub words: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
 const FIND: &str = "SELECT words, answer FROM requests WHERE id = $1";
+const OPEN: &str = "SELECT id, words, created_at FROM requests WHERE answer IS NULL ORDER BY created_at, id";
 const PUT: &str = "INSERT INTO requests (id, words, answer, created_at) VALUES ($1, $2, $3, $4) \
      ON CONFLICT (id) DO UPDATE SET answer = excluded.answer";
 const FORGET: &str = "DELETE FROM requests WHERE created_at < $1";
@@ -27,6 +40,16 @@ const FORGET_ONE: &str = "DELETE FROM requests WHERE id = $1";
 /// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<Remembered>, StoreError> {
     sql::first(tx.conn(), FIND, &[&id], |row| Ok(Remembered { words: row.get(0)?, answer: row.get(1)? }))
+}
+
+/// The intentions that nothing has answered, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn open(tx: &ReadTx<'_>) -> Result<Vec<Open>, StoreError> {
+    sql::rows(tx.conn(), OPEN, &[], |row| {
+        Ok(Open { id: row.get(0)?, words: row.get(1)?, since: Timestamp::from_millis(row.get(2)?) })
+    })
 }
 
 /// Writes an intention (`answer` is `None`) or an answer, and forgets what is older than a week.

@@ -20,6 +20,7 @@ mod model;
 mod output;
 mod power;
 mod project;
+mod quickstart;
 mod records;
 mod scripts;
 mod sessions;

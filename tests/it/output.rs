@@ -28,7 +28,7 @@ fn every_verb_into_a_closed_pipe() {
     let furnished = World::furnished();
     for verb in VERBS {
         for more in [&[][..], &["--json"], &["--help"]] {
-            let world = furnished.copy();
+            let world = furnished.ready_for(verb);
             let mut command = world.fairway(verb.good.split(' '));
             let run: Run = command.args(more).stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap().into();
             assert_eq!(run.code, Some(0), "{} {more:?}: {run:?}", verb.path);
@@ -43,7 +43,7 @@ fn every_verb_onto_a_full_disk() {
     let furnished = World::furnished();
     for verb in VERBS {
         for more in [&[][..], &["--json"], &["--help"]] {
-            let world = furnished.copy();
+            let world = furnished.ready_for(verb);
             let mut command = world.fairway(verb.good.split(' '));
             let run: Run = command.args(more).stdout(full()).stderr(Stdio::piped()).output().unwrap().into();
             assert_eq!(run.code, Some(1), "{} {more:?}: {run:?}", verb.path);
@@ -51,7 +51,7 @@ fn every_verb_onto_a_full_disk() {
             assert_eq!(said, 1, "{}: {run:?}", verb.path);
         }
         // Nobody to complain to: still the same exit.
-        let world = furnished.copy();
+        let world = furnished.ready_for(verb);
         let mut command = world.fairway(verb.good.split(' '));
         assert_eq!(command.stdout(full()).stderr(full()).status().unwrap().code(), Some(1), "{}", verb.path);
     }
@@ -76,7 +76,7 @@ fn descriptors_that_are_closed() {
     let furnished = World::furnished();
     for verb in VERBS {
         for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
-            let world = furnished.copy();
+            let world = furnished.ready_for(verb);
             let mut command = world.command("sh");
             command.args(["-c", &format!("exec \"$@\" {closed}"), "sh", FAIRWAY]).args(verb.good.split(' '));
             let run: Run = command.output().unwrap().into();

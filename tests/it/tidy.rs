@@ -1,9 +1,12 @@
 //! The house is tidy: nothing forgotten, nothing said twice.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
+
+use crate::common::codes;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -45,31 +48,69 @@ fn every_verb_has_a_transcript() {
     for entry in fs::read_dir(folder).unwrap() {
         sources.push_str(&fs::read_to_string(entry.unwrap().path()).unwrap());
     }
+    let called: Vec<String> = sources.split("\"fairway ").skip(1).map(call).collect();
     let without: Vec<String> = crate::common::verbs::of_the_parser()
         .into_iter()
-        .filter(|verb| !["\"", " "].iter().any(|end| sources.contains(&format!("\"fairway {verb}{end}"))))
+        .filter(|verb| !called.iter().any(|call| call == verb || call.starts_with(&format!("{verb} "))))
         .collect();
     assert!(without.is_empty(), "no transcript calls {without:?}");
 }
 
-/// Every error code that the sources give is in the list that scripts are promised.
-#[test]
-fn every_error_code_is_listed() {
-    let listed = text("docs/codes.md");
-    let mut missing = Vec::new();
-    for file in ["src/domain/refusal.rs", "src/adapters/error.rs", "src/actions/failure.rs"] {
-        let source = text(file);
-        let mut pieces = source.split('"');
-        // Every second piece stands between quotes; names of fields are followed by a colon.
-        while let (Some(before), Some(word)) = (pieces.next(), pieces.next()) {
-            let gives = ["=> ", "(", "plain("].iter().any(|end| before.ends_with(end));
-            let is_code = word.contains('_') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            if gives && is_code && !listed.contains(&format!("`{word}`")) {
-                missing.push(word.to_owned());
-            }
-        }
+/// The verb and the rest of a transcript's line; who acts may stand before it.
+fn call(line: &str) -> String {
+    let mut words = line.split('"').next().unwrap_or_default().split(' ').peekable();
+    while words.next_if(|word| matches!(*word, "--session" | "--as")).is_some() {
+        words.next();
     }
-    assert!(missing.is_empty(), "docs/codes.md lacks {missing:?}");
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The words in quotes behind one of `before` in a source, its tests apart: what is written as a code there.
+fn words_behind(path: &str, before: &[&str]) -> Vec<String> {
+    let source = text(path);
+    let source = source.split("#[cfg(test)]").next().unwrap();
+    let is_code =
+        |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_');
+    source
+        .match_indices('"')
+        .filter(|(at, _)| before.iter().any(|end| source[..*at].trim_end().ends_with(end)))
+        .map(|(at, _)| source[at + 1..].split('"').next().unwrap().to_owned())
+        .filter(|word| is_code(word))
+        .collect()
+}
+
+#[track_caller]
+fn differ_in_nothing(source: &BTreeSet<String>, document: &BTreeSet<String>) {
+    let (missing, made_up) = (source - document, document - source);
+    assert!(missing.is_empty() && made_up.is_empty(), "not in docs/codes.md: {missing:?}; only there: {made_up:?}");
+}
+
+/// Every code that a reader can meet is in docs/codes.md, and nothing else is.
+#[test]
+fn every_code_is_documented() {
+    let (errors, inside) = codes::documented();
+    let of = |places: &[(&str, &[&str])]| -> BTreeSet<String> {
+        places.iter().flat_map(|(path, before)| words_behind(path, before)).collect()
+    };
+    let in_errors = of(&[
+        ("src/domain/refusal.rs", &["=>"]),
+        ("src/adapters/error.rs", &["=>"]),
+        ("src/actions/failure.rs", &["=>", "=> (", "{\n            (", "plain("]),
+        ("src/cli/error.rs", &[" failure(", "(failure(", "&failure("]),
+    ]);
+    differ_in_nothing(&in_errors, &errors.into_keys().collect());
+    let in_documents = of(&[
+        ("src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
+        ("src/domain/task.rs", &["=> ("]),
+        ("src/actions/task/ready.rs", &["code:"]),
+        ("src/actions/project/doctor.rs", &["Finding::new(", "error("]),
+        ("src/store/check.rs", &["look("]),
+    ]);
+    // What doctor finds may also be an error's.
+    let inside: BTreeSet<String> = inside.into_iter().collect();
+    let of_errors = codes::documented().0;
+    let only_inside: BTreeSet<String> = in_documents.into_iter().filter(|code| !of_errors.contains_key(code)).collect();
+    differ_in_nothing(&only_inside, &inside);
 }
 
 #[test]
@@ -124,4 +165,22 @@ fn vendor_names_stand_only_in_configuration_examples() {
     let mut found = Vec::new();
     walk(&root().join("src"), &mut found);
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// A guarantee in the README names a test that is there.
+#[test]
+fn the_readme_names_tests_that_exist() {
+    let readme = text("README.md");
+    let table = readme.split("## What it guarantees").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let named: Vec<&str> = table.split('`').filter(|word| word.contains("::")).collect();
+    assert!(named.len() >= 15, "only {named:?}");
+    for name in named {
+        let (path, test) = name.rsplit_once("::").unwrap();
+        let path = format!("tests/it/{}", path.replace("::", "/"));
+        let source = [format!("{path}.rs"), format!("{path}/mod.rs")]
+            .iter()
+            .find_map(|path| fs::read_to_string(root().join(path)).ok())
+            .unwrap_or_else(|| panic!("{path} is not there"));
+        assert!(source.contains(test), "{name} is not there");
+    }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use crate::{
-    actions::Answer,
+    actions::{Answer, path},
     adapters::builtin,
     config::{Layers, Project, Settings},
     domain::Refusal,
@@ -52,6 +52,7 @@ pub fn install(env: &Env, folder: &Path) -> Result<Answer> {
     if folder.exists() && !folder.is_dir() {
         return Err(Refusal::invalid("the folder", format!("{} is none", folder.display())).into());
     }
+    path::nameable("the folder", &folder)?;
     let written =
         builtin::install(&folder).with_context(|| format!("cannot write the scripts to {}", folder.display()))?;
     let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();

@@ -107,6 +107,14 @@ pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
     Ok(folder(env, name)?.is_alive()?)
 }
 
+/// A value of the environment that a session was started with.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn meta(env: &Env, name: &str, key: &str) -> Result<Option<String>> {
+    Ok(folder(env, name)?.start()?.and_then(|start| start.var(key).map(str::to_owned)))
+}
+
 /// The last lines of a session's transcript, as they are; all for 0 or less. Nothing for one that is not there.
 ///
 /// # Errors

@@ -78,9 +78,12 @@ struct Scene {
 /// written before, so that a repeat never runs it twice. Who may record is asked before and again after.
 ///
 /// # Errors
-/// `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
+/// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
 pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
     let summary = order.summary.as_deref().map(|summary| text::line("summary", summary)).transpose()?;
+    if order.timeout == Some(Duration::ZERO) {
+        return Err(Refusal::invalid("timeout", "must be longer than nothing").into());
+    }
     let scene = match begin(app, order)? {
         Begun::Answered(answer) => return Ok(answer),
         Begun::Go(scene) => scene,
@@ -154,7 +157,7 @@ fn begin(app: &App, order: &Order) -> Result<Begun> {
             return Ok(Begun::Answered(answer));
         }
         if requests::find(tx, &request.id)?.is_some() {
-            return Err(became(tx, order, request)?.into());
+            return Err(still_open(tx, order, request)?.into());
         }
         let scene = scene(app, tx, order)?;
         intend(tx, order, request, &scene)?;
@@ -219,27 +222,32 @@ fn intend(tx: &WriteTx<'_>, order: &Order, request: &Request, scene: &Scene) -> 
     Ok(())
 }
 
-/// What became of an intention that has no answer.
-fn became(tx: &ReadTx<'_>, order: &Order, request: &Request) -> Result<Refusal> {
-    let begun = events::newest_with(
-        tx,
-        &order.task,
-        |kind| kind == Kind::EvidenceStarted,
-        |event| event.data.get("request").and_then(|id| id.as_str()) == Some(&request.id),
-    )?;
-    let key = begun.as_ref().and_then(|event| {
+/// Whether this event is the beginning of what `request` asked for.
+pub(in crate::actions) fn is_of(event: &events::Logged, request: &str) -> bool {
+    event.data.get("request").and_then(|id| id.as_str()) == Some(request)
+}
+
+/// What became of an intention that has no answer, told from the event of its beginning; and whether it goes on.
+pub(in crate::actions) fn became(begun: Option<&events::Logged>) -> (String, bool) {
+    let key = begun.and_then(|event| {
         Some(ProcessKey {
             pid: i32::try_from(event.data.get("pid")?.as_i64()?).ok()?,
             started: u64::try_from(event.data.get("pid_started")?.as_i64()?).ok()?,
             boot: event.data.get("boot")?.as_str()?.to_owned(),
         })
     });
-    let since = begun.map(|event| format!(" since {}", event.at)).unwrap_or_default();
-    let (became, running) = match key.as_ref().map(ProcessKey::presence) {
-        Some(Presence::Alive) => (format!("it is running{since}"), true),
-        Some(Presence::Gone(_)) => (format!("it was begun{since} and ended without a record"), false),
+    let at = |how: &str| begun.map(|event| format!(" {how} {}", event.at)).unwrap_or_default();
+    match key.as_ref().map(ProcessKey::presence) {
+        Some(Presence::Alive) => (format!("it is running{}", at("since")), true),
+        Some(Presence::Gone(_)) => (format!("it was begun{} and ended without a record", at("at")), false),
         Some(Presence::Unknown(_)) | None => ("whether it is running cannot be told".to_owned(), false),
-    };
+    }
+}
+
+fn still_open(tx: &ReadTx<'_>, order: &Order, request: &Request) -> Result<Refusal> {
+    let begun =
+        events::newest_with(tx, &order.task, |kind| kind == Kind::EvidenceStarted, |event| is_of(event, &request.id))?;
+    let (became, running) = became(begun.as_ref());
     Ok(Refusal::RequestOpen { id: request.id.clone(), became, running })
 }
 

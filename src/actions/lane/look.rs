@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, lookup},
-    domain::{LaneName, lane::Lane},
+    domain::{LaneName, lane::Lane, message::Recipient},
     store::{
-        ReadTx, lanes, sessions,
+        ReadTx, checkpoints, handoffs, lanes, messages, sessions,
         tasks::{self, Range},
     },
     wire::{CheckpointView, HandoffView, LanePresentView, LaneView, SessionView, TaskView},
@@ -46,9 +46,9 @@ pub fn show(app: &App, name: &LaneName) -> Result<LanePresentView> {
                 .iter()
                 .map(|task| Ok(TaskView::new(task, &lookup::waiting(tx, task)?)))
                 .collect::<Result<_>>()?,
-            checkpoints: lanes::checkpoints(tx, name)?.iter().map(CheckpointView::from).collect(),
-            handoffs: lanes::open_handoffs(tx, name)?.iter().map(HandoffView::from).collect(),
-            messages: lanes::messages(tx, name)?,
+            checkpoints: checkpoints::held_in_lane(tx, name)?.iter().map(CheckpointView::from).collect(),
+            handoffs: handoffs::open_for_lane(tx, name)?.iter().map(HandoffView::from).collect(),
+            messages: i64::try_from(messages::unsettled(tx, &Recipient::Lane(name.clone()))?.len()).unwrap_or(i64::MAX),
         })
     })
 }

@@ -5,7 +5,7 @@ pub mod edit;
 pub mod look;
 pub mod rm;
 pub mod status;
-mod worktree;
+pub(super) mod worktree;
 
 use anyhow::Result;
 

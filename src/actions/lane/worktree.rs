@@ -58,9 +58,21 @@ pub fn lock_git(app: &App) -> Result<FileLock> {
     })
 }
 
-/// The intention's id: no `--request-id` has a space in it.
+/// How an intention's id begins: no `--request-id` has a space in it.
+const INTENTION: &str = "lane ";
+
 fn intention(name: &LaneName) -> String {
-    format!("lane {name}")
+    format!("{INTENTION}{name}")
+}
+
+/// The lane whose worktree an open request intends, when it is such a request.
+pub fn intended(id: &str) -> Option<LaneName> {
+    id.strip_prefix(INTENTION).and_then(|name| LaneName::parse(name).ok())
+}
+
+/// What an intention's words plan.
+pub fn plan(words: &str) -> Result<Plan> {
+    serde_json::from_str(words).map_err(failure::internal)
 }
 
 /// Looks whether the same request was answered before, whether `check` passes, and whether an earlier attempt was cut off;
@@ -84,7 +96,7 @@ pub fn begin(
         Ok((None, requests::find(tx, &intention(name))?))
     })?;
     if let Some(left) = left.filter(|left| left.answer.is_none()) {
-        let plan: Plan = serde_json::from_str(&left.words).map_err(failure::internal)?;
+        let plan = plan(&left.words)?;
         // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
         let folder = Path::new(&plan.worktree);
         let half =

@@ -14,7 +14,6 @@ use crate::{
         rules::receipts::{self, Reading},
     },
     env::Timestamp,
-    os::wake::Waiter,
     store::{ReadTx, WriteTx, messages},
     wire::MessageView,
 };
@@ -133,14 +132,8 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
     {
         return Ok(answer);
     }
-    // Bound before the first look, so that nothing falls between look and wait.
     let waiter = match wait {
-        Some(limit) => {
-            let folder = app.store_for_writing()?.wake_folder().to_path_buf();
-            // A pid alone may be another's in another container, or one that was killed.
-            let name = format!("inbox-{}-{}", std::process::id(), app.env.ids.letters());
-            Some((Waiter::bind(&folder, &name)?, Instant::now() + limit, limit))
-        }
+        Some(limit) => Some((app.waiter("inbox")?, Instant::now() + limit, limit)),
         None => None,
     };
     let asked = app.env.now();

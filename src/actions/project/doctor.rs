@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::Result;
 
+use super::unsettled;
 use crate::{
     actions::{App, failure},
     domain::{
@@ -37,7 +38,7 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
         mend_store(app, &mut findings)?;
     }
     files(app, &mut findings);
-    let looked = app.read(|tx| store(tx, &mut findings));
+    let looked = app.read(|tx| store(app, tx, &mut findings));
     if let Err(error) = looked {
         let failure = failure::classify(&error);
         let finding = Finding::new(failure.code, Severity::Error, failure.message);
@@ -58,7 +59,7 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
 }
 
 /// What the store itself tells.
-fn store(tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+fn store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let error = |code, message| Finding::new(code, Severity::Error, message);
     for fault in check::structure(tx)? {
         findings.push(error("store_damaged", fault).fixed_by("fairway restore FILE"));
@@ -82,6 +83,7 @@ fn store(tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     if let Err(unreadable) = read {
         findings.push(error("store_unreadable", unreadable.to_string()));
     }
+    findings.extend(unsettled::find(app, tx)?);
     let (schema, sqlite) = check::versions();
     let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", check::tasks(tx)?);
     findings.push(Finding::new("store", Severity::Note, message));

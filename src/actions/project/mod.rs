@@ -4,3 +4,4 @@ pub mod backup;
 pub mod doctor;
 pub mod init;
 pub mod trust;
+mod unsettled;

@@ -28,6 +28,8 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
     match builtin::ALL.iter().find(|one| one.place(&app.env).as_deref() == Some(script)) {
         Some(built_in) => drop(built_in.unpack(&app.env)?),
         None => {
+            // A store that came with the repository would name any program.
+            trust::refuse_tracked_store(app)?;
             adapters::check(script)?;
             let is_configured =
                 session.backend.as_ref().is_some_and(|backend| app.settings.backends.contains_key(backend));
@@ -37,6 +39,12 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
         }
     }
     Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(failure::internal)
+}
+
+/// Whether the backend's session of that name is another run's by now: ours is gone, and nothing of theirs is ours to touch.
+#[must_use]
+pub fn is_anothers(adapter: &Adapter, session: &Session) -> bool {
+    adapter.is_of_run(name(session), &session.run_id) == Some(false)
 }
 
 /// What the backend calls the session.

@@ -274,13 +274,11 @@ fn failed(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterError) -> any
     if let Err(error) = app.write(|tx| stopping(tx, id)) {
         why = format!("{why}; {error}");
     }
-    if error.leaves_ours() {
-        let named = adapter.get_meta(id.as_str(), vars::FAIRWAY_RUN_ID);
-        if named.is_none_or(|named| named == *run)
-            && let Err(AdapterError::Failed { why: more, .. }) = adapter.stop(id.as_str())
-        {
-            why = format!("{why}; and it could not be stopped: {more}");
-        }
+    if error.leaves_ours()
+        && adapter.is_of_run(id.as_str(), run) != Some(false)
+        && let Err(AdapterError::Failed { why: more, .. }) = adapter.stop(id.as_str())
+    {
+        why = format!("{why}; and it could not be stopped: {more}");
     }
     let mark = format!("{}={run}", vars::FAIRWAY_RUN_ID);
     match tree::end(GRACE, || tree::marked(&mark)) {

@@ -30,11 +30,13 @@ pub struct Peek {
 pub fn peek(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
     let session = app.read(|tx| lookup::session(tx, id))?;
     if !session.status.is_final() {
-        match endpoint::adapter(app, &session)?.peek(endpoint::name(&session), lines) {
-            Ok(text) => {
+        let adapter = endpoint::adapter(app, &session)?;
+        let is_anothers = endpoint::is_anothers(&adapter, &session);
+        match (!is_anothers).then(|| adapter.peek(endpoint::name(&session), lines)).transpose() {
+            Ok(Some(text)) => {
                 return Ok(Peek { session_id: id.to_string(), source: "backend", text: secrets::masked(&text) });
             }
-            Err(AdapterError::Unsupported { .. }) => {}
+            Ok(None) | Err(AdapterError::Unsupported { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }

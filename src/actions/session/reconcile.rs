@@ -42,10 +42,11 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     }
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
+    let mut asking = look::Asking::default();
     let mut judged: Vec<Judged> = found
         .into_iter()
         .map(|session| {
-            let verdict = look::judge(app, &session, now);
+            let verdict = look::judge(app, &session, &asking.backend(app, &session, now), now);
             (session, verdict)
         })
         .collect();

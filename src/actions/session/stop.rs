@@ -28,7 +28,9 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         let adapter = endpoint::adapter(app, &session)?;
         // Its supervisor, which sees the program end first, shall not call that a failure.
         let before = app.write(|tx| reported(tx, id, Activity::Stopping))?;
-        if let Err(error) = adapter.stop(endpoint::name(&session)) {
+        if !endpoint::is_anothers(&adapter, &session)
+            && let Err(error) = adapter.stop(endpoint::name(&session))
+        {
             app.write(|tx| reported(tx, id, before))?;
             return Err(error.into());
         }

@@ -130,12 +130,11 @@ impl Folder {
             return Ok(());
         }
         let root = self.root();
-        let run = self.start()?.and_then(|start| start.var(vars::FAIRWAY_RUN_ID).map(str::to_owned));
-        let mark = run.map(|run| format!("{}={run}", vars::FAIRWAY_RUN_ID));
+        let mark = self.start()?.and_then(|start| mark(&start));
         let left = tree::end(GRACE, || {
             let mut found = match &root {
                 // Only while it is this very process: its number may be another's by now.
-                Some(root) if root.presence() == Presence::Alive => tree::below(root.pid)?,
+                Some(root) if root.presence() == Presence::Alive => tree::below(root.pid, mark.as_deref())?,
                 _ => Vec::new(),
             };
             if let Some(mark) = &mark {
@@ -167,6 +166,12 @@ impl Folder {
             _ => Ok(()),
         }
     }
+}
+
+/// The entry in the environment of everything that a session runs: by it, what left the tree is found, and what is another
+/// session's is told apart.
+pub(super) fn mark(start: &StartConfig) -> Option<String> {
+    start.var(vars::FAIRWAY_RUN_ID).map(|run| format!("{}={run}", vars::FAIRWAY_RUN_ID))
 }
 
 fn line(key: &ProcessKey) -> String {

@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     Folder,
+    folder::mark,
     transcript::{LIMIT, Transcript},
 };
 use crate::{
@@ -63,6 +64,7 @@ pub fn run(env: &Env, folder: &Folder, how: Detached, ended: impl FnOnce(&StartC
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", cwd.display())));
     }
     let argv = argv(&start, &around, &cwd)?;
+    let mark = mark(&start);
     let stated = start.transcript.as_deref().map(|path| cwd.join(path));
     let place = stated.clone().unwrap_or_else(|| folder.file(TRANSCRIPT));
     let (input, mut transcript) = match how {
@@ -92,7 +94,7 @@ pub fn run(env: &Env, folder: &Folder, how: Detached, ended: impl FnOnce(&StartC
             let reported = if how == Detached::Yes { report(env, folder, &own, &place, "running") } else { Ok(()) };
             if reported.is_err() {
                 // Whoever started it is gone and will never know of it.
-                let _ = tree::end(GRACE, || tree::below(own.pid));
+                let _ = tree::end(GRACE, || tree::below(own.pid, mark.as_deref()));
             }
             let code = running.finish(&mut see)?;
             ended(&start, code);
@@ -100,9 +102,9 @@ pub fn run(env: &Env, folder: &Folder, how: Detached, ended: impl FnOnce(&StartC
         }
     };
     let left = tree::end(GRACE, || {
-        let mut found: Vec<ProcessKey> = tree::below(own.pid)?;
-        if let Some(run) = start.var(vars::FAIRWAY_RUN_ID) {
-            found.extend(tree::marked(&format!("{}={run}", vars::FAIRWAY_RUN_ID))?);
+        let mut found: Vec<ProcessKey> = tree::below(own.pid, mark.as_deref())?;
+        if let Some(mark) = &mark {
+            found.extend(tree::marked(mark)?);
         }
         Ok(found)
     });
@@ -165,6 +167,10 @@ fn argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd: &Path) 
 pub fn detach(env: &Env, folder: &Folder, state: &Path) -> io::Result<String> {
     let mut around = bare(env);
     around.insert(vars::FAIRWAY_ADAPTER_STATE.into(), state.into());
+    // A session that surrounds this one does not take it along when it ends.
+    if let Some(run) = folder.start()?.and_then(|start| start.var(vars::FAIRWAY_RUN_ID).map(str::to_owned)) {
+        around.insert(vars::FAIRWAY_RUN_ID.into(), run.into());
+    }
     let args: Vec<OsString> = ["adapter", "run", "--report", "--", folder.name()].map(OsString::from).to_vec();
     match session::detached(&args, &around)? {
         Ok(line) => Ok(line),

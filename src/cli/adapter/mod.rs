@@ -4,6 +4,7 @@ mod alive;
 mod install;
 mod kill_tree;
 mod list;
+mod meta;
 mod peek;
 mod run;
 mod tee;
@@ -32,6 +33,8 @@ pub enum Verb {
     Alive(alive::Args),
     #[command(hide = true)]
     Peek(peek::Args),
+    #[command(hide = true, subcommand)]
+    Meta(meta::Verb),
 }
 
 impl Verb {
@@ -45,6 +48,7 @@ impl Verb {
             Self::KillTree(args) => args.run(ctx),
             Self::Alive(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Meta(verb) => verb.run(ctx),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     cli::{Context, Exit},
 };
 
-/// List the open tasks' newest checkpoints after which another is overdue
+/// List the open tasks whose next checkpoint is overdue, each with its newest
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -28,7 +28,7 @@ pub struct Args {
     /// A file that belongs to it
     #[arg(long, value_name = "FILE")]
     artifact: Option<String>,
-    /// After how long the next one is due
+    /// How long until the next one is due, as 2h
     #[arg(long, value_name = "SPAN", value_parser = values::duration)]
     due: Option<Duration>,
 }

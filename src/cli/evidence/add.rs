@@ -17,7 +17,7 @@ pub struct Args {
     /// pass, fail, partial, skipped or blocked
     #[arg(long, value_parser = values::evidence_result)]
     result: EvidenceResult,
-    /// What sort of evidence; a later failure of the same kind undoes a pass
+    /// What sort of evidence, by default test; a later failure of the same kind undoes a pass
     #[arg(long, value_parser = values::label)]
     kind: Option<Label>,
     /// The command that was run
@@ -26,7 +26,7 @@ pub struct Args {
     /// A file that belongs to it
     #[arg(long, value_name = "FILE")]
     artifact: Option<String>,
-    /// A sentence
+    /// What it shows, in a line
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
     /// The commit it speaks of

@@ -9,7 +9,7 @@ use clap::Subcommand;
 
 use super::{Context, Exit};
 
-/// Show that a task is done
+/// Record what shows that a task is done
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -22,13 +22,13 @@ pub struct Args {
     /// The task
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// What sort of evidence; a later failure of the same kind undoes a pass
+    /// What sort of evidence, by default test; a later failure of the same kind undoes a pass
     #[arg(long, value_parser = values::label)]
     kind: Option<Label>,
     /// Run the task's own command for this check
     #[arg(long, value_name = "NAME", value_parser = values::label, conflicts_with = "command")]
     check: Option<Label>,
-    /// A sentence
+    /// What it shows, in a line
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
     /// End it after so long; it has failed then

@@ -36,13 +36,13 @@ pub struct Args {
     /// How much it may interrupt: normal, urgent or system
     #[arg(long, value_parser = values::priority, default_value = "normal")]
     priority: Priority,
-    /// Where it comes from
+    /// Where it comes from, a label
     #[arg(long, value_parser = values::label, default_value = "mail")]
     source: Label,
-    /// While one with this key waits for the same recipient, only count it
+    /// While one with this key waits for the same recipient, count this one there instead of adding it
     #[arg(long, value_name = "KEY")]
     dedup: Option<String>,
-    /// After so long it is too late
+    /// How long it is worth delivering; it expires then
     #[arg(long, value_name = "SPAN", value_parser = values::duration)]
     ttl: Option<Duration>,
 }

@@ -24,7 +24,7 @@ pub struct Args {
     /// The domain; by default the one that is asked for or required
     #[arg(long, value_parser = values::label)]
     domain: Option<Label>,
-    /// Who says it; by default whoever acts
+    /// Who has reviewed; by default whoever acts
     #[arg(long, value_name = "WHO")]
     reviewer: Option<String>,
     /// The commit it speaks of; by default the task's, else the one that is checked out

@@ -8,7 +8,7 @@ use crate::{
     domain::{SessionId, session::Activity},
 };
 
-/// Say that a session lives, and what it does; a suspicion is over, and its leases are renewed
+/// Say that a session lives, and what it does; it is stale no more, and its leases are renewed
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session

@@ -7,7 +7,7 @@ use crate::{
     cli::{Context, Exit},
 };
 
-/// Settle what sessions left behind: mark those that are gone, revive those that are there
+/// Compare the sessions with what runs: mark those that are gone, revive those that are there
 ///
 /// What cannot be told is left alone and reported. Tasks keep status, claimant and epoch. Made for cron: it needs no
 /// environment, and while another one is at work it does nothing.

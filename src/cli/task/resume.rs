@@ -8,7 +8,7 @@ use crate::{
     domain::TaskId,
 };
 
-/// Take a submitted task up again: its claimant, or whoever last asked for changes; it stays the claimant's
+/// Take a submitted task up again; for its claimant, who keeps it, and for whoever last asked for changes
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task

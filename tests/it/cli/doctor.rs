@@ -191,3 +191,35 @@ fn a_store_that_cannot_be_opened_is_a_finding() {
     fs::write(world.store(), &good).unwrap();
     fs::write(&log, aside).unwrap();
 }
+
+/// What was begun and cut off is told with the command that settles it, once nobody can be busy with it any more.
+#[test]
+fn intentions_that_were_cut_off_are_noted() {
+    let world = stocked();
+    let now = world.now().millis();
+    Connection::open(world.store())
+        .unwrap()
+        .execute_batch(&format!(
+            "INSERT INTO lanes (name, status, created_at) VALUES ('late', 'open', 1);
+             INSERT INTO requests (id, words, answer, created_at) VALUES
+             ('lane ui', '{{\"branch\":\"lane/ui\",\"commit\":\"c\",\"worktree\":\"/w/ui\"}}', NULL, {now}),
+             ('lane late', '{{\"branch\":\"lane/late\",\"commit\":\"c\",\"worktree\":\"/w/late\"}}', NULL, {now}),
+             ('r1', 'digest', NULL, {now}), ('r2', 'digest', '{{}}', {now})"
+        ))
+        .unwrap();
+    let unsettled = || -> Vec<(String, String)> {
+        let document = world.json(["doctor"]);
+        let findings = document["findings"].as_array().unwrap().iter().filter(|one| one["code"] == "unsettled");
+        let text = |one: &serde_json::Value, field: &str| one[field].as_str().unwrap().to_owned();
+        findings.map(|one| (text(one, "fix"), text(one, "severity"))).collect()
+    };
+    assert_eq!(unsettled(), []);
+    world.pass(300);
+    let fixes = [
+        "git worktree remove /w/late; git branch -d lane/late",
+        "fairway lane add ui --create-worktree",
+        "the same command again with --request-id r1",
+    ];
+    assert_eq!(unsettled(), fixes.map(|fix| (fix.to_owned(), "note".to_owned())));
+    assert_eq!(wrong(&world), Vec::<String>::new());
+}

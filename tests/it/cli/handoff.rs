@@ -3,6 +3,51 @@
 use crate::common::{World, cast, race::race};
 
 #[test]
+fn a_handoff_is_declined_with_a_reason() {
+    let world = World::new();
+    for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {
+        cast::session(&world, session, role, None);
+    }
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one'",
+        "fairway --session s1 claim T-1",
+        "fairway --session s1 handoff create T-1 --to frontend --summary 'the page is next'",
+        "fairway --session s2 handoff decline 1",
+        "fairway --session s3 handoff decline 1 --reason 'not mine'",
+        "fairway --session s2 handoff decline 1 --reason 'no page yet'",
+        "fairway --session s2 handoff decline 1 --reason 'no page yet'",
+        "fairway --session s2 handoff accept 1",
+        "fairway handoff decline 9 --reason 'no'",
+    ]), @"
+    $ fairway task add T-1 'one'
+    added T-1
+    $ fairway --session s1 claim T-1
+    claimed T-1 under epoch 1: one
+    $ fairway --session s1 handoff create T-1 --to frontend --summary 'the page is next'
+    created handoff 1 of T-1 to role frontend
+    $ fairway --session s2 handoff decline 1
+    error: the following required arguments were not provided: --reason <TEXT>
+    hint: fairway handoff decline --reason <TEXT> <ID>
+    [exit 2]
+    $ fairway --session s3 handoff decline 1 --reason 'not mine'
+    error: handoff 1 is for the role frontend; you act as docs
+    hint: --as frontend
+    [exit 5]
+    $ fairway --session s2 handoff decline 1 --reason 'no page yet'
+    declined handoff 1 of T-1
+    $ fairway --session s2 handoff decline 1 --reason 'no page yet'
+    unchanged: handoff 1 is declined already
+    $ fairway --session s2 handoff accept 1
+    error: handoff 1 is declined already
+    [exit 4]
+    $ fairway handoff decline 9 --reason 'no'
+    error: there is no handoff '9'
+    [exit 3]
+    ");
+    assert_eq!(world.json(["task", "show", "T-1"])["claim"]["claimant"], "s1");
+}
+
+#[test]
 fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     let world = World::new();
     for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {

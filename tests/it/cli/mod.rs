@@ -7,6 +7,7 @@ mod claim;
 mod config;
 mod doctor;
 mod edit;
+mod events;
 mod evidence;
 mod explain;
 mod gates;

@@ -2,6 +2,7 @@
 
 pub mod again;
 pub mod cast;
+pub mod codes;
 pub mod fill;
 pub mod footprint;
 mod git;

@@ -1,7 +1,7 @@
 //! Every verb with a call that works in a furnished world, and the places where a person's text goes. A verb of the parser
 //! that has no row here fails the tests that walk over all of them.
 
-use std::fs;
+use std::{fs, sync::atomic::Ordering::Relaxed};
 
 use super::World;
 
@@ -12,6 +12,8 @@ pub const TEXT: &str = "{}";
 pub struct Verb {
     /// Its words.
     pub path: &'static str,
+    /// What must have been called before in that world.
+    pub before: &'static [&'static str],
     /// A call that exits 0 in a [`World::furnished`] one; words without spaces.
     pub good: &'static str,
     /// Calls with [`TEXT`] where a person's text goes.
@@ -19,7 +21,12 @@ pub struct Verb {
 }
 
 const fn verb(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> Verb {
-    Verb { path, good, texts }
+    Verb { path, before: &[], good, texts }
+}
+
+/// A verb of programs: it needs a world in which they may run.
+const fn trusted(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> Verb {
+    Verb { path, before: &["trust"], good, texts }
 }
 
 /// Every verb, in the order of the help.
@@ -65,6 +72,12 @@ pub const VERBS: &[Verb] = &[
     verb("task dep rm", "task dep rm T-1 T-4", &["task dep rm T-1 {}"]),
     verb("task dep tree", "task dep tree T-1", &["task dep tree {}"]),
     verb("task block", "task block T-2 --reason rain", &["task block {} --reason r", "task block T-2 --reason {}"]),
+    verb("task resume", "task resume T-6", &["task resume {}", "task resume T-6 --force --reason {}"]),
+    verb(
+        "task done",
+        "task done T-7",
+        &["task done {}", "task done T-7 --commit {}", "task done T-7 --force --reason {}"],
+    ),
     verb("task unblock", "task unblock T-3", &["task unblock T-3 --force --reason {}"]),
     verb("task submit", "task submit T-2", &["task submit T-2 --commit {}"]),
     verb("task cancel", "task cancel T-4 --reason rain", &["task cancel T-4 --reason {}"]),
@@ -107,6 +120,194 @@ pub const VERBS: &[Verb] = &[
         ],
     ),
     verb("release", "release T-2", &["release {}", "release T-2 --reason {}", "release T-2 --force --reason {}"]),
+    verb("done", "done T-7", &["done {}", "done T-7 --commit {}", "done T-7 --force --reason {}"]),
+    verb(
+        "checkpoint record",
+        "checkpoint record T-2 --state active --summary here",
+        &[
+            "checkpoint record {} --state active --summary s",
+            "checkpoint record T-2 --state {} --summary s",
+            "checkpoint record T-2 --state active --summary {}",
+            "checkpoint record T-2 --state active --summary s --owner {}",
+            "checkpoint record T-2 --state active --summary s --artifact {}",
+            "checkpoint record T-2 --state active --summary s --due {}",
+        ],
+    ),
+    verb("checkpoint list", "checkpoint list T-2", &["checkpoint list {}"]),
+    verb("checkpoint latest", "checkpoint latest T-2", &["checkpoint latest {}"]),
+    verb("checkpoint overdue", "checkpoint overdue", &[]),
+    verb(
+        "evidence run",
+        "evidence run T-2 --check ok",
+        &[
+            "evidence run {} -- true",
+            "evidence run T-2 --kind {} -- true",
+            "evidence run T-2 --check {}",
+            "evidence run T-2 --summary {} -- true",
+            "evidence run T-2 --timeout {} -- true",
+            "evidence run T-2 -- true {}",
+        ],
+    ),
+    verb(
+        "evidence add",
+        "evidence add T-2 --result pass",
+        &[
+            "evidence add {} --result pass",
+            "evidence add T-2 --result {}",
+            "evidence add T-2 --result pass --kind {}",
+            "evidence add T-2 --result pass --command {}",
+            "evidence add T-2 --result pass --artifact {}",
+            "evidence add T-2 --result pass --summary {}",
+            "evidence add T-2 --result pass --commit {}",
+        ],
+    ),
+    verb("evidence list", "evidence list T-2", &["evidence list {}"]),
+    verb(
+        "handoff create",
+        "handoff create T-3 --to qa --summary over",
+        &[
+            "handoff create {} --to qa --summary s",
+            "handoff create T-3 --to {} --summary s",
+            "handoff create T-3 --to-lane {} --summary s",
+            "handoff create T-3 --to qa --summary {}",
+            "handoff create T-3 --to qa --summary s --payload {}",
+            "handoff create T-3 --to qa --summary s --payload-file {}",
+        ],
+    ),
+    verb("handoff list", "handoff list", &["handoff list --to {}", "handoff list --task {}"]),
+    verb("handoff accept", "handoff accept 1 --as qa", &["handoff accept {} --as qa"]),
+    verb(
+        "handoff decline",
+        "handoff decline 1 --reason no --as qa",
+        &["handoff decline {} --reason r", "handoff decline 1 --as qa --reason {}"],
+    ),
+    verb(
+        "handoff withdraw",
+        "handoff withdraw 1",
+        &["handoff withdraw {}", "handoff withdraw 1 --session s1 --force --reason {}"],
+    ),
+    verb(
+        "review request",
+        "review request T-2 --domain data",
+        &[
+            "review request {} --domain data",
+            "review request T-2 --domain {}",
+            "review request T-2 --domain d --reviewer {}",
+        ],
+    ),
+    verb(
+        "review record",
+        "review record T-2 --domain code --verdict changes",
+        &[
+            "review record {} --domain code --verdict changes",
+            "review record T-2 --domain code --verdict {}",
+            "review record T-2 --domain {} --verdict changes",
+            "review record T-2 --domain code --verdict changes --reviewer {}",
+            "review record T-2 --domain code --verdict changes --commit {}",
+            "review record T-2 --domain code --verdict changes --notes {}",
+            "review record T-2 --domain code --verdict changes --notes-file {}",
+        ],
+    ),
+    verb("review list", "review list T-2", &["review list {}"]),
+    verb("merge-ready", "merge-ready T-7", &["merge-ready {}", "merge-ready T-7 --base {}"]),
+    verb(
+        "message send",
+        "message send hi --to-role qa",
+        &[
+            "message send {} --to-role qa",
+            "message send hi --to-role {}",
+            "message send hi --to-lane {}",
+            "message send hi --to-session {}",
+            "message send hi --to-role qa --priority {}",
+            "message send hi --to-role qa --source {}",
+            "message send hi --to-role qa --dedup {}",
+            "message send hi --to-role qa --ttl {}",
+            "message send --text-file {} --to-role qa",
+        ],
+    ),
+    verb("inbox", "inbox --session s1", &["inbox --as qa --wait {}", "inbox --session {}", "inbox --as {}"]),
+    trusted(
+        "session launch",
+        "session launch --role worker --name s3 --command true",
+        &[
+            "session launch --dry-run --role {}",
+            "session launch --dry-run --role worker --lane {}",
+            "session launch --dry-run --role worker --backend {}",
+            "session launch --dry-run --role worker --provider {}",
+            "session launch --dry-run --role worker --task-id {}",
+            "session launch --dry-run --role worker --name {}",
+            "session launch --dry-run --role worker --worktree {}",
+            "session launch --dry-run --role worker --branch {}",
+            "session launch --dry-run --role worker --transcript {}",
+            "session launch --dry-run --role worker --env {}",
+            "session launch --dry-run --role worker --env A={}",
+            "session launch --dry-run --role worker --command {}",
+            "session launch --dry-run --role worker -- {}",
+            "session launch --role worker --name s{n}x --env A={} -- true",
+            "session launch --role worker --name s{n}x --branch {} -- true",
+            "session launch --role worker --name s{n}x --transcript ./x{} -- true",
+            "session launch --role worker --name s{n}x -- true {}",
+        ],
+    ),
+    verb(
+        "session upsert",
+        "session upsert --id s3 --role worker",
+        &[
+            "session upsert --id {} --role worker",
+            "session upsert --role {}",
+            "session upsert --id s1 --lane {}",
+            "session upsert --id s1 --task-id {}",
+            "session upsert --id s1 --provider {}",
+            "session upsert --id s1 --backend {}",
+            "session upsert --id s1 --name {}",
+            "session upsert --id s1 --external-session-id {}",
+            "session upsert --id s1 --pid {}",
+            "session upsert --id s1 --pane {}",
+            "session upsert --id s1 --socket {}",
+            "session upsert --id s1 --transcript {}",
+            "session upsert --id s1 --worktree {}",
+            "session upsert --id s1 --branch {}",
+            "session upsert --id s1 --activity {}",
+            "session upsert --id s1 --status {}",
+            "session upsert --id s1 --started-at {}",
+            "session upsert --id s1 --run-id {}",
+        ],
+    ),
+    verb("session list", "session list", &[]),
+    verb("session show", "session show s1", &["session show {}"]),
+    verb("session status", "session status s1", &["session status {}"]),
+    verb(
+        "session heartbeat",
+        "session heartbeat s1",
+        &[
+            "session heartbeat {}",
+            "session heartbeat s1 --activity {}",
+            "session heartbeat s1 --activity requires_action --waiting-for {}",
+            "session heartbeat s1 --context-usage {}",
+            "session heartbeat s1 --run-id {}",
+        ],
+    ),
+    verb(
+        "session end",
+        "session end s1",
+        &[
+            "session end {}",
+            "session end s1 --status {}",
+            "session end s1 --exit-code {}",
+            "session end s2 --reason {}",
+        ],
+    ),
+    verb("session reconcile", "session reconcile", &[]),
+    verb("session peek", "session peek s2", &["session peek {}", "session peek s2 --lines {}"]),
+    verb("session stop", "session stop s2", &["session stop {}"]),
+    verb("explain task", "explain task T-1", &["explain task {}"]),
+    verb("explain session", "explain session s1", &["explain session {}"]),
+    verb("adapter list", "adapter list", &["adapter list --root {}"]),
+    verb("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
+    verb("trust", "trust", &[]),
+    verb("doctor", "doctor", &[]),
+    verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
+    verb("restore", "restore kept.db", &["restore {}"]),
     verb("events", "events", &["events --since {}"]),
     verb("config show", "config show", &[]),
     verb("config check", "config check", &[]),
@@ -115,14 +316,28 @@ pub const VERBS: &[Verb] = &[
     verb("man", "man", &["man {}"]),
 ];
 
-/// The words of every verb that the parser knows, in its order.
+/// Calls of the plumbing that scripts call and no help names, with [`TEXT`] where something of theirs goes.
+pub const PLUMBING: &[&str] = &[
+    "adapter unpack {}",
+    "adapter run {}",
+    "adapter run {} --detach",
+    "adapter run {} --report",
+    "adapter tee ./x{}",
+    "adapter tee t --limit {}",
+    "adapter kill-tree {}",
+    "adapter alive {}",
+    "adapter peek {}",
+    "adapter peek x {}",
+];
+
+/// The words of every verb that the parser knows and its help names, in its order.
 pub fn of_the_parser() -> Vec<String> {
     fn walk(command: &clap::Command, above: &str, found: &mut Vec<String>) {
         for below in command.get_subcommands() {
             let path = format!("{above} {}", below.get_name()).trim().to_owned();
             if below.has_subcommands() {
                 walk(below, &path, found);
-            } else {
+            } else if !below.is_hide_set() {
                 found.push(path);
             }
         }
@@ -133,23 +348,50 @@ pub fn of_the_parser() -> Vec<String> {
 }
 
 impl World {
-    /// A world in which every verb has something to work on: T-1 and T-4 are todo, T-2 is held, T-3 blocked, T-5 cancelled;
-    /// a lane `ui`, a session `s1`, a file of tasks.
+    /// A world in which every verb has something to work on: T-1 and T-4 are todo, T-2 is held, T-3 blocked, T-5 cancelled,
+    /// T-6 submitted, T-7 held and shown to be done; a lane `ui`, a session `s1` that lives and `s2` that has ended; a
+    /// checkpoint, evidence, a handoff and a message; a file of tasks and a backup.
     pub fn furnished() -> Self {
         let world = Self::new();
-        for id in ["T-1", "T-2", "T-3", "T-4", "T-5"] {
-            world.run(["task", "add", id, "title"]).exits(0);
+        let config = world.root().join(".fairway.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, format!("{text}\n[gates.merge]\nrequire = [\"evidence\"]\n")).unwrap();
+        for id in ["T-1", "T-2", "T-3", "T-4", "T-5", "T-6", "T-7"] {
+            world.run(["task", "add", id, "title", "--check", "ok=true"]).exits(0);
         }
-        world.run(["task", "dep", "add", "T-1", "T-5"]).exits(0);
-        world.run(["task", "dep", "rm", "T-1", "T-5"]).exits(0);
-        for id in ["T-2", "T-3"] {
-            world.run(["claim", id]).exits(0);
-        }
-        world.run(["task", "block", "T-3", "--reason", "rain"]).exits(0);
-        world.run(["task", "cancel", "T-5", "--reason", "no"]).exits(0);
         world.run(["lane", "add", "ui"]).exits(0);
         world.register("s1");
+        fs::write(world.root().join("s2.log"), "what it printed\n").unwrap();
         fs::write(world.root().join("tasks.yaml"), "- id: I-1\n  title: from a file\n").unwrap();
+        for call in [
+            "task dep add T-1 T-5",
+            "task dep rm T-1 T-5",
+            "claim T-2",
+            "claim T-3",
+            "claim T-6",
+            "claim T-7",
+            "task block T-3 --reason rain",
+            "task cancel T-5 --reason no",
+            "task submit T-6",
+            "checkpoint record T-2 --state active --summary here",
+            "evidence add T-7 --result pass",
+            "handoff create T-2 --to qa --summary over",
+            "message send hi --to-role qa",
+            "session upsert --id s2 --role worker --transcript s2.log",
+            "session end s2",
+            "backup kept.db",
+        ] {
+            world.run(call.split(' ')).exits(0);
+        }
+        world
+    }
+
+    /// A world of its own like this one, ready for the verb's call.
+    pub fn ready_for(&self, verb: &Verb) -> Self {
+        let world = self.copy();
+        for call in verb.before {
+            world.run(call.split(' ')).exits(0);
+        }
         world
     }
 
@@ -169,6 +411,8 @@ impl World {
             }
         }
         let other = Self::bare();
+        // Its clock and its ids go on where this one's stand.
+        other.pass(self.commands.load(Relaxed));
         copy(&self.root(), &other.root());
         other
     }

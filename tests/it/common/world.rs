@@ -14,7 +14,7 @@ use fairway::env::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::invariants;
+use super::{codes, invariants};
 
 /// The real binary.
 pub const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
@@ -25,7 +25,7 @@ const BEGINNING: i64 = 1_767_225_600_000;
 /// A project, and everything around it that a command could touch.
 pub struct World {
     dir: TempDir,
-    commands: AtomicI64,
+    pub(super) commands: AtomicI64,
     real_time: AtomicBool,
     vars: Vec<(OsString, OsString)>,
 }
@@ -68,6 +68,7 @@ impl Run {
     pub fn refuses(self, exit: i32, code: &str) -> Self {
         let this = self.exits(exit);
         assert_eq!(this.error()["code"], code, "{this:#?}");
+        assert_eq!(codes::exit_of(code), Some(exit), "docs/codes.md has another exit for {code}");
         this
     }
 }

@@ -4,19 +4,24 @@ use std::{path::PathBuf, rc::Rc, time::Duration};
 
 use fairway::{
     actions::{
-        App, failure,
+        Answer, App, evidence, failure, handoff, review,
         session::{end, heartbeat, reconcile, upsert},
-        task::{Force, add, block, cancel, claim, release, reopen, submit},
+        task::{Force, add, block, cancel, claim, done, release, reopen, resume, submit},
     },
     config::{Layers, Project, Settings},
-    domain::{Actor, Role, SessionId, TaskId, session::SessionStatus, task::Words},
+    domain::{
+        Actor, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict, session::SessionStatus,
+        task::Words,
+    },
     env::{Clock, Env, Timestamp},
     os,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::op::{ATTACHED, BEGINNING, Op, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who};
+use super::op::{
+    ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
+};
 use crate::common::{World, invariants};
 
 /// The name under which somebody holds tasks.
@@ -45,7 +50,9 @@ pub trait Driver {
     fn token(&self, op: &Op) -> Option<i64> {
         let (who, task, older) = match *op {
             Op::Renew { who, task } => (who, task, 0),
-            Op::Move { who, task, token: Some(older), .. } => (who, task, older),
+            Op::Move { who, task, token: Some(older), .. } | Op::Record { who, task, token: Some(older), .. } => {
+                (who, task, older)
+            }
             _ => return None,
         };
         let latest = "SELECT max(epoch) - ?3 FROM claims WHERE task_id = ?1 AND claimant = ?2";
@@ -64,7 +71,8 @@ pub struct Store {
 }
 
 /// What a sequence can change, in an order that references allow.
-const TABLES: [&str; 6] = ["checkpoints", "claims", "tasks", "agent_sessions", "events", "requests"];
+const TABLES: [&str; 9] =
+    ["checkpoints", "evidence", "handoffs", "reviews", "claims", "tasks", "agent_sessions", "events", "requests"];
 
 impl Store {
     fn keep(path: PathBuf) -> Self {
@@ -94,7 +102,9 @@ impl Store {
             live.query_map([task], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
         };
         let query = "SELECT id, status, claimant, epoch, lease_until, \
-                     (SELECT count(*) FROM checkpoints c WHERE c.task_id = t.id) FROM tasks t ORDER BY id";
+                     (SELECT count(*) FROM checkpoints c WHERE c.task_id = t.id), commit_id, \
+                     (SELECT count(*) FROM evidence r WHERE r.task_id = t.id), \
+                     (SELECT count(*) FROM reviews r WHERE r.task_id = t.id) FROM tasks t ORDER BY id";
         let mut tasks = self.conn.prepare_cached(query).unwrap();
         let tasks = tasks.query_map([], |row| {
             Ok(TaskSeen {
@@ -104,15 +114,30 @@ impl Store {
                 lease_until: row.get(4)?,
                 claims: claims(&row.get::<_, String>(0)?),
                 checkpoints: row.get(5)?,
+                commit: row.get(6)?,
+                evidence: row.get(7)?,
+                reviews: row.get(8)?,
             })
         });
         let query = "SELECT status, last_heartbeat_at FROM agent_sessions ORDER BY id";
         let mut sessions = self.conn.prepare_cached(query).unwrap();
         let sessions = sessions.query_map([], |row| Ok(SessionSeen { status: row.get(0)?, heartbeat: row.get(1)? }));
+        let mut handoffs = self.conn.prepare_cached("SELECT status, answered_by FROM handoffs ORDER BY id").unwrap();
+        let handoffs = handoffs.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
         Seen {
+            handoffs: handoffs.unwrap().map(Result::unwrap).collect(),
             tasks: tasks.unwrap().map(Result::unwrap).collect(),
             sessions: sessions.unwrap().map(Result::unwrap).collect(),
         }
+    }
+}
+
+impl Store {
+    /// The number of the newest handoff, or of one so many before it; of one that is not there when there are too few.
+    fn handoff(&self, back: usize) -> i64 {
+        let query = "SELECT id FROM handoffs ORDER BY id DESC LIMIT 1 OFFSET ?1";
+        let mut found = self.conn.prepare_cached(query).unwrap();
+        found.query_row([i64::try_from(back).unwrap()], |row| row.get(0)).unwrap_or(999_999)
     }
 }
 
@@ -131,7 +156,9 @@ impl InProcess {
         std::fs::write(home.path().join(".fairway.toml"), "").unwrap();
         let mut env = Env::real();
         env.clock = Clock::Fixed(Timestamp::from_millis(BEGINNING));
-        env.cwd = home.path().to_path_buf();
+        // No folder has such a name, so no git is forked to ask about it: that would take longer than everything else,
+        // and hold the locks of the other thread until its exec.
+        env.cwd = PathBuf::from("\0");
         let project = Project::at(home.path().to_path_buf(), &env);
         let layers = Layers::load(&project, &env).unwrap();
         let settings = Settings::from_layers(&layers, &project).unwrap();
@@ -180,10 +207,26 @@ impl InProcess {
                 match verb {
                     Verb::Release => release::release(app, &id, None, force.as_ref())?,
                     Verb::Submit => submit::submit(app, &id, None, force.as_ref())?,
+                    Verb::SubmitAt => submit::submit(app, &id, Some(COMMIT), force.as_ref())?,
+                    Verb::Resume => resume::resume(app, &id, force.as_ref())?,
+                    Verb::Done => done::done(app, &id, None, force.as_ref())?,
                     Verb::Block => block::block(app, &id, "it waits", force.as_ref())?,
                     Verb::Unblock => block::unblock(app, &id, force.as_ref())?,
                     Verb::Cancel => cancel::cancel(app, &id, "no", force.as_ref())?,
                     Verb::Reopen => reopen::reopen(app, &id, "yes")?,
+                }
+            }
+            Op::Record { task: number, word, .. } => record(app, &task(*number), *word)?,
+            Op::Answer { back, reply, .. } => {
+                let number = self.store.handoff(*back);
+                match reply {
+                    Reply::Accept => handoff::accept::accept(app, number, false)?,
+                    Reply::Take => handoff::accept::accept(app, number, true)?,
+                    Reply::Decline => handoff::decline::decline(app, number, "no")?,
+                    Reply::Withdraw { force } => {
+                        let force = force.then(|| Force { reason: "it must be".into() });
+                        handoff::withdraw::withdraw(app, number, force.as_ref())?
+                    }
                 }
             }
             Op::Heartbeat { session, .. } => {
@@ -201,6 +244,34 @@ impl InProcess {
     }
 }
 
+fn record(app: &App, task: &TaskId, word: Word) -> anyhow::Result<Answer> {
+    match word {
+        Word::Evidence { kind, pass } => {
+            let result = if pass { EvidenceResult::Pass } else { EvidenceResult::Fail };
+            let kind = Some(Label::parse(kind).unwrap());
+            let words =
+                evidence::add::Words { result, kind, command: None, artifact: None, summary: None, commit: None };
+            evidence::add::add(app, task, &words)
+        }
+        Word::Review { approves } => {
+            let verdict = if approves { Verdict::Approve } else { Verdict::Changes };
+            let domain = Some(Label::parse("d").unwrap());
+            let words = review::record::Words { verdict, domain, reviewer: None, commit: None, notes: None };
+            review::record::record(app, task, &words)
+        }
+        Word::Handoff { theirs } => {
+            let to_role = Some(Role::parse(role(theirs)).unwrap());
+            let words = handoff::create::Words { to_role, to_lane: None, summary: "over to you".into(), payload: None };
+            handoff::create::create(app, task, &words)
+        }
+    }
+}
+
+/// The role of all sessions, or another one.
+fn role(theirs: bool) -> &'static str {
+    if theirs { "r" } else { "x" }
+}
+
 fn task(number: usize) -> TaskId {
     TaskId::parse(TASKS[number]).unwrap()
 }
@@ -213,6 +284,7 @@ fn id(number: usize) -> SessionId {
 fn giver(op: &Op) -> Who {
     match op {
         Op::Claim { who, .. } | Op::ClaimNext { who, .. } | Op::Renew { who, .. } | Op::Move { who, .. } => *who,
+        Op::Record { who, .. } | Op::Answer { who, .. } => *who,
         Op::Heartbeat { session, own: true } | Op::End { session, own: true } => Who::Session(*session),
         _ => Who::Person,
     }
@@ -280,7 +352,7 @@ impl Binary {
     }
 }
 
-fn words(op: &Op) -> Option<Vec<String>> {
+fn words(op: &Op, store: &Store) -> Option<Vec<String>> {
     let lease = |lease: &Option<u32>| lease.map(|seconds| format!(" --lease {seconds}s")).unwrap_or_default();
     let forced = |force: &bool| if *force { " --force --reason because" } else { "" };
     let line = match op {
@@ -296,12 +368,36 @@ fn words(op: &Op) -> Option<Vec<String>> {
             match verb {
                 Verb::Release => format!("release {id}{}", forced(force)),
                 Verb::Submit => format!("task submit {id}{}", forced(force)),
+                Verb::SubmitAt => format!("task submit {id} --commit {COMMIT}{}", forced(force)),
+                Verb::Resume => format!("task resume {id}{}", forced(force)),
+                Verb::Done => format!("task done {id}{}", forced(force)),
                 Verb::Unblock => format!("task unblock {id}{}", forced(force)),
                 Verb::Block if *force => format!("task block {id} --force --reason because"),
                 Verb::Cancel if *force => format!("task cancel {id} --force --reason because"),
                 Verb::Block => format!("task block {id} --reason because"),
                 Verb::Cancel => format!("task cancel {id} --reason because"),
                 Verb::Reopen => format!("task reopen {id} --reason because"),
+            }
+        }
+        Op::Record { task, word, .. } => {
+            let id = TASKS[*task];
+            match word {
+                Word::Evidence { kind, pass } => {
+                    format!("evidence add {id} --kind {kind} --result {}", if *pass { "pass" } else { "fail" })
+                }
+                Word::Review { approves } => {
+                    format!("review record {id} --domain d --verdict {}", if *approves { "approve" } else { "changes" })
+                }
+                Word::Handoff { theirs } => format!("handoff create {id} --to {} --summary over", role(*theirs)),
+            }
+        }
+        Op::Answer { back, reply, .. } => {
+            let number = store.handoff(*back);
+            match reply {
+                Reply::Accept => format!("handoff accept {number}"),
+                Reply::Take => format!("handoff accept {number} --claim"),
+                Reply::Decline => format!("handoff decline {number} --reason because"),
+                Reply::Withdraw { force } => format!("handoff withdraw {number}{}", forced(force)),
             }
         }
         Op::Heartbeat { session, .. } => format!("session heartbeat {}", SESSIONS[*session]),
@@ -322,7 +418,7 @@ impl Driver for Binary {
     }
 
     fn act(&mut self, op: &Op, clock: i64, epoch: Option<i64>) -> String {
-        let Some(mut words) = words(op) else { return "ok".into() };
+        let Some(mut words) = words(op, &self.store) else { return "ok".into() };
         words.push("--json".into());
         words.extend(epoch.into_iter().map(|epoch| format!("--epoch={epoch}")));
         if let Who::Session(number) = giver(op) {

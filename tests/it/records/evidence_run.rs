@@ -175,11 +175,16 @@ fn a_request_whose_run_was_killed_is_never_started_again() {
     await_file(&world.root().join("begun"));
     let running = world.run(args).refuses(4, "request_open").error();
     assert!(running["message"].as_str().unwrap().contains("it is running since"), "{running}");
+    // Whoever is busy is no case for the doctor, however long it takes.
+    world.pass(3_600);
+    let notes = || world.run(["doctor"]).exits(0).stdout;
+    assert!(!notes().contains("unsettled"), "{}", notes());
 
     child.kill().unwrap();
     child.wait().unwrap();
     let gone = world.run(args).refuses(4, "request_open").error();
     assert!(gone["message"].as_str().unwrap().contains("ended without a record"), "{gone}");
+    assert!(notes().contains("unsettled  fairway evidence run T-1 -- COMMAND"), "{}", notes());
     assert_eq!(fs::read_to_string(world.root().join("runs")).unwrap(), "ran\n");
     fs::write(world.root().join("go"), "").unwrap();
 }

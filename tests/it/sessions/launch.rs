@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, process::Command};
 
+use fairway::os::{process::ProcessKey, tree};
+
 use super::{Sessions, eventually, marked, text};
+use crate::common::world::Run;
 
 #[test]
 fn a_session_runs_is_looked_at_and_is_stopped_with_everything_it_started() {
@@ -249,7 +252,7 @@ fn a_failed_launch_leaves_everything_as_it_was() {
     assert!(text(&error["message"]).ends_with("failed at start: no room; API_KEY=•••"), "{error}");
     assert_eq!(error["calls"], serde_json::json!(["start", "get-meta", "stop"]));
     let child: i32 = fs::read_to_string(world.dir().join("child")).unwrap().trim().parse().unwrap();
-    assert_eq!(fairway::os::process::ProcessKey::of(child), None);
+    assert_eq!(ProcessKey::of(child), None);
     // One that started the program, in a session of its own, and then failed; `stop` knows nothing of it.
     let start = "[ \"$1\" = start ] || exit 0; run=$(tr ',' '\\n' | sed -n 's/.*\"run_id\":\"\\([^\"]*\\)\".*/\\1/p'); \
         up=\"${0%/*}/up\"; FAIRWAY_RUN_ID=$run setsid sh -c 'touch \"$1\"; sleep 300' sh \"$up\" </dev/null >/dev/null 2>&1 & \
@@ -402,7 +405,7 @@ fn a_linked_worktree_shares_the_store_and_is_where_the_session_works() {
         .current_dir(&linked)
         .output()
         .unwrap();
-    let session = crate::common::world::Run::from(run).exits(0).json();
+    let session = Run::from(run).exits(0).json();
     assert_eq!(session["worktree"], linked.display().to_string());
     let transcript = world.root().join(".fairway/transcripts/s1.log");
     let printed = format!("{}\n", linked.display());
@@ -461,7 +464,7 @@ fn a_session_whose_supervisor_was_killed_is_stopped_all_the_same() {
     let world = Sessions::new();
     let session = world.launch(&["--role", "r", "--name", "s1", "--", "sh", "-c", "setsid sleep 300 & sleep 300"]);
     let run = text(&session["run_id"]);
-    let key = fairway::os::process::ProcessKey::of(i32::try_from(session["pid"].as_i64().unwrap()).unwrap()).unwrap();
+    let key = ProcessKey::of(i32::try_from(session["pid"].as_i64().unwrap()).unwrap()).unwrap();
     assert_eq!(world.session("s1")["pid_started"], key.started.to_string());
     key.signal(nix::sys::signal::Signal::SIGKILL).unwrap();
     assert!(!marked(&run).unwrap().is_empty());
@@ -496,6 +499,29 @@ fn what_was_not_launched_here_is_not_touched() {
         world.run(["session", "peek", id, "--json"]).refuses(4, "session_mismatch");
         assert_eq!(world.session(id)["activity"], "unknown");
     }
+}
+
+#[test]
+fn a_name_that_is_another_projects_by_now_is_not_touched() {
+    let world = Sessions::new();
+    let other = world.dir().join("other").display().to_string();
+    fs::create_dir(&other).unwrap();
+    let there = |args: &[&str]| Run::from(world.fairway(args).current_dir(&other).output().unwrap()).exits(0);
+    there(&["init"]);
+    let session = world.launch(&["--role", "r", "--name", "s1", "--", "sleep", "300"]);
+    let pid = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
+    // Nobody is left to record the end.
+    for key in tree::below(pid, None).unwrap() {
+        key.signal(nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+    eventually("it is gone", || ProcessKey::of(pid).is_none().then_some(()));
+    there(&["session", "launch", "--role", "r", "--name", "s1", "--", "sh", "-c", "echo theirs; sleep 300"]);
+    assert_eq!(world.run(["session", "peek", "s1"]).exits(0).stdout, "");
+    world.run(["session", "stop", "s1"]).exits(0);
+    assert_eq!(world.session("s1")["status"], "ended");
+    assert_eq!(there(&["session", "peek", "s1"]).stdout, "theirs\n");
+    assert_eq!(there(&["session", "status", "s1"]).stdout, "running\n");
+    there(&["session", "stop", "s1"]);
 }
 
 #[test]

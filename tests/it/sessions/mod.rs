@@ -6,7 +6,6 @@ mod lifecycle;
 mod pid_reuse;
 mod plumbing;
 mod reconcile;
-mod scripts;
 mod trust;
 mod upsert;
 

@@ -8,7 +8,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use fairway::os::process::ProcessKey;
+use fairway::os::{
+    process::{Presence, ProcessKey},
+    tree,
+};
 
 use super::eventually;
 use crate::common::{World, world::Run};
@@ -71,7 +74,7 @@ fn another_caller_without_a_project_is_served() {
 #[test]
 fn the_script_keeps_to_the_exit_codes_of_the_protocol() {
     let caller = Caller::new();
-    for operation in ["attach", "nudge", "get-meta", "list-running", "made-up"] {
+    for operation in ["attach", "nudge", "set-meta", "list-running", "made-up"] {
         let run = caller.call(&[operation, "x"], "").exits(2);
         assert_eq!(run.stdout, "");
     }
@@ -88,6 +91,15 @@ fn the_script_keeps_to_the_exit_codes_of_the_protocol() {
         assert!(!run.stderr.is_empty() && run.stdout.is_empty(), "{args:?}: {run:?}");
         assert_eq!(caller.call(&["is-running", "x"], "").exits(0).stdout, "false\n");
     }
+    for key in ["A", "B", "absent", ""] {
+        assert_eq!(caller.call(&["get-meta", "x", key], "").exits(0).stdout, "", "of a missing session");
+    }
+    caller.call(&["start", "x"], r#"{"command":"sleep 300","env":{"A":"one\n two ","B":""}}"#).exits(0);
+    assert_eq!(caller.call(&["get-meta", "x", "A"], "").exits(0).stdout, "one\n two ");
+    for key in ["B", "absent", ""] {
+        assert_eq!(caller.call(&["get-meta", "x", key], "").exits(0).stdout, "", "{key}");
+    }
+    caller.call(&["stop", "x"], "").exits(0);
     // A dead one is recycled; arguments are exact.
     for _ in 0..2 {
         caller.call(&["start", "x"], r#"{"argv":["printf","%s|","a b","$HOME",";"]}"#).exits(0);
@@ -118,6 +130,30 @@ fn a_session_inside_a_session_does_not_end_the_outer_one() {
     let status: String = conn.query_row("SELECT status FROM agent_sessions", [], |row| row.get(0)).unwrap();
     assert_eq!(status, "running");
     world.run(["session", "stop", "outer"]).exits(0);
+}
+
+#[test]
+fn a_session_that_was_started_inside_another_outlives_it() {
+    let world = super::Sessions::new();
+    let inner = r#""$FAIRWAY_BIN" session launch --role r --name inner -- sleep 300
+        env -i setsid -f sleep 299; sleep 298 & wait"#;
+    let outer = world.launch(&["--role", "r", "--name", "outer", "--", "sh", "-c", inner]);
+    let pid = i32::try_from(outer["pid"].as_i64().unwrap()).unwrap();
+    let tree = eventually("all is up", || tree::below(pid, None).ok().filter(|found| found.len() >= 6));
+    let is_up = || {
+        world.rows("SELECT status FROM agent_sessions WHERE id = 'inner'").iter().any(|row| row["status"] == "running")
+    };
+    eventually("the inner one runs", || is_up().then_some(()));
+    world.run(["session", "stop", "outer"]).exits(0);
+    let inner = i32::try_from(world.session("inner")["pid"].parse::<i64>().unwrap()).unwrap();
+    let inner: Vec<ProcessKey> = tree::below(inner, None).unwrap();
+    assert_eq!(inner.len(), 2, "its supervisor and its program: {inner:?}");
+    let alive = |key: &&ProcessKey| key.presence() == Presence::Alive;
+    let left: Vec<&ProcessKey> = tree.iter().filter(alive).filter(|key| !inner.contains(key)).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(world.session("inner")["status"], "running");
+    world.run(["session", "stop", "inner"]).exits(0);
+    assert!(!inner.iter().any(|key| alive(&key)));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use fairway::os::{process, queue, wait};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use super::Sessions;
 use crate::common::{
     World,
     world::{FAIRWAY, Run},
@@ -151,6 +152,70 @@ fn each_process_is_told_from_its_corpse_and_from_the_next_of_its_pid() {
     for alive in [0, 3, 4] {
         assert!(sleepers[alive].is_alive());
     }
+}
+
+#[test]
+fn a_backend_is_asked_and_only_its_no_is_death() {
+    let world = Sessions::new();
+    let script = world.script(
+        "asked",
+        "#!/bin/sh\nd=$FAIRWAY_ADAPTER_STATE\ncase $1 in start) cat >/dev/null ;; stop) ;;\n\
+         is-running) cat \"$d/runs\" || exit 1 ;; get-meta) cat \"$d/run\" 2>/dev/null || exit 2 ;; *) exit 2 ;; esac\n",
+    );
+    let state = world.dir().join("home/.local/state/fairway/adapters");
+    let say = |file: &str, text: &str| fs::write(state.join(file), text).unwrap();
+    fs::create_dir_all(&state).unwrap();
+    say("runs", "true\n");
+    let session =
+        world.launch(&["--role", "r", "--name", "a", "--backend", &format!("exec:{}", script.display()), "--", "true"]);
+    let run = session["run_id"].as_str().unwrap().to_owned();
+    let look = |list: &str| {
+        let report = world.json(["session", "reconcile", "--dry-run"]);
+        assert_eq!(world.json(["session", "reconcile"])[list], report[list], "a dry run says the same");
+        assert_eq!(ids(&report[list]), ["a"], "{report}");
+        reason(&report[list], "a")
+    };
+    // Yes without a run, no answer, garbage: unknown, and nothing changes.
+    assert!(look("unknown").contains("not of which run"));
+    for (said, why) in [("maybe", "neither true nor false"), ("", "neither true nor false")] {
+        say("runs", said);
+        assert!(look("unknown").contains(why));
+    }
+    fs::remove_file(state.join("runs")).unwrap();
+    assert!(look("unknown").contains("failed at is-running"));
+    assert_eq!(status(&world, "a"), "running");
+    // No is no, and so is the name in another run's hands; a yes of our run revives.
+    for (runs, named) in [("false\n", ""), ("true\n", "another")] {
+        (say("runs", runs), say("run", named));
+        let _ = look("stale");
+        assert_eq!(status(&world, "a"), "stale");
+        (say("runs", "true\n"), say("run", &run));
+        let _ = look("revived");
+        assert_eq!(status(&world, "a"), "running");
+    }
+    // What may not be run is not asked, and neither is what is gone.
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o777)).unwrap();
+    say("runs", "false\n");
+    assert!(look("unknown").contains("can be written by others"));
+    fs::remove_file(&script).unwrap();
+    assert!(look("unknown").contains("is not there"));
+    assert_eq!(status(&world, "a"), "running");
+}
+
+#[test]
+fn a_launch_that_was_killed_is_found_again_by_its_backend() {
+    let world = Sessions::new();
+    world.launch(&["--role", "r", "--name", "a", "--", "sleep", "300"]);
+    // As it would stand if the launch had been killed before it recorded what came back.
+    let conn = sql(&world);
+    let cut = "UPDATE agent_sessions SET status = 'starting', pid = NULL, pid_started = NULL, boot_id = NULL";
+    conn.execute(cut, []).unwrap();
+    assert_eq!(reason(&settle(&world)["unknown"], "a"), "its launch may be under way");
+    conn.execute("UPDATE agent_sessions SET started_at = started_at - 61000", []).unwrap();
+    drop(conn);
+    assert_eq!(ids(&settle(&world)["revived"]), ["a"]);
+    assert_eq!(status(&world, "a"), "running");
+    world.run(["session", "stop", "a"]).exits(0);
 }
 
 #[test]
@@ -331,12 +396,14 @@ fn files(folder: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let mode = fs::metadata(&path).unwrap().permissions().mode();
-        if path.is_dir() {
+        let data = fs::symlink_metadata(&path).unwrap();
+        let mode = data.permissions().mode();
+        if data.is_dir() {
             found.push((path.clone(), mode, Vec::new()));
             found.extend(files(&path));
         } else if !path.to_string_lossy().ends_with("-shm") {
-            let bytes = fs::read(&path).unwrap();
+            // A FIFO whose writer has gone would be waited for without end.
+            let bytes = if data.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
             found.push((path, mode, bytes));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use super::Sessions;
+use super::{Sessions, text};
 
 /// Each of these names a program or an environment.
 const NAMING: &[&str] = &[
@@ -129,6 +129,27 @@ fn a_store_or_local_file_that_git_tracks_is_refused() {
     // What cannot be told is a no.
     fs::write(world.root().join(".git/HEAD"), "garbage").unwrap();
     launch().refuses(9, "untrusted");
+}
+
+#[test]
+fn a_script_that_a_tracked_store_names_is_not_run() {
+    let world = Sessions::new();
+    let canary = world.dir().join("canary");
+    let script = world.script("planted", "#!/bin/sh\n: >\"${0%/*}/canary\"\necho false\n");
+    world.run(["session", "upsert", "--id", "s1", "--role", "r", "--name", "s1"]).exits(0);
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    let planted = "UPDATE agent_sessions SET backend = 'exec:planted', adapter_script = ?1, adapter_state = ?2";
+    let state = world.dir().display().to_string();
+    conn.execute(planted, (script.display().to_string(), state)).unwrap();
+    drop(conn);
+    for words in [&["init", "-q"][..], &["add", "-f", ".fairway/fairway.db"]] {
+        assert!(world.command("git").args(words).output().unwrap().status.success());
+    }
+    world.run(["session", "peek", "s1", "--json"]).refuses(9, "untrusted");
+    world.run(["session", "stop", "s1", "--json"]).refuses(9, "untrusted");
+    let report = world.json(["session", "reconcile"]);
+    assert!(text(&report["unknown"][0]["reason"]).contains("is tracked by git"), "{report}");
+    assert!(!canary.exists());
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! `fairway events`
+
+use std::{
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
+use crate::common::{World, world::FAIRWAY};
+
+/// A name that somebody left, killed or in a container of their own, keeps nobody from following.
+#[test]
+fn following_begins_also_where_a_socket_of_the_same_pid_was_left() {
+    let world = World::new();
+    world.run(["task", "add", "one"]).exits(0);
+    let mut command = world.command("sh");
+    command.args([
+        "-c",
+        "mkdir -p -m 700 .fairway/runtime/wake && : >.fairway/runtime/wake/events-$$ && exec \"$0\" \"$@\"",
+    ]);
+    command.args([FAIRWAY, "events", "--follow", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().expect("it ended").unwrap();
+    assert!(next().contains("task.added"));
+    world.run(["task", "add", "two"]).exits(0);
+    assert!(next().contains("T-2"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

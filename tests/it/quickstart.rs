@@ -1,0 +1,14 @@
+//! The README's first command, with the binary under test.
+
+use std::{path::Path, process::Command};
+
+use crate::common::world::FAIRWAY;
+
+#[test]
+fn the_quickstart_holds_every_step() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/run.sh");
+    let output = Command::new(script).env("FAIRWAY", FAIRWAY).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("Every step held"), "{said}");
+}
