@@ -37,7 +37,9 @@ impl Args {
 }
 
 fn line(event: &EventView) -> String {
-    let about = [&event.task_id, &event.session_id, &event.lane].into_iter().flatten().map(String::as_str);
+    // Whoever acts is named once.
+    let session = event.session_id.as_ref().filter(|session| **session != event.actor);
+    let about = [event.task_id.as_ref(), session, event.lane.as_ref()].into_iter().flatten().map(String::as_str);
     let data = event.data.as_object().map(|data| {
         let said = data.iter().filter(|(_, value)| !value.is_null());
         said.map(|(key, value)| match value.as_str() {

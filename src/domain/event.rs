@@ -143,7 +143,7 @@ pub struct Event {
     pub kind: Kind,
     /// The task it happened to.
     pub task: Option<TaskId>,
-    /// The session it happened to, when it is another than the actor's.
+    /// The session it happened to; without one, the store adds the one that acts.
     pub session: Option<SessionId>,
     /// The run of that session.
     pub run_id: Option<String>,

@@ -32,8 +32,11 @@ pub struct Logged {
     pub data: Value,
 }
 
+// What is about no session is of the one that acts, if it is one.
 const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id, lane, actor, data) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq";
+     VALUES ($1, $2, $3, \
+         coalesce($4, (SELECT id FROM agent_sessions WHERE id = $7)), \
+         coalesce($5, (SELECT run_id FROM agent_sessions WHERE id = coalesce($4, $7))), $6, $7, $8) RETURNING seq";
 macro_rules! select {
     ($rest:literal) => {
         concat!("SELECT seq, at, kind, task_id, session_id, run_id, lane, actor, data FROM events ", $rest)

@@ -54,9 +54,9 @@ pub fn run(
         if let Some(answer) = repeated(app, tx, &task, verb)? {
             return Ok(answer);
         }
-        if verb.force.is_none() {
-            lookup::authority(tx, &task, &app.actor, verb.intent)?;
-        }
+        // Force stands in for the claimant, not for the epoch that the caller names.
+        let intent = if verb.force.is_some() { Intent::Anybody } else { verb.intent };
+        lookup::authority(tx, &task, &app.actor, intent)?;
         let state = next(tx, &task, tx.now())?;
         apply(tx, &task, &state, verb)?;
         Answer::new(

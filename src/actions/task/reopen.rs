@@ -14,6 +14,6 @@ use crate::{
 /// `wrong_state`.
 pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
     let verb =
-        Move { kind: Kind::TaskReopened, intent: Intent::Reopen, past: "reopened", reason: Some(reason), force: None };
+        Move { kind: Kind::TaskReopened, intent: Intent::Anybody, past: "reopened", reason: Some(reason), force: None };
     moves::run(app, id, &verb, |_, task, _| Ok(task.reopened()?))
 }

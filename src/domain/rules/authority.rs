@@ -10,8 +10,8 @@ pub enum Intent {
     Move,
     /// Cancel it: for everybody while nobody holds it.
     Close,
-    /// Reopen it: for everybody. A held task is not closed, and its state says no.
-    Reopen,
+    /// Reopen it, or stand in for its claimant: for everybody whose `--epoch`, when they name one, is in force.
+    Anybody,
     /// Add a record: for everybody who has not lost a claim on it.
     Record,
 }
@@ -37,7 +37,7 @@ pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: Intent) ->
     {
         return Err(stale(epoch));
     }
-    if intent == Intent::Reopen || holder.is_none() && intent == Intent::Close {
+    if intent == Intent::Anybody || holder.is_none() && intent == Intent::Close {
         return Ok(());
     }
     let is_holder = holder.is_some_and(|claim| claim.claimant == actor.name);
@@ -102,6 +102,17 @@ mod tests {
         }
         assert_eq!(check(&task, &actor("c", None), None, Intent::Record), Ok(()));
         assert_eq!(check(&task, &actor("c", None), None, Intent::Move).unwrap_err().code(), "not_claimant");
+    }
+
+    #[test]
+    fn only_a_named_epoch_stops_anybody() {
+        let task = held_by("b", 2);
+        for (name, latest) in [("a", Some(1)), ("b", Some(2)), ("c", None)] {
+            assert_eq!(check(&task, &actor(name, None), latest, Intent::Anybody), Ok(()));
+            assert_eq!(check(&task, &actor(name, Some(2)), latest, Intent::Anybody), Ok(()));
+            let stale = check(&task, &actor(name, Some(1)), latest, Intent::Anybody).unwrap_err();
+            assert_eq!(stale.code(), "stale_claim");
+        }
     }
 
     #[test]

@@ -2,6 +2,25 @@
 
 use crate::common::World;
 
+/// Everything that a session does is found under its run.
+#[test]
+fn events_name_the_session_that_acts_and_its_run() {
+    let world = World::new();
+    world.register("s1");
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    world.run(["release", "T-1", "--force", "--reason", "gone"]).exits(0);
+    let lines = world.run(["events", "--json"]).exits(0).stdout;
+    let events: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let who = |kind: &str| {
+        let event = events.iter().find(|event| event["kind"] == kind).unwrap();
+        (event["session_id"].as_str(), event["run_id"].as_str(), event["actor"].as_str() == Some("s1"))
+    };
+    assert_eq!(who("task.claimed"), (Some("s1"), Some("run-s1"), true));
+    assert_eq!(who("task.added"), (None, None, false));
+    assert_eq!(who("task.released"), (None, None, false));
+}
+
 /// Nobody's force reopens what is not closed, so none is asked for.
 #[test]
 fn what_others_hold_is_not_reopened() {
@@ -11,6 +30,18 @@ fn what_others_hold_is_not_reopened() {
     world.run(["claim", "T-1", "--session", "s1"]).exits(0);
     let run = world.run(["task", "reopen", "T-1", "--reason", "r", "--json"]).refuses(4, "wrong_state");
     assert_eq!(run.error()["details"]["status"], "in_progress");
+}
+
+/// A coordinator that looked at a claim before it forced means that claim and no later one.
+#[test]
+fn force_does_not_stand_in_for_the_epoch() {
+    let world = World::new();
+    world.register("s1");
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    let release = |epoch: &str| world.run(["release", "T-1", "--force", "--reason", "r", "--epoch", epoch, "--json"]);
+    release("2").refuses(4, "stale_claim");
+    release("1").exits(0);
 }
 
 #[test]

@@ -511,8 +511,8 @@ impl Model {
             _ => Intent::Move,
         };
         let anybody = verb == Verb::Release && self.is(Mutant::AnybodyReleases);
-        // Reopening is for everybody and has no force; only a token stands in its way.
-        let forced = if verb == Verb::Reopen { !wrong } else { force };
+        // Reopening is for everybody, as force makes the others; only a token stands in the way.
+        let forced = (force || verb == Verb::Reopen) && !wrong;
         if !forced && !anybody {
             self.fence(who, number, token, intent)?;
         }
