@@ -22,7 +22,7 @@ use crate::{
     store::{
         WriteTx,
         checkpoints::{self, Draft},
-        requests, sessions, tasks,
+        events, requests, sessions, tasks,
     },
     wire::SessionView,
 };
@@ -58,8 +58,16 @@ fn became(app: &App, answer: Answer) -> Result<Answer> {
         return Ok(answer);
     }
     let id = SessionId::parse(answer.ids.first().map(String::as_str).unwrap_or_default())?;
-    let session = app.read(|tx| lookup::session(tx, &id))?;
+    let (session, ran) = app.read(|tx| {
+        let ran = events::newest_of_session(tx, &id, |kind| kind == Kind::SessionRunning)?;
+        Ok((lookup::session(tx, &id)?, ran.is_some()))
+    })?;
     match session.status {
+        SessionStatus::Stale if !ran => {
+            let why =
+                format!("the launch of {id} was cut off and never confirmed; launch anew, without this request id");
+            Err(AdapterError::Before { why, retryable: false }.into())
+        }
         SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => said(&session, Vec::new()),
         SessionStatus::Starting => {
             let why = format!("the launch of {id} is going on or was cut off; fairway session reconcile settles it");

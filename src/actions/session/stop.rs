@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::{endpoint, finish};
 use crate::{
     actions::{Answer, App, app::remembered, lookup},
+    adapters::{Adapter, Known},
     domain::{
         Event, Kind, SessionId,
         session::{Activity, Session, SessionStatus},
@@ -35,10 +36,19 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             return Err(error.into());
         }
     }
+    // One that is recorded as ended may have left its program running, when somebody recorded the end by hand.
+    let left = if session.status.is_final() { left_running(app, &session) } else { None };
+    if let Some(adapter) = &left {
+        adapter.stop(endpoint::name(&session))?;
+    }
     app.change(|tx| {
         let now = lookup::session(tx, id)?;
         if session.status.is_final() {
-            let line = format!("unchanged: {id} has {} already", past(session.status));
+            let past = past(session.status);
+            let line = match &left {
+                Some(_) => format!("stopped what {id} had left running; it has {past} already"),
+                None => format!("unchanged: {id} has {past} already"),
+            };
             return Answer::new(&SessionView::from(&now), id, line);
         }
         let ended = if now.status.is_final() {
@@ -49,6 +59,14 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         };
         Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))
     })
+}
+
+/// The adapter of a final session whose program still runs, and certainly as this very run.
+fn left_running(app: &App, session: &Session) -> Option<Adapter> {
+    let adapter = endpoint::adapter(app, session).ok()?;
+    let name = endpoint::name(session);
+    let runs = adapter.is_of_run(name, &session.run_id) == Some(true) && adapter.is_running(name) == Known::Yes;
+    runs.then_some(adapter)
 }
 
 const fn past(status: SessionStatus) -> &'static str {

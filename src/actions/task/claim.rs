@@ -46,6 +46,9 @@ pub fn claim(app: &App, wish: &Wish) -> Result<Answer> {
     if let Some(reason) = &wish.steal {
         text::line("reason", reason)?;
     }
+    if wish.lease.is_some_and(|lease| lease.is_zero()) {
+        return Err(Refusal::invalid("lease", "must be longer than nothing: it would have expired at once").into());
+    }
     app.change(|tx| {
         if let Some(lane) = &wish.lane {
             lookup::lane(tx, lane)?;

@@ -74,6 +74,7 @@ fn an_epoch_renews_guards_and_takes_over() {
     let claimed = world.json(["claim", "T-1", "--epoch", "0", "--lease", "30m"]);
     assert_eq!(claimed["task"]["claim"]["epoch"], 1);
     world.pass(60);
+    world.run(["claim", "T-1", "--epoch", "1", "--lease", "0s", "--json"]).refuses(2, "invalid_value");
     let renewed = world.json(["claim", "T-1", "--epoch", "1"]);
     assert!(renewed["task"]["claim"]["lease_until"].as_str() > claimed["task"]["claim"]["lease_until"].as_str());
     assert_eq!(renewed["task"]["claim"]["epoch"], 1);

@@ -558,3 +558,55 @@ fn a_secret_that_a_script_prints_is_kept_nowhere() {
     let holds = |bytes: &[u8]| bytes.windows(canary.len()).any(|part| part == canary.as_bytes());
     eventually("nothing holds it", || world.everything().values().all(|(_, bytes)| !holds(bytes)).then_some(()));
 }
+
+/// A program may record its own end and go on; stop ends it all the same.
+#[test]
+fn what_goes_on_after_its_recorded_end_can_be_stopped() {
+    let world = Sessions::new();
+    let words = "\"$FAIRWAY_BIN\" session end \"$FAIRWAY_SESSION_ID\"; exec sleep 600";
+    world.run(["session", "launch", "--role", "r", "--name", "s1", "--", "sh", "-c", words]).exits(0);
+    let run = world.session("s1")["run_id"].clone();
+    eventually("it goes on", || (!marked(&run).unwrap().is_empty()).then_some(()));
+    assert_eq!(world.session("s1")["status"], "ended");
+    let stopped = world.run(["session", "stop", "s1"]).exits(0);
+    assert!(stopped.stdout.contains("left running"), "{stopped:?}");
+    assert!(marked(&run).unwrap().is_empty());
+    let again = world.run(["session", "stop", "s1"]).exits(0);
+    assert!(again.stdout.starts_with("unchanged"), "{again:?}");
+}
+
+/// Cut off after its intention, settled by reconcile: the repeat must not say that it was launched.
+#[test]
+fn a_repeat_of_a_launch_that_was_cut_off_does_not_claim_success() {
+    let world = Sessions::new();
+    let script = world.script(
+        "never",
+        "#!/bin/sh\ncase $1 in start) exec sleep 600 ;; is-running) echo false ;; *) exit 2 ;; esac\n",
+    );
+    let backend = format!("exec:{}", script.display());
+    let words = [
+        "session",
+        "launch",
+        "--role",
+        "r",
+        "--name",
+        "s1",
+        "--backend",
+        &backend,
+        "--request-id",
+        "R-1",
+        "--",
+        "true",
+    ];
+    let mut launch = world.fairway(words).spawn().unwrap();
+    eventually("the intention", || (!world.rows("SELECT id FROM agent_sessions").is_empty()).then_some(()));
+    launch.kill().unwrap();
+    launch.wait().unwrap();
+    let run = world.session("s1")["run_id"].clone();
+    let late = "UPDATE agent_sessions SET started_at = 0 WHERE id = 's1'";
+    rusqlite::Connection::open(world.store()).unwrap().execute(late, []).unwrap();
+    world.run(["session", "reconcile"]).exits(0);
+    assert_eq!(world.session("s1")["status"], "stale");
+    world.run(words[..10].iter().chain(&["--json"]).chain(&words[10..])).refuses(7, "launch_failed");
+    let _ = tree::end(std::time::Duration::ZERO, || tree::marked(&format!("FAIRWAY_LAUNCH={run}")));
+}
