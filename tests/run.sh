@@ -2,26 +2,27 @@
 # Installs what the tests need and is missing, then runs everything. As root, or with sudo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/need.sh
+source tests/need.sh
 
 say() { printf '== %s\n' "$*"; }
 
-as_root() {
-  if [[ "${EUID}" = 0 ]]; then "$@"; else sudo "$@"; fi
-}
-
-missing=()
-need() { command -v "$1" >/dev/null 2>&1 || missing+=("$2"); }
-need cc gcc
+# A linker and C headers for SQLite; what the tests drive, trace, mount and lint with.
+need cc gcc libc6-dev
 need git git
 need sqlite3 sqlite3
 need strace strace
+need unshare util-linux
+need mount mount
 need shellcheck shellcheck
 need shfmt shfmt
-if [[ "${#missing[@]}" -gt 0 ]]; then
-  say "installing ${missing[*]}"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-fi
+install_missing
+for part in fmt:rustfmt clippy:clippy; do
+  if ! cargo "${part%%:*}" --version >/dev/null 2>&1; then
+    say "installing ${part##*:}"
+    rustup component add "${part##*:}"
+  fi
+done
 if ! cargo nextest --version >/dev/null 2>&1; then
   say "installing cargo-nextest"
   cargo install cargo-nextest --locked --quiet

@@ -6,6 +6,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 source_root=$(cd "${here}/../.." && pwd)
 
 if [[ -z "${FAIRWAY:-}" ]]; then
+  # shellcheck source=tests/need.sh
+  source "${source_root}/tests/need.sh"
+  need cc gcc libc6-dev
+  need git git
+  install_missing
   printf '\n== Building fairway (release; the first time takes a minute or two)\n'
   (cd "${source_root}" && cargo build --release --locked --quiet)
   target=${CARGO_TARGET_DIR:-${source_root}/target}
