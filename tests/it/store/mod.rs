@@ -6,3 +6,4 @@ mod places;
 mod private;
 mod reads;
 mod restore;
+mod schema;
