@@ -184,3 +184,19 @@ fn the_readme_names_tests_that_exist() {
         assert!(source.contains(test), "{name} is not there");
     }
 }
+
+/// What the example says is what the program does when nobody says anything.
+#[test]
+fn the_example_configuration_says_the_defaults() {
+    use fairway::config::{Layers, Project, Settings};
+    let env = fairway::env::Env::real();
+    let settings = |configuration: &str| {
+        let world = crate::common::World::bare();
+        fs::write(world.root().join(".fairway.toml"), configuration).unwrap();
+        let project = Project::at(world.root(), &env);
+        Settings::from_layers(&Layers::load(&project, &env).unwrap(), &project).unwrap()
+    };
+    assert_eq!(settings(&text(".fairway.example.toml")), settings(""));
+    // The comparison can see a difference.
+    assert_ne!(settings("[tasks]\nprefix = \"X\""), settings(""));
+}
