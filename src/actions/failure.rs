@@ -203,7 +203,9 @@ fn store(error: &StoreError) -> Failure {
     use FailureKind::{Busy, Failure as Fault, Refused};
     let (code, kind, hint) = match error {
         StoreError::Newer { .. } => ("store_newer", Fault, Some("use the newer fairway that made it")),
-        StoreError::Foreign { .. } => ("store_foreign", Fault, Some("is it the right file? FAIRWAY_DB says where the store is")),
+        StoreError::Foreign { .. } => {
+            ("store_foreign", Fault, Some("is it the right file? FAIRWAY_DB says where the store is"))
+        }
         StoreError::Damaged { .. } => {
             ("store_damaged", Fault, Some("fairway restore FILE takes a backup; the bytes here are left as they are"))
         }

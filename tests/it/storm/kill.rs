@@ -274,7 +274,14 @@ fn kill_at(world: &World, place: &Path, line: &Line, point: &Point, tally: &Tall
     let retry = Run::from(killed(world, place, line).output().unwrap());
     let now = effects(place, line.effect);
     let told = line.repeat == Repeat::Told && done == 0 && retry.code == Some(4);
-    if told {
+    let cut_off = line.repeat == Repeat::Settled && retry.code == Some(7);
+    if cut_off {
+        // Killed after its intention and before anything ran: the repeat says so, and starts nothing under a settled name.
+        assert_eq!(retry.error()["code"], "launch_failed", "{about}: {retry:?}");
+        let ran = effects(place, "SELECT count(*) FROM events WHERE kind IN ('session.running', 'session.revived')");
+        assert_eq!((now, ran), (done, 0), "{about}: it ran, and the repeat denies it: {retry:?}");
+        assert!(!acknowledged && launched(place).is_empty(), "{about}: {retry:?}");
+    } else if told {
         assert_eq!(retry.error()["code"], "request_open", "{about}: {retry:?}");
         assert_eq!(now, 0, "{about}: told, and done all the same");
     } else {
