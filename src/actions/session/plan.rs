@@ -170,6 +170,7 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
         transcript: session.transcript.clone(),
         session_id: Some(session.id.to_string()),
         run_id: Some(session.run_id.clone()),
+        ..StartConfig::default()
     };
     let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     Ok(Plan { session, located, state, start, command, environment, limit: app.settings.launch_timeout, remarks })
