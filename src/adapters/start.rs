@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::secrets;
+
 /// The start configuration. Every field is optional, `{}` and `null` are legal, unknown fields are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -106,6 +108,14 @@ impl StartConfig {
         // A derived reader would take a list for an object, by position.
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
         serde_json::from_value(object.into())
+    }
+
+    /// Text without the secrets that the session is given, whatever their form.
+    #[must_use]
+    pub fn hidden(&self, text: &str) -> String {
+        let given = self.env.iter().flatten();
+        let secret = given.filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
+        secret.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
     }
 
     /// A variable of the session's environment; empty is unset.

@@ -4,6 +4,7 @@ pub mod alarm;
 pub mod capture;
 pub mod disk;
 pub mod files;
+pub mod foreground;
 pub mod git;
 pub mod git_index;
 pub mod host;

@@ -138,6 +138,7 @@ pub fn shown(start: &StartConfig) -> StartConfig {
         command: start.command.as_ref().map(mask),
         argv: start.argv.as_ref().map(|words| words.iter().map(mask).collect()),
         env,
+        nudge: start.nudge.as_ref().map(mask),
         ..start.clone()
     }
 }

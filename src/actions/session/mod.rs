@@ -1,18 +1,30 @@
 //! What is done with sessions.
 
+pub mod attach;
+mod confirm;
 pub mod end;
 mod endpoint;
 pub mod exited;
 mod finish;
+mod first_steps;
 pub mod heartbeat;
+mod inside;
+mod intention;
+pub mod interrupt;
 pub mod launch;
 pub mod life;
 pub mod list;
+mod live;
 pub mod look;
+pub mod meta;
+pub mod nudge;
 pub mod peek;
 pub mod plan;
+pub mod program;
 pub mod reconcile;
+mod screen;
 pub mod stop;
+mod undo;
 pub mod upsert;
 
 pub use finish::finish;

@@ -1,9 +1,13 @@
 //! `fairway session …`
 
+mod attach;
 mod end;
 mod heartbeat;
+mod interrupt;
 mod launch;
 mod list;
+mod meta;
+mod nudge;
 mod peek;
 mod reconcile;
 mod show;
@@ -28,8 +32,13 @@ pub enum Verb {
     Heartbeat(heartbeat::Args),
     End(end::Args),
     Reconcile(reconcile::Args),
+    Attach(attach::Args),
     Peek(peek::Args),
+    Nudge(nudge::Args),
+    Interrupt(interrupt::Args),
     Stop(stop::Args),
+    #[command(subcommand)]
+    Meta(meta::Verb),
 }
 
 impl Verb {
@@ -43,8 +52,12 @@ impl Verb {
             Self::Heartbeat(args) => args.run(ctx),
             Self::End(args) => args.run(ctx),
             Self::Reconcile(args) => args.run(ctx),
+            Self::Attach(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Nudge(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
             Self::Stop(args) => args.run(ctx),
+            Self::Meta(verb) => verb.run(ctx),
         }
     }
 }

@@ -59,5 +59,10 @@ fn words(session: &SessionView) -> String {
     field("started", Some(&session.started_at));
     field("last sign", session.last_heartbeat_at.as_deref());
     field("ended", session.ended_at.as_deref());
+    if session.ended_at.is_none() && session.backend.is_some() {
+        field("sit down", Some(&format!("fairway session attach {}", session.id)));
+        field("end it", Some(&format!("fairway session stop {}", session.id)));
+    }
+    field("look", Some(&format!("fairway session peek {}", session.id)));
     text
 }
