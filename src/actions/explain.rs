@@ -3,7 +3,11 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{App, lookup, session::look, task::claim};
+use super::{
+    App, lookup,
+    session::{look, next},
+    task::claim,
+};
 use crate::{
     domain::{
         Kind, SessionId, TaskId,
@@ -158,15 +162,9 @@ fn place(session: &Session, view: &mut ExplainView) {
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
         view.fact("place", format!("its backend is {backend}{socket}{pane}"), "session", None);
     }
-    let id = &session.id;
-    let words = if session.status.is_final() {
-        format!("look: fairway session peek {id}")
-    } else {
-        format!(
-            "sit down: fairway session attach {id}; look: fairway session peek {id}; end: fairway session stop {id}"
-        )
-    };
-    view.fact("next", words, "session", None);
+    for (what, command) in next::commands(session) {
+        view.fact("next", format!("{what}: {command}"), "session", None);
+    }
 }
 
 fn works(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {

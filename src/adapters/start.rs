@@ -1,6 +1,9 @@
 //! The two documents of `start`: the configuration on stdin, the report on stdout.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +111,17 @@ impl StartConfig {
         // A derived reader would take a list for an object, by position.
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
         serde_json::from_value(object.into())
+    }
+
+    /// Lays the session's own variables over others; an empty value takes one away.
+    pub fn lay_over(&self, around: &mut BTreeMap<OsString, OsString>) {
+        for (name, value) in self.env.iter().flatten() {
+            if value.is_empty() {
+                around.remove(OsStr::new(name));
+            } else {
+                around.insert(name.into(), value.into());
+            }
+        }
     }
 
     /// Text without the secrets that the session is given, whatever their form.

@@ -51,7 +51,7 @@ impl Out {
         self.bytes(text.as_bytes())
     }
 
-    /// Writes bytes to stdout, exactly. They are not for a terminal.
+    /// Writes bytes to stdout, as they are: for programs, which asked for exactly these.
     ///
     /// # Errors
     /// When they cannot be written whole.

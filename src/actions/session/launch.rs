@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     actions::{Answer, App, failure, lookup},
-    adapters::{Adapter, AdapterError, Known, Report},
+    adapters::{Adapter, AdapterError, Known, Report, ready::Readiness},
     domain::session::{Session, SessionStatus},
     os::{process::ProcessKey, wait},
     wire::SessionView,
@@ -60,6 +60,9 @@ pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
         Ok(Outcome::Ended) => return ended(app, &plan, &adapter, remarks),
         Ok(outcome) => outcome,
     };
+    if steps.wait(&outcome, &mut remarks) == Readiness::Over {
+        return ended(app, &plan, &adapter, remarks);
+    }
     let session = app.write(|tx| confirm(app, tx, &plan, &outcome, &remarks))?;
     if session.status.is_final() {
         return ended(app, &plan, &adapter, remarks);
@@ -68,7 +71,7 @@ pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
     if let Outcome::Unknown(_, why) = outcome {
         remarks.push(format!("whether {id} runs cannot be told: {why}"));
     }
-    steps.take(&mut remarks);
+    steps.take(app, &mut remarks);
     let answer = said(&session, remarks)?;
     if let Some(request) = app.request.as_ref().filter(|_| answer.remarks.len() > before) {
         app.write(|tx| remember(tx, request, &answer))?;

@@ -17,6 +17,7 @@ pub mod list;
 mod live;
 pub mod look;
 pub mod meta;
+pub mod next;
 pub mod nudge;
 pub mod peek;
 pub mod plan;

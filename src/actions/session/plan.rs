@@ -185,6 +185,7 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
         run_id: Some(session.run_id.clone()),
         ..StartConfig::default()
     };
+    let limit = app.settings.launch_timeout + waiting(&start);
     let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     Ok(Plan {
         session,
@@ -195,9 +196,22 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
         environment,
         socket: backend.socket.map(|socket| place_of_socket(app, &socket)).transpose()?,
         setup: backend.setup,
-        limit: app.settings.launch_timeout,
+        limit,
         remarks,
     })
+}
+
+/// How long a start may take beyond the usual: for every sign that is waited for and every command that is run, up to half a
+/// minute each.
+fn waiting(start: &StartConfig) -> Duration {
+    const EACH: Duration = Duration::from_secs(30);
+    let commands = [&start.pre_start, &start.session_setup, &start.session_live];
+    let steps = commands.into_iter().map(|commands| commands.as_ref().map_or(0, Vec::len)).sum::<usize>()
+        + usize::from(start.process_names.is_some())
+        + usize::from(start.ready_prompt_prefix.is_some())
+        + usize::from(start.session_setup_script.is_some());
+    let delay = Duration::from_millis(start.ready_delay_ms.unwrap_or_default());
+    EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
 }
 
 /// What is said about the program: by the role, and below it by the provider. A role's words are made for the role's

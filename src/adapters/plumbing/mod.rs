@@ -2,8 +2,15 @@
 //! keep its output, end its tree. Serves callers without any Fairway project too.
 
 mod folder;
+mod meta;
+mod programs;
 mod run;
+mod settle;
+mod steps;
+pub mod surroundings;
 pub mod transcript;
 
-pub use folder::Folder;
-pub use run::{Detached, TRANSCRIPT, detach, run};
+pub use folder::{Folder, INPUT, Stage, TRANSCRIPT, Unpacked};
+pub use run::{Detached, detach, run};
+pub use settle::{Made, settle};
+pub use steps::Steps;

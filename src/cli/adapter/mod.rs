@@ -1,12 +1,17 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod fact;
 mod install;
 mod kill_tree;
+mod last_activity;
 mod list;
+mod list_running;
 mod meta;
 mod peek;
+mod process_alive;
 mod run;
+mod settle;
 mod tee;
 mod unpack;
 
@@ -26,11 +31,21 @@ pub enum Verb {
     #[command(hide = true)]
     Run(run::Args),
     #[command(hide = true)]
+    Settle(settle::Args),
+    #[command(hide = true)]
+    Fact(fact::Args),
+    #[command(hide = true)]
     Tee(tee::Args),
     #[command(hide = true)]
     KillTree(kill_tree::Args),
     #[command(hide = true)]
     Alive(alive::Args),
+    #[command(hide = true)]
+    ProcessAlive(process_alive::Args),
+    #[command(hide = true)]
+    ListRunning(list_running::Args),
+    #[command(hide = true)]
+    LastActivity(last_activity::Args),
     #[command(hide = true)]
     Peek(peek::Args),
     #[command(hide = true, subcommand)]
@@ -47,6 +62,11 @@ impl Verb {
             Self::Tee(args) => args.run(ctx),
             Self::KillTree(args) => args.run(ctx),
             Self::Alive(args) => args.run(ctx),
+            Self::Settle(args) => args.run(ctx),
+            Self::Fact(args) => args.run(ctx),
+            Self::ProcessAlive(args) => args.run(ctx),
+            Self::ListRunning(args) => args.run(ctx),
+            Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }

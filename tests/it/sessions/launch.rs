@@ -145,7 +145,10 @@ fn a_program_that_ends_at_once_is_the_answer() {
     let failed =
         world.run(["session", "launch", "--json", "--role", "r", "--name", "bad", "--", "sh", "-c", "echo no; exit 9"]);
     let error = failed.refuses(7, "program_failed").error();
-    assert_eq!(error["message"], "bad was started, but its program ended with exit code 9");
+    assert_eq!(error["message"], "bad was started, but its program ended with exit code 9; it last showed: no");
+    assert_eq!(error["details"]["screen"], "no");
+    // What it showed stays out of the store.
+    assert_eq!(world.session("bad")["reason"], "its program ended with exit code 9");
     assert_eq!(world.session("bad")["status"], "failed");
     assert_eq!(world.run(["session", "peek", "bad"]).exits(0).stdout, "no\n");
 }
