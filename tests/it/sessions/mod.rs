@@ -5,6 +5,7 @@ mod launch;
 mod lifecycle;
 mod pid_reuse;
 mod plumbing;
+mod prompt;
 mod reconcile;
 mod trust;
 mod upsert;
