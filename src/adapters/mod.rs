@@ -10,6 +10,7 @@ mod locate;
 mod operations;
 pub mod plumbing;
 mod start;
+pub mod tmux;
 
 pub use call::Adapter;
 pub use capabilities::Capabilities;
