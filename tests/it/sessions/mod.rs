@@ -1,8 +1,10 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
+mod brake;
 mod dry_run;
 mod launch;
 mod lifecycle;
+mod panes;
 mod pid_reuse;
 mod plumbing;
 mod reconcile;
