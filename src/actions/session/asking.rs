@@ -1,7 +1,7 @@
 //! Asking backends whether their sessions run: one call for all sessions of a script or of a server.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry},
     path::Path,
 };
 
@@ -43,6 +43,7 @@ enum Listed {
 #[derive(Default)]
 pub struct Asking {
     endpoints: BTreeMap<Where, Result<Endpoint, String>>,
+    servers: HashMap<ProcessKey, Presence>,
     panes: BTreeMap<Option<String>, Result<tmux::Panes, String>>,
     here: String,
 }
@@ -82,10 +83,12 @@ impl Asking {
             return look::unasked(session);
         };
         let recorded = server(session);
-        match recorded.as_ref().map(ProcessKey::presence) {
-            Some(Presence::Gone(_)) => return Backend::Gone("its tmux server is gone".to_owned()),
-            Some(Presence::Unknown(why)) => return Backend::Unknown(why),
-            Some(Presence::Alive) | None => {}
+        if let Some(server) = &recorded {
+            match self.servers.entry(server.clone()).or_insert_with(|| server.presence()) {
+                Presence::Gone(_) => return Backend::Gone("its tmux server is gone".to_owned()),
+                Presence::Unknown(why) => return Backend::Unknown(why.clone()),
+                Presence::Alive => {}
+            }
         }
         let panes = match self.panes.entry(session.socket.clone()) {
             Entry::Occupied(known) => known.into_mut(),
