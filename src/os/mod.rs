@@ -1,6 +1,7 @@
 //! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
 
 pub mod alarm;
+pub mod below;
 pub mod capture;
 pub mod disk;
 pub mod files;

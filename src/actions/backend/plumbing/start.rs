@@ -50,9 +50,18 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     folder.unpack(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
         let around = surroundings::of(&folder, &start, None)?;
-        Steps { env: &around, directory: &directory }.run("pre_start", start.pre_start.as_deref(), warn);
+        let steps = Steps { env: &around, directory: &directory };
+        // What makes the directory goes before what is laid into it.
+        let is_there = directory.is_dir();
+        if is_there {
+            plumbing::stage(&directory, &env.cwd, &start, warn)?;
+        }
+        steps.run("pre_start", start.pre_start.as_deref(), warn);
         if !directory.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", directory.display())));
+        }
+        if !is_there {
+            plumbing::stage(&directory, &env.cwd, &start, warn)?;
         }
         Ok(())
     };
