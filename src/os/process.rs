@@ -2,7 +2,12 @@
 
 use std::{fs, io};
 
-use nix::{errno::Errno, libc, sys::signal::Signal};
+use nix::{
+    errno::Errno,
+    libc,
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::host;
@@ -166,6 +171,24 @@ impl ProcessKey {
             return Ok(false);
         }
         send(&descriptor, signal)
+    }
+}
+
+impl ProcessKey {
+    /// Sends a signal to the process group that this very process leads. `false` when it is not there any more, or leads none.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
+        // As long as it is there, nobody else has its number.
+        if self.presence() != Presence::Alive {
+            return Ok(false);
+        }
+        match killpg(Pid::from_raw(self.pid), signal) {
+            Ok(()) => Ok(true),
+            Err(Errno::ESRCH) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
