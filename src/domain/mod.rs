@@ -13,6 +13,7 @@ pub mod handoff;
 pub mod id;
 pub mod lane;
 pub mod message;
+pub mod provider_event;
 pub mod refusal;
 pub mod review;
 pub mod rules;

@@ -2,6 +2,7 @@
 
 pub mod end;
 mod endpoint;
+pub mod event;
 pub mod exited;
 mod finish;
 pub mod heartbeat;
@@ -9,6 +10,7 @@ pub mod launch;
 pub mod life;
 pub mod list;
 pub mod look;
+mod meant;
 pub mod peek;
 pub mod plan;
 pub mod reconcile;

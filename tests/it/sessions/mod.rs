@@ -1,6 +1,7 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
 mod dry_run;
+mod event;
 mod launch;
 mod lifecycle;
 mod pid_reuse;
