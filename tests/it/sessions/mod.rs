@@ -1,5 +1,7 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
+mod bridges;
+mod cron;
 mod dry_run;
 mod event;
 mod launch;
@@ -9,6 +11,7 @@ mod plumbing;
 mod reconcile;
 mod trust;
 mod upsert;
+mod watcher;
 
 use std::{
     collections::BTreeMap,
