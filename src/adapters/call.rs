@@ -2,13 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use super::{AdapterError, Report, StartConfig, bare};
+use super::{AdapterError, bare};
 use crate::{
     domain::secrets,
     env::{Env, vars},
@@ -19,23 +19,12 @@ use crate::{
 };
 
 /// How long an operation may take, `start` and `attach` apart.
-const LIMIT: Duration = Duration::from_secs(30);
+pub(super) const LIMIT: Duration = Duration::from_secs(30);
 /// Exit codes that mean something of their own.
 const UNSUPPORTED: i32 = 2;
 const LATER: i32 = 75;
 /// How much of what a script said on stderr is told on, in bytes.
 const TAIL: usize = 2_000;
-
-/// What a question was answered with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known {
-    /// `true`.
-    Yes,
-    /// `false`.
-    No,
-    /// Neither, and why: not dead and not alive.
-    Unknown(String),
-}
 
 /// A script together with the state folder that it is always called with.
 #[derive(Debug, Clone)]
@@ -60,13 +49,23 @@ impl Adapter {
         Ok(Self { script: script.into(), state: state.into(), env: around, cwd: cwd.into() })
     }
 
+    /// The same script, told where its multiplexer listens; `None` leaves it to its private one.
+    #[must_use]
+    pub fn at(mut self, socket: Option<&str>) -> Self {
+        match socket {
+            Some(socket) => self.env.insert(vars::FAIRWAY_BACKEND_SOCKET.into(), socket.into()),
+            None => self.env.remove(OsStr::new(vars::FAIRWAY_BACKEND_SOCKET)),
+        };
+        self
+    }
+
     /// The script's file.
     #[must_use]
     pub fn script(&self) -> &Path {
         &self.script
     }
 
-    fn call(
+    pub(super) fn call(
         &self,
         operation: &str,
         args: &[&str],
@@ -82,85 +81,8 @@ impl Adapter {
         capture::capture(&Call { program, args: &args, env: &env, cwd, stdin, limit, ends_group: starts })
     }
 
-    /// Starts a session.
-    ///
-    /// # Errors
-    /// By what the script did; `Exists` when it says that a live one of that name is there.
-    pub fn start(&self, name: &str, config: &StartConfig, limit: Duration) -> Result<Option<Report>, AdapterError> {
-        let text = serde_json::to_vec(config)
-            .map_err(|error| self.failed("start", format!("the configuration cannot be written: {error}")))?;
-        let done = self.call("start", &[name], &text, limit, Some(config.run_id.as_deref().unwrap_or_default()));
-        let said = self.settled("start", done, limit).map_err(|error| match error {
-            AdapterError::Failed { script, why, .. } if why.contains("already exists") => {
-                AdapterError::Exists { script, why: hidden(&why, config) }
-            }
-            AdapterError::Failed { script, operation, why } => {
-                AdapterError::Failed { script, operation, why: hidden(&why, config) }
-            }
-            AdapterError::Later { script, operation, why } => {
-                AdapterError::Later { script, operation, why: hidden(&why, config) }
-            }
-            error => error,
-        })?;
-        Ok(Report::read(&said))
-    }
-
-    /// Stops a session; one that is not there is no failure.
-    ///
-    /// # Errors
-    /// By what the script did.
-    pub fn stop(&self, name: &str) -> Result<(), AdapterError> {
-        self.settled("stop", self.call("stop", &[name], b"", LIMIT, None), LIMIT).map(drop)
-    }
-
-    /// Asks whether a session runs.
-    ///
-    /// # Errors
-    /// When it cannot be told: not dead and not alive.
-    pub fn runs(&self, name: &str) -> Result<bool, AdapterError> {
-        let operation = "is-running";
-        let said = self.settled(operation, self.call(operation, &[name], b"", LIMIT, None), LIMIT)?;
-        match said.trim_ascii() {
-            b"true" => Ok(true),
-            b"false" => Ok(false),
-            _ => Err(self.failed(operation, "it answered neither true nor false".to_owned())),
-        }
-    }
-
-    /// The same as a word.
-    #[must_use]
-    pub fn is_running(&self, name: &str) -> Known {
-        match self.runs(name) {
-            Ok(true) => Known::Yes,
-            Ok(false) => Known::No,
-            Err(error) => Known::Unknown(error.to_string()),
-        }
-    }
-
-    /// Whether the session of this name is the one of this run; `None` when the script does not tell.
-    #[must_use]
-    pub fn is_of_run(&self, name: &str, run: &str) -> Option<bool> {
-        self.get_meta(name, vars::FAIRWAY_RUN_ID).map(|named| named == run)
-    }
-
-    /// The last lines that a session shows; all of them for 0 lines.
-    ///
-    /// # Errors
-    /// By what the script did.
-    pub fn peek(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
-        let said = self.call("peek", &[name, &lines.to_string()], b"", LIMIT, None);
-        Ok(String::from_utf8_lossy(&self.settled("peek", said, LIMIT)?).into_owned())
-    }
-
-    /// A value that a session holds, or one of its start environment; `None` when it cannot be told.
-    #[must_use]
-    pub fn get_meta(&self, name: &str, key: &str) -> Option<String> {
-        let said = self.settled("get-meta", self.call("get-meta", &[name, key], b"", LIMIT, None), LIMIT).ok()?;
-        String::from_utf8(said).ok().map(|value| value.trim_end().to_owned()).filter(|value| !value.is_empty())
-    }
-
     /// What a call comes to: its stdout, or why it counts as failed.
-    fn settled(
+    pub(super) fn settled(
         &self,
         operation: &'static str,
         done: io::Result<Captured>,
@@ -178,15 +100,9 @@ impl Adapter {
         }
     }
 
-    fn failed(&self, operation: &'static str, why: String) -> AdapterError {
+    pub(super) fn failed(&self, operation: &'static str, why: String) -> AdapterError {
         AdapterError::Failed { script: self.script.clone(), operation, why }
     }
-}
-
-/// Text without the secrets that the session was given, whatever their form.
-fn hidden(text: &str, config: &StartConfig) -> String {
-    let given = config.env.iter().flatten().filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
-    given.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
 }
 
 /// The end of what a script said, on one line, without what looks like a secret; `else_` when it said nothing.

@@ -25,6 +25,7 @@ pub const OURS: &[&str] = &[
     vars::FAIRWAY_TRANSCRIPT,
     vars::FAIRWAY_SOCKET,
     vars::FAIRWAY_DB,
+    vars::FAIRWAY_BACKEND_SOCKET,
     vars::FAIRWAY_ADAPTER_STATE,
     vars::GC_EXEC_STATE_DIR,
 ];

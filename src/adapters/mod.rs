@@ -3,14 +3,19 @@
 
 pub mod builtin;
 mod call;
+mod capabilities;
 mod environment;
 mod error;
 mod locate;
+mod operations;
 pub mod plumbing;
 mod start;
+pub mod tmux;
 
-pub use call::{Adapter, Known};
+pub use call::Adapter;
+pub use capabilities::Capabilities;
 pub use environment::{OURS, bare, names_ours, state_folder};
 pub use error::AdapterError;
 pub use locate::{Located, Place, check, locate};
-pub use start::{Report, StartConfig};
+pub use operations::Known;
+pub use start::{CopyFile, Report, StartConfig, Terminal};

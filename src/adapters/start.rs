@@ -20,6 +20,45 @@ pub struct StartConfig {
     /// The environment; an empty value means unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<BTreeMap<String, String>>,
+    /// Exact base names of programs; the session is up once one of them runs in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process_names: Option<Vec<String>>,
+    /// Typed once the session is ready, and by nobody else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nudge: Option<String>,
+    /// What a line of the screen begins with once the program takes input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_prompt_prefix: Option<String>,
+    /// How long to wait instead, in milliseconds, where nothing else tells that it is ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_delay_ms: Option<u64>,
+    /// Shell commands before the session is made; a failure warns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pre_start: Option<Vec<String>>,
+    /// Shell commands once the session is ready; a failure warns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_setup: Option<Vec<String>>,
+    /// A script's file, run after `session_setup`; a failure warns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_setup_script: Option<String>,
+    /// Shell commands that may be run again while the session lives; a failure warns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_live: Option<Vec<String>>,
+    /// Files and folders to copy below `work_dir` before the session is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_files: Option<Vec<CopyFile>>,
+    /// A folder whose content is laid over `work_dir`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlay_dir: Option<String>,
+    /// Folders that are laid over `work_dir` before `overlay_dir`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pack_overlay_dirs: Option<Vec<String>>,
+    /// `one_shot`: the program is expected to end by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifecycle: Option<serde_json::Value>,
+    /// The terminal's size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<Terminal>,
     /// The transcript's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
@@ -29,6 +68,33 @@ pub struct StartConfig {
     /// The session's run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
+}
+
+/// A file or folder to copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CopyFile {
+    /// Where it lies.
+    pub src: String,
+    /// Where it goes, below `work_dir`; by default its own name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub rel_dst: String,
+}
+
+/// A terminal's size, in cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terminal {
+    /// Its height.
+    pub rows: u16,
+    /// Its width.
+    pub cols: u16,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self { rows: 50, cols: 200 }
+    }
 }
 
 impl StartConfig {
@@ -78,7 +144,7 @@ mod tests {
 
     #[test]
     fn every_field_is_optional_and_unknown_ones_are_ignored() {
-        for text in ["{}", r#"{"env":null,"argv":null}"#, r#"{"lifecycle":{"x":1},"nudge":"hi"}"#] {
+        for text in ["{}", r#"{"env":null,"argv":null}"#, r#"{"unknown":{"x":1},"nudge":null}"#] {
             assert_eq!(StartConfig::read(text.as_bytes()).unwrap(), StartConfig::default(), "{text}");
         }
         for text in ["[]", "null", "", "7", "{\"env\":7}"] {

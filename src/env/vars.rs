@@ -48,6 +48,9 @@ pub const FAIRWAY_BIN: &str = "FAIRWAY_BIN";
 pub const FAIRWAY_PROVIDER_COMMAND: &str = "FAIRWAY_PROVIDER_COMMAND";
 /// An adapter's first prompt; the bridges read it.
 pub const FAIRWAY_INITIAL_PROMPT: &str = "FAIRWAY_INITIAL_PROMPT";
+/// Where an adapter script's multiplexer listens: a socket's path, or `default` for the person's own server. Without it the
+/// script uses a private one.
+pub const FAIRWAY_BACKEND_SOCKET: &str = "FAIRWAY_BACKEND_SOCKET";
 /// The folder where adapter scripts keep their state.
 pub const FAIRWAY_ADAPTER_STATE: &str = "FAIRWAY_ADAPTER_STATE";
 /// The same folder under the name that other callers of the exec session protocol use.

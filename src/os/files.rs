@@ -82,6 +82,8 @@ pub fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         file.set_permissions(Permissions::from_mode(mode))?;
         file.write_all(content)?;
         file.sync_all()?;
+        // Closed first: a script that is still open for writing cannot be run by whoever finds it under its name.
+        drop(file);
         fs::rename(&draft, path)?;
         sync_folder(path)
     };

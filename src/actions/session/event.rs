@@ -61,7 +61,7 @@ pub fn event(app: &App, reported: &Reported, dry_run: bool) -> Result<Answer> {
     check(reported)?;
     // Looked at before the transaction, like everything outside.
     let (here, boot) = (host::identity(), host::boot_id());
-    let local = Local { here: &here, boot: (!boot.is_empty()).then_some(boot.as_str()), process: None };
+    let local = Local { here: &here, boot: (!boot.is_empty()).then_some(boot.as_str()), process: None, server: None };
     let sha256 = match &reported.artifact {
         Some(path) if reported.state == ProviderState::Completed && reported.handoff_to.is_none() => {
             evidence::add::digest(&app.env.cwd.join(path))

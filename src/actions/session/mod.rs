@@ -1,5 +1,6 @@
 //! What is done with sessions.
 
+pub mod asking;
 pub mod end;
 mod endpoint;
 pub mod event;

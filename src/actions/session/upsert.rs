@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::life;
 use crate::{
     actions::{Answer, App, failure, lookup},
+    adapters::tmux,
     config::project::normal,
     domain::{
         Event, Kind, LaneName, Refusal, Role, SessionId, TaskId,
@@ -72,9 +73,15 @@ pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
     check(told)?;
     // Looked at before the transaction, like everything outside.
     let process = told.pid.map(process).transpose()?;
+    let server = server(app, told)?;
     let here = host::identity();
     let boot = host::boot_id();
-    let local = Local { here: &here, boot: (!boot.is_empty()).then_some(boot.as_str()), process: process.as_ref() };
+    let local = Local {
+        here: &here,
+        boot: (!boot.is_empty()).then_some(boot.as_str()),
+        process: process.as_ref(),
+        server: server.as_ref(),
+    };
     app.register(|tx| {
         let own = app.actor.session.is_none() || told.id.is_none() || told.id == app.actor.session;
         let found = find(app, tx, told, &here)?;
@@ -102,6 +109,23 @@ pub(super) struct Local<'a> {
     pub(super) boot: Option<&'a str>,
     /// The session's root process, when one is told.
     pub(super) process: Option<&'a ProcessKey>,
+    /// The server of its pane, when one is told.
+    pub(super) server: Option<&'a ProcessKey>,
+}
+
+/// The server of the pane that is told: by it a pane is known from one of the same id in a server that was started later.
+/// `None` where it does not answer, or nobody here knows how to ask.
+fn server(app: &App, told: &Told) -> Result<Option<ProcessKey>> {
+    let Some(pane) = &told.pane else { return Ok(None) };
+    let backend = match (&told.backend, told.id.as_ref().or(app.actor.session.as_ref())) {
+        (Some(backend), _) => Some(backend.clone()),
+        (None, Some(id)) => app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.backend),
+        (None, None) => None,
+    };
+    if backend.as_deref() != Some(tmux::BACKEND) {
+        return Ok(None);
+    }
+    Ok(tmux::panes(&app.env, told.socket.as_deref()).ok().filter(|found| found.has(pane)).map(|found| found.server))
 }
 
 fn process(pid: i64) -> Result<ProcessKey, Refusal> {
@@ -223,38 +247,9 @@ pub(super) fn newborn(
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let blank = Session {
-        id: id.clone(),
-        run_id,
-        role,
-        lane: None,
-        task: None,
-        provider: None,
-        backend: None,
-        session_name: None,
-        external_session_id: None,
-        status: told.status.unwrap_or(SessionStatus::Running),
-        activity: Activity::Unknown,
-        waiting_for: None,
-        activity_source: None,
-        activity_at: None,
         host: local.here.to_owned(),
-        pid: None,
-        pid_started: None,
-        boot_id: None,
-        socket: None,
-        pane: None,
-        transcript: None,
-        worktree: None,
-        branch: None,
-        adapter_script: None,
-        adapter_state: None,
-        started_at: now,
         last_heartbeat_at: Some(now),
-        ended_at: None,
-        exit_code: None,
-        reason: None,
-        context_usage: None,
-        version: 1,
+        ..Session::new(id, run_id, role, told.status.unwrap_or(SessionStatus::Running), now)
     };
     let session = told_of(app, told, &blank, local, now);
     free_external(tx, &session)?;
@@ -378,6 +373,10 @@ pub(super) fn told_of(app: &App, told: &Told, session: &Session, local: &Local<'
     if let Some(process) = local.process {
         after.pid = Some(i64::from(process.pid));
         after.pid_started = i64::try_from(process.started).ok();
+    }
+    if told.pane.is_some() || told.socket.is_some() {
+        after.server_pid = local.server.map(|server| i64::from(server.pid));
+        after.server_started = local.server.and_then(|server| i64::try_from(server.started).ok());
     }
     if local.process.is_some() || told.pane.is_some() || told.socket.is_some() {
         // What is told of a process or a pane is told of this host and this boot.

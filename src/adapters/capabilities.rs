@@ -1,0 +1,56 @@
+//! What a script says that it can do, by its answer to `protocol`.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+/// The handshake's answer. Words that nobody here knows are kept and mean nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Capabilities {
+    #[serde(default)]
+    capabilities: BTreeSet<String>,
+}
+
+impl Capabilities {
+    /// Reads the handshake: an object; without the list there is nothing beyond the floor.
+    ///
+    /// # Errors
+    /// When the text is no such document.
+    pub fn read(text: &[u8]) -> Result<Self, serde_json::Error> {
+        let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
+        serde_json::from_value(object.into())
+    }
+
+    /// `start` types the nudge of its configuration once the session is ready.
+    #[must_use]
+    pub fn types_first_nudge(&self) -> bool {
+        self.has("start-nudge")
+    }
+
+    /// `start` returns once the session is ready.
+    #[must_use]
+    pub fn waits_until_ready(&self) -> bool {
+        self.has("ready")
+    }
+
+    /// Whether it names this one.
+    #[must_use]
+    pub fn has(&self, capability: &str) -> bool {
+        self.capabilities.contains(capability)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_object_is_a_handshake() {
+        let read = Capabilities::read(br#"{"version":0,"capabilities":["ready","new-one"],"x":1}"#).unwrap();
+        assert!(read.waits_until_ready() && read.has("new-one") && !read.types_first_nudge());
+        assert_eq!(Capabilities::read(br#"{"version":0}"#).unwrap(), Capabilities::default());
+        for garbage in [&b""[..], b"[]", b"ok", br#"{"capabilities":"ready"}"#, br#"[["ready"]]"#] {
+            assert!(Capabilities::read(garbage).is_err());
+        }
+    }
+}
