@@ -30,6 +30,9 @@ const ALL: &str = select!("ORDER BY started_at, id");
 const BY_EXTERNAL: &str = select!(
     "WHERE ended_at IS NULL AND external_session_id IS NOT NULL AND provider = $1 AND external_session_id = $2"
 );
+const ENDED_BY_EXTERNAL: &str = select!(
+    "WHERE ended_at IS NOT NULL AND provider = $1 AND external_session_id = $2 ORDER BY ended_at DESC, rowid DESC LIMIT 1"
+);
 const BY_RUN: &str = select!("WHERE run_id = $1");
 const BY_ENDPOINT: &str = select!(
     "INDEXED BY agent_sessions_live WHERE ended_at IS NULL AND host = $1 AND backend = $2 \
@@ -121,6 +124,14 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
 /// As the store fails.
 pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider.as_str(), &external], read)
+}
+
+/// The session that a provider knew under its own id and that ended last.
+///
+/// # Errors
+/// As the store fails.
+pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
+    sql::first(tx.conn(), ENDED_BY_EXTERNAL, &[&provider.as_str(), &external], read)
 }
 
 /// Where a session can be found from outside.

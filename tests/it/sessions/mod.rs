@@ -1,7 +1,10 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
 mod brake;
+mod bridges;
+mod cron;
 mod dry_run;
+mod event;
 mod launch;
 mod lifecycle;
 mod panes;
@@ -10,6 +13,7 @@ mod plumbing;
 mod reconcile;
 mod trust;
 mod upsert;
+mod watcher;
 
 use std::{
     collections::BTreeMap,
