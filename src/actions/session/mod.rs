@@ -1,9 +1,11 @@
 //! What is done with sessions.
 
+pub mod asking;
 pub mod attach;
 mod confirm;
 pub mod end;
 mod endpoint;
+pub mod event;
 pub mod exited;
 mod finish;
 mod first_steps;
@@ -16,6 +18,7 @@ pub mod life;
 pub mod list;
 mod live;
 pub mod look;
+mod meant;
 pub mod meta;
 pub mod next;
 pub mod nudge;

@@ -1,14 +1,19 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod copy_to;
 mod fact;
+mod follow;
+mod input;
 mod install;
+mod interrupt;
 mod kill_tree;
 mod last_activity;
 mod list;
 mod list_running;
 mod meta;
 mod peek;
+mod press;
 mod process_alive;
 mod run;
 mod settle;
@@ -48,6 +53,16 @@ pub enum Verb {
     LastActivity(last_activity::Args),
     #[command(hide = true)]
     Peek(peek::Args),
+    #[command(hide = true)]
+    Input(input::Args),
+    #[command(hide = true)]
+    CopyTo(copy_to::Args),
+    #[command(hide = true)]
+    Press(press::Args),
+    #[command(hide = true)]
+    Interrupt(interrupt::Args),
+    #[command(hide = true)]
+    Follow(follow::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -68,6 +83,11 @@ impl Verb {
             Self::ListRunning(args) => args.run(ctx),
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Input(args) => args.run(ctx),
+            Self::CopyTo(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
+            Self::Follow(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

@@ -2,6 +2,7 @@
 
 mod attach;
 mod end;
+mod event;
 mod heartbeat;
 mod interrupt;
 mod launch;
@@ -31,6 +32,7 @@ pub enum Verb {
     Status(status::Args),
     Heartbeat(heartbeat::Args),
     End(end::Args),
+    Event(Box<event::Args>),
     Reconcile(reconcile::Args),
     Attach(attach::Args),
     Peek(peek::Args),
@@ -51,6 +53,7 @@ impl Verb {
             Self::Status(args) => args.run(ctx),
             Self::Heartbeat(args) => args.run(ctx),
             Self::End(args) => args.run(ctx),
+            Self::Event(args) => args.run(ctx),
             Self::Reconcile(args) => args.run(ctx),
             Self::Attach(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),

@@ -21,4 +21,5 @@ mod moves;
 mod operations;
 mod review;
 mod session;
+mod session_event;
 mod trust;

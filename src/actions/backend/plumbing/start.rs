@@ -11,7 +11,7 @@ use super::{caller, folder, state, whole};
 use crate::{
     actions::session::exited,
     adapters::{
-        Adapter, Report, StartConfig, bare,
+        Adapter, CopyFile, Report, StartConfig, bare,
         plumbing::{self, Detached, Made, Steps, Unpacked, surroundings},
     },
     domain::Refusal,
@@ -50,9 +50,18 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     folder.unpack(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
         let around = surroundings::of(&folder, &start, None)?;
-        Steps { env: &around, directory: &directory }.run("pre_start", start.pre_start.as_deref(), warn);
+        let steps = Steps { env: &around, directory: &directory };
+        // What makes the directory goes before what is laid into it.
+        let is_there = directory.is_dir();
+        if is_there {
+            plumbing::stage(&directory, &env.cwd, &start, warn)?;
+        }
+        steps.run("pre_start", start.pre_start.as_deref(), warn);
         if !directory.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", directory.display())));
+        }
+        if !is_there {
+            plumbing::stage(&directory, &env.cwd, &start, warn)?;
         }
         Ok(())
     };
@@ -60,6 +69,22 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
         let _ = folder.kill_tree();
         error.into()
     })
+}
+
+/// Copies a file, or what is in a folder, below the directory where a session's program started. A session that is not there
+/// is no failure; `warn` is told of what cannot be copied.
+///
+/// # Errors
+/// When it would be written outside of the directory.
+pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMut(&str)) -> Result<()> {
+    let folder = folder(env, name)?;
+    if !folder.is_alive()? {
+        return Ok(());
+    }
+    let directory = folder.directory()?;
+    let file = CopyFile { src: from.to_string_lossy().into_owned(), rel_dst: to.to_owned() };
+    let start = StartConfig { copy_files: Some(vec![file]), ..StartConfig::default() };
+    Ok(plumbing::stage(&directory, &env.cwd, &start, warn)?)
 }
 
 /// Runs a session's program to its end, in this process's place or detached from it; answers with its exit code.
