@@ -142,7 +142,9 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
     let session = Session { adapter_state: Some(utf8("the adapters' state folder", &state)?), ..session };
     let all = environment(app, &session, given)?;
     let mut all = all;
-    all.extend(prompted.carried.map(|prompt| (CARRIER.to_owned(), prompt)));
+    // The built-in scripts run the words, and the text only where that takes it from the variable.
+    let is_carried = located.built_in.is_none() || prompted.takes_carrier;
+    all.extend(prompted.carried.filter(|_| is_carried).map(|prompt| (CARRIER.to_owned(), prompt)));
     let backend =
         session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
     let start = StartConfig {

@@ -36,6 +36,8 @@ pub struct Prompted {
     pub program: Program,
     /// What the variable for it carries.
     pub carried: Option<String>,
+    /// Whether the exact words take it from there, and not only the text.
+    pub takes_carrier: bool,
     /// What is typed once it is ready.
     pub typed: Option<String>,
 }
@@ -104,14 +106,16 @@ pub(super) fn checked_prompt(prompt: &str) -> Result<String, Refusal> {
 /// # Errors
 /// `invalid_value` when the prompt is too long for that way; `usage` when the command does not say where it goes.
 pub(super) fn prompted(program: Program, way: PromptWay, given: Option<String>) -> Result<Prompted, Refusal> {
-    let Some(text) = given else { return Ok(Prompted { program, carried: None, typed: None }) };
+    let Some(text) = given else { return Ok(Prompted { program, carried: None, takes_carrier: false, typed: None }) };
     match way {
-        PromptWay::Nudge => Ok(Prompted { program, carried: None, typed: Some(text) }),
+        PromptWay::Nudge => Ok(Prompted { program, carried: None, takes_carrier: false, typed: Some(text) }),
         PromptWay::Argument => {
-            Ok(Prompted { program: prompt::as_argument(&program, &text)?, carried: Some(text), typed: None })
+            let program = prompt::as_argument(&program, &text)?;
+            Ok(Prompted { program, carried: Some(text), takes_carrier: false, typed: None })
         }
         PromptWay::Stdin => {
-            Ok(Prompted { program: prompt::on_stdin(&program, &text)?, carried: Some(text), typed: None })
+            let program = prompt::on_stdin(&program, &text)?;
+            Ok(Prompted { program, carried: Some(text), takes_carrier: true, typed: None })
         }
     }
 }

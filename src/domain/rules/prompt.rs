@@ -41,12 +41,12 @@ pub fn as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> 
     let plain = || shell_words::split(text).ok().filter(|words| !words.is_empty() && is_plain(text));
     match program.words.clone().or_else(plain) {
         Some(mut words) => {
-            let text = format!("{} \"${CARRIER}\"", shell_words::join(&words));
+            let text = format!("{}exec {} \"$1\"", taken(), shell_words::join(&words));
             words.push(prompt.to_owned());
             Ok(Program { text, words: Some(words) })
         }
         None if ["$1", "${1}", "$@", "$*"].iter().any(|place| text.contains(place)) => Ok(Program {
-            text: format!("set -- \"${CARRIER}\"\n{text}"),
+            text: format!("{}{text}", taken()),
             words: Some(["/bin/sh", "-c", text, "sh", prompt].map(str::to_owned).to_vec()),
         }),
         None => Err(Refusal::Usage {
@@ -71,6 +71,11 @@ pub fn on_stdin(program: &Program, prompt: &str) -> Result<Program, Refusal> {
             fixed.chain([format!("{feed}exec \"$@\")"), "sh".to_owned()]).chain(words.iter().cloned()).collect()
         }),
     })
+}
+
+/// The prompt as `$1` and no longer in the environment, where what the program starts would take it for its own.
+fn taken() -> String {
+    format!("set -- \"${CARRIER}\"\nunset {CARRIER}\n")
 }
 
 fn fits(prompt: &str) -> Result<(), Refusal> {
@@ -121,6 +126,7 @@ mod tests {
         Program { text: text.into(), words: None }
     }
 
+    const TAKEN: &str = "set -- \"$FAIRWAY_INITIAL_PROMPT\"\nunset FAIRWAY_INITIAL_PROMPT\n";
     const HOSTILE: &str = "say \"hi\"; $(touch x) `id` 'q'\n--flag $1";
 
     #[test]
@@ -129,11 +135,11 @@ mod tests {
         for program in [words, text("a 'b c'")] {
             let with = as_argument(&program, HOSTILE).unwrap();
             assert_eq!(with.words.unwrap(), ["a", "b c", HOSTILE]);
-            assert_eq!(with.text, "a 'b c' \"$FAIRWAY_INITIAL_PROMPT\"");
+            assert_eq!(with.text, format!("{TAKEN}exec a 'b c' \"$1\""));
         }
         let placed = as_argument(&text("cd x && a --say \"$1\""), HOSTILE).unwrap();
         assert_eq!(placed.words.unwrap(), ["/bin/sh", "-c", "cd x && a --say \"$1\"", "sh", HOSTILE]);
-        assert_eq!(placed.text, "set -- \"$FAIRWAY_INITIAL_PROMPT\"\ncd x && a --say \"$1\"");
+        assert_eq!(placed.text, format!("{TAKEN}cd x && a --say \"$1\""));
         for unclear in ["cd x && a", "A=1 a", "a # note", "a $HOME", "a 'b", "", "a*"] {
             assert_eq!(as_argument(&text(unclear), "x").unwrap_err().code(), "usage", "{unclear}");
         }

@@ -7,6 +7,7 @@ mod dry_run;
 mod event;
 mod launch;
 mod lifecycle;
+mod operations;
 mod panes;
 mod pid_reuse;
 mod plumbing;

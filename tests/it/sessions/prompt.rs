@@ -40,7 +40,7 @@ fn configured(text: &str) -> Sessions {
 #[test]
 fn as_an_argument_it_is_one_exact_word() {
     let world = configured("[providers.p]\ncommand = \"sh ../keep 'a b'\"\nprompt = \"argument\"\n");
-    world.script("keep", "for word; do printf '%s\\0' \"$word\"; done >../words; sleep 300\n");
+    world.script("keep", "[ -z \"${FAIRWAY_INITIAL_PROMPT:-}\" ] || exit 9; for word; do printf '%s\\0' \"$word\"; done >../words; sleep 300\n");
     let expected = format!("a b\0{HOSTILE}\0");
     let session = world.launch(&["--role", "r", "--provider", "p", "--name", "s1", "--prompt", HOSTILE]);
     assert_eq!(session["status"], "running");
@@ -84,7 +84,10 @@ fn through_a_pipe_it_is_followed_by_the_end() {
 
 #[test]
 fn other_scripts_get_it_by_the_variable_and_never_in_the_text() {
-    for (way, command) in [("argument", "cat -u \"$FAIRWAY_INITIAL_PROMPT\""), ("stdin", "printf %s \"$FAIRWAY")] {
+    for (way, command) in [
+        ("argument", "set -- \"$FAIRWAY_INITIAL_PROMPT\"\nunset FAIRWAY_INITIAL_PROMPT\nexec cat -u \"$1\""),
+        ("stdin", "printf %s \"$FAIRWAY"),
+    ] {
         let world = configured(&format!("[providers.p]\ncommand = \"cat -u\"\nprompt = \"{way}\"\n"));
         let script = world.script("keeping", KEEPING);
         let backend = format!("exec:{}", script.display());
