@@ -20,7 +20,7 @@ use nix::{
     },
 };
 
-use super::{capture::End, process};
+use super::{capture::End, mask, process};
 
 /// Runs a command to its end, without limit. INT and QUIT from the terminal reach it directly and leave this process alone;
 /// a signal that somebody sends to this process alone is passed on.
@@ -32,7 +32,6 @@ pub fn run(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>
     for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP] {
         kept.add(signal);
     }
-    // The command does not inherit the mask: the standard library gives it an empty one.
     let before = kept.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let ran = watched(program, args, env, cwd, &kept);
     let _ = before.thread_set_mask();
@@ -71,6 +70,8 @@ fn watched(
             }
         }
     }
+    // What came with its end was meant for it: unblocked, it would end us.
+    while signals.read_signal()?.is_some() {}
     let status = child.wait()?;
     Ok(match status.code() {
         Some(code) => End::Exit(code),
@@ -80,5 +81,5 @@ fn watched(
 
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 fn start(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Child> {
-    Command::new(program).args(args).env_clear().envs(env).current_dir(cwd).spawn()
+    mask::clear(Command::new(program).args(args).env_clear().envs(env).current_dir(cwd)).spawn()
 }

@@ -11,6 +11,7 @@ pub mod git;
 pub mod host;
 pub mod kept;
 pub mod lock;
+mod mask;
 pub mod process;
 pub mod program;
 pub mod queue;

@@ -126,7 +126,7 @@ fn a_terminal_is_handed_over() {
     let script = world.script(
         "seat",
         "#!/bin/sh\ncase $1 in\nis-running) echo true ;;\nattach)\n  trap 'echo INT' INT\n  [ -t 0 ] && [ -t 1 ] && echo seated\n  \
-         while read -r line; do echo \"got $line\"; [ \"$line\" != bye ] || exit 5; done ;;\nstart | stop) ;;\n*) exit 2 ;;\nesac\n",
+         while :; do while read -r line; do echo \"got $line\"; [ \"$line\" != bye ] || exit 5; done; done ;;\nstart | stop) ;;\n*) exit 2 ;;\nesac\n",
     );
     let backend = format!("exec:{}", script.display());
     let fairway = |words: &str| format!("trap : INT; '{FAIRWAY}' session {words}; echo \"code $?\"");
@@ -147,7 +147,7 @@ fn a_terminal_is_handed_over() {
         std::io::Write::write_all(&mut keys, b"hello\n").unwrap();
         eventually("the line", || screen().contains("got hello").then_some(()));
         std::io::Write::write_all(&mut keys, b"\x03").unwrap();
-        eventually("the interrupt", || screen().contains("INT").then_some(()));
+        eventually("the interrupt", || screen().contains("INT\r\n").then_some(()));
         std::io::Write::write_all(&mut keys, b"bye\n").unwrap();
         eventually("its exit code", || screen().contains("code 5").then_some(()));
         drop(keys);
