@@ -132,7 +132,7 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
     let settings = settings(wish, &role, &entry);
     let chosen = program::choose(app, wish.command.as_ref(), settings.command.as_deref(), &provider);
     program::check(app, &chosen, &given, &worktree, &mut remarks)?;
-    let prompt = wish.prompt.as_deref().map(|prompt| program::checked_prompt(prompt)).transpose()?;
+    let prompt = wish.prompt.as_deref().map(program::checked_prompt).transpose()?;
     let prompted = program::prompted(chosen.clone(), settings.prompt.unwrap_or(PromptWay::Nudge), prompt)?;
     if task.is_some_and(|task| task.state.status().is_closed()) {
         remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
