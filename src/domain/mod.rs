@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod finding;
 pub mod handoff;
 pub mod id;
+pub mod keys;
 pub mod lane;
 pub mod message;
 pub mod provider_event;

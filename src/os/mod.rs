@@ -1,11 +1,12 @@
 //! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
 
 pub mod alarm;
+pub mod below;
 pub mod capture;
 pub mod disk;
+pub mod fifo;
 pub mod files;
 pub mod git;
-pub mod git_index;
 pub mod host;
 pub mod kept;
 pub mod lock;
@@ -19,4 +20,4 @@ pub mod tree;
 pub mod user;
 pub mod wait;
 pub mod wake;
-pub mod worktree;
+pub mod watch;

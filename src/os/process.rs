@@ -5,7 +5,12 @@ use std::{
     io::{self, Read},
 };
 
-use nix::{errno::Errno, libc, sys::signal::Signal};
+use nix::{
+    errno::Errno,
+    libc,
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::host;
@@ -101,6 +106,29 @@ pub fn all() -> io::Result<Vec<ProcessStat>> {
     Ok(pids.filter_map(|pid| stat(pid).ok().flatten()).collect())
 }
 
+/// The names that a process goes by: the base names of its first word and of its file, and what it calls itself. A login
+/// shell's leading `-` is no part of one.
+#[must_use]
+pub fn names(pid: i32) -> Vec<String> {
+    let base = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
+    let mut names = Vec::new();
+    if let Ok(words) = fs::read(format!("/proc/{pid}/cmdline")) {
+        let first = words.split(|byte| *byte == 0).next().unwrap_or_default();
+        let first = base(&String::from_utf8_lossy(first));
+        names.extend(first.strip_prefix('-').map(str::to_owned));
+        names.push(first);
+    }
+    if let Ok(file) = fs::read_link(format!("/proc/{pid}/exe")) {
+        let file = base(&file.to_string_lossy());
+        names.push(file.strip_suffix(" (deleted)").unwrap_or(&file).to_owned());
+    }
+    if let Ok(own) = fs::read_to_string(format!("/proc/{pid}/comm")) {
+        names.push(own.trim_end_matches('\n').to_owned());
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
 impl ProcessStat {
     /// Dead, but its parent has not looked yet.
     #[must_use]
@@ -157,8 +185,30 @@ impl ProcessKey {
     }
 }
 
+impl ProcessKey {
+    /// Sends a signal to the process group that this very process leads. `false` when it is not there any more, or leads none.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
+        // As long as it is there, nobody else has its number.
+        if self.presence() != Presence::Alive {
+            return Ok(false);
+        }
+        match killpg(Pid::from_raw(self.pid), signal) {
+            Ok(()) => Ok(true),
+            Err(Errno::ESRCH) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A descriptor of a process that becomes readable when it ends; `None` when there is no such process.
+///
+/// # Errors
+/// When the kernel refuses.
 #[expect(unsafe_code, reason = "pidfd_open has no safe form in the crates used here")]
-pub(super) fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
+pub fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
     if pid <= 0 {
         return Ok(None);
     }

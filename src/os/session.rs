@@ -4,11 +4,11 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Read},
     os::{
         fd::{AsFd, OwnedFd},
-        unix::{fs::OpenOptionsExt, process::CommandExt},
+        unix::process::CommandExt,
     },
     path::Path,
     process::{Child, Command, Stdio},
@@ -17,19 +17,20 @@ use std::{
 
 use nix::{
     errno::Errno,
-    fcntl::OFlag,
     libc,
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         prctl,
-        signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
-        stat::Mode,
+        signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction},
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
     unistd,
 };
 
-use super::{capture::unblock, process};
+use super::{
+    capture::unblock,
+    process::{self, ProcessKey},
+};
 
 /// Leaves the session and group of whoever started this process. One that leads a group already stays where it is.
 pub fn lead() {
@@ -59,6 +60,16 @@ pub fn outlive_signals() -> io::Result<()> {
         unsafe { sigaction(signal, &action) }?;
     }
     Ok(())
+}
+
+/// Starts a thread, or whatever `make` starts, that no signal to this process interrupts.
+pub fn undisturbed<T>(make: impl FnOnce() -> T) -> T {
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let made = make();
+    if let Ok(before) = before {
+        let _ = before.thread_set_mask();
+    }
+    made
 }
 
 /// A program to be run to its end.
@@ -104,6 +115,12 @@ pub fn start(program: &Program<'_>, input: Option<File>) -> io::Result<Running> 
 }
 
 impl Running {
+    /// Which process it is; `None` when it is there no more.
+    #[must_use]
+    pub fn key(&self) -> Option<ProcessKey> {
+        ProcessKey::of(self.pid)
+    }
+
     /// Waits until the program has ended, handing on what it prints and reaping what was handed over; answers with its
     /// exit code (128 and the signal's number when a signal ended it). What others still print is not waited for.
     ///
@@ -181,15 +198,6 @@ impl Running {
             }
         }
     }
-}
-
-/// Makes a FIFO of mode 0600 and opens it for both directions, so that its reader never sees an end.
-///
-/// # Errors
-/// When it cannot be made or opened.
-pub fn fifo(path: &Path) -> io::Result<File> {
-    unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
-    OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
 }
 
 /// Starts this very program anew, detached from the caller's streams, and waits for the first line that it prints: its

@@ -1,12 +1,22 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod copy_to;
+mod fact;
+mod follow;
+mod input;
 mod install;
+mod interrupt;
 mod kill_tree;
+mod last_activity;
 mod list;
+mod list_running;
 mod meta;
 mod peek;
+mod press;
+mod process_alive;
 mod run;
+mod settle;
 mod tee;
 mod unpack;
 
@@ -26,13 +36,33 @@ pub enum Verb {
     #[command(hide = true)]
     Run(run::Args),
     #[command(hide = true)]
+    Settle(settle::Args),
+    #[command(hide = true)]
+    Fact(fact::Args),
+    #[command(hide = true)]
     Tee(tee::Args),
     #[command(hide = true)]
     KillTree(kill_tree::Args),
     #[command(hide = true)]
     Alive(alive::Args),
     #[command(hide = true)]
+    ProcessAlive(process_alive::Args),
+    #[command(hide = true)]
+    ListRunning(list_running::Args),
+    #[command(hide = true)]
+    LastActivity(last_activity::Args),
+    #[command(hide = true)]
     Peek(peek::Args),
+    #[command(hide = true)]
+    Input(input::Args),
+    #[command(hide = true)]
+    CopyTo(copy_to::Args),
+    #[command(hide = true)]
+    Press(press::Args),
+    #[command(hide = true)]
+    Interrupt(interrupt::Args),
+    #[command(hide = true)]
+    Follow(follow::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -47,7 +77,17 @@ impl Verb {
             Self::Tee(args) => args.run(ctx),
             Self::KillTree(args) => args.run(ctx),
             Self::Alive(args) => args.run(ctx),
+            Self::Settle(args) => args.run(ctx),
+            Self::Fact(args) => args.run(ctx),
+            Self::ProcessAlive(args) => args.run(ctx),
+            Self::ListRunning(args) => args.run(ctx),
+            Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Input(args) => args.run(ctx),
+            Self::CopyTo(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
+            Self::Follow(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }
