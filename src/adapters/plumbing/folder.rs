@@ -113,6 +113,12 @@ impl Folder {
         self.path.join(name)
     }
 
+    /// What is to be said when there is no such session.
+    #[must_use]
+    pub fn missing(&self) -> io::Error {
+        io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name))
+    }
+
     /// The session's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -228,7 +234,7 @@ impl Folder {
     pub fn claim(&self, own: &ProcessKey) -> io::Result<()> {
         let _turn = self.turn()?;
         if !self.file(START).exists() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name)));
+            return Err(self.missing());
         }
         if self.is_alive()? {
             return Err(io::Error::other(format!("session '{}' already exists", self.name)));

@@ -95,7 +95,7 @@ fn settled(
     if stage == Stage::Begun {
         let around = surroundings::of(folder, &start, None)?;
         let directory = folder.directory()?;
-        let steps = Steps { env: &around, directory: &directory };
+        let steps = Steps { env: &around, cwd: &directory };
         steps.run("session_setup", start.session_setup.as_deref(), warn);
         steps.run_script("session_setup_script", start.session_setup_script.as_deref(), warn);
         steps.run("session_live", start.session_live.as_deref(), warn);

@@ -50,9 +50,9 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     folder.unpack(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
         let around = surroundings::of(&folder, &start, None)?;
-        let steps = Steps { env: &around, directory: &directory };
-        // What makes the directory goes before what is laid into it.
+        // What makes the directory runs where the caller is, and goes before what is laid into it.
         let is_there = directory.is_dir();
+        let steps = Steps { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
         if is_there {
             plumbing::stage(&directory, &env.cwd, &start, warn)?;
         }
