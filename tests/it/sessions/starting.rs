@@ -231,9 +231,12 @@ fn a_start_that_is_cut_off_leaves_nothing() {
         caller_is_up(&caller);
         let group = Pid::from_raw(i32::try_from(child.id()).unwrap());
         assert!(!marked(&run).unwrap().is_empty(), "{config}");
+        let told = Instant::now();
         killpg(group, Signal::SIGTERM).unwrap();
         let status = child.wait().unwrap();
         assert!(!status.success(), "{status}");
+        // After two seconds it would be killed.
+        assert!(told.elapsed() < Duration::from_millis(1_900), "{:?}", told.elapsed());
         eventually("all of it is gone", || marked(&run).unwrap().is_empty().then_some(()));
         assert_eq!(caller.ask(&["is-running", "x"]), "false\n");
         caller.is_empty();
@@ -267,6 +270,24 @@ fn a_start_that_is_killed_leaves_a_session_that_can_be_stopped_and_its_name() {
     child.wait().unwrap();
     caller.start("x", &json!({"command": "sleep 300"}));
     assert!(marked(&run).unwrap().is_empty(), "what the dead one left is ended");
+}
+
+#[test]
+fn a_start_whose_session_was_stopped_leaves_the_next_one_of_its_name_alone() {
+    let caller = Caller::new();
+    let name = caller.world.dir().file_name().unwrap().to_string_lossy().into_owned();
+    let waiting = json!({"command": "touch up; sleep 300", "process_names": ["never"]});
+    let mut first = begun(&caller, "x", &format!("first-{name}"), &waiting);
+    caller_is_up(&caller);
+    caller.ask(&["stop", "x"]);
+    let report = caller.start("x", &json!({"command": "sleep 300"}));
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut first.stderr.take().unwrap(), &mut said).unwrap();
+    assert!(!first.wait().unwrap().success());
+    // Whichever of the two it saw first.
+    assert!(said.contains("was stopped while it started") || said.contains("exit code 143"), "{said}");
+    assert_eq!(caller.ask(&["is-running", "x"]), "true\n");
+    assert!(ProcessKey::of(i32::try_from(report["pid"].as_i64().unwrap()).unwrap()).is_some());
 }
 
 #[test]
