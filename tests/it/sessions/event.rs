@@ -312,7 +312,7 @@ fn a_program_that_was_launched_tells_of_itself() {
     fs::write(&go, "").unwrap();
     eventually("its last word", || (world.session(&id)["status"] == "ended").then_some(()));
     assert_eq!(world.rows("SELECT id FROM agent_sessions").len(), 1);
-    assert_eq!(column(&world, "SELECT session_id AS it FROM evidence"), [id.clone()]);
+    assert_eq!(column(&world, "SELECT session_id AS it FROM evidence"), std::slice::from_ref(&id));
     // What it said does not stop it; `session stop` does.
     let run = world.session(&id)["run_id"].clone();
     assert!(!super::marked(&run).unwrap().is_empty());
