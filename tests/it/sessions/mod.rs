@@ -2,6 +2,7 @@
 
 mod brake;
 mod bridges;
+mod caller;
 mod cron;
 mod dry_run;
 mod event;
@@ -13,7 +14,9 @@ mod pid_reuse;
 mod plumbing;
 mod prompt;
 mod reconcile;
+mod starting;
 mod trust;
+mod typing;
 mod upsert;
 mod watcher;
 
