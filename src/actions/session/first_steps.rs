@@ -110,7 +110,7 @@ impl<'a> FirstSteps<'a> {
         let mut around = bare(&app.env);
         wish.lay_over(&mut around);
         let directory = wish.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new);
-        let steps = Steps { env: &around, directory };
+        let steps = Steps { env: &around, cwd: directory };
         let mut warn = |said: &str| remarks.push(wish.hidden(said));
         steps.run("session_setup", wish.session_setup.as_deref(), &mut warn);
         steps.run_script("session_setup_script", wish.session_setup_script.as_deref(), &mut warn);
