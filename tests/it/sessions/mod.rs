@@ -1,5 +1,6 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
+mod agent;
 mod brake;
 mod bridges;
 mod caller;
