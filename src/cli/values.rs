@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::{
+    adapters::plumbing::Field,
     config::parse_duration,
     domain::{
         LaneName, Refusal, Role, SessionId, TaskId,
@@ -41,6 +42,10 @@ macro_rules! word_reader {
     };
 }
 
+word_reader!(
+    /// What a script asks about a session.
+    session_field -> Field
+);
 word_reader!(
     /// A checkpoint's state.
     checkpoint_state -> CheckpointState

@@ -21,12 +21,12 @@ use crate::{
 /// The longest start configuration, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-fn state(env: &Env) -> Result<PathBuf, Refusal> {
+pub(super) fn state(env: &Env) -> Result<PathBuf, Refusal> {
     let none = || Refusal::invalid("the environment", "names no home folder; set HOME or FAIRWAY_ADAPTER_STATE");
     adapters::state_folder(env).ok_or_else(none)
 }
 
-fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
+pub(super) fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
     if name.is_empty() {
         return Err(Refusal::invalid("the session's name", "must not be empty"));
     }

@@ -26,6 +26,8 @@ const START: &str = "start.json";
 const STARTER: &str = "starter";
 /// The root process.
 const ROOT: &str = "root";
+/// Held by whoever types into the session.
+const TYPIST: &str = "typist";
 const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -42,6 +44,26 @@ impl Folder {
     #[must_use]
     pub fn of(state: &Path, name: &str) -> Self {
         Self { state: state.into(), path: state.join(file_name(name)), name: name.into() }
+    }
+
+    /// The folder itself, and whether it is there.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.is_dir().then_some(&self.path)
+    }
+
+    /// The state folder that it lies in.
+    #[must_use]
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// Waits for the turn to type into the session, for at most `limit`; `None` when that was not enough.
+    ///
+    /// # Errors
+    /// When there is no such session, or its lock cannot be taken.
+    pub fn typist(&self, limit: Duration) -> io::Result<Option<FileLock>> {
+        FileLock::acquire_within(&self.file(TYPIST), limit)
     }
 
     /// A file in it.

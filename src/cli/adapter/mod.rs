@@ -1,13 +1,17 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod bare;
+mod field;
 mod install;
 mod kill_tree;
 mod list;
 mod meta;
 mod peek;
 mod run;
+mod socket;
 mod tee;
+mod typing;
 mod unpack;
 
 use anyhow::Result;
@@ -33,6 +37,14 @@ pub enum Verb {
     Alive(alive::Args),
     #[command(hide = true)]
     Peek(peek::Args),
+    #[command(hide = true)]
+    Field(field::Args),
+    #[command(hide = true)]
+    Socket(socket::Args),
+    #[command(hide = true)]
+    Bare(bare::Args),
+    #[command(hide = true)]
+    Type(typing::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -48,6 +60,10 @@ impl Verb {
             Self::KillTree(args) => args.run(ctx),
             Self::Alive(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Field(args) => args.run(ctx),
+            Self::Socket(args) => args.run(ctx),
+            Self::Bare(args) => args.run(ctx),
+            Self::Type(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }
