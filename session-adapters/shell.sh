@@ -1,6 +1,6 @@
 #!/bin/sh
-# A session backend that needs nothing: the program runs in a session of its own, its output goes to the transcript.
-# Speaks the exec session protocol: shell.sh <operation> <session-name> [args…].
+# A session backend that needs nothing: the program runs in a session of its own, its output goes to the transcript, its
+# input comes from a FIFO. Speaks the exec session protocol: shell.sh <operation> <session-name> [args…].
 set -u
 
 fairway=${FAIRWAY_BIN:-fairway}
@@ -10,10 +10,20 @@ die() {
   exit 1
 }
 
+# Whoever gives up on a start says so with TERM: what was made is taken back.
+roll_back() {
+  trap '' TERM
+  "${fairway}" adapter kill-tree --own-start -- "${session}"
+  exit 1
+}
+
 # The configuration comes on stdin, the report goes to stdout.
 start() {
-  "${fairway}" adapter unpack -- "$1" || exit 1
-  "${fairway}" adapter run --detach -- "$1" || exit 1
+  session=$1
+  trap roll_back TERM
+  "${fairway}" adapter unpack -- "${session}" || roll_back
+  "${fairway}" adapter run --detach -- "${session}" || roll_back
+  "${fairway}" adapter settle -- "${session}" "$0" || roll_back
 }
 
 stop() {
@@ -24,24 +34,44 @@ is_running() {
   "${fairway}" adapter alive -- "$1" || exit 1
 }
 
+process_alive() {
+  "${fairway}" adapter process-alive -- "$1" || exit 1
+}
+
 peek() {
   "${fairway}" adapter peek -- "$1" "${2:-0}" || exit 1
+}
+
+set_meta() {
+  "${fairway}" adapter meta set -- "$1" "${2:-}" || exit 1
 }
 
 get_meta() {
   "${fairway}" adapter meta get -- "$1" "${2:-}" || exit 1
 }
 
+remove_meta() {
+  "${fairway}" adapter meta remove -- "$1" "${2:-}" || exit 1
+}
+
+list_running() {
+  "${fairway}" adapter list-running -- "${1:-}" || exit 1
+}
+
+last_activity() {
+  "${fairway}" adapter last-activity -- "$1" || exit 1
+}
+
 protocol() {
-  printf '{"version":0,"capabilities":[]}\n'
+  printf '{"version":0,"capabilities":["ready","report-activity"]}\n'
 }
 
 operation=${1:-}
 case ${operation} in
-  start | stop | is-running | peek | get-meta)
+  start | stop | is-running | process-alive | peek | set-meta | get-meta | remove-meta | get-last-activity)
     [ -n "${2:-}" ] || die "${operation} needs a session's name"
     ;;
-  protocol) ;;
+  list-running | protocol) ;;
   '') die 'usage: shell.sh <operation> <session-name> [args…]' ;;
   *) exit 2 ;;
 esac
@@ -51,8 +81,13 @@ case ${operation} in
   start) start "$1" ;;
   stop) stop "$1" ;;
   is-running) is_running "$1" ;;
+  process-alive) process_alive "$1" ;;
   peek) peek "$@" ;;
+  set-meta) set_meta "$@" ;;
   get-meta) get_meta "$@" ;;
+  remove-meta) remove_meta "$@" ;;
+  list-running) list_running "$@" ;;
+  get-last-activity) last_activity "$1" ;;
   protocol) protocol ;;
   *) exit 2 ;;
 esac

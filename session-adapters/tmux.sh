@@ -64,19 +64,19 @@ ask() {
   esac
 }
 
-# An argument as tmux takes it for one: a semicolon at its end would end the command.
-whole() {
+# An argument as tmux takes it for one, in $whole: a semicolon at its end would end the command.
+make_whole() {
   case $1 in
-    *\;) printf '%s\\;' "${1%;}" ;;
-    *) printf '%s' "$1" ;;
+    *\;) whole=${1%;}\\\; ;;
+    *) whole=$1 ;;
   esac
 }
 
-# A word as shell text, without the signs that tmux expands.
-quoted() {
-  printf "'"
-  printf '%s' "$1" | sed "s/'/'\\\\''/g; s/#/'\"\$(printf '\\\\043')\"'/g; s/%/'\"\$(printf '\\\\045')\"'/g"
-  printf "'"
+# A word as shell text, in $quoted, without the signs that tmux expands.
+quote() {
+  quoted=$(printf '%s.' "$1" |
+    sed "s/'/'\\\\''/g; s/#/'\"\$(printf '\\\\043')\"'/g; s/%/'\"\$(printf '\\\\045')\"'/g") || die 'there is no sed'
+  quoted=\'${quoted%.}\'
 }
 
 # ---- a session
@@ -85,12 +85,11 @@ quoted() {
 # pane.<server>.<the server's start>.<pane>, since pane numbers come again with the next server.
 find_session() {
   pane=
-  fields=$(fairway field -- "$1" folder token alive) || exit 1
-  [ -n "${fields}" ] || return 1
-  alive=${fields##*"${newline}"}
-  fields=${fields%"${newline}"*}
-  token=${fields##*"${newline}"}
-  folder=${fields%"${newline}"*}
+  found=$(fairway find -- "$1") || exit 1
+  [ -n "${found}" ] || return 1
+  alive=${found%%"${newline}"*}
+  folder=${found#*"${newline}"}
+  token=${folder##*/}
   for note in "${folder}"/pane.*; do
     [ -e "${note}" ] || break
     flag=-S
@@ -132,16 +131,17 @@ reach_program() {
 
 # Makes the tmux session, its options and its transcript in one command line: nothing that the program prints is missed.
 make_session() {
+  make_whole "FAIRWAY_ADAPTER_STATE=${state}"
   set -- new-session -d -P -F '#{pid}.#{start_time}.#{s/%//:pane_id} #{session_id} #{socket_path}' \
-    -s "${token}" -n fairway -x "${cols}" -y "${rows}" \
-    -- "$(command -v env)" "$(whole "FAIRWAY_ADAPTER_STATE=${state}")" "FAIRWAY_RUN_ID=${run}" \
-    "${program}" adapter run -- "$(whole "${name}")" \
+    -s "${token}" -n fairway -x "${cols}" -y "${rows}" -- "${env}" "${whole}" "FAIRWAY_RUN_ID=${run}"
+  make_whole "${name}"
+  set -- "$@" "${program}" adapter run -- "${whole}" \
     \; set-option -t "=${token}:" destroy-unattached off \
     \; set-option -w -t "=${token}:" remain-on-exit off \
     \; set-option -w -t "=${token}:" automatic-rename off \
-    \; set-option -w -t "=${token}:" allow-rename off \
-    \; set-option -p -t "=${token}:" @fairway "$(whole "${token} ${state}")" \
-    \; pipe-pane -t "=${token}:" "${tee}"
+    \; set-option -w -t "=${token}:" allow-rename off
+  make_whole "${token} ${state}"
+  set -- "$@" \; set-option -p -t "=${token}:" @fairway "${whole}" \; pipe-pane -t "=${token}:" "${tee}"
   [ -z "${private}" ] || set -- -f /dev/null start-server \
     \; set-option -s escape-time 10 \
     \; set-option -s focus-events on \
@@ -176,16 +176,22 @@ start() {
     /*) ;;
     *) program=${PWD}/${program} ;;
   esac
+  env=$(command -v env) || die "there is no program 'env'"
   fairway unpack -- "${name}"
   trap undo TERM INT HUP
-  fields=$(fairway field -- "${name}" token rows cols run) || undo
-  { read -r token && read -r rows && read -r cols && read -r run; } <<-FIELDS
-${fields}
-FIELDS
-  folder=$(fairway field -- "${name}" folder) || undo
-  transcript=$(fairway field -- "${name}" transcript) || undo
+  token=$(fairway fact -- "${name}" token) || undo
+  rows=$(fairway fact -- "${name}" rows) || undo
+  cols=$(fairway fact -- "${name}" cols) || undo
+  run=$(fairway meta get -- "${name}" FAIRWAY_RUN_ID) || undo
+  folder=$(fairway fact -- "${name}" folder) || undo
+  transcript=$(fairway fact -- "${name}" transcript) || undo
   state=${folder%/*}
-  tee="FAIRWAY_ADAPTER_STATE=$(quoted "${state}") exec $(quoted "${program}") adapter tee -- $(quoted "${transcript}")"
+  quote "${state}"
+  tee="FAIRWAY_ADAPTER_STATE=${quoted}"
+  quote "${program}"
+  tee="${tee} exec ${quoted} adapter tee --"
+  quote "${transcript}"
+  tee="${tee} ${quoted}"
   terminal=screen
   infocmp tmux-256color >/dev/null 2>&1 && terminal=tmux-256color
   made=yes
@@ -244,7 +250,7 @@ list_running() {
   [ -n "${state}" ] || state=$(dirname "${address}")
   ask list-panes -a -F "${format} #{@fairway}" || return 0
   while read -r identity dead token _; do
-    [ "${dead}" = 0 ] && [ -e "${state}/${token:-.}/pane.${identity}" ] || continue
+    if [ "${dead}" != 0 ] || [ ! -e "${state}/${token:-.}/pane.${identity}" ]; then continue; fi
     case ${token} in
       # The name is not the token: it is in the note.
       *%* | l-*) listed=$(sed -n '3,$p' "${state}/${token}/pane.${identity}") ;;
@@ -318,7 +324,10 @@ send_keys() {
         set -- "$@" send-keys -t "${pane}" "$1" \;
         ;;
       '') ;;
-      *) set -- "$@" send-keys -t "${pane}" -l -- "$(whole "$1")" \; ;;
+      *)
+        make_whole "$1"
+        set -- "$@" send-keys -t "${pane}" -l -- "${whole}" \;
+        ;;
     esac
     shift
     count=$((count - 1))
@@ -328,10 +337,10 @@ send_keys() {
 
 nudge() {
   reach_program "$1"
-  exec "${fairway}" adapter type -- "$1" "${self}"
+  exec "${fairway}" adapter submit -- "$1" "${self}"
 }
 
-# The three that `adapter type` calls back for: what is seen, a paste without its Enter, and the Enter.
+# The three that `adapter submit` calls back for: what is seen, a paste without its Enter, and the Enter.
 look() {
   find_session "$1" || die "there is no session '$1'"
   pane_runs || die "the session '$1' has no pane"

@@ -9,6 +9,7 @@ mod error;
 mod locate;
 mod operations;
 pub mod plumbing;
+pub mod ready;
 mod start;
 
 pub use call::Adapter;

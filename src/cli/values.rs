@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::{
-    adapters::plumbing::Field,
     config::parse_duration,
     domain::{
         LaneName, Refusal, Role, SessionId, TaskId,
@@ -42,10 +41,6 @@ macro_rules! word_reader {
     };
 }
 
-word_reader!(
-    /// What a script asks about a session.
-    session_field -> Field
-);
 word_reader!(
     /// A checkpoint's state.
     checkpoint_state -> CheckpointState

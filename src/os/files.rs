@@ -73,6 +73,18 @@ pub fn private_file(path: &Path) -> io::Result<File> {
 /// # Errors
 /// When it cannot be written; the old content then stands.
 pub fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    write(path, content, mode, true)
+}
+
+/// The same for what need not outlive the machine's run: a power cut may lose it.
+///
+/// # Errors
+/// When it cannot be written; the old content then stands.
+pub fn write_passing(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    write(path, content, mode, false)
+}
+
+fn write(path: &Path, content: &[u8], mode: u32, outlives: bool) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let draft = folder.join(format!(".{name}.{}.tmp", std::process::id()));
@@ -81,6 +93,9 @@ pub fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
         file.set_permissions(Permissions::from_mode(mode))?;
         file.write_all(content)?;
+        if !outlives {
+            return fs::rename(&draft, path);
+        }
         file.sync_all()?;
         fs::rename(&draft, path)?;
         sync_folder(path)

@@ -20,4 +20,5 @@ pub mod tree;
 pub mod user;
 pub mod wait;
 pub mod wake;
+pub mod watch;
 pub mod worktree;

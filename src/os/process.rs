@@ -90,6 +90,29 @@ pub fn all() -> io::Result<Vec<ProcessStat>> {
     Ok(pids.filter_map(|pid| stat(pid).ok().flatten()).collect())
 }
 
+/// The names that a process goes by: the base names of its first word and of its file, and what it calls itself. A login
+/// shell's leading `-` is no part of one.
+#[must_use]
+pub fn names(pid: i32) -> Vec<String> {
+    let base = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
+    let mut names = Vec::new();
+    if let Ok(words) = fs::read(format!("/proc/{pid}/cmdline")) {
+        let first = words.split(|byte| *byte == 0).next().unwrap_or_default();
+        let first = base(&String::from_utf8_lossy(first));
+        names.extend(first.strip_prefix('-').map(str::to_owned));
+        names.push(first);
+    }
+    if let Ok(file) = fs::read_link(format!("/proc/{pid}/exe")) {
+        let file = base(&file.to_string_lossy());
+        names.push(file.strip_suffix(" (deleted)").unwrap_or(&file).to_owned());
+    }
+    if let Ok(own) = fs::read_to_string(format!("/proc/{pid}/comm")) {
+        names.push(own.trim_end_matches('\n').to_owned());
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
 impl ProcessStat {
     /// Dead, but its parent has not looked yet.
     #[must_use]
@@ -146,8 +169,12 @@ impl ProcessKey {
     }
 }
 
+/// A descriptor of a process that becomes readable when it ends; `None` when there is no such process.
+///
+/// # Errors
+/// When the kernel refuses.
 #[expect(unsafe_code, reason = "pidfd_open has no safe form in the crates used here")]
-pub(super) fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
+pub fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
     if pid <= 0 {
         return Ok(None);
     }

@@ -29,7 +29,10 @@ use nix::{
     unistd,
 };
 
-use super::{capture::unblock, process};
+use super::{
+    capture::unblock,
+    process::{self, ProcessKey},
+};
 
 /// Leaves the session and group of whoever started this process. One that leads a group already stays where it is.
 pub fn lead() {
@@ -104,6 +107,12 @@ pub fn start(program: &Program<'_>, input: Option<File>) -> io::Result<Running> 
 }
 
 impl Running {
+    /// Which process it is; `None` when it is there no more.
+    #[must_use]
+    pub fn key(&self) -> Option<ProcessKey> {
+        ProcessKey::of(self.pid)
+    }
+
     /// Waits until the program has ended, handing on what it prints and reaping what was handed over; answers with its
     /// exit code (128 and the signal's number when a signal ended it). What others still print is not waited for.
     ///

@@ -48,8 +48,16 @@ impl Out {
     /// # Errors
     /// When it cannot be written whole.
     pub fn text(&self, text: &str) -> Result<(), OutError> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Writes bytes to stdout, as they are: for programs, which asked for exactly these.
+    ///
+    /// # Errors
+    /// When they cannot be written whole.
+    pub fn bytes(&self, bytes: &[u8]) -> Result<(), OutError> {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes())?;
+        stdout.write_all(bytes)?;
         stdout.flush()?;
         Ok(())
     }

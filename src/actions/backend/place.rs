@@ -6,44 +6,23 @@ use anyhow::Result;
 
 use super::plumbing::{folder, state};
 use crate::{
-    adapters::{
-        self,
-        plumbing::{Field, TRANSCRIPT, socket},
-    },
+    adapters::{self, plumbing::socket},
     domain::Refusal,
     env::{Env, vars},
     os::exec,
 };
 
-/// The largest terminal that multiplexers take.
-const LARGEST: u16 = 10_000;
-
-/// The fields asked for, one each; nothing when there is no such session.
+/// Whether a session's root process lives, and its folder; `None` when there is no such session. A script keeps there what
+/// goes with the session.
 ///
 /// # Errors
-/// When what was kept cannot be read, or it cannot be told whether the session lives.
-pub fn fields(env: &Env, name: &str, fields: &[Field]) -> Result<Vec<String>> {
+/// When it cannot be told whether it lives.
+pub fn find(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
     let folder = folder(env, name)?;
-    let Some(path) = folder.path() else { return Ok(Vec::new()) };
-    let start = folder.start()?.unwrap_or_default();
-    let size = start.terminal.unwrap_or_default();
-    let work_dir = env.cwd.join(start.work_dir.as_deref().unwrap_or_default());
-    let one = |field: &Field| {
-        Ok(match field {
-            Field::Folder => path.display().to_string(),
-            Field::State => folder.state().display().to_string(),
-            Field::Token => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            Field::Transcript => {
-                let stated = start.transcript.as_ref().map(|stated| work_dir.join(stated));
-                stated.unwrap_or_else(|| folder.file(TRANSCRIPT)).display().to_string()
-            }
-            Field::Rows => size.rows.clamp(1, LARGEST).to_string(),
-            Field::Cols => size.cols.clamp(1, LARGEST).to_string(),
-            Field::Run => start.var(vars::FAIRWAY_RUN_ID).unwrap_or_default().to_owned(),
-            Field::Alive => folder.is_alive()?.to_string(),
-        })
-    };
-    fields.iter().map(one).collect()
+    if !folder.path().is_dir() {
+        return Ok(None);
+    }
+    Ok(Some((folder.is_alive()?, folder.path().to_owned())))
 }
 
 /// The socket of this state folder's private server of a program.

@@ -10,10 +10,9 @@ use std::{
 
 use anyhow::Result;
 
-use super::plumbing::folder;
+use super::plumbing::{folder, whole};
 use crate::{
     adapters::plumbing::typing::{self, Patience, Terminal},
-    domain::Refusal,
     env::Env,
     os::capture::{self, Call, End},
 };
@@ -77,16 +76,13 @@ impl Terminal for Through<'_> {
 /// # Errors
 /// When another text is being typed for too long, the text is too long, or the script fails.
 pub fn text(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<()> {
-    let mut text = Vec::new();
-    from.take(LONGEST + 1).read_to_end(&mut text)?;
-    if u64::try_from(text.len()).unwrap_or(u64::MAX) > LONGEST {
-        return Err(Refusal::invalid("the text", "is longer than 4 MiB").into());
-    }
+    let text = whole("the text", from, LONGEST)?;
     let folder = folder(env, name)?;
-    if folder.path().is_none() {
+    if !folder.path().is_dir() {
         return Ok(());
     }
-    let _turn = folder.typist(TURN)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
+    let _turn =
+        folder.input_lock(TURN)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
     let mut terminal = Through { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
     typing::submit(&mut terminal, &text, &Patience::default())?;
     Ok(())

@@ -1,10 +1,15 @@
 //! A session's folder in the state folder: what it was started with, and which process is its root.
 
 use std::{
+    collections::BTreeMap,
+    ffi::OsString,
     fmt::Write,
     fs::{self, DirBuilder},
     io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::DirBuilderExt,
+    },
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -22,14 +27,64 @@ use crate::{
 
 /// What was unpacked; it holds the environment and goes with the session.
 const START: &str = "start.json";
-/// Who unpacked it, so that a session that is just coming up is not taken for a dead one.
+/// The session's name, since a folder's name is not always one.
+const NAME: &str = "name";
+/// The environment of whoever started it, entries with NUL between them.
+const AROUND: &str = "environment";
+/// Where the program starts.
+const DIRECTORY: &str = "directory";
+/// How long the transcript was before, in bytes.
+const BEFORE: &str = "before";
+/// Who starts it, until the start is over: so that a session that is just coming up is not taken for a dead one.
 const STARTER: &str = "starter";
 /// The root process.
 const ROOT: &str = "root";
-/// Held by whoever types into the session.
-const TYPIST: &str = "typist";
+/// The program, once it was started.
+const PROGRAM: &str = "program";
+/// Its exit code, once it has ended.
+const ENDED: &str = "ended";
+/// Its root has said its last word, and whether all is to be forgotten.
+const CONCLUDED: &str = "concluded";
+/// Why it could not be started.
+const REFUSED: &str = "refused";
+/// Whoever types holds it.
+const INPUT_LOCK: &str = "input.lock";
+/// The program's stdin, of a session without a terminal.
+pub const INPUT: &str = "input";
+/// The transcript of a session whose caller names none.
+pub const TRANSCRIPT: &str = "transcript";
+/// Values that are kept with the session.
+pub(super) const META: &str = "meta";
 const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 const GRACE: Duration = Duration::from_secs(2);
+
+/// What a session is started with.
+#[derive(Debug)]
+pub struct Unpacked<'a> {
+    /// The configuration.
+    pub start: &'a StartConfig,
+    /// The environment of whoever starts it, without anything of Fairway's.
+    pub around: &'a BTreeMap<OsString, OsString>,
+    /// Where the program starts.
+    pub directory: &'a Path,
+    /// Whoever starts it.
+    pub starter: Option<&'a ProcessKey>,
+}
+
+/// What has become of a session that is being started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// Its program has not been started yet.
+    Unpacked,
+    /// Its program was started.
+    Begun,
+    /// Its program could not be started, and why.
+    Refused(String),
+    /// Its program has ended with this code.
+    Ended(i32),
+    /// There is no such session, or nobody looks after it any more.
+    Gone,
+}
 
 /// A session's folder, there or not.
 #[derive(Debug, Clone)]
@@ -46,24 +101,10 @@ impl Folder {
         Self { state: state.into(), path: state.join(file_name(name)), name: name.into() }
     }
 
-    /// The folder itself, and whether it is there.
+    /// The folder itself.
     #[must_use]
-    pub fn path(&self) -> Option<&Path> {
-        self.path.is_dir().then_some(&self.path)
-    }
-
-    /// The state folder that it lies in.
-    #[must_use]
-    pub fn state(&self) -> &Path {
-        &self.state
-    }
-
-    /// Waits for the turn to type into the session, for at most `limit`; `None` when that was not enough.
-    ///
-    /// # Errors
-    /// When there is no such session, or its lock cannot be taken.
-    pub fn typist(&self, limit: Duration) -> io::Result<Option<FileLock>> {
-        FileLock::acquire_within(&self.file(TYPIST), limit)
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// A file in it.
@@ -78,26 +119,38 @@ impl Folder {
         &self.name
     }
 
-    /// Keeps a start configuration for the program that is to be run; a dead session of that name is recycled.
+    /// Keeps what a session is started with for the program that is to be run; a dead session of that name is recycled, and
+    /// what it left behind ended.
     ///
     /// # Errors
     /// `already exists` when a live one is there; what cannot be written.
-    pub fn unpack(&self, start: &StartConfig, starter: Option<&ProcessKey>) -> io::Result<()> {
+    pub fn unpack(&self, unpacked: &Unpacked<'_>) -> io::Result<()> {
         files::private_dir(&self.state)?;
-        let _turn = FileLock::acquire_within(&self.state.join(".lock"), LOCK_PATIENCE)?
-            .ok_or_else(|| io::Error::other("the adapters' state folder is locked"))?;
+        let _turn = self.turn()?;
         if self.path.exists() {
             if self.is_alive()? || self.is_starting() {
                 return Err(io::Error::other(format!("session '{}' already exists", self.name)));
             }
+            self.end_tree()?;
             self.remove()?;
         }
         DirBuilder::new().mode(0o700).create(&self.path)?;
-        if let Some(starter) = starter {
-            files::write_whole(&self.file(STARTER), line(starter).as_bytes(), 0o600)?;
+        if let Some(starter) = unpacked.starter {
+            self.note(STARTER, line(starter).as_bytes())?;
         }
-        let text = serde_json::to_vec(start).map_err(io::Error::other)?;
-        files::write_whole(&self.file(START), &text, 0o600)
+        self.note(NAME, self.name.as_bytes())?;
+        self.note(DIRECTORY, unpacked.directory.as_os_str().as_bytes())?;
+        let mut around = Vec::new();
+        for (name, value) in unpacked.around {
+            around.extend([name.as_bytes(), b"=", value.as_bytes(), b"\0"].concat());
+        }
+        self.note(AROUND, &around)?;
+        if let Some(transcript) = &unpacked.start.transcript
+            && let Ok(found) = fs::metadata(transcript)
+        {
+            self.note(BEFORE, found.len().to_string().as_bytes())?;
+        }
+        self.note(START, &serde_json::to_vec(unpacked.start).map_err(io::Error::other)?)
     }
 
     /// What it was started with; `None` when there is no such session.
@@ -105,19 +158,149 @@ impl Folder {
     /// # Errors
     /// When it cannot be read.
     pub fn start(&self) -> io::Result<Option<StartConfig>> {
-        match fs::read(self.file(START)) {
-            Ok(text) => StartConfig::read(&text).map(Some).map_err(io::Error::other),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        read(&self.file(START))?.map(|text| StartConfig::read(&text).map_err(io::Error::other)).transpose()
     }
 
-    /// Notes the root process.
+    /// The environment of whoever started it, byte by byte.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn around(&self) -> io::Result<BTreeMap<OsString, OsString>> {
+        let entry = |entry: &[u8]| {
+            let at = entry.iter().position(|byte| *byte == b'=')?;
+            let (name, value) = (entry.get(..at)?, entry.get(at + 1..)?);
+            Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
+        };
+        let text = read(&self.file(AROUND))?.unwrap_or_default();
+        Ok(text.split(|byte| *byte == 0).filter_map(entry).collect())
+    }
+
+    /// Where the program starts.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn directory(&self) -> io::Result<PathBuf> {
+        Ok(read(&self.file(DIRECTORY))?.map_or_else(|| "/".into(), |path| OsString::from_vec(path).into()))
+    }
+
+    /// The transcript's file, whoever named it.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub fn transcript(&self) -> io::Result<PathBuf> {
+        let stated = self.start()?.and_then(|start| start.transcript).map(PathBuf::from);
+        Ok(stated.unwrap_or_else(|| self.file(TRANSCRIPT)))
+    }
+
+    /// How long the transcript was before this session, in bytes.
+    #[must_use]
+    pub fn before(&self) -> u64 {
+        fs::read_to_string(self.file(BEFORE)).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// The live sessions of a state folder whose names begin so.
+    ///
+    /// # Errors
+    /// When it cannot be told of one: no name may then be taken for absent.
+    pub fn running(state: &Path, prefix: &str) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(state) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            let Some(name) = read(&path.join(NAME)).ok().flatten().and_then(|name| String::from_utf8(name).ok()) else {
+                continue;
+            };
+            if name.starts_with(prefix) && Self::of(state, &name).is_alive()? {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Makes this process the session's root.
+    ///
+    /// # Errors
+    /// When there is no such session (any more), or it runs already.
+    pub fn claim(&self, own: &ProcessKey) -> io::Result<()> {
+        let _turn = self.turn()?;
+        if !self.file(START).exists() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name)));
+        }
+        if self.is_alive()? {
+            return Err(io::Error::other(format!("session '{}' already exists", self.name)));
+        }
+        self.set_root(own)
+    }
+
+    /// Notes that the program was started.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn set_root(&self, root: &ProcessKey) -> io::Result<()> {
-        files::write_whole(&self.file(ROOT), line(root).as_bytes(), 0o600)
+    pub fn begin(&self, program: &ProcessKey) -> io::Result<()> {
+        self.note(PROGRAM, line(program).as_bytes())
+    }
+
+    /// The program, once it was started.
+    #[must_use]
+    pub fn program(&self) -> Option<ProcessKey> {
+        read_key(&self.file(PROGRAM))
+    }
+
+    /// Notes that the program has ended.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn end(&self, code: i32) -> io::Result<()> {
+        self.note(ENDED, code.to_string().as_bytes())
+    }
+
+    /// Notes why the program could not be started. A session that is not there has nowhere to note it.
+    pub fn refuse(&self, why: &str) {
+        let _ = self.note(REFUSED, why.as_bytes());
+    }
+
+    /// What has become of it.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        let text = |name: &str| fs::read_to_string(self.file(name)).ok();
+        if let Some(code) = text(ENDED).and_then(|code| code.parse().ok()) {
+            return Stage::Ended(code);
+        }
+        if let Some(why) = text(REFUSED) {
+            return Stage::Refused(why);
+        }
+        match self.root().map(|root| root.presence()) {
+            // It may have noted its end between the two looks.
+            Some(Presence::Gone(_)) => text(ENDED).and_then(|code| code.parse().ok()).map_or(Stage::Gone, Stage::Ended),
+            _ if !self.file(START).exists() => Stage::Gone,
+            _ if self.program().is_some() => Stage::Begun,
+            _ => Stage::Unpacked,
+        }
+    }
+
+    /// The lock that whoever types into the session holds; `None` when others do for longer than `limit`.
+    ///
+    /// # Errors
+    /// When the session is not there, or cannot be locked.
+    pub fn input_lock(&self, limit: Duration) -> io::Result<Option<FileLock>> {
+        FileLock::acquire_within(&self.file(INPUT_LOCK), limit)
+    }
+
+    fn turn(&self) -> io::Result<FileLock> {
+        FileLock::acquire_within(&self.state.join(".lock"), LOCK_PATIENCE)?
+            .ok_or_else(|| io::Error::other("the adapters' state folder is locked"))
+    }
+
+    fn note(&self, name: &str, text: &[u8]) -> io::Result<()> {
+        files::write_passing(&self.file(name), text, 0o600)
+    }
+
+    fn set_root(&self, root: &ProcessKey) -> io::Result<()> {
+        self.note(ROOT, line(root).as_bytes())
     }
 
     /// The root process, once there is one.
@@ -139,8 +322,13 @@ impl Folder {
     }
 
     fn is_starting(&self) -> bool {
-        let starter = || read_key(&self.file(STARTER));
-        self.root().is_none() && starter().is_some_and(|starter| starter.presence() == Presence::Alive)
+        read_key(&self.file(STARTER)).is_some_and(|starter| starter.presence() == Presence::Alive)
+    }
+
+    /// Whether this very process is starting it just now.
+    #[must_use]
+    pub fn is_started_by(&self, starter: &ProcessKey) -> bool {
+        read_key(&self.file(STARTER)).as_ref() == Some(starter)
     }
 
     /// Ends the session's whole tree, also what left it, and forgets the session. One that is not there is no failure.
@@ -151,6 +339,14 @@ impl Folder {
         if !self.path.exists() {
             return Ok(());
         }
+        self.end_tree()?;
+        let _turn = self.turn()?;
+        // One that was just coming up has its root by now, or will find nothing to be the root of.
+        self.end_tree()?;
+        self.remove()
+    }
+
+    fn end_tree(&self) -> io::Result<()> {
         let root = self.root();
         let mark = self.start()?.and_then(|start| mark(&start));
         let left = tree::end(GRACE, || {
@@ -168,25 +364,62 @@ impl Folder {
             let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
             return Err(io::Error::other(format!("would not die: {}", pids.join(" "))));
         }
-        self.remove()
+        Ok(())
     }
 
-    /// Forgets what must not outlive the session: its environment and its input.
-    pub fn close(&self, input: &str) {
-        for name in [START, STARTER, input] {
-            let _ = fs::remove_file(self.file(name));
-        }
-    }
-
-    /// Removes the folder.
+    /// The root's last word: what must not outlive the session is forgotten, and all of it with `forgets`. While the start
+    /// still goes on that is left to it.
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub fn remove(&self) -> io::Result<()> {
+    pub fn conclude(&self, own: &ProcessKey, forgets: bool) -> io::Result<()> {
+        let _turn = self.turn()?;
+        if self.root().as_ref() != Some(own) {
+            return Ok(());
+        }
+        if self.is_starting() {
+            return self.note(CONCLUDED, forgets.to_string().as_bytes());
+        }
+        self.close(forgets)
+    }
+
+    /// The start is over: from now on the session may be recycled when it dies.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn settle(&self) -> io::Result<()> {
+        let _turn = self.turn()?;
+        let _ = fs::remove_file(self.file(STARTER));
+        match fs::read_to_string(self.file(CONCLUDED)) {
+            Ok(forgets) => self.close(forgets == true.to_string()),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn close(&self, forgets: bool) -> io::Result<()> {
+        if forgets {
+            return self.remove();
+        }
+        for name in [START, STARTER, AROUND, INPUT] {
+            let _ = fs::remove_file(self.file(name));
+        }
+        let _ = fs::remove_dir_all(self.file(META));
+        Ok(())
+    }
+
+    fn remove(&self) -> io::Result<()> {
         match fs::remove_dir_all(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -210,10 +443,15 @@ fn read_key(path: &Path) -> Option<ProcessKey> {
     })
 }
 
-/// A name as the name of one folder: letters, digits, `_` and `-` stay, every other byte becomes `%XX`; what is too long
-/// for a file system is told by its digest.
+/// A name as the name of one folder; what is too long for a file system is told by its digest.
 fn file_name(name: &str) -> String {
-    let mut safe = String::from("s-");
+    let safe = format!("s-{}", token(name));
+    if safe.len() > 200 { format!("l-{}", crate::adapters::builtin::digest(name.as_bytes())) } else { safe }
+}
+
+/// Any text as a word of letters, digits, `_`, `-` and `%`, which only this text has.
+pub(super) fn token(name: &str) -> String {
+    let mut safe = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') {
             safe.push(char::from(byte));
@@ -221,7 +459,7 @@ fn file_name(name: &str) -> String {
             let _ = write!(safe, "%{byte:02X}");
         }
     }
-    if safe.len() > 200 { format!("l-{}", crate::adapters::builtin::digest(name.as_bytes())) } else { safe }
+    safe
 }
 
 #[cfg(test)]
@@ -244,14 +482,22 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::of(&home.path().join("state"), "x");
         let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
-        folder.unpack(&StartConfig::default(), Some(&own)).unwrap();
-        assert!(folder.unpack(&StartConfig::default(), None).unwrap_err().to_string().contains("already exists"));
-        folder.set_root(&own).unwrap();
+        let unpack = |starter: Option<&ProcessKey>| {
+            let (start, around) = (StartConfig::default(), BTreeMap::new());
+            folder.unpack(&Unpacked { start: &start, around: &around, directory: Path::new("/"), starter })
+        };
+        unpack(Some(&own)).unwrap();
+        assert!(unpack(None).unwrap_err().to_string().contains("already exists"));
+        folder.claim(&own).unwrap();
         assert!(folder.is_alive().unwrap());
-        assert!(folder.unpack(&StartConfig::default(), None).is_err());
+        assert!(folder.claim(&own).is_err());
+        assert!(unpack(None).is_err());
         folder.set_root(&ProcessKey { started: own.started + 1, ..own.clone() }).unwrap();
         assert!(!folder.is_alive().unwrap());
-        folder.unpack(&StartConfig::default(), None).unwrap();
+        // Still being started by a live process.
+        assert!(unpack(None).is_err());
+        folder.settle().unwrap();
+        unpack(None).unwrap();
         // Never a signal to what only shares the number.
         folder.set_root(&ProcessKey { started: own.started + 1, ..own }).unwrap();
         folder.kill_tree().unwrap();

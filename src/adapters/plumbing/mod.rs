@@ -1,14 +1,19 @@
 //! What a shell does badly, done here for the scripts: unpack a start configuration, run the program inside the session,
 //! keep its output, end its tree. Serves callers without any Fairway project too.
 
-mod field;
 mod folder;
-mod paste;
+mod meta;
+mod programs;
 mod run;
+mod settle;
 pub mod socket;
+mod steps;
+pub mod surroundings;
+pub mod text;
 pub mod transcript;
 pub mod typing;
 
-pub use field::Field;
-pub use folder::Folder;
-pub use run::{Detached, TRANSCRIPT, detach, run};
+pub use folder::{Folder, INPUT, Stage, TRANSCRIPT, Unpacked};
+pub use run::{Detached, detach, run};
+pub use settle::{Made, settle};
+pub use steps::Steps;

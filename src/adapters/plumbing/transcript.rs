@@ -67,9 +67,7 @@ impl Transcript {
     }
 
     fn rotate(&mut self) {
-        let mut old = self.path.clone().into_os_string();
-        old.push(".1");
-        let moved = fs::rename(&self.path, old).and_then(|()| self.reopen());
+        let moved = fs::rename(&self.path, before(&self.path)).and_then(|()| self.reopen());
         if moved.is_err() {
             // Where it cannot be moved it is begun again in its place: the size is what was promised.
             let emptied = self.file.as_mut().map(|file| file.set_len(0).and_then(|()| file.rewind()));
@@ -81,28 +79,63 @@ impl Transcript {
     }
 }
 
-/// The last lines of a transcript; all that is looked at for 0 lines. Nothing when there is no such file.
+/// The last lines of a transcript; all that is looked at for 0 lines. What has just started anew is continued by the end of
+/// the one before. Nothing when there is no such file.
 ///
 /// # Errors
 /// When it cannot be read, or is no file.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
+    let mut bytes = end_of(path, 0, SEEN)?;
+    let room = SEEN.saturating_sub(u64::try_from(bytes.len()).unwrap_or(SEEN));
+    let counted = bytes.iter().filter(|byte| **byte == b'\n').count();
+    // One more than asked for: the first one may be the end of a line.
+    if room > 0 && (lines == 0 || counted <= lines) {
+        let mut all = end_of(&before(path), 0, room)?;
+        all.append(&mut bytes);
+        bytes = all;
+    }
+    Ok(last(&bytes, lines))
+}
+
+/// The same of what stands behind a place in the file, in bytes; of all of it when the file has become shorter than that.
+///
+/// # Errors
+/// When it cannot be read, or is no file.
+pub fn tail_from(path: &Path, lines: usize, from: u64) -> io::Result<String> {
+    Ok(last(&end_of(path, from, SEEN)?, lines))
+}
+
+/// Where a transcript's beginning went when it started anew.
+fn before(path: &Path) -> PathBuf {
+    let mut before = path.as_os_str().to_owned();
+    before.push(".1");
+    before.into()
+}
+
+/// The end of a file behind a place, at most so many bytes; nothing when there is no such file.
+fn end_of(path: &Path, from: u64, most: u64) -> io::Result<Vec<u8>> {
     let opened =
         fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_NONBLOCK.bits()).open(path);
     let mut file = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened?,
     };
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(io::Error::other(format!("{} is not a file", path.display())));
     }
-    file.seek(SeekFrom::Start(found.len().saturating_sub(SEEN)))?;
+    let from = if from <= found.len() { from } else { 0 };
+    file.seek(SeekFrom::Start(from.max(found.len().saturating_sub(most))))?;
     let mut bytes = Vec::new();
-    file.take(SEEN).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn last(bytes: &[u8], lines: usize) -> String {
+    let text = String::from_utf8_lossy(bytes);
     let text = text.trim_end_matches(['\n', '\r', ' ']);
     if text.is_empty() {
-        return Ok(String::new());
+        return String::new();
     }
     let mut kept = VecDeque::new();
     for line in text.lines() {
@@ -111,7 +144,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
         }
         kept.push_back(line);
     }
-    Ok(kept.into_iter().map(|line| format!("{line}\n")).collect())
+    kept.into_iter().map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -129,6 +162,19 @@ mod tests {
         drop(transcript);
         Transcript::open(&path, 10).unwrap().write(b"N");
         assert_eq!(fs::read(&path).unwrap(), b"KLMN");
+    }
+
+    #[test]
+    fn what_has_just_started_anew_is_continued_by_the_one_before() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("t");
+        let mut transcript = Transcript::open(&path, 8).unwrap();
+        transcript.write(b"a\nb\ncd\nef\ng\n");
+        assert_eq!((fs::read(&path).unwrap().len(), tail(&path, 1).unwrap().as_str()), (5, "g\n"));
+        assert_eq!(tail(&path, 3).unwrap(), "cd\nef\ng\n");
+        assert_eq!(tail(&path, 0).unwrap(), "a\nb\ncd\nef\ng\n");
+        assert_eq!(tail_from(&path, 0, 3).unwrap(), "g\n");
+        assert_eq!(tail_from(&path, 0, 7).unwrap(), "ef\ng\n");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::{io, time::Duration};
 
-use super::paste;
+use super::text as texts;
 use crate::os::wait;
 
 /// A terminal that is typed into.
@@ -60,7 +60,7 @@ const PRESSES: u32 = 3;
 /// # Errors
 /// As the terminal fails; what was typed by then stays.
 pub fn submit(terminal: &mut impl Terminal, text: &[u8], patience: &Patience) -> io::Result<u32> {
-    let clean = paste::cleaned(text);
+    let clean = texts::clean(text);
     if clean.is_empty() {
         terminal.press()?;
         return Ok(1);

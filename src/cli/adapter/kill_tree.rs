@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing,
+    actions::backend::plumbing::tree,
     cli::{Context, Exit},
 };
 
@@ -12,11 +12,18 @@ use crate::{
 pub struct Args {
     /// The session's name
     name: String,
+    /// Only if it is the calling script that starts it just now: a start that is taken back
+    #[arg(long)]
+    own_start: bool,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        plumbing::kill_tree(&ctx.env, &self.name)?;
+        if self.own_start {
+            tree::roll_back(&ctx.env, &self.name)?;
+        } else {
+            tree::kill_tree(&ctx.env, &self.name)?;
+        }
         Ok(0)
     }
 }

@@ -4,19 +4,24 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::{
-    actions::backend::plumbing,
+    actions::backend::plumbing::meta,
     cli::{Context, Exit},
 };
 
-/// What a session's script knows about it
+/// Values that are kept with a session
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    Get(Get),
+    /// Print a value, or one of the session's start environment; nothing when it is unset
+    Get(Which),
+    /// Keep the value on stdin
+    Set(Which),
+    /// Forget a value
+    Remove(Which),
 }
 
-/// Print a value of a session's start environment; nothing when it has none
+/// A value's place
 #[derive(Debug, clap::Args)]
-pub struct Get {
+pub struct Which {
     /// The session's name
     name: String,
     /// The value's name
@@ -25,9 +30,15 @@ pub struct Get {
 
 impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let Self::Get(Get { name, key }) = self;
-        if let Some(value) = plumbing::meta(&ctx.env, &name, &key)? {
-            ctx.out.text(&value)?;
+        let env = &ctx.env;
+        match self {
+            Self::Get(Which { name, key }) => {
+                if let Some(value) = meta::get(env, &name, &key)? {
+                    ctx.out.bytes(&value)?;
+                }
+            }
+            Self::Set(Which { name, key }) => meta::set(env, &name, &key, std::io::stdin().lock())?,
+            Self::Remove(Which { name, key }) => meta::remove(env, &name, &key)?,
         }
         Ok(0)
     }

@@ -2,16 +2,21 @@
 
 mod alive;
 mod bare;
-mod field;
+mod fact;
+mod find;
 mod install;
 mod kill_tree;
+mod last_activity;
 mod list;
+mod list_running;
 mod meta;
 mod peek;
+mod process_alive;
 mod run;
+mod settle;
 mod socket;
+mod submit;
 mod tee;
-mod typing;
 mod unpack;
 
 use anyhow::Result;
@@ -30,21 +35,31 @@ pub enum Verb {
     #[command(hide = true)]
     Run(run::Args),
     #[command(hide = true)]
+    Settle(settle::Args),
+    #[command(hide = true)]
+    Fact(fact::Args),
+    #[command(hide = true)]
     Tee(tee::Args),
     #[command(hide = true)]
     KillTree(kill_tree::Args),
     #[command(hide = true)]
     Alive(alive::Args),
     #[command(hide = true)]
+    ProcessAlive(process_alive::Args),
+    #[command(hide = true)]
+    ListRunning(list_running::Args),
+    #[command(hide = true)]
+    LastActivity(last_activity::Args),
+    #[command(hide = true)]
     Peek(peek::Args),
     #[command(hide = true)]
-    Field(field::Args),
+    Find(find::Args),
     #[command(hide = true)]
     Socket(socket::Args),
     #[command(hide = true)]
     Bare(bare::Args),
     #[command(hide = true)]
-    Type(typing::Args),
+    Submit(submit::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -59,11 +74,16 @@ impl Verb {
             Self::Tee(args) => args.run(ctx),
             Self::KillTree(args) => args.run(ctx),
             Self::Alive(args) => args.run(ctx),
+            Self::Settle(args) => args.run(ctx),
+            Self::Fact(args) => args.run(ctx),
+            Self::ProcessAlive(args) => args.run(ctx),
+            Self::ListRunning(args) => args.run(ctx),
+            Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
-            Self::Field(args) => args.run(ctx),
+            Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
-            Self::Type(args) => args.run(ctx),
+            Self::Submit(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing,
+    actions::backend::plumbing::tree,
     adapters::plumbing::transcript::LIMIT,
     cli::{Context, Exit},
 };
@@ -22,7 +22,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        plumbing::tee(&ctx.env.cwd.join(&self.file), self.limit, std::io::stdin().lock())?;
+        tree::tee(&ctx.env.cwd.join(&self.file), self.limit, std::io::stdin().lock())?;
         Ok(0)
     }
 }

@@ -3,8 +3,9 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing,
+    actions::backend::plumbing::start,
     cli::{Context, Exit},
+    render::safe_line,
 };
 
 /// Keep the start configuration on stdin for the program that is to be run
@@ -16,7 +17,8 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        plumbing::unpack(&ctx.env, &self.name, std::io::stdin().lock())?;
+        let mut warn = |why: &str| ctx.out.complain(&safe_line(why));
+        start::unpack(&ctx.env, &self.name, std::io::stdin().lock(), &mut warn)?;
         Ok(0)
     }
 }

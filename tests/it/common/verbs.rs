@@ -321,7 +321,7 @@ pub const PLUMBING: &[&str] = &[
     "adapter unpack {}",
     "adapter run {}",
     "adapter run {} --detach",
-    "adapter run {} --report",
+    "adapter run {} --apart",
     "adapter tee ./x{}",
     "adapter tee t --limit {}",
     "adapter kill-tree {}",

@@ -1,4 +1,4 @@
-//! `fairway adapter type`
+//! `fairway adapter submit`
 
 use std::path::PathBuf;
 

@@ -6,21 +6,19 @@ const BRACKETS: [&[u8]; 2] = [b"\x1b[200~", b"\x1b[201~"];
 /// Text without what would end a bracketed paste early, and without NUL, which no terminal types. Everything else stays, byte
 /// by byte; what only becomes a bracket once another was taken out goes too.
 #[must_use]
-pub fn cleaned(text: &[u8]) -> Vec<u8> {
-    let mut clean = Vec::with_capacity(text.len());
+pub fn clean(text: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(text.len());
     for byte in text.iter().copied().filter(|byte| *byte != 0) {
-        clean.push(byte);
-        if let Some(bracket) = BRACKETS.iter().find(|bracket| clean.ends_with(bracket)) {
-            clean.truncate(clean.len() - bracket.len());
+        kept.push(byte);
+        if let Some(bracket) = BRACKETS.iter().find(|bracket| kept.ends_with(bracket)) {
+            kept.truncate(kept.len() - bracket.len());
         }
     }
-    clean
+    kept
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn no_bracket_is_left_and_nothing_else_is_lost() {
         for (text, clean) in [
@@ -31,9 +29,9 @@ mod tests {
             (b"\x1b[202~\x1b[31m\x1b[201", b"\x1b[202~\x1b[31m\x1b[201"),
             (b"", b""),
         ] {
-            assert_eq!(cleaned(text), clean, "{text:?}");
+            assert_eq!(super::clean(text), clean, "{text:?}");
         }
         let all: Vec<u8> = (1..=255).collect();
-        assert_eq!(cleaned(&all), all);
+        assert_eq!(super::clean(&all), all);
     }
 }

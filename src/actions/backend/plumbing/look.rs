@@ -1,0 +1,95 @@
+//! Looking at a session from outside: does it live, what runs in it, what has it printed, and when.
+
+use std::{fs, io::Read, os::unix::fs::MetadataExt, path::PathBuf};
+
+use anyhow::Result;
+
+use super::{folder, state, whole};
+use crate::{
+    adapters::{
+        Terminal,
+        plumbing::{Folder, transcript},
+    },
+    domain::Refusal,
+    env::{Env, Timestamp},
+};
+
+/// The longest list of names, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// Whether a session's root process lives.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
+    Ok(folder(env, name)?.is_alive()?)
+}
+
+/// Whether one of the programs whose names are read, one a line, runs in a session; with no name, whether it lives.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
+    let text = whole("the list of names", from, LONGEST)?;
+    let names = String::from_utf8_lossy(&text);
+    let names: Vec<String> = names.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    Ok(folder(env, name)?.runs_one_of(&names)?)
+}
+
+/// The live sessions whose names begin so, sorted.
+///
+/// # Errors
+/// When it cannot be told of one of them.
+pub fn running(env: &Env, prefix: &str) -> Result<Vec<String>> {
+    Ok(Folder::running(&state(env)?, prefix)?)
+}
+
+/// The last lines of a session's transcript, as they are; all for 0 or less. Nothing for one that is not there.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
+    let path = folder(env, name)?.transcript()?;
+    Ok(transcript::tail(&path, usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
+}
+
+/// When a live session last printed something; `None` when that cannot be told.
+///
+/// # Errors
+/// When the session cannot be looked at.
+pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
+    let folder = folder(env, name)?;
+    if !folder.is_alive()? {
+        return Ok(None);
+    }
+    let found = fs::metadata(folder.transcript()?).ok();
+    Ok(found.map(|found| Timestamp::from_millis(found.mtime() * 1_000 + found.mtime_nsec() / 1_000_000)))
+}
+
+/// What a script needs to know of a session that it makes.
+#[derive(Debug)]
+pub struct Facts {
+    /// The terminal's size, as asked for or by default.
+    pub terminal: Terminal,
+    /// The transcript's file.
+    pub transcript: PathBuf,
+    /// Where the program starts.
+    pub directory: PathBuf,
+    /// The session's private folder. Its own name is a word of letters, digits, `_`, `-` and `%` that only this session has.
+    pub folder: PathBuf,
+}
+
+/// What a script needs to know of a session that was unpacked.
+///
+/// # Errors
+/// When there is no such session.
+pub fn facts(env: &Env, name: &str) -> Result<Facts> {
+    let folder = folder(env, name)?;
+    let start = folder.start()?.ok_or_else(|| Refusal::not_found("session", name))?;
+    Ok(Facts {
+        terminal: start.terminal.unwrap_or_default(),
+        transcript: folder.transcript()?,
+        directory: folder.directory()?,
+        folder: folder.path().to_owned(),
+    })
+}

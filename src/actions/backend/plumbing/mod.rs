@@ -1,0 +1,60 @@
+//! What the scripts call back for.
+
+pub mod look;
+pub mod meta;
+pub mod start;
+pub mod tree;
+
+use std::{io::Read, path::PathBuf};
+
+use anyhow::Result;
+
+use crate::{
+    adapters::{self, StartConfig, plumbing::Folder},
+    domain::{Refusal, secrets},
+    env::Env,
+    os::process::ProcessKey,
+};
+
+pub(super) fn state(env: &Env) -> Result<PathBuf, Refusal> {
+    let none = || Refusal::invalid("the environment", "names no home folder; set HOME or FAIRWAY_ADAPTER_STATE");
+    adapters::state_folder(env).ok_or_else(none)
+}
+
+pub(super) fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
+    if name.is_empty() {
+        return Err(Refusal::invalid("the session's name", "must not be empty"));
+    }
+    Ok(Folder::of(&state(env)?, name))
+}
+
+/// The script that calls.
+fn caller() -> Option<ProcessKey> {
+    i32::try_from(std::os::unix::process::parent_id()).ok().and_then(ProcessKey::of)
+}
+
+/// Everything that a script hands over, up to a limit in bytes.
+pub(super) fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    from.take(limit + 1).read_to_end(&mut text)?;
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > limit {
+        return Err(Refusal::invalid(what, format!("is longer than {limit} bytes")).into());
+    }
+    Ok(text)
+}
+
+/// A start configuration as it may be shown: what looks like a secret is masked.
+#[must_use]
+pub fn shown(start: &StartConfig) -> StartConfig {
+    let mask = |text: &String| secrets::masked(text);
+    let env = start
+        .env
+        .as_ref()
+        .map(|env| env.iter().map(|(name, value)| (name.clone(), secrets::shown(name, value))).collect());
+    StartConfig {
+        command: start.command.as_ref().map(mask),
+        argv: start.argv.as_ref().map(|words| words.iter().map(mask).collect()),
+        env,
+        ..start.clone()
+    }
+}

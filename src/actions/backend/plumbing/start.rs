@@ -1,0 +1,95 @@
+//! The three parts of a start: what is kept, what runs inside, what is waited for.
+
+use std::{
+    io::{self, Read},
+    path::Path,
+};
+
+use anyhow::Result;
+
+use super::{caller, folder, state, whole};
+use crate::{
+    actions::session::exited,
+    adapters::{
+        Adapter, Report, StartConfig, bare,
+        plumbing::{self, Detached, Made, Steps, Unpacked, surroundings},
+    },
+    domain::Refusal,
+    env::{Env, vars},
+};
+
+/// The longest start configuration, in bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// Keeps a start configuration, and the environment around this call, for the program that is to be run; lays files where
+/// it wants them and runs what is to be run before. `warn` is told of what is no failure.
+///
+/// # Errors
+/// When a live session of that name already exists, or the text is no configuration; then nothing is left.
+pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)) -> Result<()> {
+    let folder = folder(env, name)?;
+    if name.chars().any(char::is_control) {
+        return Err(Refusal::invalid("the session's name", "must not hold control characters").into());
+    }
+    let text = whole("the start configuration", from, LONGEST)?;
+    let unreadable = |why: String| Refusal::invalid("the start configuration", format!("cannot be read: {why}"));
+    let mut start = StartConfig::read(&text).map_err(|error| unreadable(error.to_string()))?;
+    for (name, value) in start.env.iter().flatten() {
+        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+            return Err(unreadable(format!("no variable can be called or hold this: {name:?}")).into());
+        }
+    }
+    // By this mark whatever leaves the tree is found again.
+    let run = start.var(vars::FAIRWAY_RUN_ID).map_or_else(|| env.ids.uuid(env.now()).to_string(), str::to_owned);
+    start.env.get_or_insert_default().insert(vars::FAIRWAY_RUN_ID.to_owned(), run);
+    let directory = env.cwd.join(start.work_dir.as_deref().unwrap_or_default());
+    start.transcript = start.transcript.map(|path| directory.join(path).to_string_lossy().into_owned());
+    let starter = caller();
+    let around = bare(env);
+    let unpacked = Unpacked { start: &start, around: &around, directory: &directory, starter: starter.as_ref() };
+    folder.unpack(&unpacked)?;
+    let mut prepared = || -> io::Result<()> {
+        let around = surroundings::of(&folder, &start, None)?;
+        Steps { env: &around, directory: &directory }.run("pre_start", start.pre_start.as_deref(), warn);
+        if !directory.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", directory.display())));
+        }
+        Ok(())
+    };
+    prepared().map_err(|error| {
+        let _ = folder.kill_tree();
+        error.into()
+    })
+}
+
+/// Runs a session's program to its end, in this process's place or detached from it; answers with its exit code.
+///
+/// # Errors
+/// When it cannot be started. An end that cannot be recorded is none: `complain` is told.
+pub fn run(env: &Env, name: &str, how: Detached, complain: impl FnOnce(&str)) -> Result<i32> {
+    let ended = |start: &StartConfig, code: i32| {
+        if let Err(error) = exited::record(env, start, code) {
+            complain(&format!("the session's end cannot be recorded: {error:#}"));
+        }
+    };
+    Ok(plumbing::run(env, &folder(env, name)?, how, ended)?)
+}
+
+/// Starts a session's program detached; returns once it was started.
+///
+/// # Errors
+/// What it says when it cannot be.
+pub fn detach(env: &Env, name: &str) -> Result<()> {
+    Ok(plumbing::detach(env, &folder(env, name)?, &state(env)?)?)
+}
+
+/// Waits until a session that a script has made is up and ready, runs and types what is to follow; answers with its report.
+///
+/// # Errors
+/// When its program could not be started, or has failed; then nothing is left of it.
+pub fn settle(env: &Env, name: &str, script: &Path, made: Made, warn: &mut dyn FnMut(&str)) -> Result<Report> {
+    let folder = folder(env, name)?;
+    let socket = env.var(vars::FAIRWAY_BACKEND_SOCKET);
+    let adapter = Adapter::new(&env.cwd.join(script), &state(env)?, &env.cwd, env)?.at(socket);
+    Ok(plumbing::settle(env, &folder, &adapter, made, warn)?)
+}

@@ -1,0 +1,48 @@
+//! Ending a session, and keeping what it prints.
+
+use std::{
+    io::{self, Read},
+    path::Path,
+};
+
+use anyhow::Result;
+
+use super::{caller, folder};
+use crate::{adapters::plumbing::transcript, env::Env};
+
+/// Ends a session's whole tree; one that is not there is no failure.
+///
+/// # Errors
+/// When something would not die.
+pub fn kill_tree(env: &Env, name: &str) -> Result<()> {
+    Ok(folder(env, name)?.kill_tree()?)
+}
+
+/// The same for a script that takes its own start back: a session that another call has started is left alone.
+///
+/// # Errors
+/// When something would not die.
+pub fn roll_back(env: &Env, name: &str) -> Result<()> {
+    let folder = folder(env, name)?;
+    match caller() {
+        Some(caller) if folder.is_started_by(&caller) => Ok(folder.kill_tree()?),
+        _ => Ok(()),
+    }
+}
+
+/// Copies a stream to a transcript until it ends. What cannot be written is dropped: the writer is never held up.
+///
+/// # Errors
+/// When the transcript cannot be opened, or the stream not be read.
+pub fn tee(path: &Path, limit: u64, mut from: impl Read) -> Result<()> {
+    let mut transcript = transcript::Transcript::open(path, limit)?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => transcript.write(buffer.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

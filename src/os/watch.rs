@@ -1,0 +1,104 @@
+//! Waiting for files: the kernel tells when an entry of a folder or the content of a file changes, and a process's end wakes
+//! as well. Where the kernel has no more watches to give, a short pause stands in.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd},
+    path::Path,
+    time::Duration,
+};
+
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::inotify::{AddWatchFlags, InitFlags, Inotify},
+};
+
+/// How long a wait lasts where nothing wakes it.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Some files and folders under watch. Look at what you wait for once after adding it, then after each wait: so nothing is
+/// missed.
+#[derive(Debug)]
+pub struct Watch {
+    inotify: Option<Inotify>,
+}
+
+impl Watch {
+    /// Watches nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { inotify: Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok() }
+    }
+
+    /// Wakes when an entry of this folder comes, goes or is replaced, and when the folder itself goes.
+    pub fn entries(&mut self, folder: &Path) {
+        use AddWatchFlags as Flags;
+        self.add(folder, Flags::IN_CREATE | Flags::IN_MOVED_TO | Flags::IN_DELETE | Flags::IN_DELETE_SELF);
+    }
+
+    /// Wakes when something is written to this file.
+    pub fn content(&mut self, file: &Path) {
+        self.add(file, AddWatchFlags::IN_MODIFY);
+    }
+
+    fn add(&mut self, path: &Path, flags: AddWatchFlags) {
+        let added = self.inotify.as_ref().is_some_and(|inotify| inotify.add_watch(path, flags).is_ok());
+        if !added {
+            self.inotify = None;
+        }
+    }
+
+    /// Sleeps until something has happened, one of `ends` (pidfds) has ended, the reader of `stream` went away, or the limit
+    /// is over (`None`: no limit).
+    pub fn wait(&self, limit: Option<Duration>, ends: &[BorrowedFd<'_>], stream: Option<BorrowedFd<'_>>) {
+        let limit = match &self.inotify {
+            Some(_) => limit,
+            None => Some(limit.map_or(PAUSE, |limit| limit.min(PAUSE))),
+        };
+        let pause = limit.map_or(PollTimeout::NONE, |limit| {
+            PollTimeout::from(u16::try_from(limit.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
+        });
+        let mut ready: Vec<PollFd<'_>> = ends.iter().map(|end| PollFd::new(*end, PollFlags::POLLIN)).collect();
+        ready.extend(self.inotify.as_ref().map(|inotify| PollFd::new(inotify.as_fd(), PollFlags::POLLIN)));
+        // A hang-up is reported whatever is asked for.
+        ready.extend(stream.map(|stream| PollFd::new(stream, PollFlags::empty())));
+        // Whoever was interrupted looks again.
+        let _ = poll(&mut ready, pause);
+        while self.inotify.as_ref().is_some_and(|inotify| inotify.read_events().is_ok_and(|events| !events.is_empty()))
+        {
+        }
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Instant};
+
+    use super::*;
+
+    #[test]
+    fn wakes_for_a_new_entry_and_for_new_content_and_else_at_the_limit() {
+        const LONG: Duration = Duration::from_secs(20);
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("f");
+        let mut watch = Watch::new();
+        watch.entries(home.path());
+        let start = Instant::now();
+        watch.wait(Some(Duration::from_millis(20)), &[], None);
+        assert!(start.elapsed() >= Duration::from_millis(20));
+        fs::write(&file, "").unwrap();
+        watch.wait(Some(LONG), &[], None);
+        watch.content(&file);
+        fs::write(&file, "x").unwrap();
+        watch.wait(Some(LONG), &[], None);
+        assert!(start.elapsed() < LONG);
+        // Without a watch to be had it still ends.
+        watch.content(&home.path().join("none"));
+        watch.wait(None, &[], None);
+    }
+}
