@@ -102,7 +102,7 @@ find_session() {
 # Whether the pane of the session that was found is there and runs; what else is asked for is in $facts.
 pane_runs() {
   [ -n "${pane}" ] || return 1
-  ask display-message -p -t "${pane}" "${format} $1" || return 1
+  ask display-message -p -t "${pane}" "${format} ${1:-}" || return 1
   facts=${said#"${identity} 0 "}
   [ "${facts}" != "${said}" ]
 }
@@ -219,7 +219,7 @@ start() {
   identity=${said%% *}
   said=${said#* }
   socket=${said#* }
-  printf '%s\n' "${socket}" "${said%% *}" "${name}" >"${folder}/pane.${identity}" || undo
+  (umask 077 && printf '%s\n' "${socket}" "${said%% *}" "${name}" >"${folder}/pane.${identity}") || undo
   "${fairway}" adapter settle --pane "%${identity##*.}" --socket "${socket}" -- "${name}" "${self}" || undo
 }
 
