@@ -116,15 +116,8 @@ reach() {
 
 # In copy mode and the like, keys go to tmux and not to the program.
 reach_program() {
-  reach "$1" '#{pane_mode}'
-  for _ in 1 2 3 4 5; do
-    case ${facts} in
-      '') return 0 ;;
-      copy-mode | view-mode) ask send-keys -t "${pane}" -X cancel ;;
-      *) ask send-keys -t "${pane}" q ;;
-    esac
-    pane_runs '#{pane_mode}' || exit 0
-  done
+  reach "$1" '#{pane_in_mode}'
+  [ "${facts}" = 0 ] || ask copy-mode -q -t "${pane}" || exit 0
 }
 
 # ---- start and stop
