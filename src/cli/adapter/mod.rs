@@ -1,6 +1,7 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod ask;
 mod bare;
 mod fact;
 mod find;
@@ -57,6 +58,8 @@ pub enum Verb {
     #[command(hide = true)]
     Socket(socket::Args),
     #[command(hide = true)]
+    Ask(ask::Args),
+    #[command(hide = true)]
     Bare(bare::Args),
     #[command(hide = true)]
     Submit(submit::Args),
@@ -82,6 +85,7 @@ impl Verb {
             Self::Peek(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
+            Self::Ask(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
