@@ -4,6 +4,7 @@ pub mod alarm;
 pub mod below;
 pub mod capture;
 pub mod disk;
+pub mod exec;
 pub mod fifo;
 pub mod files;
 pub mod foreground;
