@@ -156,15 +156,47 @@ fn a_terminal_is_handed_over() {
     }
 }
 
+/// One detaches from tmux as ever, and the session goes on.
+#[test]
+fn one_sits_down_at_a_tmux_session_and_gets_up_again() {
+    let mut world = Sessions::new();
+    world.set("TERM", "xterm");
+    world.launch(&["--role", "r", "--name", "s1", "--backend", "tmux", "--", "sh", "-c", "echo shown; exec cat"]);
+    let mut command = world.command("script");
+    let mut child = command
+        .args(["-qec", &format!("'{FAIRWAY}' session attach s1; echo \"code $?\""), "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::from(fs::File::create(world.dir().join("screen")).unwrap()))
+        .spawn()
+        .unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    let screen = || String::from_utf8_lossy(&fs::read(world.dir().join("screen")).unwrap()).into_owned();
+    eventually("a seat", || screen().contains("shown").then_some(()));
+    // Nobody else is held up meanwhile.
+    world.run(["session", "heartbeat", "s1"]).exits(0);
+    std::io::Write::write_all(&mut keys, b"typed\n").unwrap();
+    let peek = || world.run(["session", "peek", "s1", "--lines", "0"]).exits(0).stdout;
+    eventually("what was typed", || (peek().matches("typed").count() == 2).then_some(()));
+    std::io::Write::write_all(&mut keys, b"\x02d").unwrap();
+    eventually("the detaching", || screen().contains("code 0").then_some(()));
+    drop(keys);
+    child.wait().unwrap();
+    assert_eq!(world.run(["session", "status", "s1"]).exits(0).stdout, "running\n");
+    world.run(["session", "stop", "s1"]).exits(0);
+}
+
 #[test]
 fn a_session_is_stopped_from_inside() {
     let world = Sessions::new();
     // With its marks, and without any: then its process tells.
-    for (name, clean) in [("s1", ""), ("s2", "env -u FAIRWAY_RUN_ID -u FAIRWAY_SESSION_ID ")] {
+    let unmarked = "env -u FAIRWAY_RUN_ID -u FAIRWAY_SESSION_ID ";
+    for (name, backend, clean) in
+        [("s1", "shell", ""), ("s2", "shell", unmarked), ("s3", "tmux", ""), ("s4", "tmux", unmarked)]
+    {
         let script = format!(
             "trap '' TERM; setsid sleep 300 & sleep 0.4; {clean}\"$FAIRWAY_BIN\" session stop {name} >../{name}.said 2>&1; sleep 300"
         );
-        let session = world.launch(&["--role", "r", "--name", name, "--", "sh", "-c", &script]);
+        let session = world.launch(&["--role", "r", "--name", name, "--backend", backend, "--", "sh", "-c", &script]);
         eventually("it is recorded", || (world.session(name)["status"] == "ended").then_some(()));
         assert_eq!(marked(&text(&session["run_id"])).unwrap(), []);
         let row = world.session(name);

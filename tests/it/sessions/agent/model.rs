@@ -69,17 +69,17 @@ fn serve(stream: &TcpStream, heard: &Mutex<Vec<String>>) -> Option<()> {
         reader.read_exact(&mut body).ok()?;
         let request: Value = serde_json::from_slice(&body).unwrap_or_default();
         let is_message = first.starts_with("POST /v1/messages") && !first.contains("count_tokens");
-        let (status, kind, answer) = match is_message {
-            false => ("404 Not Found", "application/json", "{}".to_owned()),
-            true => {
-                let mut heard = heard.lock().unwrap();
-                heard.push(last_text(&request));
-                let text = Model::answer(heard.len());
-                match request["stream"] == true {
-                    true => ("200 OK", "text/event-stream", events(&request["model"], &text)),
-                    false => ("200 OK", "application/json", message(&request["model"], Some(&text)).to_string()),
-                }
+        let (status, kind, answer) = if is_message {
+            let mut heard = heard.lock().unwrap();
+            heard.push(last_text(&request));
+            let text = Model::answer(heard.len());
+            if request["stream"] == true {
+                ("200 OK", "text/event-stream", events(&request["model"], &text))
+            } else {
+                ("200 OK", "application/json", message(&request["model"], Some(&text)).to_string())
             }
+        } else {
+            ("404 Not Found", "application/json", "{}".to_owned())
         };
         let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", answer.len());
         let mut stream = stream;
@@ -97,7 +97,7 @@ fn last_text(request: &Value) -> String {
         }
     };
     let texts = said.flat_map(|message| parts(&message["content"]));
-    texts.filter(|text| !text.trim_start().starts_with("<system-reminder>")).last().unwrap_or_default()
+    texts.filter(|text| !text.trim_start().starts_with("<system-reminder>")).next_back().unwrap_or_default()
 }
 
 fn message(model: &Value, text: Option<&str>) -> Value {
