@@ -68,6 +68,7 @@ pub enum Verb {
     Interrupt(interrupt::Args),
     #[command(hide = true)]
     Follow(follow::Args),
+    #[command(hide = true)]
     Find(find::Args),
     #[command(hide = true)]
     Socket(socket::Args),
