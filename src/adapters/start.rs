@@ -76,7 +76,8 @@ pub struct StartConfig {
 pub struct CopyFile {
     /// Where it lies.
     pub src: String,
-    /// Where it goes, below `work_dir`; by default its own name.
+    /// Where it goes, below `work_dir`, which is the default: a file into a folder that is there keeps its own name, a
+    /// folder's content is laid over one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub rel_dst: String,
 }

@@ -1,12 +1,13 @@
 //! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
 
 pub mod alarm;
+pub mod below;
 pub mod capture;
 pub mod disk;
 pub mod exec;
+pub mod fifo;
 pub mod files;
 pub mod git;
-pub mod git_index;
 pub mod host;
 pub mod kept;
 pub mod lock;
@@ -21,4 +22,3 @@ pub mod user;
 pub mod wait;
 pub mod wake;
 pub mod watch;
-pub mod worktree;

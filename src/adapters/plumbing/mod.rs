@@ -2,11 +2,15 @@
 //! keep its output, end its tree. Serves callers without any Fairway project too.
 
 mod folder;
+mod follow;
+mod input;
 mod meta;
 mod programs;
+mod recorder;
 mod run;
 mod settle;
 pub mod socket;
+mod staging;
 mod steps;
 pub mod surroundings;
 pub mod text;
@@ -14,6 +18,9 @@ pub mod transcript;
 pub mod typing;
 
 pub use folder::{Folder, INPUT, Stage, TRANSCRIPT, Unpacked};
+pub use follow::Reader;
+pub use recorder::Recorder;
 pub use run::{Detached, detach, run};
 pub use settle::{Made, settle};
+pub use staging::stage;
 pub use steps::Steps;

@@ -170,11 +170,11 @@ mod tests {
         let path = home.path().join("t");
         let mut transcript = Transcript::open(&path, 8).unwrap();
         transcript.write(b"a\nb\ncd\nef\ng\n");
-        assert_eq!((fs::read(&path).unwrap().len(), tail(&path, 1).unwrap().as_str()), (5, "g\n"));
+        assert_eq!((fs::read(&path).unwrap().len(), tail(&path, 1).unwrap().as_str()), (4, "g\n"));
         assert_eq!(tail(&path, 3).unwrap(), "cd\nef\ng\n");
         assert_eq!(tail(&path, 0).unwrap(), "a\nb\ncd\nef\ng\n");
-        assert_eq!(tail_from(&path, 0, 3).unwrap(), "g\n");
-        assert_eq!(tail_from(&path, 0, 7).unwrap(), "ef\ng\n");
+        assert_eq!(tail_from(&path, 0, 2).unwrap(), "g\n");
+        assert_eq!(tail_from(&path, 0, 7).unwrap(), "f\ng\n");
     }
 
     #[test]

@@ -3,15 +3,20 @@
 mod alive;
 mod ask;
 mod bare;
+mod copy_to;
 mod fact;
 mod find;
+mod follow;
+mod input;
 mod install;
+mod interrupt;
 mod kill_tree;
 mod last_activity;
 mod list;
 mod list_running;
 mod meta;
 mod peek;
+mod press;
 mod process_alive;
 mod run;
 mod settle;
@@ -63,6 +68,16 @@ pub enum Verb {
     Bare(bare::Args),
     #[command(hide = true)]
     Submit(submit::Args),
+    #[command(hide = true)]
+    Input(input::Args),
+    #[command(hide = true)]
+    CopyTo(copy_to::Args),
+    #[command(hide = true)]
+    Press(press::Args),
+    #[command(hide = true)]
+    Interrupt(interrupt::Args),
+    #[command(hide = true)]
+    Follow(follow::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -88,6 +103,11 @@ impl Verb {
             Self::Ask(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
+            Self::Input(args) => args.run(ctx),
+            Self::CopyTo(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
+            Self::Follow(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

@@ -1,0 +1,166 @@
+//! Writing below a folder and nowhere else: a path with `..`, or a link that leads out of it, is refused by the kernel.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io,
+    os::fd::OwnedFd,
+    path::{Component, Path, PathBuf},
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat2, renameat},
+    sys::stat::{Mode, fchmod, fstatat, mkdirat},
+    unistd::{UnlinkatFlags, symlinkat, unlinkat},
+};
+
+/// A folder that is written below.
+#[derive(Debug)]
+pub struct Below {
+    root: OwnedFd,
+}
+
+/// A folder below it, or itself.
+#[derive(Debug)]
+pub struct Place {
+    folder: OwnedFd,
+}
+
+impl Below {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        Ok(Self { root: nix::fcntl::open(path, flags, Mode::empty())? })
+    }
+
+    /// Whether there is a folder at this path, seen from here.
+    #[must_use]
+    pub fn has_folder(&self, path: &Path) -> bool {
+        self.at(if path.as_os_str().is_empty() { Path::new(".") } else { path }).is_ok()
+    }
+
+    /// A folder below this one; it is made with its parents.
+    ///
+    /// # Errors
+    /// When the path leads out of the folder, or it cannot be made.
+    pub fn folder(&self, path: &Path) -> io::Result<Place> {
+        // Before anything is made.
+        if !path.components().all(|part| matches!(part, Component::CurDir | Component::Normal(_))) {
+            return Err(leads_out(path));
+        }
+        let mut seen = PathBuf::new();
+        let mut folder = self.at(Path::new("."))?;
+        for part in path.components() {
+            let Component::Normal(name) = part else { continue };
+            seen.push(name);
+            folder = match self.at(&seen) {
+                Err(Errno::ENOENT) => {
+                    match mkdirat(&folder, name, Mode::from_bits_truncate(0o777)) {
+                        Ok(()) | Err(Errno::EEXIST) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    self.at(&seen)
+                }
+                found => found,
+            }
+            .map_err(|error| if error == Errno::EXDEV { leads_out(path) } else { error.into() })?;
+        }
+        Ok(Place { folder })
+    }
+
+    fn at(&self, path: &Path) -> Result<OwnedFd, Errno> {
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let how =
+            OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS);
+        openat2(&self.root, path, how)
+    }
+}
+
+fn leads_out(path: &Path) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, format!("{} leads out of the folder", path.display()))
+}
+
+impl Place {
+    /// Puts a copy of a file here, whole, in the place of what has this name; a link is replaced, not followed.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&self, name: &OsStr, from: &mut File, mode: u32) -> io::Result<()> {
+        let draft = draft();
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let mut write = || -> io::Result<()> {
+            let mut to = File::from(nix::fcntl::openat(&self.folder, &*draft, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
+            io::copy(from, &mut to)?;
+            fchmod(&to, Mode::from_bits_truncate(mode & 0o777))?;
+            Ok(renameat(&self.folder, &*draft, &self.folder, name)?)
+        };
+        write().inspect_err(|_| self.remove(&draft))
+    }
+
+    /// Makes a link here, in the place of what has this name.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn link(&self, name: &OsStr, target: &Path) -> io::Result<()> {
+        let draft = draft();
+        let make = || -> io::Result<()> {
+            symlinkat(target, &self.folder, &*draft)?;
+            Ok(renameat(&self.folder, &*draft, &self.folder, name)?)
+        };
+        make().inspect_err(|_| self.remove(&draft))
+    }
+
+    /// Device and number of what has this name here, links not followed.
+    #[must_use]
+    pub fn identity(&self, name: &OsStr) -> Option<(u64, u64)> {
+        let found = fstatat(&self.folder, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
+        Some((found.st_dev, found.st_ino))
+    }
+
+    fn remove(&self, name: &str) {
+        let _ = unlinkat(&self.folder, name, UnlinkatFlags::NoRemoveDir);
+    }
+}
+
+/// A name that nobody has.
+fn draft() -> String {
+    format!(".fairway-{}.tmp", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_outside() {
+        let home = tempfile::tempdir().unwrap();
+        let (root, outside) = (home.path().join("root"), home.path().join("outside"));
+        fs::create_dir_all(root.join("real")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), "theirs").unwrap();
+        symlink("../outside", root.join("out")).unwrap();
+        symlink(&outside, root.join("absolute")).unwrap();
+        symlink("real", root.join("in")).unwrap();
+        symlink("../outside/file", root.join("real/link")).unwrap();
+        let below = Below::open(&root).unwrap();
+        for path in ["..", "../outside", "a/../../outside", "/tmp", "out", "out/deep", "absolute", "absolute/x"] {
+            assert!(below.folder(Path::new(path)).is_err(), "{path}");
+        }
+        let from = home.path().join("from");
+        fs::write(&from, "new").unwrap();
+        for (folder, name) in [("", "a"), ("x/y/./z", "b"), ("in/deep", "c"), ("real", "link")] {
+            let mut file = File::open(&from).unwrap();
+            below.folder(Path::new(folder)).unwrap().put(OsStr::new(name), &mut file, 0o755).unwrap();
+            assert_eq!(fs::read_to_string(root.join(folder).join(name)).unwrap(), "new");
+        }
+        assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+        assert!(root.join("real/deep/c").is_file() && !below.has_folder(Path::new("out")));
+    }
+}
