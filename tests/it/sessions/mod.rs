@@ -13,6 +13,7 @@ mod pid_reuse;
 mod plumbing;
 mod reconcile;
 mod starting;
+mod tmux;
 mod trust;
 mod typing;
 mod upsert;
