@@ -184,7 +184,7 @@ fn install_keeps_what_was_changed() {
     fs::set_permissions(&caller.script, fs::Permissions::from_mode(0o755)).unwrap();
     caller.world.run(["adapter", "install", &folder]).exits(1);
     assert_eq!(fs::read_to_string(&caller.script).unwrap(), "mine");
-    assert_eq!(caller.world.run(["adapter", "list", "--quiet"]).exits(0).stdout, "shell\n");
+    assert_eq!(caller.world.run(["adapter", "list", "--quiet"]).exits(0).stdout, "shell\ntmux\n");
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn tee_reads_on_when_the_disk_is_full_and_refuses_what_is_no_file() {
         world.fairway(["adapter", "tee", folder.join("t").to_str().unwrap()]).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     for _ in 0..64 {
-        stdin.write_all(&[b'x'; 64 * 1024]).unwrap();
+        stdin.write_all(&vec![b'x'; 64 * 1024]).unwrap();
     }
     drop(stdin);
     assert!(child.wait().unwrap().success());
