@@ -203,13 +203,14 @@ fn settings(wish: &Wish, role: &Launch, entry: &Launch) -> Program {
     above.over(entry.program.clone())
 }
 
-/// The setup script's file, which is there.
+/// The setup script's file, which is there and nobody else's to write.
 fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Refusal> {
     let Some(stated) = stated else { return Ok(None) };
     let path = normal(&app.project.root.join(&stated));
     if !path.is_file() {
         return Err(Refusal::not_found("setup script", path.display().to_string()));
     }
+    adapters::check(&path)?;
     utf8("session_setup_script", &path).map(Some)
 }
 
