@@ -24,12 +24,20 @@ pub struct BuiltIn {
 }
 
 /// Every script in the binary that is a backend.
-pub const ALL: &[BuiltIn] = &[BuiltIn {
-    name: "shell",
-    file: "shell.sh",
-    text: include_str!("../../session-adapters/shell.sh"),
-    about: "a process of its own, output to the transcript; needs nothing",
-}];
+pub const ALL: &[BuiltIn] = &[
+    BuiltIn {
+        name: "shell",
+        file: "shell.sh",
+        text: include_str!("../../session-adapters/shell.sh"),
+        about: "a process of its own, output to the transcript; needs nothing",
+    },
+    BuiltIn {
+        name: "tmux",
+        file: "tmux.sh",
+        text: include_str!("../../session-adapters/tmux.sh"),
+        about: "a detached tmux session on a private server; needs tmux 3.2",
+    },
+];
 
 /// The script through which a provider's events come in. It is no backend.
 pub const PROVIDER_EVENT: BuiltIn = BuiltIn {

@@ -9,10 +9,13 @@ mod programs;
 mod recorder;
 mod run;
 mod settle;
+pub mod socket;
 mod staging;
 mod steps;
 pub mod surroundings;
+pub mod text;
 pub mod transcript;
+pub mod typing;
 
 pub use folder::{Folder, INPUT, Stage, TRANSCRIPT, Unpacked};
 pub use follow::Reader;

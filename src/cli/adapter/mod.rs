@@ -1,8 +1,11 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod ask;
+mod bare;
 mod copy_to;
 mod fact;
+mod find;
 mod follow;
 mod input;
 mod install;
@@ -17,6 +20,8 @@ mod press;
 mod process_alive;
 mod run;
 mod settle;
+mod socket;
+mod submit;
 mod tee;
 mod unpack;
 
@@ -63,6 +68,15 @@ pub enum Verb {
     Interrupt(interrupt::Args),
     #[command(hide = true)]
     Follow(follow::Args),
+    Find(find::Args),
+    #[command(hide = true)]
+    Socket(socket::Args),
+    #[command(hide = true)]
+    Ask(ask::Args),
+    #[command(hide = true)]
+    Bare(bare::Args),
+    #[command(hide = true)]
+    Submit(submit::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -88,6 +102,11 @@ impl Verb {
             Self::Press(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
             Self::Follow(args) => args.run(ctx),
+            Self::Find(args) => args.run(ctx),
+            Self::Socket(args) => args.run(ctx),
+            Self::Ask(args) => args.run(ctx),
+            Self::Bare(args) => args.run(ctx),
+            Self::Submit(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

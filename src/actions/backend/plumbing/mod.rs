@@ -16,12 +16,12 @@ use crate::{
     env::Env,
 };
 
-fn state(env: &Env) -> Result<PathBuf, Refusal> {
+pub(super) fn state(env: &Env) -> Result<PathBuf, Refusal> {
     let none = || Refusal::invalid("the environment", "names no home folder; set HOME or FAIRWAY_ADAPTER_STATE");
     adapters::state_folder(env).ok_or_else(none)
 }
 
-fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
+pub(super) fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
     if name.is_empty() {
         return Err(Refusal::invalid("the session's name", "must not be empty"));
     }
@@ -29,7 +29,7 @@ fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
 }
 
 /// Everything that a script hands over, up to a limit in bytes.
-fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
+pub(super) fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     from.take(limit + 1).read_to_end(&mut text)?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > limit {
@@ -42,14 +42,19 @@ fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
 #[must_use]
 pub fn shown(start: &StartConfig) -> StartConfig {
     let mask = |text: &String| secrets::masked(text);
+    let masked = |texts: &[String]| texts.iter().map(mask).collect::<Vec<_>>();
     let env = start
         .env
         .as_ref()
         .map(|env| env.iter().map(|(name, value)| (name.clone(), secrets::shown(name, value))).collect());
     StartConfig {
         command: start.command.as_ref().map(mask),
-        argv: start.argv.as_ref().map(|words| words.iter().map(mask).collect()),
+        argv: start.argv.as_deref().map(masked),
         env,
+        nudge: start.nudge.as_ref().map(mask),
+        pre_start: start.pre_start.as_deref().map(masked),
+        session_setup: start.session_setup.as_deref().map(masked),
+        session_live: start.session_live.as_deref().map(masked),
         ..start.clone()
     }
 }
