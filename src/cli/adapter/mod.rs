@@ -59,16 +59,6 @@ pub enum Verb {
     #[command(hide = true)]
     Peek(peek::Args),
     #[command(hide = true)]
-    Find(find::Args),
-    #[command(hide = true)]
-    Socket(socket::Args),
-    #[command(hide = true)]
-    Ask(ask::Args),
-    #[command(hide = true)]
-    Bare(bare::Args),
-    #[command(hide = true)]
-    Submit(submit::Args),
-    #[command(hide = true)]
     Input(input::Args),
     #[command(hide = true)]
     CopyTo(copy_to::Args),
@@ -78,6 +68,15 @@ pub enum Verb {
     Interrupt(interrupt::Args),
     #[command(hide = true)]
     Follow(follow::Args),
+    Find(find::Args),
+    #[command(hide = true)]
+    Socket(socket::Args),
+    #[command(hide = true)]
+    Ask(ask::Args),
+    #[command(hide = true)]
+    Bare(bare::Args),
+    #[command(hide = true)]
+    Submit(submit::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -98,16 +97,16 @@ impl Verb {
             Self::ListRunning(args) => args.run(ctx),
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
-            Self::Find(args) => args.run(ctx),
-            Self::Socket(args) => args.run(ctx),
-            Self::Ask(args) => args.run(ctx),
-            Self::Bare(args) => args.run(ctx),
-            Self::Submit(args) => args.run(ctx),
             Self::Input(args) => args.run(ctx),
             Self::CopyTo(args) => args.run(ctx),
             Self::Press(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
             Self::Follow(args) => args.run(ctx),
+            Self::Find(args) => args.run(ctx),
+            Self::Socket(args) => args.run(ctx),
+            Self::Ask(args) => args.run(ctx),
+            Self::Bare(args) => args.run(ctx),
+            Self::Submit(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }
