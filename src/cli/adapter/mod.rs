@@ -59,15 +59,6 @@ pub enum Verb {
     #[command(hide = true)]
     Peek(peek::Args),
     #[command(hide = true)]
-    Input(input::Args),
-    #[command(hide = true)]
-    CopyTo(copy_to::Args),
-    #[command(hide = true)]
-    Press(press::Args),
-    #[command(hide = true)]
-    Interrupt(interrupt::Args),
-    #[command(hide = true)]
-    Follow(follow::Args),
     Find(find::Args),
     #[command(hide = true)]
     Socket(socket::Args),
@@ -77,6 +68,16 @@ pub enum Verb {
     Bare(bare::Args),
     #[command(hide = true)]
     Submit(submit::Args),
+    #[command(hide = true)]
+    Input(input::Args),
+    #[command(hide = true)]
+    CopyTo(copy_to::Args),
+    #[command(hide = true)]
+    Press(press::Args),
+    #[command(hide = true)]
+    Interrupt(interrupt::Args),
+    #[command(hide = true)]
+    Follow(follow::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -97,16 +98,16 @@ impl Verb {
             Self::ListRunning(args) => args.run(ctx),
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
-            Self::Input(args) => args.run(ctx),
-            Self::CopyTo(args) => args.run(ctx),
-            Self::Press(args) => args.run(ctx),
-            Self::Interrupt(args) => args.run(ctx),
-            Self::Follow(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
             Self::Ask(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
+            Self::Input(args) => args.run(ctx),
+            Self::CopyTo(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
+            Self::Follow(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

@@ -66,7 +66,7 @@ fn the_script_keeps_to_the_exit_codes_of_the_protocol() {
         assert_eq!(caller.call(&[operation, "x"], "").exits(0).stdout, "false\n", "{operation}");
     }
     caller.call(&["attach", "x"], "").exits(1);
-    let capabilities = ["start-nudge", "ready", "report-attachment", "report-activity"];
+    let capabilities = ["start-nudge", "ready", "report-attachment", "report-activity", "follow"];
     let protocol = caller.call(&["protocol"], "").exits(0).json();
     assert_eq!(protocol, json!({"version": 0, "capabilities": capabilities}));
     for (args, stdin) in [
