@@ -6,6 +6,7 @@ mod call;
 mod capabilities;
 mod environment;
 mod error;
+pub mod keys;
 mod locate;
 mod operations;
 pub mod plumbing;

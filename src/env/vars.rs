@@ -51,6 +51,8 @@ pub const FAIRWAY_INITIAL_PROMPT: &str = "FAIRWAY_INITIAL_PROMPT";
 /// Where an adapter script's multiplexer listens: a socket's path, or `default` for the person's own server. Without it the
 /// script uses a private one.
 pub const FAIRWAY_BACKEND_SOCKET: &str = "FAIRWAY_BACKEND_SOCKET";
+/// Which session a multiplexer's server was started for, as a digest, where it has one of its own.
+pub const FAIRWAY_SERVER: &str = "FAIRWAY_SERVER";
 /// The folder where adapter scripts keep their state.
 pub const FAIRWAY_ADAPTER_STATE: &str = "FAIRWAY_ADAPTER_STATE";
 /// The same folder under the name that other callers of the exec session protocol use.

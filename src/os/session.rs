@@ -7,7 +7,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Read},
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::{fs::OpenOptionsExt, process::CommandExt},
     },
     path::Path,
@@ -100,10 +100,7 @@ pub fn start(program: &Program<'_>, input: Option<File>) -> io::Result<Running> 
         command.stdin(input).stdout(writer.try_clone()?).stderr(writer).process_group(0);
         output = Some(File::from(OwnedFd::from(reader)));
     }
-    let child = command.spawn()?;
-    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-    let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
-    Ok(Running { pid, done, output })
+    Ok(Running { output, ..Running::of(&command.spawn()?)? })
 }
 
 impl Running {
@@ -111,6 +108,13 @@ impl Running {
     #[must_use]
     pub fn key(&self) -> Option<ProcessKey> {
         ProcessKey::of(self.pid)
+    }
+
+    /// A child of ours whose output is another's affair.
+    pub(super) fn of(child: &Child) -> io::Result<Self> {
+        let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+        let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
+        Ok(Self { pid, done, output: None })
     }
 
     /// Waits until the program has ended, handing on what it prints and reaping what was handed over; answers with its
@@ -176,7 +180,17 @@ impl Running {
         }
     }
 
-    fn reap(&self) -> io::Result<Option<i32>> {
+    /// Its process, and its process group's number.
+    #[must_use]
+    pub const fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Buries every child that has ended; answers with the program's exit code once it is among them.
+    ///
+    /// # Errors
+    /// When they cannot be waited for.
+    pub fn reap(&self) -> io::Result<Option<i32>> {
         loop {
             let (pid, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::Exited(pid, code)) => (pid, code),
@@ -189,6 +203,13 @@ impl Running {
                 return Ok(Some(code));
             }
         }
+    }
+}
+
+impl AsFd for Running {
+    /// Becomes readable when the program has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.done.as_fd()
     }
 }
 

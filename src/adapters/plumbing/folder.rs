@@ -321,7 +321,9 @@ impl Folder {
         }
     }
 
-    fn is_starting(&self) -> bool {
+    /// Whether a start of it still goes on.
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
         read_key(&self.file(STARTER)).is_some_and(|starter| starter.presence() == Presence::Alive)
     }
 

@@ -1,18 +1,26 @@
 //! What a shell does badly, done here for the scripts: unpack a start configuration, run the program inside the session,
 //! keep its output, end its tree. Serves callers without any Fairway project too.
 
+mod door;
 mod folder;
+mod keyboard;
 mod meta;
+mod modes;
 mod programs;
+mod record;
 mod run;
+pub mod seat;
 mod settle;
 mod staging;
 mod steps;
 pub mod surroundings;
 pub mod transcript;
 
+pub use door::call as have_typed;
 pub use folder::{Folder, INPUT, Stage, TRANSCRIPT, Unpacked};
+pub use keyboard::Job;
 pub use run::{Detached, detach, run};
+pub use seat::Seat;
 pub use settle::{Made, settle};
 pub use staging::stage;
 pub use steps::Steps;

@@ -1,7 +1,9 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod deliver;
 mod fact;
+mod hidden;
 mod install;
 mod kill_tree;
 mod last_activity;
@@ -9,11 +11,14 @@ mod list;
 mod list_running;
 mod meta;
 mod peek;
+mod press;
 mod process_alive;
 mod run;
+mod seat;
 mod settle;
 mod tee;
 mod unpack;
+mod unseat;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -48,6 +53,16 @@ pub enum Verb {
     LastActivity(last_activity::Args),
     #[command(hide = true)]
     Peek(peek::Args),
+    #[command(hide = true)]
+    Seat(seat::Args),
+    #[command(hide = true)]
+    Unseat(unseat::Args),
+    #[command(hide = true)]
+    Hidden(hidden::Args),
+    #[command(hide = true)]
+    Deliver(deliver::Args),
+    #[command(hide = true)]
+    Press(press::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -68,6 +83,11 @@ impl Verb {
             Self::ListRunning(args) => args.run(ctx),
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Seat(args) => args.run(ctx),
+            Self::Unseat(args) => args.run(ctx),
+            Self::Hidden(args) => args.run(ctx),
+            Self::Deliver(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

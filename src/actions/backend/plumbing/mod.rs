@@ -2,8 +2,10 @@
 
 pub mod look;
 pub mod meta;
+pub mod seat;
 pub mod start;
 pub mod tree;
+pub mod typing;
 
 use std::{io::Read, path::PathBuf};
 

@@ -1,0 +1,25 @@
+//! `fairway adapter press`
+
+use anyhow::Result;
+
+use crate::{
+    actions::backend::plumbing::typing,
+    cli::{Context, Exit},
+};
+
+/// Press keys in a session that `adapter run --record` runs
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session's name
+    name: String,
+    /// Keys by their names (Enter, Up, C-c, …); other words are typed as they are
+    #[arg(allow_hyphen_values = true)]
+    keys: Vec<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        typing::press(&ctx.env, &self.name, self.keys)?;
+        Ok(0)
+    }
+}
