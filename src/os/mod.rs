@@ -4,6 +4,7 @@ pub mod alarm;
 pub mod below;
 pub mod capture;
 pub mod disk;
+pub mod exec;
 pub mod files;
 pub mod git;
 pub mod git_index;

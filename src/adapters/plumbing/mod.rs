@@ -11,10 +11,13 @@ mod record;
 mod run;
 pub mod seat;
 mod settle;
+pub mod socket;
 mod staging;
 mod steps;
 pub mod surroundings;
+pub mod text;
 pub mod transcript;
+pub mod typing;
 
 pub use door::call as have_typed;
 pub use folder::{Folder, INPUT, Stage, TRANSCRIPT, Unpacked};

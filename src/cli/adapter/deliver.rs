@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::typing,
+    actions::backend::plumbing::door,
     cli::{Context, Exit},
 };
 
@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        typing::deliver(&ctx.env, &self.name, std::io::stdin().lock())?;
+        door::deliver(&ctx.env, &self.name, std::io::stdin().lock())?;
         Ok(0)
     }
 }

@@ -1,8 +1,10 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod bare;
 mod deliver;
 mod fact;
+mod find;
 mod hidden;
 mod install;
 mod kill_tree;
@@ -16,6 +18,8 @@ mod process_alive;
 mod run;
 mod seat;
 mod settle;
+mod socket;
+mod submit;
 mod tee;
 mod unpack;
 mod unseat;
@@ -63,6 +67,14 @@ pub enum Verb {
     Deliver(deliver::Args),
     #[command(hide = true)]
     Press(press::Args),
+    #[command(hide = true)]
+    Find(find::Args),
+    #[command(hide = true)]
+    Socket(socket::Args),
+    #[command(hide = true)]
+    Bare(bare::Args),
+    #[command(hide = true)]
+    Submit(submit::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -88,6 +100,10 @@ impl Verb {
             Self::Hidden(args) => args.run(ctx),
             Self::Deliver(args) => args.run(ctx),
             Self::Press(args) => args.run(ctx),
+            Self::Find(args) => args.run(ctx),
+            Self::Socket(args) => args.run(ctx),
+            Self::Bare(args) => args.run(ctx),
+            Self::Submit(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

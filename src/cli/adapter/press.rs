@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::typing,
+    actions::backend::plumbing::door,
     cli::{Context, Exit},
 };
 
@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        typing::press(&ctx.env, &self.name, self.keys)?;
+        door::press(&ctx.env, &self.name, self.keys)?;
         Ok(0)
     }
 }
