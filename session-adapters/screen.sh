@@ -223,7 +223,7 @@ case ${operation} in
   *) exit 2 ;;
 esac
 case ${operation}:${2:-} in
-  list-running: | protocol: | copy-to: | check-image:) ;;
+  list-running: | protocol: | check-image:) ;;
   *:) die "${operation} needs a session's name" ;;
   *) ;;
 esac
@@ -232,12 +232,12 @@ shift
 case ${operation} in
   start) start "$1" ;;
   stop) stop "$1" ;;
-  interrupt) fairway press -- "$1" C-c ;;
+  interrupt) fairway keys -- "$1" C-c ;;
   is-running) is_running "$1" ;;
   attach) attach "$1" ;;
   process-alive) process_alive "$1" ;;
   nudge) fairway deliver -- "$1" ;;
-  send-keys) fairway press -- "$@" ;;
+  send-keys) fairway keys -- "$@" ;;
   set-meta) fairway meta set -- "$1" "${2:-}" ;;
   get-meta) fairway meta get -- "$1" "${2:-}" ;;
   remove-meta) fairway meta remove -- "$1" "${2:-}" ;;
@@ -246,7 +246,8 @@ case ${operation} in
   get-last-activity) last_activity "$1" ;;
   clear-scrollback) clear_scrollback "$1" ;;
   is-attached) is_attached "$1" ;;
-  copy-to | check-image) ;;
+  copy-to) fairway copy-to -- "$1" "${2:-}" "${3:-}" ;;
+  check-image) ;;
   protocol) printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n' ;;
   pane) pane "$1" ;;
   *) exit 2 ;;

@@ -23,7 +23,7 @@ pub struct BuiltIn {
     pub about: &'static str,
 }
 
-/// Every script in the binary.
+/// Every script in the binary that is a backend.
 pub const ALL: &[BuiltIn] = &[
     BuiltIn {
         name: "shell",
@@ -50,6 +50,14 @@ pub const ALL: &[BuiltIn] = &[
         about: "a zellij session with one pane each, on a private socket; needs zellij 0.44 and coreutils",
     },
 ];
+
+/// The script through which a provider's events come in. It is no backend.
+pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
+    name: "provider-event",
+    file: "provider-event.sh",
+    text: include_str!("../../session-adapters/provider-event.sh"),
+    about: "hands a provider's event to fairway session event; needs nothing",
+};
 
 /// The built-in script of a backend's name.
 #[must_use]
@@ -95,7 +103,7 @@ impl BuiltIn {
 pub fn install(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::create_dir_all(folder)?;
     let mut written = Vec::new();
-    for script in ALL {
+    for script in ALL.iter().chain([&PROVIDER_EVENT]) {
         let path = folder.join(script.file);
         match fs::read(&path) {
             Ok(found) if found == script.text.as_bytes() => continue,

@@ -6,12 +6,12 @@ mod call;
 mod capabilities;
 mod environment;
 mod error;
-pub mod keys;
 mod locate;
 mod operations;
 pub mod plumbing;
 pub mod ready;
 mod start;
+pub mod tmux;
 
 pub use call::Adapter;
 pub use capabilities::Capabilities;

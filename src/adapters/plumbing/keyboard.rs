@@ -4,7 +4,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::modes::Modes;
-use crate::adapters::keys;
+use crate::domain::keys;
 
 /// A text is shown once nothing was printed for so long.
 const QUIET: Duration = Duration::from_millis(80);
@@ -156,7 +156,7 @@ fn written(job: Job, modes: Modes) -> Vec<u8> {
     match job {
         Job::Text(text) if modes.bracketed && !text.is_empty() => [b"\x1b[200~", &*text, b"\x1b[201~"].concat(),
         Job::Text(text) => text,
-        Job::Keys(words) => words.iter().flat_map(|word| keys::bytes(word, modes.application_arrows)).collect(),
+        Job::Keys(words) => words.iter().flat_map(|word| keys::bytes_in(word, modes.application_arrows)).collect(),
     }
 }
 

@@ -3,11 +3,14 @@
 
 mod door;
 mod folder;
+mod follow;
+mod input;
 mod keyboard;
 mod meta;
 mod modes;
 mod programs;
 mod record;
+mod recorder;
 mod run;
 pub mod seat;
 mod settle;
@@ -21,7 +24,9 @@ pub mod typing;
 
 pub use door::call as have_typed;
 pub use folder::{Folder, INPUT, Stage, TRANSCRIPT, Unpacked};
+pub use follow::Reader;
 pub use keyboard::Job;
+pub use recorder::Recorder;
 pub use run::{Detached, detach, run};
 pub use seat::Seat;
 pub use settle::{Made, settle};

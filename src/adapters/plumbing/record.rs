@@ -25,7 +25,7 @@ use super::{
     door::{Came, Door},
     keyboard::{Keyboard, Step},
     modes::Modes,
-    transcript::Transcript,
+    recorder::Recorder,
 };
 use crate::os::{
     pty::{self, Pty},
@@ -50,7 +50,7 @@ pub(super) struct Recording {
     pane: Pane,
     door: Door,
     signals: SignalFd,
-    transcript: Transcript,
+    recorder: Recorder,
     modes: Modes,
     keyboard: Keyboard,
     /// What the program has not taken yet.
@@ -66,7 +66,7 @@ pub(super) struct Recording {
 
 impl Recording {
     /// Starts a program in a terminal like the one at stdin.
-    pub(super) fn start(program: &Program<'_>, folder: &Folder, transcript: Transcript) -> io::Result<Self> {
+    pub(super) fn start(program: &Program<'_>, folder: &Folder, recorder: Recorder) -> io::Result<Self> {
         let mut watched = SigSet::empty();
         watched.add(Signal::SIGWINCH);
         watched.add(Signal::SIGCHLD);
@@ -83,7 +83,7 @@ impl Recording {
             pane,
             door,
             signals,
-            transcript,
+            recorder,
             modes: Modes::default(),
             keyboard: Keyboard::default(),
             input: VecDeque::new(),
@@ -104,6 +104,8 @@ impl Recording {
     pub(super) fn finish(&mut self) -> io::Result<i32> {
         loop {
             if let Some(code) = self.running.reap()? {
+                self.hand_on();
+                self.recorder.flush(GRACE);
                 return Ok(code);
             }
             let until = self.until.filter(|_| !self.is_killed);
@@ -122,9 +124,10 @@ impl Recording {
         let deadline = Instant::now() + GRACE;
         while !(self.silent && self.pane.output.is_empty()) && Instant::now() < deadline {
             if self.turn(Some(deadline)).is_err() {
-                return;
+                break;
             }
         }
+        self.recorder.flush(GRACE);
     }
 
     fn turn(&mut self, deadline: Option<Instant>) -> io::Result<()> {
@@ -195,7 +198,7 @@ impl Recording {
                 Ok(0) => self.silent = true,
                 Ok(read) => {
                     let printed = buffer.get(..read).unwrap_or_default();
-                    self.transcript.write(printed);
+                    self.recorder.write(printed);
                     self.modes.see(printed);
                     self.keyboard.printed(self.begun.elapsed());
                     self.pane.show(printed);

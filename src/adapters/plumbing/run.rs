@@ -12,13 +12,15 @@ use super::{
     Folder,
     folder::{INPUT, mark},
     record::Recording,
+    recorder::Recorder,
     surroundings,
-    transcript::{LIMIT, Transcript},
+    transcript::LIMIT,
 };
 use crate::{
     adapters::{StartConfig, bare},
     env::{Env, vars},
     os::{
+        fifo,
         process::ProcessKey,
         program,
         session::{self, Program, Running},
@@ -45,9 +47,7 @@ pub enum Detached {
 /// # Errors
 /// When there is no such session, it runs already, or the program cannot be started.
 pub fn run(env: &Env, folder: &Folder, how: Detached, ended: impl FnOnce(&StartConfig, i32)) -> io::Result<i32> {
-    let start = folder
-        .start()?
-        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", folder.name())))?;
+    let start = folder.start()?.ok_or_else(|| folder.missing())?;
     if how == Detached::Yes {
         session::lead();
     }
@@ -103,8 +103,8 @@ fn begun(
 
 /// The program, with whatever stands between it and those who look.
 enum Ward {
-    /// Its output is kept where there is a transcript here.
-    Plain(Running, Option<Transcript>),
+    /// Its output is kept where there is somebody to keep it.
+    Plain(Running, Option<Recorder>),
     /// Its terminal is here.
     Recorded(Box<Recording>),
 }
@@ -118,12 +118,12 @@ impl Ward {
         if how == Detached::No {
             return Ok(Self::Plain(session::start(program, None).map_err(refused)?, None));
         }
-        let transcript = Transcript::open(&folder.transcript()?, LIMIT)?;
+        let recorder = Recorder::open(&folder.transcript()?, LIMIT)?;
         if how == Detached::Recorded {
-            return Ok(Self::Recorded(Box::new(Recording::start(program, folder, transcript).map_err(refused)?)));
+            return Ok(Self::Recorded(Box::new(Recording::start(program, folder, recorder).map_err(refused)?)));
         }
-        let input = session::fifo(&folder.file(INPUT))?;
-        Ok(Self::Plain(session::start(program, Some(input)).map_err(refused)?, Some(transcript)))
+        let input = fifo::make(&folder.file(INPUT))?;
+        Ok(Self::Plain(session::start(program, Some(input)).map_err(refused)?, Some(recorder)))
     }
 
     const fn running(&self) -> &Running {
@@ -133,9 +133,14 @@ impl Ward {
         }
     }
 
+    /// Waits for the end. Whoever is told of it shall find what was printed before it.
     fn finish(&mut self) -> io::Result<i32> {
         match self {
-            Self::Plain(running, transcript) => running.finish(kept(transcript)),
+            Self::Plain(running, recorder) => {
+                let code = running.finish(kept(recorder.as_ref()));
+                flush(recorder.as_ref());
+                code
+            }
             Self::Recorded(recording) => recording.finish(),
         }
     }
@@ -143,17 +148,26 @@ impl Ward {
     /// What others still print when the program has ended.
     fn close(self) {
         match self {
-            Self::Plain(mut running, mut transcript) => running.hand_on(&mut kept(&mut transcript)),
+            Self::Plain(mut running, recorder) => {
+                running.hand_on(&mut kept(recorder.as_ref()));
+                flush(recorder.as_ref());
+            }
             Self::Recorded(recording) => recording.close(),
         }
     }
 }
 
-fn kept(transcript: &mut Option<Transcript>) -> impl FnMut(&[u8]) {
+fn kept(recorder: Option<&Recorder>) -> impl FnMut(&[u8]) {
     move |bytes| {
-        if let Some(transcript) = transcript {
-            transcript.write(bytes);
+        if let Some(recorder) = recorder {
+            recorder.write(bytes);
         }
+    }
+}
+
+fn flush(recorder: Option<&Recorder>) {
+    if let Some(recorder) = recorder {
+        recorder.flush(GRACE);
     }
 }
 

@@ -2,11 +2,16 @@
 
 mod alive;
 mod bare;
+mod copy_to;
 mod deliver;
 mod fact;
 mod find;
+mod follow;
 mod hidden;
+mod input;
 mod install;
+mod interrupt;
+mod keys;
 mod kill_tree;
 mod last_activity;
 mod list;
@@ -66,7 +71,7 @@ pub enum Verb {
     #[command(hide = true)]
     Deliver(deliver::Args),
     #[command(hide = true)]
-    Press(press::Args),
+    Keys(keys::Args),
     #[command(hide = true)]
     Find(find::Args),
     #[command(hide = true)]
@@ -75,6 +80,16 @@ pub enum Verb {
     Bare(bare::Args),
     #[command(hide = true)]
     Submit(submit::Args),
+    #[command(hide = true)]
+    Input(input::Args),
+    #[command(hide = true)]
+    CopyTo(copy_to::Args),
+    #[command(hide = true)]
+    Press(press::Args),
+    #[command(hide = true)]
+    Interrupt(interrupt::Args),
+    #[command(hide = true)]
+    Follow(follow::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -99,11 +114,16 @@ impl Verb {
             Self::Unseat(args) => args.run(ctx),
             Self::Hidden(args) => args.run(ctx),
             Self::Deliver(args) => args.run(ctx),
+            Self::Keys(args) => args.run(ctx),
             Self::Press(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
+            Self::Input(args) => args.run(ctx),
+            Self::CopyTo(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
+            Self::Follow(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

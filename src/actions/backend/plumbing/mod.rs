@@ -1,6 +1,7 @@
 //! What the scripts call back for.
 
 pub mod door;
+pub mod input;
 pub mod look;
 pub mod meta;
 pub mod seat;
@@ -15,7 +16,6 @@ use crate::{
     adapters::{self, StartConfig, plumbing::Folder},
     domain::{Refusal, secrets},
     env::Env,
-    os::process::ProcessKey,
 };
 
 pub(super) fn state(env: &Env) -> Result<PathBuf, Refusal> {
@@ -28,11 +28,6 @@ pub(super) fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
         return Err(Refusal::invalid("the session's name", "must not be empty"));
     }
     Ok(Folder::of(&state(env)?, name))
-}
-
-/// The script that calls.
-fn caller() -> Option<ProcessKey> {
-    i32::try_from(std::os::unix::process::parent_id()).ok().and_then(ProcessKey::of)
 }
 
 /// Everything that a script hands over, up to a limit in bytes.

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{caller, folder, state};
+use super::{folder, state};
 use crate::{
     adapters::plumbing::Seat,
     domain::Refusal,
@@ -48,8 +48,7 @@ fn place(env: &Env, program: &str, name: &str) -> Result<Seat> {
 /// When something would not die.
 pub fn unseat(env: &Env, program: &str, name: &str) -> Result<()> {
     let folder = folder(env, name)?;
-    let own = caller().is_some_and(|caller| folder.is_started_by(&caller));
-    if folder.is_alive()? || (folder.is_starting() && !own) {
+    if folder.is_alive()? || (folder.is_starting() && !folder.is_started_here()) {
         return Ok(());
     }
     let seat = place(env, program, name)?;

@@ -7,15 +7,16 @@ use std::{
 
 use anyhow::Result;
 
-use super::{caller, folder, state, whole};
+use super::{folder, state, whole};
 use crate::{
     actions::session::exited,
     adapters::{
-        Adapter, Report, StartConfig, bare,
+        Adapter, CopyFile, Report, StartConfig, bare,
         plumbing::{self, Detached, Made, Steps, Unpacked, surroundings},
     },
     domain::Refusal,
     env::{Env, vars},
+    os::process::ProcessKey,
 };
 
 /// The longest start configuration, in bytes.
@@ -44,15 +45,15 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     start.env.get_or_insert_default().insert(vars::FAIRWAY_RUN_ID.to_owned(), run);
     let directory = env.cwd.join(start.work_dir.as_deref().unwrap_or_default());
     start.transcript = start.transcript.map(|path| directory.join(path).to_string_lossy().into_owned());
-    let starter = caller();
+    let starter = i32::try_from(std::os::unix::process::parent_id()).ok().and_then(ProcessKey::of);
     let around = bare(env);
     let unpacked = Unpacked { start: &start, around: &around, directory: &directory, starter: starter.as_ref() };
     folder.unpack(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
         let around = surroundings::of(&folder, &start, None)?;
-        let steps = Steps { env: &around, directory: &directory };
-        // What makes the directory goes before what is laid into it.
+        // What makes the directory runs where the caller is, and goes before what is laid into it.
         let is_there = directory.is_dir();
+        let steps = Steps { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
         if is_there {
             plumbing::stage(&directory, &env.cwd, &start, warn)?;
         }
@@ -66,9 +67,25 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
         Ok(())
     };
     prepared().map_err(|error| {
-        let _ = folder.kill_tree();
+        let _ = folder.roll_back();
         error.into()
     })
+}
+
+/// Copies a file, or what is in a folder, below the directory where a session's program started. A session that is not there
+/// is no failure; `warn` is told of what cannot be copied.
+///
+/// # Errors
+/// When it would be written outside of the directory.
+pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMut(&str)) -> Result<()> {
+    let folder = folder(env, name)?;
+    if !folder.is_alive()? {
+        return Ok(());
+    }
+    let directory = folder.directory()?;
+    let file = CopyFile { src: from.to_string_lossy().into_owned(), rel_dst: to.to_owned() };
+    let start = StartConfig { copy_files: Some(vec![file]), ..StartConfig::default() };
+    Ok(plumbing::stage(&directory, &env.cwd, &start, warn)?)
 }
 
 /// Runs a session's program to its end, in this process's place or detached from it; answers with its exit code.

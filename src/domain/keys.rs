@@ -1,9 +1,14 @@
-//! Keys by the names that callers of the protocol use, as the bytes that a terminal sends for them.
+//! Keys by their names, as tmux calls them, and what a terminal sends for each.
 
-/// What a key sends; a word that is no key's name is sent as it is. `application_arrows` is what the program asked of its
-/// terminal (mode 1).
+/// What a terminal sends for a key. A word that names none is text, and is sent as it is.
 #[must_use]
-pub fn bytes(word: &str, application_arrows: bool) -> Vec<u8> {
+pub fn bytes(word: &str) -> Vec<u8> {
+    bytes_in(word, false)
+}
+
+/// The same for a terminal whose program may have asked for arrows in their other form (mode 1).
+#[must_use]
+pub fn bytes_in(word: &str, application_arrows: bool) -> Vec<u8> {
     named(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
 }
 
@@ -96,6 +101,7 @@ mod tests {
             ("enter", "enter"),
             ("C-", "C-"),
             ("C-xy", "C-xy"),
+            ("C-1", "C-1"),
             ("C-é", "C-é"),
             ("M-", "M-"),
             ("F13", "F13"),
@@ -104,8 +110,8 @@ mod tests {
             ("", ""),
             ("é", "é"),
         ] {
-            assert_eq!(String::from_utf8(bytes(word, false)).unwrap(), sent, "{word}");
+            assert_eq!(String::from_utf8(bytes(word)).unwrap(), sent, "{word}");
         }
-        assert_eq!(bytes("Up", true), b"\x1bOA");
+        assert_eq!(bytes_in("Up", true), b"\x1bOA");
     }
 }
