@@ -1,6 +1,6 @@
 #!/bin/sh
 # A session backend in tmux 3.2 or newer: a detached tmux session each, its transcript by pipe-pane. It has a private server
-# beside its state; FAIRWAY_BACKEND_SOCKET names another one, as a path or as `default`, the person's own. Needs coreutils.
+# beside its state; FAIRWAY_BACKEND_SOCKET names another one, as a path or as `default`, the person's own.
 # Speaks the exec session protocol: tmux.sh <operation> <session-name> [args…].
 set -u
 
@@ -49,13 +49,13 @@ choose_server() {
 }
 
 # Asks or tells the server something; its answer is in $said. False when there is no such server or pane. A server that does
-# not answer, or a tmux that cannot be run, is a failure and never an answer.
+# not answer, or a tmux that cannot be run, is a failure and never an answer. With $given it reads this script's stdin.
+given=
 ask() {
-  said=$(unset TMUX TMUX_PANE && cd / &&
-    timeout --foreground -k 0.1 1.8 tmux -u "${flag}" "${address}" "$@" 2>&1)
+  said=$("${fairway}" adapter ask ${given:+--stdin} -- tmux -u "${flag}" "${address}" "$@" 2>&1)
   case $?:${said} in
     0:*) return 0 ;;
-    124:* | 137:*) die 'tmux did not answer' ;;
+    124:*) die 'tmux did not answer' ;;
     126:* | 127:*) die "tmux cannot be run: ${said}" ;;
     *'no server running on '* | *'error connecting to '*'(No such file or directory)'*) return 1 ;;
     *"can't find pane"* | *"can't find session"* | *"can't find window"*) return 1 ;;
@@ -102,7 +102,7 @@ find_session() {
 # Whether the pane of the session that was found is there and runs; what else is asked for is in $facts.
 pane_runs() {
   [ -n "${pane}" ] || return 1
-  ask display-message -p -t "${pane}" "${format} $1" || return 1
+  ask display-message -p -t "${pane}" "${format} ${1:-}" || return 1
   facts=${said#"${identity} 0 "}
   [ "${facts}" != "${said}" ]
 }
@@ -116,15 +116,8 @@ reach() {
 
 # In copy mode and the like, keys go to tmux and not to the program.
 reach_program() {
-  reach "$1" '#{pane_mode}'
-  for _ in 1 2 3 4 5; do
-    case ${facts} in
-      '') return 0 ;;
-      copy-mode | view-mode) ask send-keys -t "${pane}" -X cancel ;;
-      *) ask send-keys -t "${pane}" q ;;
-    esac
-    pane_runs '#{pane_mode}' || exit 0
-  done
+  reach "$1" '#{pane_in_mode}'
+  [ "${facts}" = 0 ] || ask copy-mode -q -t "${pane}" || exit 0
 }
 
 # ---- start and stop
@@ -149,7 +142,7 @@ make_session() {
     \; set-option -g default-terminal "${terminal}" \
     \; set-option -g history-limit 10000 \
     \; "$@"
-  said=$(cd / && timeout --foreground -k 1 10 "${program}" adapter bare -- tmux -u "${flag}" "${address}" "$@" 2>&1)
+  said=$("${program}" adapter ask --limit-ms 10000 -- tmux -u "${flag}" "${address}" "$@" 2>&1)
 }
 
 # A session of this token whose pane is one of this state folder is ours: a program that has just ended, or a start that was
@@ -164,7 +157,7 @@ kill_ours() {
 undo() {
   trap '' TERM INT HUP
   [ -z "${made}" ] || (kill_ours)
-  "${fairway}" adapter kill-tree -- "${name}"
+  "${fairway}" adapter kill-tree --own-start -- "${name}"
   exit 1
 }
 
@@ -177,8 +170,8 @@ start() {
     *) program=${PWD}/${program} ;;
   esac
   env=$(command -v env) || die "there is no program 'env'"
-  fairway unpack -- "${name}"
   trap undo TERM INT HUP
+  "${fairway}" adapter unpack -- "${name}" || undo
   token=$(fairway fact -- "${name}" token) || undo
   rows=$(fairway fact -- "${name}" rows) || undo
   cols=$(fairway fact -- "${name}" cols) || undo
@@ -219,7 +212,7 @@ start() {
   identity=${said%% *}
   said=${said#* }
   socket=${said#* }
-  printf '%s\n' "${socket}" "${said%% *}" "${name}" >"${folder}/pane.${identity}" || undo
+  (umask 077 && printf '%s\n' "${socket}" "${said%% *}" "${name}" >"${folder}/pane.${identity}") || undo
   "${fairway}" adapter settle --pane "%${identity##*.}" --socket "${socket}" -- "${name}" "${self}" || undo
 }
 
@@ -357,6 +350,7 @@ paste() {
     *S*) flags=-prdS ;;
     *) ;;
   esac
+  given=yes
   ask load-buffer -b "fairway-$$" - \; paste-buffer "${flags}" -b "fairway-$$" -t "${pane}" ||
     die "the session '$1' has no pane"
 }

@@ -35,7 +35,7 @@ pub const ALL: &[BuiltIn] = &[
         name: "tmux",
         file: "tmux.sh",
         text: include_str!("../../session-adapters/tmux.sh"),
-        about: "a detached tmux session on a private server; needs tmux 3.2 and coreutils",
+        about: "a detached tmux session on a private server; needs tmux 3.2",
     },
     BuiltIn {
         name: "screen",

@@ -1,4 +1,4 @@
-//! Giving this process's place to another program.
+//! Giving this process's place to another program, and what it must not inherit.
 
 use std::{collections::BTreeMap, ffi::OsString, fs, io, os::unix::process::CommandExt, process::Command};
 
@@ -17,9 +17,12 @@ pub fn become_program(words: &[OsString], env: &BTreeMap<OsString, OsString>) ->
     io::Error::new(error.kind(), format!("{} cannot be run: {error}", program.to_string_lossy()))
 }
 
-/// Marks every descriptor above the three streams to be closed by the next exec.
+/// Marks every descriptor above the three streams to be closed by the next exec, also one of a child.
+///
+/// # Errors
+/// When the kernel refuses.
 #[expect(unsafe_code, reason = "close_range has no safe form in the crates used here")]
-fn close_on_exec() -> io::Result<()> {
+pub fn close_on_exec() -> io::Result<()> {
     // SAFETY: plain numbers; nothing is closed before this process's image is gone.
     let done = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     match Errno::result(done) {

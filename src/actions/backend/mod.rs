@@ -3,4 +3,5 @@
 pub mod list;
 pub mod place;
 pub mod plumbing;
+pub mod server;
 pub mod typing;

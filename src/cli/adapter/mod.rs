@@ -1,6 +1,7 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod ask;
 mod bare;
 mod copy_to;
 mod deliver;
@@ -77,6 +78,8 @@ pub enum Verb {
     #[command(hide = true)]
     Socket(socket::Args),
     #[command(hide = true)]
+    Ask(ask::Args),
+    #[command(hide = true)]
     Bare(bare::Args),
     #[command(hide = true)]
     Submit(submit::Args),
@@ -118,6 +121,7 @@ impl Verb {
             Self::Press(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
+            Self::Ask(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
             Self::Input(args) => args.run(ctx),
