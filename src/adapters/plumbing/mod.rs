@@ -11,6 +11,7 @@ mod modes;
 mod programs;
 mod record;
 mod recorder;
+mod replay;
 mod run;
 pub mod seat;
 mod settle;

@@ -49,6 +49,7 @@ pub(super) struct Recording {
     pty: Pty,
     pane: Pane,
     door: Door,
+    folder: Folder,
     signals: SignalFd,
     recorder: Recorder,
     modes: Modes,
@@ -76,12 +77,14 @@ impl Recording {
         let pane = Pane::open()?;
         let size = pane.size().unwrap_or(SIZE);
         let door = Door::open(folder)?;
+        folder.resized(size)?;
         let (pty, running) = pty::start(program, size, pane.raw.as_ref().map(Raw::before))?;
         Ok(Self {
             running,
             pty,
             pane,
             door,
+            folder: folder.clone(),
             signals,
             recorder,
             modes: Modes::default(),
@@ -184,6 +187,7 @@ impl Recording {
         if let Some(size) = self.pane.size().filter(|size| *size != self.size) {
             self.size = size;
             let _ = self.pty.resize(size);
+            let _ = self.folder.resized(size);
         }
     }
 

@@ -21,6 +21,7 @@ mod meta;
 mod peek;
 mod press;
 mod process_alive;
+mod replay;
 mod run;
 mod seat;
 mod settle;
@@ -74,6 +75,8 @@ pub enum Verb {
     #[command(hide = true)]
     Keys(keys::Args),
     #[command(hide = true)]
+    Replay(replay::Args),
+    #[command(hide = true)]
     Find(find::Args),
     #[command(hide = true)]
     Socket(socket::Args),
@@ -118,6 +121,7 @@ impl Verb {
             Self::Hidden(args) => args.run(ctx),
             Self::Deliver(args) => args.run(ctx),
             Self::Keys(args) => args.run(ctx),
+            Self::Replay(args) => args.run(ctx),
             Self::Press(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
