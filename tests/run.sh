@@ -30,6 +30,8 @@ if ! cargo nextest --version >/dev/null 2>&1; then
   cargo install cargo-nextest --locked --quiet
 fi
 
+tests/agents.sh
+
 say "format"
 cargo fmt --check
 say "lints"

@@ -300,7 +300,7 @@ impl Pane {
     }
 
     fn size(&self) -> Option<Size> {
-        terminal::size(self.input.as_fd())
+        terminal::size_of(self.input.as_fd())
     }
 
     fn watched(&self, takes_input: bool) -> Vec<PollFd<'_>> {

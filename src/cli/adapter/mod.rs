@@ -77,16 +77,6 @@ pub enum Verb {
     #[command(hide = true)]
     Replay(replay::Args),
     #[command(hide = true)]
-    Find(find::Args),
-    #[command(hide = true)]
-    Socket(socket::Args),
-    #[command(hide = true)]
-    Ask(ask::Args),
-    #[command(hide = true)]
-    Bare(bare::Args),
-    #[command(hide = true)]
-    Submit(submit::Args),
-    #[command(hide = true)]
     Input(input::Args),
     #[command(hide = true)]
     CopyTo(copy_to::Args),
@@ -96,6 +86,16 @@ pub enum Verb {
     Interrupt(interrupt::Args),
     #[command(hide = true)]
     Follow(follow::Args),
+    #[command(hide = true)]
+    Find(find::Args),
+    #[command(hide = true)]
+    Socket(socket::Args),
+    #[command(hide = true)]
+    Ask(ask::Args),
+    #[command(hide = true)]
+    Bare(bare::Args),
+    #[command(hide = true)]
+    Submit(submit::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -123,15 +123,15 @@ impl Verb {
             Self::Keys(args) => args.run(ctx),
             Self::Replay(args) => args.run(ctx),
             Self::Press(args) => args.run(ctx),
+            Self::Input(args) => args.run(ctx),
+            Self::CopyTo(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
+            Self::Follow(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
             Self::Ask(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
-            Self::Input(args) => args.run(ctx),
-            Self::CopyTo(args) => args.run(ctx),
-            Self::Interrupt(args) => args.run(ctx),
-            Self::Follow(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

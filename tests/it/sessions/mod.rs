@@ -1,5 +1,6 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
+mod agent;
 mod brake;
 mod bridges;
 mod caller;
@@ -8,9 +9,11 @@ mod dry_run;
 mod event;
 mod launch;
 mod lifecycle;
+mod operations;
 mod panes;
 mod pid_reuse;
 mod plumbing;
+mod prompt;
 mod reconcile;
 mod starting;
 mod trust;
