@@ -122,13 +122,19 @@ reach_program() {
 
 # ---- start and stop
 
+# What the pane begins with: a variable before a program's path would be one with any `=` in it.
+# shellcheck disable=SC2016
+inside='export FAIRWAY_ADAPTER_STATE="$0" FAIRWAY_RUN_ID="$1"; shift; exec "$@"'
+
 # Makes the tmux session, its options and its transcript in one command line: nothing that the program prints is missed.
 make_session() {
-  make_whole "FAIRWAY_ADAPTER_STATE=${state}"
+  make_whole "${state}"
   set -- new-session -d -P -F '#{pid}.#{start_time}.#{s/%//:pane_id} #{session_id} #{socket_path}' \
-    -s "${token}" -n fairway -x "${cols}" -y "${rows}" -- "${env}" "${whole}" "FAIRWAY_RUN_ID=${run}"
+    -s "${token}" -n fairway -x "${cols}" -y "${rows}" -- /bin/sh -c "${inside}" "${whole}" "${run}"
+  make_whole "${program}"
+  set -- "$@" "${whole}" adapter run
   make_whole "${name}"
-  set -- "$@" "${program}" adapter run -- "${whole}" \
+  set -- "$@" -- "${whole}" \
     \; set-option -t "=${token}:" destroy-unattached off \
     \; set-option -w -t "=${token}:" remain-on-exit off \
     \; set-option -w -t "=${token}:" automatic-rename off \
@@ -169,7 +175,6 @@ start() {
     /*) ;;
     *) program=${PWD}/${program} ;;
   esac
-  env=$(command -v env) || die "there is no program 'env'"
   trap undo TERM INT HUP
   "${fairway}" adapter unpack -- "${name}" || undo
   token=$(fairway fact -- "${name}" token) || undo
@@ -371,7 +376,7 @@ case ${operation} in
   *) exit 2 ;;
 esac
 case ${operation}:${2:-} in
-  list-running: | protocol: | copy-to: | check-image:) ;;
+  list-running: | protocol: | check-image:) ;;
   *:) die "${operation} needs a session's name" ;;
   *) ;;
 esac
@@ -400,6 +405,7 @@ case ${operation} in
   look) look "$1" ;;
   paste) paste "$1" ;;
   press) press "$1" ;;
+  copy-to) fairway copy-to -- "$1" "${2:-}" "${3:-}" ;;
   protocol) printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n' ;;
   *) ;;
 esac

@@ -19,11 +19,12 @@ fn what_is_known_and_where_it_is_written() {
     $ fairway adapter list
     NAME   SOURCE      SCRIPT        ABOUT
     shell  built_in    shell.sh      a process of its own, output to the transcript; needs nothing
+    tmux   built_in    tmux.sh       a detached tmux session on a private server; needs tmux 3.2
     mine   configured  /opt/mine.sh  -
     $ fairway adapter list --json
-    [{"name":"shell","source":"built_in","script":"shell.sh","about":"a process of its own, output to the transcript; needs nothing"},{"name":"mine","source":"configured","script":"/opt/mine.sh","about":null}]
+    [{"name":"shell","source":"built_in","script":"shell.sh","about":"a process of its own, output to the transcript; needs nothing"},{"name":"tmux","source":"built_in","script":"tmux.sh","about":"a detached tmux session on a private server; needs tmux 3.2"},{"name":"mine","source":"configured","script":"/opt/mine.sh","about":null}]
     $ fairway adapter install scripts
-    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/provider-event.sh
+    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/tmux.sh, [world]/project/scripts/provider-event.sh
     $ fairway adapter install scripts
     unchanged: [world]/project/scripts has every script already
     $ fairway adapter install .fairway.toml

@@ -16,6 +16,7 @@ mod plumbing;
 mod prompt;
 mod reconcile;
 mod starting;
+mod tmux;
 mod trust;
 mod typing;
 mod upsert;
