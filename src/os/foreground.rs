@@ -83,3 +83,16 @@ fn watched(
 fn start(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Child> {
     mask::clear(Command::new(program).args(args).env_clear().envs(env).current_dir(cwd)).spawn()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_with_how_it_ended() {
+        let sh = |text: &str| run(Path::new("/bin/sh"), &["-c".into(), text.into()], &BTreeMap::new(), Path::new("/"));
+        assert_eq!(sh("exit 7").unwrap(), End::Exit(7));
+        assert_eq!(sh("kill -9 $$").unwrap(), End::Signal(9));
+        assert!(run(Path::new("/no/such"), &[], &BTreeMap::new(), Path::new("/")).is_err());
+    }
+}

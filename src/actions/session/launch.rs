@@ -25,6 +25,9 @@ pub use super::intention::before;
 /// How long a supervisor may take to record that its program has ended.
 const RECORDING: Duration = Duration::from_secs(3);
 
+/// How the sentence about a program's end begins, which the plumbing of the scripts says and the supervisor records.
+const ENDED_WITH: &str = "its program ended with exit code ";
+
 /// How a start turned out.
 pub(super) enum Outcome {
     /// It runs; the process where the script told one.
@@ -95,13 +98,29 @@ fn outcome(adapter: &Adapter, plan: &Plan, report: Option<Report>) -> Outcome {
     }
 }
 
-/// What a failed start is, when the program's own end is known by now: that.
+/// What a failed start is when the script says that the program has ended: that, with what it showed apart from what is kept.
 fn ended_before(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterError) -> AdapterError {
-    let AdapterError::Failed { .. } = &error else { return error };
-    match app.read(|tx| lookup::session(tx, &plan.session.id)) {
-        Ok(session) if session.status.is_final() && session.exit_code.is_some() => over(plan, adapter, &session),
-        _ => error,
+    let AdapterError::Failed { why, .. } = &error else { return error };
+    let Some(code) = code_in(why) else { return error };
+    if let Some(session) = recorded(app, plan) {
+        return over(plan, adapter, &session);
     }
+    let (session, why) = (plan.session.id.to_string(), format!("{ENDED_WITH}{code}"));
+    AdapterError::Ended { session, why, screen: screen::last(adapter, plan) }
+}
+
+/// The exit code in a script's sentence about its program's end.
+fn code_in(why: &str) -> Option<i32> {
+    let (_, code) = why.split_once(ENDED_WITH)?;
+    code.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The session once its supervisor has recorded its end.
+fn recorded(app: &App, plan: &Plan) -> Option<Session> {
+    wait::until(RECORDING, Duration::from_millis(50), || {
+        let session = app.read(|tx| lookup::session(tx, &plan.session.id)).ok()?;
+        session.status.is_final().then_some(session)
+    })
 }
 
 /// The error about a session whose program has ended as a failure.
@@ -114,11 +133,7 @@ fn over(plan: &Plan, adapter: &Adapter, session: &Session) -> AdapterError {
 fn ended(app: &App, plan: &Plan, adapter: &Adapter, remarks: Vec<String>) -> Result<Answer> {
     let id = &plan.session.id;
     // Its supervisor records the exit code; a script without one never will.
-    let settled = wait::until(RECORDING, Duration::from_millis(50), || {
-        let session = app.read(|tx| lookup::session(tx, id)).ok()?;
-        session.status.is_final().then_some(session)
-    });
-    match settled {
+    match recorded(app, plan) {
         Some(session) if session.status == SessionStatus::Ended => {
             let answer = said(&session, remarks)?;
             if let Some(request) = &app.request {

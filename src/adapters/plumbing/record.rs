@@ -108,6 +108,8 @@ impl Recording {
         loop {
             if let Some(code) = self.running.reap()? {
                 self.hand_on();
+                // What was typed may have been what ended it; to one that has ended there is nothing to be typed.
+                self.door.dismiss();
                 self.recorder.flush(GRACE);
                 return Ok(code);
             }

@@ -65,17 +65,15 @@ pub enum Verb {
     #[command(hide = true)]
     Peek(peek::Args),
     #[command(hide = true)]
-    Seat(seat::Args),
+    Find(find::Args),
     #[command(hide = true)]
-    Unseat(unseat::Args),
+    Socket(socket::Args),
     #[command(hide = true)]
-    Hidden(hidden::Args),
+    Ask(ask::Args),
     #[command(hide = true)]
-    Deliver(deliver::Args),
+    Bare(bare::Args),
     #[command(hide = true)]
-    Keys(keys::Args),
-    #[command(hide = true)]
-    Replay(replay::Args),
+    Submit(submit::Args),
     #[command(hide = true)]
     Input(input::Args),
     #[command(hide = true)]
@@ -87,15 +85,17 @@ pub enum Verb {
     #[command(hide = true)]
     Follow(follow::Args),
     #[command(hide = true)]
-    Find(find::Args),
+    Deliver(deliver::Args),
     #[command(hide = true)]
-    Socket(socket::Args),
+    Hidden(hidden::Args),
     #[command(hide = true)]
-    Ask(ask::Args),
+    Keys(keys::Args),
     #[command(hide = true)]
-    Bare(bare::Args),
+    Replay(replay::Args),
     #[command(hide = true)]
-    Submit(submit::Args),
+    Seat(seat::Args),
+    #[command(hide = true)]
+    Unseat(unseat::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -116,22 +116,22 @@ impl Verb {
             Self::ListRunning(args) => args.run(ctx),
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
-            Self::Seat(args) => args.run(ctx),
-            Self::Unseat(args) => args.run(ctx),
-            Self::Hidden(args) => args.run(ctx),
-            Self::Deliver(args) => args.run(ctx),
-            Self::Keys(args) => args.run(ctx),
-            Self::Replay(args) => args.run(ctx),
-            Self::Press(args) => args.run(ctx),
-            Self::Input(args) => args.run(ctx),
-            Self::CopyTo(args) => args.run(ctx),
-            Self::Interrupt(args) => args.run(ctx),
-            Self::Follow(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
             Self::Ask(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),
+            Self::Input(args) => args.run(ctx),
+            Self::CopyTo(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
+            Self::Follow(args) => args.run(ctx),
+            Self::Deliver(args) => args.run(ctx),
+            Self::Hidden(args) => args.run(ctx),
+            Self::Keys(args) => args.run(ctx),
+            Self::Replay(args) => args.run(ctx),
+            Self::Seat(args) => args.run(ctx),
+            Self::Unseat(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }

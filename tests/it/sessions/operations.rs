@@ -156,6 +156,37 @@ fn a_terminal_is_handed_over() {
     }
 }
 
+/// A signal to us alone is meant for what we run.
+#[test]
+fn a_signal_is_passed_on_to_what_is_attached() {
+    let world = Sessions::new();
+    let script = world.script(
+        "seat",
+        "#!/bin/sh\ncase $1 in\nis-running) echo true ;;\nprotocol) echo '{\"capabilities\":[\"follow\"]}' ;;\nattach)\n  \
+         trap 'exit 9' TERM\n  echo seated\n  while :; do sleep 0.05; done ;;\nstart | stop) ;;\n*) exit 2 ;;\nesac\n",
+    );
+    let backend = format!("exec:{}", script.display());
+    world.launch(&["--role", "r", "--name", "s1", "--backend", &backend, "--", "true"]);
+    let mut attached = world.fairway(["session", "attach", "s1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = [0; 7];
+    std::io::Read::read_exact(attached.stdout.as_mut().unwrap(), &mut said).unwrap();
+    assert_eq!(&said, b"seated\n");
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(attached.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(attached.wait().unwrap().code(), Some(9));
+}
+
+/// The program's terminal is as large as the one that it was launched from.
+#[test]
+fn the_size_of_the_terminal_goes_along() {
+    let world = Sessions::new();
+    let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run");
+    let run = Run::from(world.command("script").args(["-qec", &launch, "/dev/null"]).output().unwrap()).exits(0);
+    assert!(run.stdout.contains("\"terminal\":{\"rows\":33,\"cols\":111}"), "{run:?}");
+    let without = world.json(["session", "launch", "--role", "r", "--dry-run"]);
+    assert!(without["start"].get("terminal").is_none());
+}
+
 /// One detaches from tmux as ever, and the session goes on.
 #[test]
 fn one_sits_down_at_a_tmux_session_and_gets_up_again() {
