@@ -4,12 +4,15 @@ mod alive;
 mod ask;
 mod bare;
 mod copy_to;
+mod deliver;
 mod fact;
 mod find;
 mod follow;
+mod hidden;
 mod input;
 mod install;
 mod interrupt;
+mod keys;
 mod kill_tree;
 mod last_activity;
 mod list;
@@ -18,12 +21,15 @@ mod meta;
 mod peek;
 mod press;
 mod process_alive;
+mod replay;
 mod run;
+mod seat;
 mod settle;
 mod socket;
 mod submit;
 mod tee;
 mod unpack;
+mod unseat;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -78,6 +84,18 @@ pub enum Verb {
     Interrupt(interrupt::Args),
     #[command(hide = true)]
     Follow(follow::Args),
+    #[command(hide = true)]
+    Deliver(deliver::Args),
+    #[command(hide = true)]
+    Hidden(hidden::Args),
+    #[command(hide = true)]
+    Keys(keys::Args),
+    #[command(hide = true)]
+    Replay(replay::Args),
+    #[command(hide = true)]
+    Seat(seat::Args),
+    #[command(hide = true)]
+    Unseat(unseat::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
 }
@@ -108,6 +126,12 @@ impl Verb {
             Self::Press(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
             Self::Follow(args) => args.run(ctx),
+            Self::Deliver(args) => args.run(ctx),
+            Self::Hidden(args) => args.run(ctx),
+            Self::Keys(args) => args.run(ctx),
+            Self::Replay(args) => args.run(ctx),
+            Self::Seat(args) => args.run(ctx),
+            Self::Unseat(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }
