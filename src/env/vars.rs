@@ -6,6 +6,8 @@ pub const HOME: &str = "HOME";
 pub const PATH: &str = "PATH";
 /// The user's shell, which a session without a provider runs.
 pub const SHELL: &str = "SHELL";
+/// Where folders go that are needed for a while; `/tmp` when it is absent.
+pub const TMPDIR: &str = "TMPDIR";
 /// The base of the folder for state that outlives a project.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 /// When set to anything, no colour.

@@ -14,6 +14,7 @@ pub mod process;
 pub mod program;
 pub mod queue;
 pub mod session;
+pub mod signals;
 pub mod stream;
 pub mod terminal;
 pub mod tree;

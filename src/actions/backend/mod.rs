@@ -1,4 +1,5 @@
 //! The scripts that start sessions, and what they call back for. Works without any project.
 
+pub mod check;
 pub mod list;
 pub mod plumbing;

@@ -3,6 +3,7 @@
 
 mod folder;
 mod meta;
+pub mod probe;
 mod programs;
 mod run;
 mod settle;

@@ -1,6 +1,7 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod check;
 mod fact;
 mod install;
 mod kill_tree;
@@ -9,6 +10,7 @@ mod list;
 mod list_running;
 mod meta;
 mod peek;
+mod probe;
 mod process_alive;
 mod run;
 mod settle;
@@ -26,6 +28,7 @@ use super::{Context, Exit};
 pub enum Verb {
     List(list::Args),
     Install(install::Args),
+    Check(check::Args),
     #[command(hide = true)]
     Unpack(unpack::Args),
     #[command(hide = true)]
@@ -50,6 +53,8 @@ pub enum Verb {
     Peek(peek::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
+    #[command(hide = true)]
+    Probe(probe::Args),
 }
 
 impl Verb {
@@ -57,6 +62,7 @@ impl Verb {
         match self {
             Self::List(args) => args.run(ctx),
             Self::Install(args) => args.run(ctx),
+            Self::Check(args) => args.run(ctx),
             Self::Unpack(args) => args.run(ctx),
             Self::Run(args) => args.run(ctx),
             Self::Tee(args) => args.run(ctx),
@@ -69,6 +75,7 @@ impl Verb {
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
+            Self::Probe(args) => args.run(ctx),
         }
     }
 }

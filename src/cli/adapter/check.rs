@@ -1,0 +1,68 @@
+//! `fairway adapter check`
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use crate::{
+    actions::backend::check::{self, OPERATIONS},
+    cli::{Context, Exit},
+    render::{Meaning, Table, safe_line},
+    wire::{CheckedAdapterView, Verdict},
+};
+
+/// Try a script against the whole session protocol, in a private folder; exit 7 when it breaks it
+///
+/// Starts sessions of its own, with names of their own, and stops them all. What a script answers with exit code 2 is "not
+/// supported" and no failure, but for start, stop and is-running, without which there is no session.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A path, a backend's name, or exec: and a program
+    script: String,
+    /// Look only at this operation; may be given several times
+    #[arg(long, value_name = "OPERATION", value_parser = clap::builder::PossibleValuesParser::new(OPERATIONS))]
+    operation: Vec<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let (report, broken) = check::run(&ctx.env, ctx.globals.root.as_deref(), &self.script, &self.operation)?;
+        ctx.show(
+            &report,
+            || {
+                let failed = report.operations.iter().filter(|one| one.verdict == Verdict::Fail);
+                failed.map(|one| one.operation.to_owned()).collect()
+            },
+            || words(ctx, &report),
+        )?;
+        broken.map_or(Ok(0), |broken| Err(broken.into()))
+    }
+}
+
+fn words(ctx: &Context, report: &CheckedAdapterView) -> String {
+    let mut table = Table::new(&["operation", "verdict", "probes", "seconds"]);
+    for one in &report.operations {
+        let passed = one.probes.iter().filter(|probe| probe.verdict == Verdict::Pass).count();
+        let millis: u64 = one.probes.iter().map(|probe| probe.duration_ms).sum();
+        let tried = one.probes.iter().filter(|probe| probe.verdict != Verdict::NotSupported).count();
+        let (probes, seconds) = match tried {
+            0 => ("-".to_owned(), "-".to_owned()),
+            all => (format!("{passed} of {all}"), format!("{}.{}", millis / 1_000, millis % 1_000 / 100)),
+        };
+        table.row([one.operation, one.verdict.as_str(), &probes, &seconds]);
+    }
+    let mut text = table.show(ctx.out.width);
+    for one in &report.operations {
+        for probe in one.probes.iter().filter(|probe| probe.verdict == Verdict::Fail) {
+            let title = format!("{}: {}", one.operation, probe.what);
+            let _ = write!(
+                text,
+                "\n{}\n  expected  {}\n  seen      {}\n",
+                ctx.out.style.paint(Meaning::Bad, &safe_line(&title)),
+                safe_line(probe.expected.as_deref().unwrap_or("-")),
+                safe_line(probe.seen.as_deref().unwrap_or("-")),
+            );
+        }
+    }
+    text
+}
