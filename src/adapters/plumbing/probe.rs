@@ -72,8 +72,10 @@ pub fn run(env: &Env, folder: &Path, wish: &Wish) -> io::Result<()> {
     for number in 1..=wish.lines {
         writeln!(stdout, "{}", line(number))?;
     }
-    // Pastes come in brackets, as to any editor.
-    write!(stdout, "\x1b[?2004h")?;
+    if env.terminal.stdout {
+        // Pastes come in brackets, as to any editor.
+        write!(stdout, "\x1b[?2004h")?;
+    }
     stdout.flush()?;
     note(PID, std::process::id().to_string().as_bytes())?;
     write!(stdout, "{}", wish.prompt.as_deref().unwrap_or_default())?;

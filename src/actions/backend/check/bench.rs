@@ -178,6 +178,9 @@ impl Bench {
         if self.stopped().is_some() {
             return Err(Wrong::Stopped);
         }
+        if !self.supports(operation) {
+            return Err(Wrong::Unsupported);
+        }
         if self.hung.borrow().contains(operation) {
             return Err(Wrong::differs(format!("an answer to {operation}"), "none before; it was not asked again"));
         }
