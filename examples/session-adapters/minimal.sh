@@ -16,7 +16,8 @@ state=${GC_EXEC_STATE_DIR:-${XDG_STATE_HOME:-${HOME:-}/.local/state}/minimal-ses
 
 # A name may be any text: its folder is called by its bytes.
 folder() {
-  printf '%s/%s' "${state}" "$(printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n')"
+  printf '%s/' "${state}"
+  printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n'
 }
 
 # The folder is also a session's mark in the environment of everything that it runs. By it is found what left its group, its
@@ -32,17 +33,20 @@ alive() {
 # TERM first, KILL after about two seconds, and no return before all are gone.
 end_all() {
   tries=0
-  signal=TERM
   while :; do
     # Not this script itself, which may run inside the session.
     left=$(grep -lzFx -- "${mark}=$1" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | grep -vx "$$")
     [ -n "${left}" ] || return 0
+    case ${tries} in
+      0) signal=TERM ;;
+      [1-9] | [123][0-9]) signal=0 ;;
+      140) die "would not die: ${left}" ;;
+      *) signal=KILL ;;
+    esac
     for pid in ${left}; do
-      [ "${signal}" = TERM ] && [ "${tries}" -gt 0 ] || kill -s "${signal}" "${pid}" 2>/dev/null
+      kill -s "${signal}" "${pid}" 2>/dev/null
     done
     tries=$((tries + 1))
-    [ "${tries}" -lt 40 ] || signal=KILL
-    [ "${tries}" -lt 140 ] || die "would not die: ${left}"
     sleep 0.05
   done
 }
@@ -53,16 +57,19 @@ start() {
   umask 077
   mkdir -p "${state}" || die "cannot make ${state}"
   # One start at a time. The session must not inherit the lock, nor hold stdout or stderr open.
-  exec 9>"${state}/.lock" || die "cannot lock ${state}"
+  touch "${state}/.lock" || die "cannot lock ${state}"
+  exec 9>>"${state}/.lock"
   flock 9 || die "cannot lock ${state}"
   ! alive "${dir}" || die "session '$1' already exists"
   end_all "${dir}"
-  rm -rf "${dir}" && mkdir "${dir}" && cat >"${dir}/start" || die "cannot write to ${dir}"
-  if ! field words <"${dir}/start" >"${dir}/words"; then
+  rm -rf "${dir}"
+  mkdir "${dir}" || die "cannot make ${dir}"
+  if ! { cat >"${dir}/start" && field words <"${dir}/start" >"${dir}/words"; }; then
     rm -rf "${dir}"
     die 'stdin holds no start configuration'
   fi
-  if ! cd -- "$(field folder <"${dir}/start")"; then
+  work_dir=$(field folder <"${dir}/start")
+  if ! cd -- "${work_dir}"; then
     rm -rf "${dir}"
     die 'work_dir is not there'
   fi

@@ -62,7 +62,7 @@ mod tests {
         let held = Held::hold(&[Signal::SIGUSR1]).unwrap();
         assert_eq!(held.next().unwrap(), None);
         // To this thread alone: the other tests' threads do not hold it back.
-        nix::sys::pthread::pthread_kill(nix::sys::pthread::pthread_self(), Signal::SIGUSR1).unwrap();
+        nix::sys::signal::raise(Signal::SIGUSR1).unwrap();
         assert_eq!(held.next().unwrap(), Some(Signal::SIGUSR1));
         assert_eq!(held.next().unwrap(), None);
     }

@@ -16,7 +16,7 @@ pub struct CheckedAdapterView {
 /// An operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckedOperationView {
-    /// Its name; `unknown operation` stands for every name that is none.
+    /// Its name; `unknown` stands for every name that is none.
     pub operation: &'static str,
     /// What all its probes come to.
     pub verdict: Verdict,

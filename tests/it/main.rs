@@ -11,6 +11,7 @@
     reason = "a test starts processes, reads clocks and fails by panicking"
 )]
 
+mod adapters;
 mod cli;
 mod common;
 mod floors;

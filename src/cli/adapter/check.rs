@@ -51,18 +51,30 @@ fn words(ctx: &Context, report: &CheckedAdapterView) -> String {
         };
         table.row([one.operation, one.verdict.as_str(), &probes, &seconds]);
     }
-    let mut text = table.show(ctx.out.width);
+    table.show(ctx.out.width) + &failures(ctx, report)
+}
+
+/// What failed, what was expected and what was seen; one cause often fails many.
+fn failures(ctx: &Context, report: &CheckedAdapterView) -> String {
+    let mut told: Vec<(Vec<String>, Option<&str>, Option<&str>)> = Vec::new();
     for one in &report.operations {
         for probe in one.probes.iter().filter(|probe| probe.verdict == Verdict::Fail) {
             let title = format!("{}: {}", one.operation, probe.what);
-            let _ = write!(
-                text,
-                "\n{}\n  expected  {}\n  seen      {}\n",
-                ctx.out.style.paint(Meaning::Bad, &safe_line(&title)),
-                safe_line(probe.expected.as_deref().unwrap_or("-")),
-                safe_line(probe.seen.as_deref().unwrap_or("-")),
-            );
+            let (expected, seen) = (probe.expected.as_deref(), probe.seen.as_deref());
+            match told.iter_mut().find(|known| (known.1, known.2) == (expected, seen)) {
+                Some((titles, ..)) => titles.push(title),
+                None => told.push((vec![title], expected, seen)),
+            }
         }
+    }
+    let mut text = String::new();
+    for (titles, expected, seen) in told {
+        text.push('\n');
+        for title in titles {
+            let _ = writeln!(text, "{}", ctx.out.style.paint(Meaning::Bad, &safe_line(&title)));
+        }
+        let (expected, seen) = (safe_line(expected.unwrap_or("-")), safe_line(seen.unwrap_or("-")));
+        let _ = writeln!(text, "  expected  {expected}\n  seen      {seen}");
     }
     text
 }

@@ -31,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// The same for `start`.
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// How long something may take to be seen that must come.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The same for something that has not come before.
 const IMPATIENCE: Duration = Duration::from_millis(500);
 /// How long a `stop` may take that only tidies up.
@@ -57,7 +57,7 @@ pub(super) struct Bench {
     unsupported: RefCell<BTreeSet<&'static str>>,
     /// Operations that did not answer: they are not asked again.
     hung: RefCell<BTreeSet<String>>,
-    /// What did not come once, and is not waited for as long again.
+    /// Operations that did not bring about what they should.
     missed: RefCell<BTreeSet<&'static str>>,
     started: RefCell<BTreeSet<String>>,
     probes: RefCell<Vec<(&'static str, ProbeView)>>,
@@ -219,23 +219,24 @@ impl Bench {
         }
     }
 
-    /// Waits for something that must come; what did not come before is not waited for as long.
+    /// Waits for something that an operation must bring about; one that did not do so before is not waited for as long.
     ///
     /// # Errors
     /// `what`, and what `seen` says instead.
     pub fn comes<T>(
         &self,
-        what: &'static str,
+        operation: &'static str,
+        what: &str,
         mut ask: impl FnMut() -> Option<T>,
         seen: impl FnOnce() -> String,
     ) -> Result<T, Wrong> {
-        let patience = if self.missed.borrow().contains(what) { IMPATIENCE } else { PATIENCE };
+        let patience = if self.missed.borrow().contains(operation) { IMPATIENCE } else { PATIENCE };
         let answer = wait::until(patience, Duration::from_millis(20), || match self.stopped() {
             Some(_) => Some(Err(Wrong::Stopped)),
             None => ask().map(Ok),
         });
         answer.unwrap_or_else(|| {
-            self.missed.borrow_mut().insert(what);
+            self.missed.borrow_mut().insert(operation);
             Err(Wrong::differs(what, seen()))
         })
     }

@@ -87,7 +87,7 @@ fn no_canary(bench: &Bench, one: &Session<'_>) -> Seen {
 /// Starts a session among other surroundings.
 fn start_among(bench: &Bench, one: &Session<'_>, around: &[(&str, &str)]) -> Seen {
     let adapter = bench.adapter.clone().among(around.iter().copied());
-    bench.call_as(&adapter, &["start", &one.name], &one.text())?.ok()?;
+    one.called_among(&adapter)?.ok()?;
     one.comes_up().map(drop)
 }
 

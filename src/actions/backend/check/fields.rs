@@ -96,8 +96,9 @@ fn stillborn(bench: &Bench) -> Seen {
     let one = Session::of_shell(bench, "stillborn", "echo last words; exit 3")?;
     let said = one.called()?;
     let told = String::from_utf8_lossy(&said.stderr).contains("last words");
-    if said.end != End::Exit(1) || !told {
-        bench.call(&["stop", &one.name], b"")?;
+    if said.end == End::Exit(1) && told {
+        one.is_over();
+    } else {
         return Err(Wrong::differs("exit code 1, the program's last words on stderr", said.told()));
     }
     one.runs(false)
@@ -111,6 +112,6 @@ fn first_nudge(bench: &Bench) -> Seen {
     one.config.nudge = Some("say \"hello\"; $HOME".to_owned());
     one.config.ready_prompt_prefix = Some("probe> ".to_owned());
     one.start()?;
-    super::typing::arrives(bench, &one, "say \"hello\"; $HOME\n")?;
+    super::typing::arrives(bench, "nudge", &one, "say \"hello\"; $HOME\n")?;
     one.stop()
 }

@@ -26,7 +26,7 @@ pub(super) fn look(bench: &Bench) {
     bench.probe("start", "a live session of that name is refused: exit 1, `already exists`", || duplicate(bench));
     bench.probe("start", "the name of a dead session can be used again", || recycled(bench));
     bench.probe("start", "of those that start one name at once exactly one wins", || race(bench, "race", false));
-    bench.probe("start", "the same for the name of a dead session", || race(bench, "again", true));
+    bench.probe("start", "the same for the name of a dead session", || race(bench, "rerun", true));
     let many: Result<Vec<_>, _> =
         (0..RACERS).map(|number| Session::of_probe(bench, &format!("many-{number}"))).collect();
     bench.probe("start", "different sessions can be started at once", || start_all(bench, many.as_deref()));
@@ -63,7 +63,8 @@ fn ended(bench: &Bench) -> Seen {
     kill(&one)?;
     let said = || one.runs(false);
     bench.comes(
-        "is-running says false within 15 s of the program's end",
+        "is-running",
+        "is-running says false within 10 s of the program's end",
         || said().ok(),
         || match said() {
             Err(Wrong::Differs { seen, .. }) => seen,
@@ -130,7 +131,7 @@ fn dead<'a>(bench: &'a Bench, tag: &str) -> Result<Session<'a>, Wrong> {
     let one = started(bench, tag)?;
     kill(&one)?;
     let is_dead = || one.runs(false).ok();
-    bench.comes("is-running says false of a dead one", is_dead, || "it does not".to_owned())?;
+    bench.comes("is-running", "is-running says false of a dead one", is_dead, || "it does not".to_owned())?;
     one.forget();
     Ok(one)
 }
@@ -154,7 +155,12 @@ fn race(bench: &Bench, tag: &str, was_there: bool) -> Seen {
         refused(said)?;
     }
     let running = || racers.iter().filter(|racer| racer.process().is_some()).count();
-    bench.comes("a session whose program runs", || (running() > 0).then_some(()), || "none runs".to_owned())?;
+    bench.comes(
+        "start",
+        "a session whose program runs",
+        || (running() > 0).then_some(()),
+        || "none runs".to_owned(),
+    )?;
     one.runs(true)?;
     bench.call(&["stop", &one.name], b"")?.ok()?;
     match running() {
@@ -230,8 +236,9 @@ fn no_folder(bench: &Bench) -> Seen {
     let mut one = Session::of_probe(bench, "nowhere")?;
     one.config.work_dir = Some(bench.folder().join("no such folder").display().to_string());
     let said = one.called()?;
-    if said.end != End::Exit(1) {
-        bench.call(&["stop", &one.name], b"")?;
+    if said.end == End::Exit(1) {
+        one.is_over();
+    } else {
         return Err(Wrong::differs("exit code 1", said.told()));
     }
     one.runs(false)?;

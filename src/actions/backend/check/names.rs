@@ -42,7 +42,9 @@ pub(super) fn look(bench: &Bench) {
     bench.probe("list-running", "exactly the running sessions of a prefix", || listed(bench, &all));
     bench.probe("nudge", "the right one of names that begin with one another", || nudged(bench, &all));
     bench.probe("send-keys", "the right one of names that begin with one another", || {
-        reached(bench, &all, |name| bench.call(&["send-keys", name, "Enter"], b"")?.ok().map(|_| "\n".to_owned()))
+        reached(bench, "send-keys", &all, |name| {
+            bench.call(&["send-keys", name, "Enter"], b"")?.ok().map(|_| "\n".to_owned())
+        })
     });
     bench.probe("interrupt", "the right one of names that begin with one another", || interrupted(bench, &all));
     bench.probe("set-meta", "the right one of names that begin with one another", || kept(bench, &all));
@@ -54,11 +56,9 @@ pub(super) fn look(bench: &Bench) {
         bench.call(&["is-running", &prefix(bench)], b"")?.says("false")
     });
     bench.probe("stop", "the right one of names that begin with one another", || stopped(bench, &all));
-    for one in &all {
-        let _ = bench.call(&["stop", &one.name], b"");
-    }
+    drop(all);
     bench.probe("list-running", "nothing, and exit code 0, when none runs", || {
-        bench.call(&["list-running", &prefix(bench)], b"")?.says("")
+        bench.call(&["list-running", &format!("{}-a", bench.base)], b"")?.says("")
     });
 }
 
@@ -98,13 +98,18 @@ fn listed(bench: &Bench, all: &[Session<'_>]) -> Seen {
 
 /// Does something to names of which there is no session, then to each that is there, and demands that only that one gets
 /// what it answers: the text that must arrive.
-fn reached(bench: &Bench, all: &[Session<'_>], act: impl Fn(&str) -> Result<String, Wrong>) -> Seen {
+fn reached(
+    bench: &Bench,
+    operation: &'static str,
+    all: &[Session<'_>],
+    act: impl Fn(&str) -> Result<String, Wrong>,
+) -> Seen {
     for name in [prefix(bench), format!("{}-a-", bench.base), format!("{}-A", bench.base)] {
         act(&name)?;
     }
     for one in all {
         let text = act(&one.name)?;
-        typing::arrives(bench, one, &text)?;
+        typing::arrives(bench, operation, one, &text)?;
     }
     untouched(all)
 }
@@ -122,12 +127,14 @@ fn untouched(all: &[Session<'_>]) -> Seen {
 }
 
 fn nudged(bench: &Bench, all: &[Session<'_>]) -> Seen {
-    reached(bench, all, |name| bench.call(&["nudge", name], name.as_bytes())?.ok().map(|_| format!("{name}\n")))?;
+    reached(bench, "nudge", all, |name| {
+        bench.call(&["nudge", name], name.as_bytes())?.ok().map(|_| format!("{name}\n"))
+    })?;
     // The long one goes to the shortest name, which all the others begin with.
     let Some(first) = all.first() else { return Ok(()) };
     let text = typing::payload();
     bench.call(&["nudge", &first.name], text.as_bytes())?.ok()?;
-    typing::arrives(bench, first, &format!("{text}\n"))?;
+    typing::arrives(bench, "nudge", first, &format!("{text}\n"))?;
     untouched(all)
 }
 
@@ -137,7 +144,7 @@ fn interrupted(bench: &Bench, all: &[Session<'_>]) -> Seen {
         let before: Vec<usize> = all.iter().map(Session::interrupts).collect();
         bench.call(&["interrupt", &one.name], b"")?.ok()?;
         let heard = || (Some(&one.interrupts()) > before.get(number)).then_some(());
-        bench.comes("an interrupt arrives as INT", heard, || format!("none in {}", one.name))?;
+        bench.comes("interrupt", "an interrupt arrives as INT", heard, || format!("none in {}", one.name))?;
         for (other, before) in all.iter().zip(&before).filter(|(other, _)| other.name != one.name) {
             if other.interrupts() != *before {
                 return Err(Wrong::differs(
@@ -165,7 +172,7 @@ fn peeked(bench: &Bench, all: &[Session<'_>]) -> Seen {
         let text = format!("this is {tag}.");
         let said = || bench.call(&["peek", &one.name, "0"], b"").and_then(Said::ok).map(|said| said.text());
         let shows = || said().ok().filter(|seen| seen.contains(&text));
-        bench.comes("peek shows what the program printed", shows, || {
+        bench.comes("peek", "peek shows what the program printed", shows, || {
             said().map_or_else(|_| String::new(), |it| quoted(&it))
         })?;
     }

@@ -58,11 +58,13 @@ fn shows(bench: &Bench, one: &Session<'_>, lines: &str, expected: &[String]) -> 
         }
         Err(_) => "a failure".to_owned(),
     };
-    bench.comes("peek shows exactly the lines that were printed", shown, told).map(drop).map_err(|wrong| match wrong {
-        Wrong::Differs { seen, .. } => {
-            Wrong::differs(format!("peek {lines}: {} lines, the last {:?}", expected.len(), expected.last()), seen)
+    bench.comes("peek", "peek shows exactly the lines that were printed", shown, told).map(drop).map_err(|wrong| {
+        match wrong {
+            Wrong::Differs { seen, .. } => {
+                Wrong::differs(format!("peek {lines}: {} lines, the last {:?}", expected.len(), expected.last()), seen)
+            }
+            wrong => wrong,
         }
-        wrong => wrong,
     })
 }
 
@@ -112,6 +114,6 @@ fn activity(bench: &Bench) -> Seen {
         return Err(Wrong::differs(format!("a time between {begun} and {now}"), first.to_string()));
     }
     let moved = || ask().ok().flatten().filter(|later| *later > first);
-    bench.comes("the time moves while the program prints", moved, || first.to_string())?;
+    bench.comes("get-last-activity", "the time moves while the program prints", moved, || first.to_string())?;
     one.stop()
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     adapters::{
-        StartConfig,
+        Adapter, StartConfig,
         plumbing::probe::{self, noted},
     },
     os::{
@@ -27,6 +27,7 @@ pub(super) struct Session<'a> {
     pub config: StartConfig,
     folder: PathBuf,
     read: Cell<usize>,
+    open: Cell<bool>,
 }
 
 impl<'a> Session<'a> {
@@ -75,7 +76,7 @@ impl<'a> Session<'a> {
         let env = BTreeMap::from([(MARK.to_owned(), bench.folder().display().to_string())]);
         let config =
             StartConfig { work_dir: Some(work.display().to_string()), env: Some(env), ..StartConfig::default() };
-        Ok(Self { bench, name, config, folder, read: Cell::new(0) })
+        Ok(Self { bench, name, config, folder, read: Cell::new(0), open: Cell::new(false) })
     }
 
     /// The same under another name.
@@ -114,7 +115,16 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When it does not answer.
     pub fn called(&self) -> Result<Said, Wrong> {
-        self.bench.call(&["start", &self.name], &self.text())
+        self.called_among(&self.bench.adapter)
+    }
+
+    /// The same among other surroundings.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn called_among(&self, adapter: &Adapter) -> Result<Said, Wrong> {
+        self.open.set(true);
+        self.bench.call_as(adapter, &["start", &self.name], &self.text())
     }
 
     /// Waits until the program takes input.
@@ -123,7 +133,7 @@ impl<'a> Session<'a> {
     /// When it never does.
     pub fn comes_up(&self) -> Result<ProcessKey, Wrong> {
         let nothing = || "start exited with 0, and the program never ran".to_owned();
-        self.bench.comes("a session whose program runs", || self.process(), nothing)
+        self.bench.comes("start", "a session whose program runs", || self.process(), nothing)
     }
 
     /// The program's process, once it takes input and while it lives.
@@ -148,11 +158,17 @@ impl<'a> Session<'a> {
     /// When it fails, or the program goes on.
     pub fn stop(&self) -> Seen {
         let process = self.process();
+        self.open.set(false);
         self.bench.call(&["stop", &self.name], b"")?.ok()?;
         match process.map(|process| process.presence()) {
             Some(Presence::Alive) => Err(Wrong::differs("a program that is gone when stop returns", "it runs on")),
             _ => Ok(()),
         }
+    }
+
+    /// Takes note that it was stopped, or never was a session.
+    pub fn is_over(&self) {
+        self.open.set(false);
     }
 
     /// Makes room for another session of the same name: what the program wrote down is forgotten.
@@ -196,5 +212,14 @@ impl<'a> Session<'a> {
     /// How often it was interrupted.
     pub fn interrupts(&self) -> usize {
         noted(&self.folder, probe::INTERRUPTS).unwrap_or_default().len()
+    }
+}
+
+impl Drop for Session<'_> {
+    /// A probe that fails leaves no session to the next one.
+    fn drop(&mut self) {
+        if self.open.get() {
+            let _ = self.bench.call(&["stop", &self.name], b"");
+        }
     }
 }

@@ -36,7 +36,7 @@ fn grown<'a>(bench: &'a Bench, tag: &str) -> Result<(Session<'a>, Vec<(&'static 
         Some((name, ProcessKey::of(text.trim().parse().ok()?)?))
     };
     let all = || MEMBERS.into_iter().map(process).collect::<Option<Vec<_>>>();
-    let found = bench.comes("a session whose program starts others", all, || "they never ran".to_owned())?;
+    let found = bench.comes("start", "a session whose program starts others", all, || "they never ran".to_owned())?;
     Ok((one, found))
 }
 
@@ -46,7 +46,7 @@ fn left(tree: &[(&'static str, ProcessKey)]) -> Vec<&'static str> {
 
 fn whole(bench: &Bench) -> Seen {
     let (one, tree) = grown(bench, "tree")?;
-    bench.call(&["stop", &one.name], b"")?.ok()?;
+    one.stop()?;
     match left(&tree).as_slice() {
         [] => one.runs(false),
         left => Err(Wrong::differs("no process of the session", left.join(", "))),
@@ -56,7 +56,7 @@ fn whole(bench: &Bench) -> Seen {
 fn others(bench: &Bench) -> Seen {
     let (one, first) = grown(bench, "grove")?;
     let (other, second) = grown(bench, "grove-2")?;
-    bench.call(&["stop", &one.name], b"")?.ok()?;
+    one.stop()?;
     if !left(&first).is_empty() {
         return Err(Wrong::differs("no process of the stopped session", left(&first).join(", ")));
     }
@@ -65,5 +65,5 @@ fn others(bench: &Bench) -> Seen {
         return Err(Wrong::differs("every process of the other session", format!("only {alive}")));
     }
     other.runs(true)?;
-    bench.call(&["stop", &other.name], b"")?.ok().map(drop)
+    other.stop()
 }

@@ -69,7 +69,7 @@ fn meant(typed: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// When something else was, or less.
-pub(super) fn arrives(bench: &Bench, session: &Session<'_>, text: &str) -> Seen {
+pub(super) fn arrives(bench: &Bench, operation: &'static str, session: &Session<'_>, text: &str) -> Seen {
     let typed = |whole: usize| {
         let unread = session.unread();
         let text = meant(&unread);
@@ -80,7 +80,7 @@ pub(super) fn arrives(bench: &Bench, session: &Session<'_>, text: &str) -> Seen 
         Wrong::Differs { expected, seen } => format!("{seen}, not {expected}"),
         _ => String::new(),
     };
-    let (bytes, seen) = bench.comes("the text arrives, and is submitted", || typed(text.len()), tell)?;
+    let (bytes, seen) = bench.comes(operation, "the text arrives, and is submitted", || typed(text.len()), tell)?;
     session.seen(bytes);
     if seen == text.as_bytes() { Ok(()) } else { Err(parting(text.as_bytes(), &seen)) }
 }
@@ -89,9 +89,9 @@ fn long(bench: &Bench) -> Seen {
     let one = started(bench, "long")?;
     let text = payload();
     bench.call(&["nudge", &one.name], text.as_bytes())?.ok()?;
-    arrives(bench, &one, &format!("{text}\n"))?;
+    arrives(bench, "nudge", &one, &format!("{text}\n"))?;
     bench.call(&["nudge", &one.name], b"short")?.ok()?;
-    arrives(bench, &one, "short\n")?;
+    arrives(bench, "nudge", &one, "short\n")?;
     one.stop()
 }
 
@@ -107,8 +107,9 @@ fn two(bench: &Bench) -> Seen {
     let [first, second] = texts;
     let whole = first.len() + second.len() + 2;
     let all = || Some(meant(&one.unread())).filter(|seen| seen.len() >= whole);
-    let seen = bench
-        .comes("the text arrives, and is submitted", all, || format!("{} of {whole} bytes", one.unread().len()))?;
+    let seen = bench.comes("nudge", "the text arrives, and is submitted", all, || {
+        format!("{} of {whole} bytes", one.unread().len())
+    })?;
     let orders = [format!("{first}\n{second}\n"), format!("{second}\n{first}\n")];
     if let Some(nearest) = orders.iter().find(|order| order.as_bytes().first() == seen.first()) {
         if nearest.as_bytes() != seen {
@@ -124,7 +125,7 @@ fn broken_out(bench: &Bench) -> Seen {
     let text = "before\u{1b}[201~after\u{1b}[20\u{1b}[201~1~end";
     bench.call(&["nudge", &one.name], text.as_bytes())?.ok()?;
     let ended = || Some(one.unread()).filter(|typed| typed.ends_with(b"\r") || typed.ends_with(b"\n"));
-    let typed = bench.comes("the text arrives, and is submitted", ended, || "it does not".to_owned())?;
+    let typed = bench.comes("nudge", "the text arrives, and is submitted", ended, || "it does not".to_owned())?;
     one.stop()?;
     let count = typed.windows(PASTED.len()).filter(|part| *part == PASTED).count();
     // Without brackets there is nothing to break out of.
@@ -162,7 +163,8 @@ fn keys(bench: &Bench) -> Seen {
 fn typed(bench: &Bench, one: &Session<'_>, keys: &str, forms: &[&[u8]]) -> Seen {
     let whole = forms.iter().map(|form| form.len()).min().unwrap_or_default();
     let seen = || Some(one.unread()).filter(|typed| typed.len() >= whole);
-    let found = bench.comes("a key that is pressed arrives", seen, || format!("{keys} gave {:?}", one.unread()))?;
+    let found = bench
+        .comes("send-keys", "a key that is pressed arrives", seen, || format!("{keys} gave {:?}", one.unread()))?;
     one.seen(found.len());
     if forms.contains(&found.as_slice()) {
         return Ok(());
@@ -180,7 +182,12 @@ fn interrupt(bench: &Bench) -> Seen {
         return Err(Wrong::differs("a program that is started with INT as usual", "INT is ignored from the start"));
     }
     bench.call(&["interrupt", &one.name], b"")?.ok()?;
-    bench.comes("an interrupt arrives as INT", || (one.interrupts() > 0).then_some(()), || "none came".to_owned())?;
+    bench.comes(
+        "interrupt",
+        "an interrupt arrives as INT",
+        || (one.interrupts() > 0).then_some(()),
+        || "none came".to_owned(),
+    )?;
     one.lives()?;
     one.runs(true)?;
     one.stop()

@@ -1,0 +1,3 @@
+//! The scripts that start sessions, in the hands of any caller.
+
+mod check;
