@@ -251,6 +251,49 @@ fn log(build: &Build) {
     against("the last 100 of them, against the first 100", median(last), median(spans), "≤ 1.2 ×");
 }
 
+/// A tmux server on a socket of its own, gone with its handle.
+struct Tmux {
+    socket: PathBuf,
+}
+
+impl Tmux {
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("tmux");
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", "/").arg("-S").arg(&self.socket).args(words);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = self.command(&["kill-server"]).status();
+    }
+}
+
+const SESSIONS: usize = 200;
+
+/// Two hundred panes that were there before, made known, and looked at.
+fn panes(build: &Build) {
+    let project = project(build, 0, 1);
+    let tmux = Tmux { socket: project.path().join("tmux.sock") };
+    took(&mut tmux.command(&["-f", "/dev/null", "new-session", "-d", "sleep 600"]));
+    for _ in 1..SESSIONS {
+        took(&mut tmux.command(&["new-window", "-d", "sleep 600"]));
+    }
+    let socket = tmux.socket.to_str().unwrap();
+    let listed = tmux.command(&["list-panes", "-a", "-F", "#{pane_id} #{pane_pid}"]).stdout(Stdio::piped()).output();
+    for line in String::from_utf8(listed.unwrap().stdout).unwrap().lines() {
+        let (pane, pid) = line.split_once(' ').unwrap();
+        let words =
+            ["session", "upsert", "--role", "r", "--backend", "tmux", "--socket", socket, "--pane", pane, "--pid", pid];
+        took(&mut build.fairway(project.path(), &words));
+    }
+    let call = tmux.command(&["list-panes", "-a", "-F", "#{pid} #{pane_id} #{pane_dead}"]);
+    let [ours, alone] = medians(ROUNDS, [build.fairway(project.path(), &["session", "reconcile"]), call]);
+    against("`session reconcile` over 200 panes, against the one tmux call that it makes", ours, alone, "≤ 3 ×");
+}
+
 fn main() {
     let chosen: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let wanted = |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
@@ -282,5 +325,8 @@ fn main() {
     }
     if wanted("log") {
         log(&plain);
+    }
+    if wanted("reconcile") {
+        panes(&plain);
     }
 }

@@ -42,6 +42,31 @@ peek() {
   "${fairway}" adapter peek -- "$1" "${2:-0}" || exit 1
 }
 
+interrupt() {
+  "${fairway}" adapter interrupt -- "$1" || exit 1
+}
+
+attach() {
+  "${fairway}" adapter follow -- "$1" || exit 1
+}
+
+is_attached() {
+  "${fairway}" adapter follow --ask -- "$1" || exit 1
+}
+
+# The text comes on stdin.
+nudge() {
+  "${fairway}" adapter input -- "$1" || exit 1
+}
+
+send_keys() {
+  "${fairway}" adapter press -- "$@" || exit 1
+}
+
+copy_to() {
+  "${fairway}" adapter copy-to -- "$1" "${2:-}" "${3:-}" || exit 1
+}
+
 set_meta() {
   "${fairway}" adapter meta set -- "$1" "${2:-}" || exit 1
 }
@@ -63,31 +88,38 @@ last_activity() {
 }
 
 protocol() {
-  printf '{"version":0,"capabilities":["ready","report-activity"]}\n'
+  printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n'
 }
 
 operation=${1:-}
 case ${operation} in
-  start | stop | is-running | process-alive | peek | set-meta | get-meta | remove-meta | get-last-activity)
-    [ -n "${2:-}" ] || die "${operation} needs a session's name"
-    ;;
-  list-running | protocol) ;;
+  start | stop | interrupt | is-running | attach | is-attached | process-alive | nudge | send-keys | peek) named=yes ;;
+  set-meta | get-meta | remove-meta | get-last-activity | copy-to) named=yes ;;
+  list-running | clear-scrollback | check-image | protocol) named=no ;;
   '') die 'usage: shell.sh <operation> <session-name> [args…]' ;;
   *) exit 2 ;;
 esac
+[ "${named}" = no ] || [ -n "${2:-}" ] || die "${operation} needs a session's name"
 shift
 
 case ${operation} in
   start) start "$1" ;;
   stop) stop "$1" ;;
+  interrupt) interrupt "$1" ;;
   is-running) is_running "$1" ;;
+  attach) attach "$1" ;;
+  is-attached) is_attached "$1" ;;
   process-alive) process_alive "$1" ;;
+  nudge) nudge "$1" ;;
+  send-keys) send_keys "$@" ;;
   peek) peek "$@" ;;
   set-meta) set_meta "$@" ;;
   get-meta) get_meta "$@" ;;
   remove-meta) remove_meta "$@" ;;
   list-running) list_running "$@" ;;
   get-last-activity) last_activity "$1" ;;
+  copy-to) copy_to "$@" ;;
   protocol) protocol ;;
-  *) exit 2 ;;
+  # There is no screen that scrolls, and there are no images.
+  *) ;;
 esac

@@ -16,6 +16,8 @@ need unshare util-linux
 need mount mount
 need shellcheck shellcheck
 need shfmt shfmt
+need python3 python3
+need tmux tmux
 install_missing
 for part in fmt:rustfmt clippy:clippy; do
   if ! cargo "${part%%:*}" --version >/dev/null 2>&1; then

@@ -3,7 +3,11 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{App, lookup, session::look, task::claim};
+use super::{
+    App, lookup,
+    session::{asking::Asking, look},
+    task::claim,
+};
 use crate::{
     domain::{
         Kind, SessionId, TaskId,
@@ -174,19 +178,27 @@ fn works(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<(
 }
 
 fn surroundings(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) {
+    let process = look::process(session);
+    let backend = Asking::new().backend(app, session, &process, now);
     if session.host == host::identity() {
-        let message = match look::process(session) {
+        let message = match &process {
             Process::NotRecorded => "no process is known".to_owned(),
             Process::Alive => format!("process {} is there", session.pid.unwrap_or_default()),
-            Process::Gone(why) => why,
+            Process::Gone(why) => why.clone(),
             Process::Unknown(why) => format!("it cannot be told: {why}"),
         };
         view.fact("process", message, "the kernel", Some(now));
-        if let Backend::Unknown(why) = look::unasked(session) {
-            view.fact("backend", format!("it cannot be told: {why}"), "the backend", Some(now));
+        let message = match &backend {
+            Backend::Nothing => None,
+            Backend::Alive => Some("it says that the session runs".to_owned()),
+            Backend::Gone(why) => Some(why.clone()),
+            Backend::Unknown(why) => Some(format!("it cannot be told: {why}")),
+        };
+        if let Some(message) = message {
+            view.fact("backend", message, "the backend", Some(now));
         }
     }
-    let message = match look::judge(app, session, &look::unasked(session), now) {
+    let message = match look::judge(app, session, &process, &backend, now) {
         Verdict::Live(why) => format!("reconcile would find it live: {why}"),
         Verdict::Stale(_, why) => format!("reconcile would find it stale: {why}"),
         Verdict::Unknown(why) => format!("reconcile would leave it alone, since it cannot tell: {why}"),

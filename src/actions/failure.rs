@@ -9,8 +9,8 @@ use crate::{
     adapters::AdapterError,
     config::ConfigError,
     domain::{Refusal, Role},
+    os::git::GitError,
     os::stream::StreamError,
-    os::worktree::GitError,
     render::{OutError, safe_line},
     store::StoreError,
     wire::{Failure, FailureKind, GateReportView, WaitingView},
@@ -75,6 +75,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
     match refusal {
         Refusal::Invalid { .. } | Refusal::Line { .. } | Refusal::Usage { .. } => (Usage, None),
         Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
+        Refusal::EventReused { .. } => (Usage, Some("another event needs another --event-id".into())),
         Refusal::NotFound { noun, near, .. } => {
             let hint = match (near.as_slice(), *noun) {
                 ([], "lane") => Some("fairway lane list".into()),

@@ -23,13 +23,21 @@ pub struct BuiltIn {
     pub about: &'static str,
 }
 
-/// Every script in the binary.
+/// Every script in the binary that is a backend.
 pub const ALL: &[BuiltIn] = &[BuiltIn {
     name: "shell",
     file: "shell.sh",
     text: include_str!("../../session-adapters/shell.sh"),
     about: "a process of its own, output to the transcript; needs nothing",
 }];
+
+/// The script through which a provider's events come in. It is no backend.
+pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
+    name: "provider-event",
+    file: "provider-event.sh",
+    text: include_str!("../../session-adapters/provider-event.sh"),
+    about: "hands a provider's event to fairway session event; needs nothing",
+};
 
 /// The built-in script of a backend's name.
 #[must_use]
@@ -75,7 +83,7 @@ impl BuiltIn {
 pub fn install(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::create_dir_all(folder)?;
     let mut written = Vec::new();
-    for script in ALL {
+    for script in ALL.iter().chain([&PROVIDER_EVENT]) {
         let path = folder.join(script.file);
         match fs::read(&path) {
             Ok(found) if found == script.text.as_bytes() => continue,

@@ -11,6 +11,7 @@ mod operations;
 pub mod plumbing;
 pub mod ready;
 mod start;
+pub mod tmux;
 
 pub use call::Adapter;
 pub use capabilities::Capabilities;

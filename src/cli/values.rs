@@ -10,6 +10,7 @@ use crate::{
         evidence::EvidenceResult,
         id::Label,
         message::Priority,
+        provider_event::ProviderState,
         review::Verdict,
         session::{Activity, SessionStatus},
         task::Status,
@@ -87,6 +88,11 @@ fn session_status(text: &str, is_final: bool) -> Result<SessionStatus, String> {
     let fits = |status: &SessionStatus| status.is_final() == is_final;
     let all = SessionStatus::ALL.iter().filter(|status| fits(status)).map(|status| status.as_str());
     word(text, SessionStatus::parse(text).filter(fits), all)
+}
+
+/// How a provider says that a session stands, in any of the spellings of providers.
+pub fn provider_state(text: &str) -> Result<ProviderState, String> {
+    word(text, ProviderState::read(text), ProviderState::ALL.iter().map(|state| state.as_str()))
 }
 
 /// A moment, RFC 3339.

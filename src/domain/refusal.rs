@@ -132,6 +132,9 @@ pub enum Refusal {
     /// A `--request-id` that was used for something else.
     #[error("the request id '{id}' was used for another command")]
     RequestReused { id: String },
+    /// An `--event-id` that was used for something else.
+    #[error("the event id '{id}' was used for another event of this session")]
+    EventReused { id: String },
     /// A `--request-id` whose command was begun and has no answer yet.
     #[error("the request '{id}' was begun and has no answer: {became}; nothing was started again")]
     RequestOpen { id: String, became: String, running: bool },
@@ -178,7 +181,7 @@ impl Refusal {
             Self::Cycle { .. } => "cycle",
             Self::NothingReady { .. } => "nothing_ready",
             Self::NothingArrived { .. } => "nothing_arrived",
-            Self::RequestReused { .. } => "request_reused",
+            Self::RequestReused { .. } | Self::EventReused { .. } => "request_reused",
             Self::RequestOpen { .. } => "request_open",
             Self::Untrusted { .. } | Self::Tracked { .. } => "untrusted",
         }

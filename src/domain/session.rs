@@ -76,6 +76,10 @@ pub struct Session {
     pub socket: Option<String>,
     /// The multiplexer's pane.
     pub pane: Option<String>,
+    /// The server that the pane belongs to: one that is started anew gives out the same ids again.
+    pub server_pid: Option<i64>,
+    /// That server's start time, like `pid_started`.
+    pub server_started: Option<i64>,
     /// The transcript's file.
     pub transcript: Option<String>,
     /// The worktree's folder.
@@ -103,6 +107,47 @@ pub struct Session {
 }
 
 impl Session {
+    /// A session of which nothing more is known than what every one has.
+    #[must_use]
+    pub const fn new(id: SessionId, run_id: String, role: Role, status: SessionStatus, at: Timestamp) -> Self {
+        Self {
+            id,
+            run_id,
+            role,
+            lane: None,
+            task: None,
+            provider: None,
+            backend: None,
+            session_name: None,
+            external_session_id: None,
+            status,
+            activity: Activity::Unknown,
+            waiting_for: None,
+            activity_source: None,
+            activity_at: None,
+            host: String::new(),
+            pid: None,
+            pid_started: None,
+            boot_id: None,
+            socket: None,
+            pane: None,
+            server_pid: None,
+            server_started: None,
+            transcript: None,
+            worktree: None,
+            branch: None,
+            adapter_script: None,
+            adapter_state: None,
+            started_at: at,
+            last_heartbeat_at: None,
+            ended_at: None,
+            exit_code: None,
+            reason: None,
+            context_usage: None,
+            version: 1,
+        }
+    }
+
     /// When it last gave a sign of life; its start stands in.
     #[must_use]
     pub fn last_sign(&self) -> Timestamp {
@@ -226,40 +271,11 @@ pub(in crate::domain) mod tests {
 
     /// A session that runs on the host "here".
     pub fn session(status: SessionStatus) -> Session {
-        let ended_at = status.is_final().then(|| Timestamp::from_millis(5));
+        let (id, role) = (SessionId::parse("s-1").unwrap(), Role::parse("backend").unwrap());
         Session {
-            id: SessionId::parse("s-1").unwrap(),
-            run_id: "run-1".into(),
-            role: Role::parse("backend").unwrap(),
-            lane: None,
-            task: None,
-            provider: None,
-            backend: None,
-            session_name: None,
-            external_session_id: None,
-            status,
-            activity: Activity::Unknown,
-            waiting_for: None,
-            activity_source: None,
-            activity_at: None,
             host: "here".into(),
-            pid: None,
-            pid_started: None,
-            boot_id: None,
-            socket: None,
-            pane: None,
-            transcript: None,
-            worktree: None,
-            branch: None,
-            adapter_script: None,
-            adapter_state: None,
-            started_at: Timestamp::from_millis(0),
-            last_heartbeat_at: None,
-            ended_at,
-            exit_code: None,
-            reason: None,
-            context_usage: None,
-            version: 1,
+            ended_at: status.is_final().then(|| Timestamp::from_millis(5)),
+            ..Session::new(id, "run-1".into(), role, status, Timestamp::from_millis(0))
         }
     }
 

@@ -53,6 +53,10 @@ pub const FAIRWAY_INITIAL_PROMPT: &str = "FAIRWAY_INITIAL_PROMPT";
 /// Where an adapter script's multiplexer listens: a socket's path, or `default` for the person's own server. Without it the
 /// script uses a private one.
 pub const FAIRWAY_BACKEND_SOCKET: &str = "FAIRWAY_BACKEND_SOCKET";
+/// A tmux pane that is to be adopted; the tmux bridge reads it.
+pub const FAIRWAY_TMUX_PANE: &str = "FAIRWAY_TMUX_PANE";
+/// The socket of that pane's server; the tmux bridge reads it.
+pub const FAIRWAY_TMUX_SOCKET: &str = "FAIRWAY_TMUX_SOCKET";
 /// The folder where adapter scripts keep their state.
 pub const FAIRWAY_ADAPTER_STATE: &str = "FAIRWAY_ADAPTER_STATE";
 /// The same folder under the name that other callers of the exec session protocol use.

@@ -97,6 +97,8 @@ fn write(path: &Path, content: &[u8], mode: u32, outlives: bool) -> io::Result<(
             return fs::rename(&draft, path);
         }
         file.sync_all()?;
+        // Closed first: a script that is still open for writing cannot be run by whoever finds it under its name.
+        drop(file);
         fs::rename(&draft, path)?;
         sync_folder(path)
     };

@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use nix::{errno::Errno, libc};
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, fcntl},
+    libc,
+};
 
 use super::{alarm, files};
 
@@ -56,6 +60,46 @@ fn wait(file: &File) -> Result<(), Errno> {
     Errno::result(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }).map(drop)
 }
 
+/// Being interested in something, as many others may be at once, until it is dropped. Others can ask whether anybody is,
+/// without being it for a moment themselves.
+#[derive(Debug)]
+pub struct Interest {
+    // Closing the descriptor unlocks it.
+    _file: File,
+}
+
+impl Interest {
+    /// Takes an interest.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or locked.
+    pub fn take(path: &Path) -> io::Result<Self> {
+        let file = files::private_file(path)?;
+        fcntl(&file, FcntlArg::F_OFD_SETLK(&whole(libc::F_RDLCK)?))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Whether anybody has.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be asked.
+    pub fn is_taken(path: &Path) -> io::Result<bool> {
+        if !path.exists() {
+            return Ok(false);
+        }
+        let file = files::private_file(path)?;
+        let mut found = whole(libc::F_WRLCK)?;
+        fcntl(&file, FcntlArg::F_OFD_GETLK(&mut found))?;
+        Ok(i32::from(found.l_type) != libc::F_UNLCK)
+    }
+}
+
+/// A lock of a whole file.
+fn whole(kind: i32) -> Result<libc::flock, Errno> {
+    let short = |number: i32| i16::try_from(number).map_err(|_| Errno::EINVAL);
+    Ok(libc::flock { l_type: short(kind)?, l_whence: short(libc::SEEK_SET)?, l_start: 0, l_len: 0, l_pid: 0 })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +113,18 @@ mod tests {
         assert!(FileLock::acquire_within(&path, Duration::from_millis(20)).unwrap().is_none());
         drop(held);
         assert!(FileLock::acquire_within(&path, Duration::from_secs(5)).unwrap().is_some());
+    }
+
+    #[test]
+    fn several_may_be_interested_and_asking_is_no_interest() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("interest");
+        assert!(!Interest::is_taken(&path).unwrap());
+        let (one, two) = (Interest::take(&path).unwrap(), Interest::take(&path).unwrap());
+        assert!(Interest::is_taken(&path).unwrap());
+        drop(one);
+        assert!(Interest::is_taken(&path).unwrap());
+        drop(two);
+        assert!(!Interest::is_taken(&path).unwrap());
     }
 }

@@ -1,8 +1,16 @@
 //! Processes, known by pid, start time and boot: a pid alone is soon somebody else's.
 
-use std::{fs, io};
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+};
 
-use nix::{errno::Errno, libc, sys::signal::Signal};
+use nix::{
+    errno::Errno,
+    libc,
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::host;
@@ -55,7 +63,7 @@ pub fn stat(pid: i32) -> io::Result<Option<ProcessStat>> {
     if pid <= 0 {
         return Ok(None);
     }
-    let text = match fs::read_to_string(format!("/proc/{pid}/stat")) {
+    let text = match read(pid) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH) => {
             // Without /proc every process would look gone.
@@ -65,6 +73,14 @@ pub fn stat(pid: i32) -> io::Result<Option<ProcessStat>> {
         Err(error) => return Err(error),
     };
     parse(pid, &text).map(Some).ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be read")))
+}
+
+/// The kernel gives the whole line in one read, and asking for the file's size first tells nothing.
+fn read(pid: i32) -> io::Result<String> {
+    // The name has at most 64 bytes, and each of the fifty numbers at most twenty digits.
+    let mut buffer = [0; 2048];
+    let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut buffer)?;
+    Ok(String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned())
 }
 
 fn parse(pid: i32, text: &str) -> Option<ProcessStat> {
@@ -166,6 +182,24 @@ impl ProcessKey {
             return Ok(false);
         }
         send(&descriptor, signal)
+    }
+}
+
+impl ProcessKey {
+    /// Sends a signal to the process group that this very process leads. `false` when it is not there any more, or leads none.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
+        // As long as it is there, nobody else has its number.
+        if self.presence() != Presence::Alive {
+            return Ok(false);
+        }
+        match killpg(Pid::from_raw(self.pid), signal) {
+            Ok(()) => Ok(true),
+            Err(Errno::ESRCH) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

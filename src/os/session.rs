@@ -4,11 +4,11 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Read},
     os::{
         fd::{AsFd, OwnedFd},
-        unix::{fs::OpenOptionsExt, process::CommandExt},
+        unix::process::CommandExt,
     },
     path::Path,
     process::{Child, Command, Stdio},
@@ -17,13 +17,11 @@ use std::{
 
 use nix::{
     errno::Errno,
-    fcntl::OFlag,
     libc,
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         prctl,
-        signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
-        stat::Mode,
+        signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction},
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
     unistd,
@@ -62,6 +60,16 @@ pub fn outlive_signals() -> io::Result<()> {
         unsafe { sigaction(signal, &action) }?;
     }
     Ok(())
+}
+
+/// Starts a thread, or whatever `make` starts, that no signal to this process interrupts.
+pub fn undisturbed<T>(make: impl FnOnce() -> T) -> T {
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let made = make();
+    if let Ok(before) = before {
+        let _ = before.thread_set_mask();
+    }
+    made
 }
 
 /// A program to be run to its end.
@@ -190,15 +198,6 @@ impl Running {
             }
         }
     }
-}
-
-/// Makes a FIFO of mode 0600 and opens it for both directions, so that its reader never sees an end.
-///
-/// # Errors
-/// When it cannot be made or opened.
-pub fn fifo(path: &Path) -> io::Result<File> {
-    unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
-    OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
 }
 
 /// Starts this very program anew, detached from the caller's streams, and waits for the first line that it prints: its

@@ -18,7 +18,7 @@ macro_rules! select {
             "SELECT id, run_id, role, lane, task_id, provider, backend, session_name, external_session_id, status, ",
             "activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, socket, pane, ",
             "transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, ",
-            "exit_code, reason, context_usage, version FROM agent_sessions ",
+            "exit_code, reason, context_usage, version, server_pid, server_started FROM agent_sessions ",
             $rest
         )
     };
@@ -30,6 +30,9 @@ const ALL: &str = select!("ORDER BY started_at, id");
 const BY_EXTERNAL: &str = select!(
     "WHERE ended_at IS NULL AND external_session_id IS NOT NULL AND provider = $1 AND external_session_id = $2"
 );
+const ENDED_BY_EXTERNAL: &str = select!(
+    "WHERE ended_at IS NOT NULL AND provider = $1 AND external_session_id = $2 ORDER BY ended_at DESC, rowid DESC LIMIT 1"
+);
 const BY_RUN: &str = select!("WHERE run_id = $1");
 const BY_ENDPOINT: &str = select!(
     "INDEXED BY agent_sessions_live WHERE ended_at IS NULL AND host = $1 AND backend = $2 \
@@ -39,14 +42,15 @@ const BY_ENDPOINT: &str = select!(
 const INSERT: &str = "INSERT INTO agent_sessions (id, run_id, role, lane, task_id, provider, backend, session_name, \
      external_session_id, status, activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, \
      socket, pane, transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, \
-     exit_code, reason, context_usage, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
-     $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, 1)";
+     exit_code, reason, context_usage, server_pid, server_started, version) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
+     $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, 1)";
 const UPDATE: &str = "UPDATE agent_sessions SET run_id = $2, role = $3, lane = $4, task_id = $5, provider = $6, \
      backend = $7, session_name = $8, external_session_id = $9, status = $10, activity = $11, waiting_for = $12, \
      activity_source = $13, activity_at = $14, host = $15, pid = $16, pid_started = $17, boot_id = $18, socket = $19, \
      pane = $20, transcript = $21, worktree = $22, branch = $23, adapter_script = $24, adapter_state = $25, \
-     started_at = $26, last_heartbeat_at = $27, ended_at = $28, exit_code = $29, reason = $30, context_usage = $31, \
-     version = version + 1 WHERE id = $1 AND version = $32";
+     started_at = $26, last_heartbeat_at = $27, ended_at = $28, exit_code = $29, reason = $30, context_usage = $31, server_pid = $32, \
+     server_pid = $32, server_started = $33, version = version + 1 WHERE id = $1 AND version = $34";
 
 fn read(row: &Row<'_>) -> Result<Session, StoreError> {
     let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
@@ -85,6 +89,8 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
         reason: row.get(29)?,
         context_usage: row.get(30)?,
         version: row.get(31)?,
+        server_pid: row.get(32)?,
+        server_started: row.get(33)?,
     })
 }
 
@@ -118,6 +124,14 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
 /// As the store fails.
 pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider.as_str(), &external], read)
+}
+
+/// The session that a provider knew under its own id and that ended last.
+///
+/// # Errors
+/// As the store fails.
+pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
+    sql::first(tx.conn(), ENDED_BY_EXTERNAL, &[&provider.as_str(), &external], read)
 }
 
 /// Where a session can be found from outside.
@@ -206,6 +220,8 @@ fn write(tx: &WriteTx<'_>, statement: &str, session: &Session) -> Result<usize, 
             &session.exit_code,
             &session.reason,
             &session.context_usage,
+            &session.server_pid,
+            &session.server_started,
             &session.version,
         ],
     )

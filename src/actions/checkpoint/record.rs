@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App, lookup, message},
-    domain::{Event, Kind, TaskId, checkpoint::CheckpointState, rules::authority::Intent, text},
-    store::checkpoints::{self, Draft},
+    domain::{TaskId, checkpoint::CheckpointState, rules::authority::Intent, text},
+    store::checkpoints::Draft,
     wire::{CheckpointTurnView, CheckpointView},
 };
 
@@ -47,15 +47,7 @@ pub fn record(app: &App, id: &TaskId, words: Words) -> Result<Answer> {
             artifact: artifact.clone(),
             due_at: words.due.map(|due| tx.now().plus(due)),
         };
-        let checkpoint = checkpoints::insert(tx, &draft)?;
-        tx.record(
-            &Event::new(Kind::CheckpointRecorded)
-                .task(id)
-                .lane(task.words.lane.as_ref())
-                .with("id", checkpoint.id)
-                .with("state", checkpoint.state.as_str())
-                .with("summary", summary.as_str()),
-        )?;
+        let checkpoint = super::insert(tx, &task, &draft, None)?;
         let turn = match &app.actor.session {
             Some(_) => message::inbox::take(tx, &message::inbox::reader(tx, &app.actor, tx.now())?, false)?,
             None => message::inbox::Taken::default(),

@@ -15,7 +15,6 @@ use crate::{
         text,
     },
     env::Timestamp,
-    store::evidence,
     wire::EvidenceView,
 };
 
@@ -49,8 +48,9 @@ pub fn add(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
     app.change(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::authority(tx, &task, &app.actor, Intent::Record)?;
-        let record = evidence::insert(
+        let record = super::insert(
             tx,
+            &task,
             Evidence {
                 id: 0,
                 task: id.clone(),
@@ -68,8 +68,8 @@ pub fn add(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
                 observed: false,
                 created_at: Timestamp::from_millis(0),
             },
+            None,
         )?;
-        tx.record(&super::recorded(&task, &record))?;
         let line = format!("recorded evidence {} on {id}: {} {}, as claimed", record.id, record.kind, record.result);
         let answer = Answer::new(&EvidenceView::from(&record), record.id, line)?;
         let answer = match &record.artifact {
@@ -87,7 +87,7 @@ pub fn add(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
 }
 
 /// The SHA-256 of a file's bytes. What is no plain file is left alone: reading it might wait for ever.
-fn digest(path: &Path) -> Option<String> {
+pub(in crate::actions) fn digest(path: &Path) -> Option<String> {
     if !path.metadata().ok()?.is_file() {
         return None;
     }

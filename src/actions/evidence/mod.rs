@@ -4,7 +4,29 @@ pub mod add;
 pub mod list;
 pub mod run;
 
-use crate::domain::{Event, Kind, evidence::Evidence, task::Task};
+use crate::{
+    domain::{Event, Kind, evidence::Evidence, session::Session, task::Task},
+    store::{StoreError, WriteTx, evidence},
+};
+
+/// Adds evidence to a task, with its event. `of` is the session that it is of, when that is not the acting one.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn insert(
+    tx: &WriteTx<'_>,
+    task: &Task,
+    record: Evidence,
+    of: Option<&Session>,
+) -> Result<Evidence, StoreError> {
+    let record = evidence::insert(tx, record)?;
+    let event = recorded(task, &record);
+    tx.record(&match of {
+        Some(session) => event.session(&session.id, &session.run_id),
+        None => event,
+    })?;
+    Ok(record)
+}
 
 /// The event of a new record.
 fn recorded(task: &Task, record: &Evidence) -> Event {

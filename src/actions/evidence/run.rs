@@ -30,7 +30,7 @@ use crate::{
         stream::{self, Ending, Program, Ran, Stream, StreamError},
     },
     render::safe,
-    store::{ReadTx, WriteTx, events, evidence, requests, sessions, tasks},
+    store::{ReadTx, WriteTx, events, requests, sessions, tasks},
     wire::EvidenceView,
 };
 
@@ -106,8 +106,9 @@ pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
         let task = lookup::task(tx, &order.task)?;
         let actor = Actor { epoch: scene.epoch, ..app.actor.clone() };
         lookup::authority(tx, &task, &actor, Intent::Record)?;
-        let record = evidence::insert(
+        let record = super::insert(
             tx,
+            &task,
             Evidence {
                 id: 0,
                 task: task.id.clone(),
@@ -128,8 +129,8 @@ pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
                 observed: true,
                 created_at: Timestamp::from_millis(0),
             },
+            None,
         )?;
-        tx.record(&super::recorded(&task, &record))?;
         answer(&record, &ran)
     });
     if written.is_err() {

@@ -5,13 +5,12 @@ use anyhow::Result;
 use crate::{
     actions::{Answer, App, lookup},
     domain::{
-        Kind, LaneName, Refusal, Role, TaskId,
+        LaneName, Role, TaskId,
         handoff::{Handoff, HandoffStatus},
         rules::authority::Intent,
         text,
     },
     env::Timestamp,
-    store::handoffs,
     wire::HandoffView,
 };
 
@@ -38,14 +37,11 @@ pub fn create(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
     app.change(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::authority(tx, &task, &app.actor, Intent::Record)?;
-        if task.state.status().is_closed() {
-            let status = task.state.status();
-            return Err(Refusal::WrongState { task: id.clone(), status, verb: "handed over" }.into());
-        }
+        super::open(&task)?;
         if let Some(lane) = &words.to_lane {
             lookup::lane(tx, lane)?;
         }
-        let handoff = handoffs::insert(
+        let handoff = super::insert(
             tx,
             Handoff {
                 id: 0,
@@ -62,9 +58,7 @@ pub fn create(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
                 answered_at: None,
                 answered_by: None,
             },
-        )?;
-        tx.record(
-            &super::event(Kind::HandoffCreated, &handoff).with("epoch", task.epoch).with("summary", summary.as_str()),
+            None,
         )?;
         let to = match (&words.to_role, &words.to_lane) {
             (Some(role), _) => format!("role {role}"),

@@ -14,8 +14,10 @@ use crate::{
         Event, Kind, LaneName, Refusal, Role,
         handoff::{Handoff, HandoffStatus},
         rules::handoff as rule,
+        session::Session,
+        task::Task,
     },
-    store::{ReadTx, WriteTx, handoffs},
+    store::{ReadTx, StoreError, WriteTx, handoffs},
     wire::HandoffView,
 };
 
@@ -49,6 +51,33 @@ fn repeated(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<Optio
     }
     let line = format!("unchanged: handoff {} is {status} already", handoff.id);
     Answer::new(&HandoffView::from(handoff), handoff.id, line).map(Some)
+}
+
+/// Adds a handoff, with its event. `of` is the session that makes it, when that is not the acting one.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -> Result<Handoff, StoreError> {
+    let handoff = handoffs::insert(tx, handoff)?;
+    let event =
+        event(Kind::HandoffCreated, &handoff).with("epoch", handoff.epoch).with("summary", handoff.summary.as_str());
+    tx.record(&match of {
+        Some(session) => event.session(&session.id, &session.run_id),
+        None => event,
+    })?;
+    Ok(handoff)
+}
+
+/// Whether a task can be handed over.
+///
+/// # Errors
+/// `wrong_state` when it is closed.
+pub(super) fn open(task: &Task) -> Result<(), Refusal> {
+    let status = task.state.status();
+    if status.is_closed() {
+        return Err(Refusal::WrongState { task: task.id.clone(), status, verb: "handed over" });
+    }
+    Ok(())
 }
 
 /// Writes an answer and its event.

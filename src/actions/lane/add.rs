@@ -13,7 +13,7 @@ use crate::{
         lane::{Lane, LaneStatus},
     },
     env::Timestamp,
-    os::worktree::Repository,
+    os::git::{Git, Repository},
     store::{ReadTx, WriteTx, lanes},
 };
 
@@ -33,7 +33,7 @@ pub fn add(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
 /// `exists`, also for the branch or the folder; `not_found` for a base that git does not know; what git says.
 pub fn add_with_worktree(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
     fields.check()?;
-    let git = Repository::around(&app.project.root)?;
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     let said = |field: &Option<Option<String>>| field.clone().flatten();
     let base = said(&fields.base).unwrap_or_else(|| app.settings.base_branch.clone());
     let branch = said(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));

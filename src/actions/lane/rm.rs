@@ -11,7 +11,7 @@ use crate::{
         Event, Kind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
     },
-    os::worktree::Repository,
+    os::git::{Git, Repository},
     store::{ReadTx, WriteTx, lanes},
     wire::LaneView,
 };
@@ -35,7 +35,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
         return app.change(|tx| delete(tx, &free(tx, name)?, None));
     };
     let _held = worktree::lock(app, name)?;
-    let git = Repository::around(&app.project.root)?;
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     let folder = Path::new(&folder);
     saved(app, &git, &lane, &branch, folder)?;
     // Closed first: nobody claims or launches in it while its worktree goes.
@@ -74,7 +74,7 @@ fn free(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
 }
 
 /// Whether everything in branch and worktree is in the base too. What cannot be told is a no.
-fn saved(app: &App, git: &Repository, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+fn saved(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
     let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), why };
     let base = lane.base.as_ref().unwrap_or(&app.settings.base_branch);
     let Some(base_commit) = git.commit(base)? else {
@@ -82,7 +82,7 @@ fn saved(app: &App, git: &Repository, lane: &Lane, branch: &str, folder: &Path) 
     };
     let mut tips = Vec::new();
     if folder.exists() {
-        let inside = Repository::around(folder)?;
+        let inside = Repository::around(Git::new(app.env.vars(), folder))?;
         let changes = inside.changes()?;
         if !changes.is_empty() {
             let shown = changes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(", ");
@@ -99,7 +99,7 @@ fn saved(app: &App, git: &Repository, lane: &Lane, branch: &str, folder: &Path) 
     Ok(())
 }
 
-fn take(app: &App, git: &Repository, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+fn take(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
     let _alone = worktree::lock_git(app)?;
     if folder.exists() && git.has_worktree(folder)? {
         git.remove_worktree(folder, false)?;

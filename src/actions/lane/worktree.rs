@@ -9,7 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     actions::{Answer, App, app::remembered, failure, lookup},
     domain::{LaneName, Refusal},
-    os::{files, lock::FileLock, worktree::Repository},
+    os::{
+        files,
+        git::{Git, Repository},
+        lock::FileLock,
+    },
     store::{ReadTx, StoreError, WriteTx, requests},
 };
 
@@ -79,7 +83,7 @@ pub fn plan(words: &str) -> Result<Plan> {
 /// what that one left is taken away.
 pub fn begin(
     app: &App,
-    git: &Repository,
+    git: &Repository<'_>,
     name: &LaneName,
     check: impl FnOnce(&ReadTx<'_>) -> Result<()>,
 ) -> Result<Option<Answer>> {
@@ -99,8 +103,10 @@ pub fn begin(
         let plan = plan(&left.words)?;
         // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
         let folder = Path::new(&plan.worktree);
-        let half =
-            folder.exists() && Repository::around(folder).and_then(|inside| inside.is_half_filled()).unwrap_or(false);
+        let half = folder.exists()
+            && Repository::around(Git::new(app.env.vars(), folder))
+                .and_then(|inside| inside.is_half_filled())
+                .unwrap_or(false);
         undo(app, git, &plan, Made { branch: true, worktree: true, force: half })?;
         app.write(|tx| settled(tx, name))?;
     }
@@ -115,7 +121,7 @@ pub fn settled(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
 /// Writes the intention, makes branch and worktree, and has them recorded; takes back what it made when a step fails.
 pub fn make(
     app: &App,
-    git: &Repository,
+    git: &Repository<'_>,
     name: &LaneName,
     plan: &Plan,
     record: impl FnOnce() -> Result<Answer>,
@@ -144,7 +150,7 @@ pub fn make(
         git.add_worktree(folder, &plan.branch)?;
         made.worktree = true;
         drop(alone);
-        Repository::around(folder)?.fill()?;
+        Repository::around(Git::new(app.env.vars(), folder))?.fill()?;
         record()
     };
     steps().inspect_err(|_| {
@@ -171,7 +177,7 @@ struct Made {
 }
 
 /// Takes away what was made: the branch only while it is where it began.
-fn undo(app: &App, git: &Repository, plan: &Plan, made: Made) -> Result<()> {
+fn undo(app: &App, git: &Repository<'_>, plan: &Plan, made: Made) -> Result<()> {
     let folder = Path::new(&plan.worktree);
     let _alone = lock_git(app)?;
     if made.worktree && folder.exists() && git.has_worktree(folder)? {

@@ -18,7 +18,7 @@ use crate::{
         finding::{Finding, Severity},
         rules::cycle,
     },
-    os::{disk, git_index, lock::FileLock, process},
+    os::{disk, git::Git, lock::FileLock, process},
     store::{ReadTx, StoreError, beside, check, tasks},
 };
 
@@ -177,12 +177,13 @@ fn making(app: &App) -> io::Result<Option<FileLock>> {
 
 /// Which of the files that are nobody else's git tracks, as paths from the root.
 fn tracked(app: &App) -> Vec<String> {
-    let root = &app.project.root;
-    let Some(top) = root.ancestors().find(|folder| folder.join(".git").is_dir()) else { return Vec::new() };
     let ours = [app.project.store.clone(), beside(&app.project.store, "-wal"), app.project.state.join("local.toml")];
-    let wanted: Vec<String> =
-        ours.iter().filter_map(|path| Some(path.strip_prefix(top).ok()?.to_str()?.to_owned())).collect();
-    git_index::tracked(&top.join(".git"), &wanted).unwrap_or_default()
+    let is_tracked = |path: &&PathBuf| {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let tracked = Git::new(app.env.vars(), folder).first_tracked(&[name.to_owned()]);
+        tracked.is_ok_and(|found| found.is_some())
+    };
+    ours.iter().filter(is_tracked).map(|path| shown(app, path)).collect()
 }
 
 fn mend_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {

@@ -3,7 +3,6 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use anyhow::Result;
@@ -17,15 +16,9 @@ use crate::{
         trust::{self, Content, Trust},
     },
     domain::{Refusal, secrets},
-    env::{Env, vars},
-    os::{
-        capture::{self, Call, End},
-        program,
-    },
+    env::Env,
+    os::git::{Git, GitError},
 };
-
-/// How long git may take to tell what it tracks.
-const LIMIT: Duration = Duration::from_secs(20);
 
 /// Trusts what the project's files name now.
 ///
@@ -150,7 +143,6 @@ pub fn refuse_tracked_store(app: &App) -> Result<()> {
         })
         .collect();
     suspects.push(app.project.state.join("local.toml"));
-    let git = git(&app.env);
     let mut asked: Vec<(&Path, Vec<OsString>)> = Vec::new();
     for path in &suspects {
         let Some(folder) = path.parent().filter(|folder| folder.exists()) else { continue };
@@ -165,37 +157,14 @@ pub fn refuse_tracked_store(app: &App) -> Result<()> {
         }
     }
     for (folder, names) in asked {
-        let git = git.as_deref().ok_or_else(|| untold(folder, "there is no git"))?;
-        if let Some(found) = tracked(&app.env, git, folder, &names)? {
+        let found = Git::new(app.env.vars(), folder).first_tracked(&names).map_err(|error| untold(folder, &error))?;
+        if let Some(found) = found {
             return Err(Refusal::Tracked { path: folder.join(found).display().to_string() }.into());
         }
     }
     Ok(())
 }
 
-fn git(env: &Env) -> Option<PathBuf> {
-    program::find("git", env.var_os(vars::PATH).map(OsString::as_os_str), Path::new("/"))
-}
-
-fn untold(folder: &Path, why: &str) -> Refusal {
+fn untold(folder: &Path, why: &GitError) -> Refusal {
     Refusal::Untrusted { why: format!("git does not tell whether {} is tracked: {why}", folder.display()) }
-}
-
-/// The first of these names in a folder that git tracks.
-fn tracked(env: &Env, git: &Path, folder: &Path, names: &[OsString]) -> Result<Option<String>> {
-    // Variables of a surrounding git command would point it elsewhere; the repository's own hooks are not asked.
-    let mut around = crate::adapters::bare(env);
-    around.retain(|name, _| !name.to_string_lossy().starts_with("GIT_"));
-    around.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
-    around.insert("LC_ALL".into(), "C".into());
-    let fixed = ["-c", "core.fsmonitor=false", "--literal-pathspecs", "ls-files", "-z", "--"].map(OsString::from);
-    let args: Vec<OsString> = fixed.into_iter().chain(names.iter().cloned()).collect();
-    let call =
-        Call { program: git, args: &args, env: &around, cwd: folder, stdin: b"", limit: LIMIT, ends_group: true };
-    let done = capture::capture(&call).map_err(|error| untold(folder, &error.to_string()))?;
-    if done.end != End::Exit(0) {
-        return Err(untold(folder, String::from_utf8_lossy(&done.stderr).trim()).into());
-    }
-    let first = done.stdout.split(|byte| *byte == 0).next().filter(|name| !name.is_empty());
-    Ok(first.map(|name| String::from_utf8_lossy(name).into_owned()))
 }

@@ -82,7 +82,10 @@ fn told(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> 
 }
 
 /// Records what is new besides the sign itself; says whether there was something.
-fn changes(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn changes(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
     let same = before.activity == after.activity
         && before.waiting_for == after.waiting_for
         && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);

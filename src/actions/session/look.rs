@@ -1,15 +1,14 @@
 //! Facts about a session, gathered outside of any transaction.
 
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::time::Duration;
 
-use super::endpoint;
 use crate::{
     actions::App,
-    adapters::AdapterError,
+    adapters::tmux,
     config::Silence,
     domain::{
         rules::liveness::{self, Backend, Facts, Process, Verdict},
-        session::{Session, SessionStatus},
+        session::Session,
     },
     env::Timestamp,
     os::{
@@ -18,16 +17,16 @@ use crate::{
     },
 };
 
-/// Judges a session of this or another host by what can be seen of it now and what its backend says.
+/// Judges a session of this or another host by what was seen of its process and what its backend says.
 #[must_use]
-pub fn judge(app: &App, session: &Session, backend: &Backend, now: Timestamp) -> Verdict {
+pub fn judge(app: &App, session: &Session, process: &Process, backend: &Backend, now: Timestamp) -> Verdict {
     let here = host::identity();
     let (process, backend) =
-        if session.host == here { (process(session), backend) } else { (Process::NotRecorded, &Backend::Nothing) };
+        if session.host == here { (process, backend) } else { (&Process::NotRecorded, &Backend::Nothing) };
     let facts = Facts {
         session,
         here: &here,
-        process: &process,
+        process,
         backend,
         launch_limit: app.settings.launch_timeout,
         silence_limit: silence_limit(app, session),
@@ -75,62 +74,13 @@ pub fn process(session: &Session) -> Process {
     }
 }
 
-/// Its backend, when nobody asks it.
+/// Its backend, when nobody asks it. A pane of which nobody here knows how to ask is nothing to look at.
 #[must_use]
 pub fn unasked(session: &Session) -> Backend {
-    if session.pane.is_none() && session.socket.is_none() && session.adapter_script.is_none() {
+    let is_tmux_pane = session.pane.is_some() && session.backend.as_deref() == Some(tmux::BACKEND);
+    if !is_tmux_pane && session.adapter_script.is_none() {
         return Backend::Nothing;
     }
     let name = session.backend.as_deref().unwrap_or("the backend");
     Backend::Unknown(format!("{name} was not asked"))
-}
-
-/// Asks the backends of sessions whether they run.
-#[derive(Debug, Default)]
-pub struct Asking {
-    /// Scripts that let their time pass: nobody waits for the same one again.
-    silent: BTreeSet<String>,
-}
-
-impl Asking {
-    /// Its backend's answer. Whoever is of another host, or has no script, is not asked for. Nothing is written.
-    pub fn backend(&mut self, app: &App, session: &Session, now: Timestamp) -> Backend {
-        let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
-            return unasked(session);
-        };
-        // Another host's is not ours to ask for, and what is certain without an answer needs none.
-        if session.host != host::identity() || matches!(process(session), Process::Gone(_)) {
-            return unasked(session);
-        }
-        // Before it has come up, its script truly says that it does not run.
-        if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
-            return Backend::Unknown("its launch may be under way".to_owned());
-        }
-        // The call would make them anew.
-        if let Some(gone) = [script, state].into_iter().find(|path| !Path::new(path).exists()) {
-            return Backend::Unknown(format!("{gone} is not there"));
-        }
-        if self.silent.contains(script) {
-            return Backend::Unknown(format!("{script} did not answer for another session"));
-        }
-        let adapter = match endpoint::adapter(app, session) {
-            Ok(adapter) => adapter,
-            Err(error) => return Backend::Unknown(format!("{script} may not be asked: {error:#}")),
-        };
-        let name = endpoint::name(session);
-        match adapter.runs(name) {
-            Ok(false) => Backend::Gone(format!("its backend says that {name} does not run")),
-            Ok(true) => match adapter.is_of_run(name, &session.run_id) {
-                Some(true) => Backend::Alive,
-                Some(false) => Backend::Gone(format!("{name} is another run's in its backend")),
-                None => Backend::Unknown(format!("its backend says that {name} runs, but not of which run")),
-            },
-            Err(error) => {
-                if matches!(error, AdapterError::TimedOut { .. }) {
-                    self.silent.insert(script.clone());
-                }
-                Backend::Unknown(error.to_string())
-            }
-        }
-    }
 }

@@ -1,7 +1,9 @@
 //! What is done with sessions.
 
+pub mod asking;
 pub mod end;
 mod endpoint;
+pub mod event;
 pub mod exited;
 mod finish;
 pub mod heartbeat;
@@ -9,6 +11,7 @@ pub mod launch;
 pub mod life;
 pub mod list;
 pub mod look;
+mod meant;
 pub mod peek;
 pub mod plan;
 pub mod reconcile;

@@ -23,7 +23,7 @@ use crate::{
         id::Label,
         lane::Lane,
         rules::command::{First, first},
-        session::{Activity, Session, SessionStatus},
+        session::{Session, SessionStatus},
         task::Task,
     },
     env::vars,
@@ -118,38 +118,17 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
     let branch = branch(wish, lane.as_ref(), task.as_ref());
     let now = app.env.now();
     let session = Session {
-        run_id: app.env.ids.uuid(now).to_string(),
-        role: wish.role.clone(),
         lane: lane.map(|lane| lane.name),
         task: wish.task.clone(),
         provider: Some(provider.clone()),
         backend: Some(located.backend.clone()),
         session_name: Some(id.to_string()),
-        external_session_id: None,
-        status: SessionStatus::Starting,
-        activity: Activity::Unknown,
-        waiting_for: None,
-        activity_source: None,
-        activity_at: None,
         host: host::identity(),
-        pid: None,
-        pid_started: None,
-        boot_id: None,
-        socket: None,
-        pane: None,
         transcript: Some(utf8("transcript", &transcript)?),
         worktree: Some(utf8("worktree", &worktree)?),
         branch,
         adapter_script: Some(utf8("backend", &located.script)?),
-        adapter_state: None,
-        started_at: now,
-        last_heartbeat_at: None,
-        ended_at: None,
-        exit_code: None,
-        reason: None,
-        context_usage: None,
-        version: 1,
-        id,
+        ..Session::new(id, app.env.ids.uuid(now).to_string(), wish.role.clone(), SessionStatus::Starting, now)
     };
     let given = given_environment(wish, &role, &entry)?;
     let (command, argv) = command(app, wish, &role, &entry, &provider);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use anyhow::{Context as _, Result};
 
-use super::{life, look};
+use super::{asking::Asking, life, look};
 use crate::{
     actions::{Answer, App},
     domain::{
@@ -42,11 +42,13 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     }
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
-    let mut asking = look::Asking::default();
+    let mut asking = Asking::new();
     let mut judged: Vec<Judged> = found
         .into_iter()
         .map(|session| {
-            let verdict = look::judge(app, &session, &asking.backend(app, &session, now), now);
+            let process = look::process(&session);
+            let backend = asking.backend(app, &session, &process, now);
+            let verdict = look::judge(app, &session, &process, &backend, now);
             (session, verdict)
         })
         .collect();

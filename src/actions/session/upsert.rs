@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::life;
 use crate::{
     actions::{Answer, App, failure, lookup},
+    adapters::tmux,
     config::project::normal,
     domain::{
         Event, Kind, LaneName, Refusal, Role, SessionId, TaskId,
@@ -72,9 +73,15 @@ pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
     check(told)?;
     // Looked at before the transaction, like everything outside.
     let process = told.pid.map(process).transpose()?;
+    let server = server(app, told)?;
     let here = host::identity();
     let boot = host::boot_id();
-    let local = Local { here: &here, boot: (!boot.is_empty()).then_some(boot.as_str()), process: process.as_ref() };
+    let local = Local {
+        here: &here,
+        boot: (!boot.is_empty()).then_some(boot.as_str()),
+        process: process.as_ref(),
+        server: server.as_ref(),
+    };
     app.register(|tx| {
         let own = app.actor.session.is_none() || told.id.is_none() || told.id == app.actor.session;
         let found = find(app, tx, told, &here)?;
@@ -95,10 +102,30 @@ pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
 }
 
 /// What this host knows.
-struct Local<'a> {
-    here: &'a str,
-    boot: Option<&'a str>,
-    process: Option<&'a ProcessKey>,
+pub(super) struct Local<'a> {
+    /// Host and pid namespace.
+    pub(super) here: &'a str,
+    /// The boot, when it is known.
+    pub(super) boot: Option<&'a str>,
+    /// The session's root process, when one is told.
+    pub(super) process: Option<&'a ProcessKey>,
+    /// The server of its pane, when one is told.
+    pub(super) server: Option<&'a ProcessKey>,
+}
+
+/// The server of the pane that is told: by it a pane is known from one of the same id in a server that was started later.
+/// `None` where it does not answer, or nobody here knows how to ask.
+fn server(app: &App, told: &Told) -> Result<Option<ProcessKey>> {
+    let Some(pane) = &told.pane else { return Ok(None) };
+    let backend = match (&told.backend, told.id.as_ref().or(app.actor.session.as_ref())) {
+        (Some(backend), _) => Some(backend.clone()),
+        (None, Some(id)) => app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.backend),
+        (None, None) => None,
+    };
+    if backend.as_deref() != Some(tmux::BACKEND) {
+        return Ok(None);
+    }
+    Ok(tmux::panes(&app.env, told.socket.as_deref()).ok().filter(|found| found.has(pane)).map(|found| found.server))
 }
 
 fn process(pid: i64) -> Result<ProcessKey, Refusal> {
@@ -106,7 +133,7 @@ fn process(pid: i64) -> Result<ProcessKey, Refusal> {
     key.ok_or_else(|| Refusal::invalid("pid", format!("{pid} is no process that runs here")))
 }
 
-fn check(told: &Told) -> Result<(), Refusal> {
+pub(super) fn check(told: &Told) -> Result<(), Refusal> {
     for (what, value) in [
         ("backend", &told.backend),
         ("name", &told.name),
@@ -129,7 +156,7 @@ fn check(told: &Told) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn links(tx: &ReadTx<'_>, told: &Told) -> Result<()> {
+pub(super) fn links(tx: &ReadTx<'_>, told: &Told) -> Result<()> {
     if let Some(lane) = &told.lane {
         lookup::lane(tx, lane)?;
     }
@@ -177,6 +204,26 @@ fn same_conversation(session: &Session, told: &Told) -> bool {
 
 fn make(app: &App, tx: &WriteTx<'_>, told: &Told, own: bool, local: &Local<'_>) -> Result<Answer> {
     let given = told.id.as_ref().or(app.actor.session.as_ref());
+    let session = newborn(app, tx, told, given, own, local, tx.now())?;
+    insert(tx, &session)?;
+    let line = format!("new session {}: {}", session.id, session.status);
+    Answer::new(&SessionView::from(&session), &session.id, line)
+}
+
+/// A session that is to be made, with what is told of it. `given` is the id that it shall have; `own` says whether it is
+/// the acting one, of which the surroundings speak.
+///
+/// # Errors
+/// `usage` without a role; `session_mismatch` when its run or external id is another live session's.
+pub(super) fn newborn(
+    app: &App,
+    tx: &ReadTx<'_>,
+    told: &Told,
+    given: Option<&SessionId>,
+    own: bool,
+    local: &Local<'_>,
+    now: Timestamp,
+) -> Result<Session> {
     // The surroundings speak of the acting session, not of another one.
     let Some(role) = told.role.clone().or_else(|| app.actor.role.clone().filter(|_| own)) else {
         let missing = given.map(|id| format!("there is no session {id} yet; ")).unwrap_or_default();
@@ -193,52 +240,31 @@ fn make(app: &App, tx: &WriteTx<'_>, told: &Told, own: bool, local: &Local<'_>) 
     });
     let run_id = match told.run_id.clone().map(Ok).or(own_run).transpose()? {
         Some(run_id) => run_id,
-        None => app.env.ids.uuid(tx.now()).to_string(),
+        None => app.env.ids.uuid(now).to_string(),
     };
     if let Some(other) = sessions::by_run(tx, &run_id)? {
         let why = format!("the run {run_id} is the session {}'s", other.id);
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let blank = Session {
-        id: id.clone(),
-        run_id,
-        role,
-        lane: None,
-        task: None,
-        provider: None,
-        backend: None,
-        session_name: None,
-        external_session_id: None,
-        status: told.status.unwrap_or(SessionStatus::Running),
-        activity: Activity::Unknown,
-        waiting_for: None,
-        activity_source: None,
-        activity_at: None,
         host: local.here.to_owned(),
-        pid: None,
-        pid_started: None,
-        boot_id: None,
-        socket: None,
-        pane: None,
-        transcript: None,
-        worktree: None,
-        branch: None,
-        adapter_script: None,
-        adapter_state: None,
-        started_at: tx.now(),
-        last_heartbeat_at: Some(tx.now()),
-        ended_at: None,
-        exit_code: None,
-        reason: None,
-        context_usage: None,
-        version: 1,
+        last_heartbeat_at: Some(now),
+        ..Session::new(id, run_id, role, told.status.unwrap_or(SessionStatus::Running), now)
     };
-    let session = told_of(app, told, &blank, local, tx.now());
+    let session = told_of(app, told, &blank, local, now);
     free_external(tx, &session)?;
-    sessions::insert(tx, &session)?;
+    Ok(session)
+}
+
+/// Adds a session, with its event.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    sessions::insert(tx, session)?;
     tx.record(
         &Event::new(Kind::SessionUpserted)
-            .session(&id, &session.run_id)
+            .session(&session.id, &session.run_id)
             .lane(session.lane.as_ref())
             .with("created", true)
             .with("status", session.status.as_str())
@@ -247,7 +273,7 @@ fn make(app: &App, tx: &WriteTx<'_>, told: &Told, own: bool, local: &Local<'_>) 
             .with("provider", session.provider.as_ref().map(ToString::to_string))
             .with("backend", session.backend.as_deref()),
     )?;
-    Answer::new(&SessionView::from(&session), &id, format!("new session {id}: {}", session.status))
+    Ok(())
 }
 
 /// `<role>-<provider>-<5 letters>`.
@@ -292,14 +318,7 @@ fn change(app: &App, tx: &WriteTx<'_>, told: &Told, session: &Session, local: &L
             _ => life::lifted(tx, session, if told.status.is_some() { "reported running" } else { "it acts" })?,
         }
     }
-    if !fields.is_empty() {
-        tx.record(
-            &Event::new(Kind::SessionUpserted)
-                .session(id, &session.run_id)
-                .lane(after.lane.as_ref())
-                .with("changed", Fact::from(fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())),
-        )?;
-    }
+    changed(tx, &after, &fields)?;
     let line = match (fields.as_slice(), after.status == session.status) {
         ([], true) => format!("unchanged: {id} is {}", after.status),
         ([], false) => format!("{id} is {}", after.status),
@@ -310,8 +329,25 @@ fn change(app: &App, tx: &WriteTx<'_>, told: &Told, session: &Session, local: &L
     Answer::new(&SessionView::from(&after), id, line)
 }
 
+/// Records that more is known of a session, when something is.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn changed(tx: &WriteTx<'_>, after: &Session, fields: &[&'static str]) -> Result<()> {
+    if fields.is_empty() {
+        return Ok(());
+    }
+    tx.record(
+        &Event::new(Kind::SessionUpserted)
+            .session(&after.id, &after.run_id)
+            .lane(after.lane.as_ref())
+            .with("changed", Fact::from(fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())),
+    )?;
+    Ok(())
+}
+
 /// The session with the fields that are told. Its status is decided elsewhere.
-fn told_of(app: &App, told: &Told, session: &Session, local: &Local<'_>, now: Timestamp) -> Session {
+pub(super) fn told_of(app: &App, told: &Told, session: &Session, local: &Local<'_>, now: Timestamp) -> Session {
     fn or<T: Clone>(told: Option<&T>, has: Option<&T>) -> Option<T> {
         told.or(has).cloned()
     }
@@ -338,6 +374,10 @@ fn told_of(app: &App, told: &Told, session: &Session, local: &Local<'_>, now: Ti
         after.pid = Some(i64::from(process.pid));
         after.pid_started = i64::try_from(process.started).ok();
     }
+    if told.pane.is_some() || told.socket.is_some() {
+        after.server_pid = local.server.map(|server| i64::from(server.pid));
+        after.server_started = local.server.and_then(|server| i64::try_from(server.started).ok());
+    }
     if local.process.is_some() || told.pane.is_some() || told.socket.is_some() {
         // What is told of a process or a pane is told of this host and this boot.
         local.here.clone_into(&mut after.host);
@@ -354,7 +394,7 @@ fn told_of(app: &App, told: &Told, session: &Session, local: &Local<'_>, now: Ti
 }
 
 /// Two live sessions cannot be one conversation of a provider.
-fn free_external(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
+pub(super) fn free_external(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
     let (Some(provider), Some(external)) = (&session.provider, &session.external_session_id) else { return Ok(()) };
     match sessions::by_external(tx, provider, external)? {
         Some(other) if other.id != session.id => {
@@ -366,7 +406,7 @@ fn free_external(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
 }
 
 /// The names of the fields in which two looks at a session differ, times of looking apart.
-fn differing(before: &Session, after: &Session) -> Vec<&'static str> {
+pub(super) fn differing(before: &Session, after: &Session) -> Vec<&'static str> {
     let pairs = [
         ("role", before.role != after.role),
         ("lane", before.lane != after.lane),

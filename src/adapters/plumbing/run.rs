@@ -11,13 +11,15 @@ use std::{
 use super::{
     Folder,
     folder::{INPUT, mark},
+    recorder::Recorder,
     surroundings,
-    transcript::{LIMIT, Transcript},
+    transcript::LIMIT,
 };
 use crate::{
     adapters::{StartConfig, bare},
     env::{Env, vars},
     os::{
+        fifo,
         process::ProcessKey,
         program,
         session::{self, Program},
@@ -71,10 +73,8 @@ fn begun(
     }
     let argv = argv(start, &around, &cwd)?;
     let mark = mark(start);
-    let (input, mut transcript) = match how {
-        Detached::Yes => {
-            (Some(session::fifo(&folder.file(INPUT))?), Some(Transcript::open(&folder.transcript()?, LIMIT)?))
-        }
+    let (input, recorder) = match how {
+        Detached::Yes => (Some(fifo::make(&folder.file(INPUT))?), Some(Recorder::open(&folder.transcript()?, LIMIT)?)),
         Detached::No => (None, None),
     };
     let mut running = session::start(&Program { argv: &argv, env: &around, cwd: &cwd }, input).map_err(|error| {
@@ -92,11 +92,18 @@ fn begun(
         let _ = tree::end(GRACE, || tree::below(own.pid, mark.as_deref()));
     }
     let mut see = |bytes: &[u8]| {
-        if let Some(transcript) = &mut transcript {
-            transcript.write(bytes);
+        if let Some(recorder) = &recorder {
+            recorder.write(bytes);
         }
     };
     let code = running.finish(&mut see)?;
+    // Whoever is told of the end shall find what was printed before it.
+    let flush = || {
+        if let Some(recorder) = &recorder {
+            recorder.flush(GRACE);
+        }
+    };
+    flush();
     let noted = folder.end(code);
     ended(start, code);
     let left = tree::end(GRACE, || {
@@ -107,6 +114,7 @@ fn begun(
         Ok(found)
     });
     running.hand_on(&mut see);
+    flush();
     // Nothing of worth is left where the transcript lies elsewhere, and something to be ended is not forgotten.
     folder.conclude(own, start.transcript.is_some() && left.is_ok_and(|left| left.is_empty()))?;
     told.and(noted).map(|()| code)

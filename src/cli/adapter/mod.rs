@@ -2,14 +2,19 @@
 
 mod alive;
 mod check;
+mod copy_to;
 mod fact;
+mod follow;
+mod input;
 mod install;
+mod interrupt;
 mod kill_tree;
 mod last_activity;
 mod list;
 mod list_running;
 mod meta;
 mod peek;
+mod press;
 mod probe;
 mod process_alive;
 mod run;
@@ -51,6 +56,16 @@ pub enum Verb {
     LastActivity(last_activity::Args),
     #[command(hide = true)]
     Peek(peek::Args),
+    #[command(hide = true)]
+    Input(input::Args),
+    #[command(hide = true)]
+    CopyTo(copy_to::Args),
+    #[command(hide = true)]
+    Press(press::Args),
+    #[command(hide = true)]
+    Interrupt(interrupt::Args),
+    #[command(hide = true)]
+    Follow(follow::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
     #[command(hide = true)]
@@ -74,6 +89,11 @@ impl Verb {
             Self::ListRunning(args) => args.run(ctx),
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Input(args) => args.run(ctx),
+            Self::CopyTo(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
+            Self::Follow(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
             Self::Probe(args) => args.run(ctx),
         }

@@ -1,6 +1,7 @@
 //! `fairway session …`
 
 mod end;
+mod event;
 mod heartbeat;
 mod launch;
 mod list;
@@ -27,6 +28,7 @@ pub enum Verb {
     Status(status::Args),
     Heartbeat(heartbeat::Args),
     End(end::Args),
+    Event(Box<event::Args>),
     Reconcile(reconcile::Args),
     Peek(peek::Args),
     Stop(stop::Args),
@@ -42,6 +44,7 @@ impl Verb {
             Self::Status(args) => args.run(ctx),
             Self::Heartbeat(args) => args.run(ctx),
             Self::End(args) => args.run(ctx),
+            Self::Event(args) => args.run(ctx),
             Self::Reconcile(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
             Self::Stop(args) => args.run(ctx),

@@ -23,7 +23,7 @@ fn what_is_known_and_where_it_is_written() {
     $ fairway adapter list --json
     [{"name":"shell","source":"built_in","script":"shell.sh","about":"a process of its own, output to the transcript; needs nothing"},{"name":"mine","source":"configured","script":"/opt/mine.sh","about":null}]
     $ fairway adapter install scripts
-    wrote [world]/project/scripts/shell.sh
+    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/provider-event.sh
     $ fairway adapter install scripts
     unchanged: [world]/project/scripts has every script already
     $ fairway adapter install .fairway.toml

@@ -20,4 +20,5 @@ mod message;
 mod moves;
 mod review;
 mod session;
+mod session_event;
 mod trust;

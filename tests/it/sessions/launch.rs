@@ -483,9 +483,9 @@ fn a_session_whose_supervisor_was_killed_is_stopped_all_the_same() {
 fn of_eight_launches_under_one_name_one_succeeds() {
     let world = Sessions::new();
     let launch = |_| world.fairway(["session", "launch", "--role", "r", "--name", "s1", "--", "sleep", "300"]);
-    let codes: Vec<_> = crate::common::race::race(8, launch).iter().map(|run| run.status.code()).collect();
-    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
-    assert_eq!(codes.iter().filter(|code| **code == Some(4)).count(), 7, "{codes:?}");
+    let runs = crate::common::race::race(8, launch);
+    let with = |code| runs.iter().filter(|run| run.status.code() == Some(code)).count();
+    assert_eq!((with(0), with(4)), (1, 7), "{runs:#?}");
     world.run(["session", "stop", "s1"]).exits(0);
 }
 

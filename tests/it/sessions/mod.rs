@@ -1,13 +1,19 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
+mod brake;
+mod bridges;
+mod cron;
 mod dry_run;
+mod event;
 mod launch;
 mod lifecycle;
+mod panes;
 mod pid_reuse;
 mod plumbing;
 mod reconcile;
 mod trust;
 mod upsert;
+mod watcher;
 
 use std::{
     collections::BTreeMap,

@@ -421,7 +421,7 @@ fn a_dry_run_gives_the_same_verdicts_and_writes_nothing() {
     upsert(&world, &["--id", "dead", "--task-id", "T-1", "--pid", &dead.pid()]);
     world.run(["--session", "dead", "claim", "T-1"]).exits(0);
     upsert(&world, &["--id", "alive", "--pid", &alive.pid(), "--status", "starting"]);
-    upsert(&world, &["--id", "pane", "--pane", "%1"]);
+    upsert(&world, &["--id", "pane", "--backend", "tmux", "--pane", "%1", "--socket", "/nowhere"]);
     dead.vanish();
     let before = files(world.dir());
     let mut dry = world.json(["session", "reconcile", "--dry-run"]);

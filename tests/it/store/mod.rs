@@ -7,3 +7,4 @@ mod private;
 mod reads;
 mod restore;
 mod schema;
+mod upgrade;

@@ -1,6 +1,11 @@
 //! Looking at a session from outside: does it live, what runs in it, what has it printed, and when.
 
-use std::{fs, io::Read, os::unix::fs::MetadataExt, path::PathBuf};
+use std::{
+    fs,
+    io::Read,
+    os::{fd::BorrowedFd, unix::fs::MetadataExt},
+    path::PathBuf,
+};
 
 use anyhow::Result;
 
@@ -8,7 +13,7 @@ use super::{folder, state, whole};
 use crate::{
     adapters::{
         Terminal,
-        plumbing::{Folder, transcript},
+        plumbing::{Folder, Reader, transcript},
     },
     domain::Refusal,
     env::{Env, Timestamp},
@@ -64,6 +69,22 @@ pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
     }
     let found = fs::metadata(folder.transcript()?).ok();
     Ok(found.map(|found| Timestamp::from_millis(found.mtime() * 1_000 + found.mtime_nsec() / 1_000_000)))
+}
+
+/// Shows the end of what a session has printed and what follows, until it ends or the reader behind `stream` goes away.
+///
+/// # Errors
+/// When there is no such session, or its transcript cannot be read.
+pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u8]) -> Reader) -> Result<()> {
+    Ok(folder(env, name)?.follow(stream, see)?)
+}
+
+/// Whether somebody follows a session.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn is_followed(env: &Env, name: &str) -> Result<bool> {
+    Ok(folder(env, name)?.is_followed()?)
 }
 
 /// What a script needs to know of a session that it makes.

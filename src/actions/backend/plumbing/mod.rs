@@ -1,5 +1,6 @@
 //! What the scripts call back for.
 
+pub mod input;
 pub mod look;
 pub mod meta;
 pub mod start;

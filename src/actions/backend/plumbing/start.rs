@@ -11,7 +11,7 @@ use super::{caller, folder, state, whole};
 use crate::{
     actions::session::exited,
     adapters::{
-        Adapter, Report, StartConfig, bare,
+        Adapter, CopyFile, Report, StartConfig, bare,
         plumbing::{self, Detached, Made, Steps, Unpacked, surroundings},
     },
     domain::Refusal,
@@ -69,6 +69,22 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
         let _ = folder.kill_tree();
         error.into()
     })
+}
+
+/// Copies a file, or what is in a folder, below the directory where a session's program started. A session that is not there
+/// is no failure; `warn` is told of what cannot be copied.
+///
+/// # Errors
+/// When it would be written outside of the directory.
+pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMut(&str)) -> Result<()> {
+    let folder = folder(env, name)?;
+    if !folder.is_alive()? {
+        return Ok(());
+    }
+    let directory = folder.directory()?;
+    let file = CopyFile { src: from.to_string_lossy().into_owned(), rel_dst: to.to_owned() };
+    let start = StartConfig { copy_files: Some(vec![file]), ..StartConfig::default() };
+    Ok(plumbing::stage(&directory, &env.cwd, &start, warn)?)
 }
 
 /// Runs a session's program to its end, in this process's place or detached from it; answers with its exit code.

@@ -3,12 +3,16 @@
 use std::{
     io::{self, Read},
     path::Path,
+    time::Duration,
 };
 
 use anyhow::Result;
 
 use super::{caller, folder};
-use crate::{adapters::plumbing::transcript, env::Env};
+use crate::{adapters::plumbing::Recorder, env::Env};
+
+/// How long the disk may take for the rest.
+const FLUSHING: Duration = Duration::from_secs(10);
 
 /// Ends a session's whole tree; one that is not there is no failure.
 ///
@@ -30,19 +34,22 @@ pub fn roll_back(env: &Env, name: &str) -> Result<()> {
     }
 }
 
-/// Copies a stream to a transcript until it ends. What cannot be written is dropped: the writer is never held up.
+/// Copies a stream to a transcript until it ends. What cannot be written is left out: the writer is never held up, whatever
+/// the disk does.
 ///
 /// # Errors
 /// When the transcript cannot be opened, or the stream not be read.
 pub fn tee(path: &Path, limit: u64, mut from: impl Read) -> Result<()> {
-    let mut transcript = transcript::Transcript::open(path, limit)?;
+    let recorder = Recorder::open(path, limit)?;
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match from.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(read) => transcript.write(buffer.get(..read).unwrap_or_default()),
+            Ok(0) => break,
+            Ok(read) => recorder.write(buffer.get(..read).unwrap_or_default()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
         }
     }
+    recorder.flush(FLUSHING);
+    Ok(())
 }

@@ -1,0 +1,163 @@
+#!/bin/sh
+# Launches a session in tmux, through `fairway session launch --backend tmux`, or adopts a pane that is there.
+#
+#   tmux.sh ROLE [TASK_ID]
+#
+#   FAIRWAY_TMUX_PANE         a pane that is there, as %5: it is adopted, nothing is launched
+#   FAIRWAY_TMUX_SOCKET       the server's socket; by default that of $TMUX, else tmux's own default
+#   FAIRWAY_PROVIDER          the provider, a label; by default the role's, else a shell
+#   FAIRWAY_PROVIDER_COMMAND  its program, as shell text; by default the provider's
+#   FAIRWAY_INITIAL_PROMPT    what it is told first
+#   FAIRWAY_TRANSCRIPT        where its output is kept; relative to the project's root
+#   FAIRWAY_LANE, FAIRWAY_WORKTREE, FAIRWAY_BRANCH  where it works
+#   FAIRWAY_BIN               the program `fairway`, when it is not in PATH
+#
+# Inside a session, that session's own lane, worktree, branch and transcript are not taken over.
+set -u
+
+fairway=${FAIRWAY_BIN:-fairway}
+
+die() {
+  printf 'tmux.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+usage() {
+  cat <<'END'
+usage: tmux.sh ROLE [TASK_ID]
+
+Launches a session in tmux; with FAIRWAY_TMUX_PANE=%5 it adopts that pane.
+FAIRWAY_PROVIDER, FAIRWAY_PROVIDER_COMMAND, FAIRWAY_INITIAL_PROMPT, FAIRWAY_TRANSCRIPT, FAIRWAY_LANE,
+FAIRWAY_WORKTREE and FAIRWAY_BRANCH say what is launched; README.md explains them.
+END
+}
+
+case ${1:-} in
+  -h | --help)
+    usage
+    exit 0
+    ;;
+  '' | -*) die "which role? usage: tmux.sh ROLE [TASK_ID]" ;;
+  *) ;;
+esac
+[ "$#" -le 2 ] || die "usage: tmux.sh ROLE [TASK_ID]"
+role=$1
+task=${2:-}
+command -v "${fairway}" >/dev/null 2>&1 || die "there is no program '${fairway}'; FAIRWAY_BIN names another"
+
+# What fairway knows of the session that this is called from, if it is called from one.
+surroundings=
+if [ -n "${FAIRWAY_SESSION_ID:-}" ]; then
+  surroundings=$("${fairway}" session show "${FAIRWAY_SESSION_ID}" --json) || die 'the session around this is not known'
+fi
+
+# Whether a value is the surrounding session's own: it came along, nobody gave it.
+came_along() {
+  quoted=$(printf '%s' "$2" | sed 's/[\\"]/\\&/g')
+  case ${surroundings} in
+    *"\"$1\":\"${quoted}\""*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+lane=${FAIRWAY_LANE:-}
+worktree=${FAIRWAY_WORKTREE:-}
+branch=${FAIRWAY_BRANCH:-}
+transcript=${FAIRWAY_TRANSCRIPT:-}
+came_along lane "${lane}" && lane=
+came_along worktree "${worktree}" && worktree=
+came_along branch "${branch}" && branch=
+came_along transcript "${transcript}" && transcript=
+
+launch() {
+  set -- --role "${role}" --backend tmux
+  [ -z "${task}" ] || set -- "$@" --task-id "${task}"
+  [ -z "${FAIRWAY_PROVIDER:-}" ] || set -- "$@" --provider "${FAIRWAY_PROVIDER}"
+  [ -z "${FAIRWAY_PROVIDER_COMMAND:-}" ] || set -- "$@" --command "${FAIRWAY_PROVIDER_COMMAND}"
+  [ -z "${lane}" ] || set -- "$@" --lane "${lane}"
+  [ -z "${worktree}" ] || set -- "$@" --worktree "${worktree}"
+  [ -z "${branch}" ] || set -- "$@" --branch "${branch}"
+  [ -z "${transcript}" ] || set -- "$@" --transcript "${transcript}"
+  if [ -n "${FAIRWAY_INITIAL_PROMPT:-}" ]; then
+    # A prompt goes through stdin: an argument could be read by everybody.
+    printf '%s' "${FAIRWAY_INITIAL_PROMPT}" | "${fairway}" session launch "$@" --prompt-file -
+  else
+    exec "${fairway}" session launch "$@"
+  fi
+}
+
+# Runs tmux on the server that is meant.
+at() {
+  if [ -n "${socket}" ]; then tmux -S "${socket}" "$@"; else tmux "$@"; fi
+}
+
+# A fact about the pane.
+fact() {
+  at display-message -p -t "${pane}" "$1"
+}
+
+# A word of a command that tmux hands to a shell: quoted for the shell, with tmux's own marks doubled.
+word() {
+  quoted=$(printf '%s' "$1" | sed "s/'/'\\\\''/g; s/#/##/g; s/%/%%/g")
+  printf "'%s'" "${quoted}"
+}
+
+# Makes a pane that is there known as a session, keeps what it prints from now on, and leaves a checkpoint.
+adopt() {
+  pane=$1
+  case ${pane#%} in
+    '' | "${pane}" | *[!0-9]*) die "FAIRWAY_TMUX_PANE is '${pane}'; a pane is named like %5" ;;
+    *) ;;
+  esac
+  socket=${FAIRWAY_TMUX_SOCKET:-}
+  [ -n "${socket}" ] || socket=${TMUX:-}
+  [ -n "${FAIRWAY_TMUX_SOCKET:-}" ] || socket=${socket%,*,*}
+  # A pane that is not there is answered with nothing and success.
+  found=$(fact '#{pane_id}') || die 'there is no tmux server that answers'
+  [ "${found}" = "${pane}" ] || die "there is no pane ${pane}"
+  dead=$(fact '#{pane_dead}') || die "cannot look at ${pane}"
+  [ "${dead}" != 1 ] || die "the program in ${pane} has ended"
+  pid=$(fact '#{pane_pid}') || die "cannot look at ${pane}"
+  socket=$(fact '#{socket_path}') || die "cannot look at ${pane}"
+  piped=$(fact '#{pane_pipe}') || die "cannot look at ${pane}"
+
+  # The pane is another session than the one that this is called from.
+  unset FAIRWAY_SESSION_ID FAIRWAY_RUN_ID
+  set -- --role "${role}" --backend tmux --pane "${pane}" --socket "${socket}" --pid "${pid}"
+  [ -z "${task}" ] || set -- "$@" --task-id "${task}"
+  [ -z "${FAIRWAY_PROVIDER:-}" ] || set -- "$@" --provider "${FAIRWAY_PROVIDER}"
+  [ -z "${lane}" ] || set -- "$@" --lane "${lane}"
+  [ -z "${worktree}" ] || set -- "$@" --worktree "${worktree}"
+  [ -z "${branch}" ] || set -- "$@" --branch "${branch}"
+  id=$("${fairway}" session upsert --quiet "$@") || exit 1
+
+  if [ "${piped}" = 1 ]; then
+    printf '%s is piped already: its transcript is left as it is\n' "${pane}" >&2
+  else
+    keep "${id}" "${transcript:-.fairway/transcripts/${id}.log}"
+  fi
+  if [ -n "${task}" ]; then
+    "${fairway}" checkpoint record "${task}" --state active --summary "the session ${id} goes on in the tmux pane ${pane}" \
+      --quiet >/dev/null || exit 1
+  fi
+  printf 'adopted %s as %s\n' "${pane}" "${id}"
+}
+
+# Has tmux copy what the pane prints to the transcript.
+keep() {
+  known=$("${fairway}" session upsert --json --id "$1" --transcript "$2") || exit 1
+  path=$(printf '%s\n' "${known}" | sed -n 's/.*"transcript":"\([^"]*\)".*/\1/p')
+  case ${path} in
+    /*\\* | '') die "the transcript '$2' cannot be handed to tmux; choose a plainer path" ;;
+    *) ;;
+  esac
+  program=$(command -v "${fairway}") || die "there is no program '${fairway}'"
+  case ${program} in
+    /*) ;;
+    *) program=$(pwd)/${program} ;;
+  esac
+  program=$(word "${program}")
+  path=$(word "${path}")
+  at pipe-pane -t "${pane}" "exec ${program} adapter tee -- ${path}" || die "tmux cannot pipe ${pane}"
+}
+
+if [ -n "${FAIRWAY_TMUX_PANE:-}" ]; then adopt "${FAIRWAY_TMUX_PANE}"; else launch; fi

@@ -1,0 +1,147 @@
+//! A FIFO as a program's input: whole texts or nothing, and never a wait without an end.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::fs::{FileTypeExt, OpenOptionsExt},
+    },
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, OFlag, fcntl},
+    libc,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::stat::Mode,
+    unistd,
+};
+
+use super::wait;
+
+/// The largest size that the kernel gives to everybody, in bytes.
+const LARGEST: usize = 1 << 20;
+/// The kernel counts in pages: a part of one may be unusable at either end.
+const WASTE: usize = 2 * 4096;
+
+/// Makes a FIFO of mode 0600 and opens it for both directions, so that its reader never sees an end.
+///
+/// # Errors
+/// When it cannot be made or opened.
+pub fn make(path: &Path) -> io::Result<File> {
+    unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
+    OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
+}
+
+/// Writes a text for whoever reads from a FIFO, which need not be reading now. What the FIFO can hold at all is written whole
+/// or not at all; a longer text needs a reader.
+///
+/// # Errors
+/// `NotConnected` when nobody has it open any more; `TimedOut` when there was no room within the limit, with nothing written,
+/// or, of a longer text, a part.
+pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()> {
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
+    let opened = OpenOptions::new().write(true).custom_flags(flags.bits()).open(path);
+    let mut fifo = match opened {
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
+            return Err(io::Error::new(io::ErrorKind::NotConnected, "the program does not read its input any more"));
+        }
+        opened => opened?,
+    };
+    if !fifo.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other(format!("{} is no FIFO", path.display())));
+    }
+    let deadline = Instant::now() + limit;
+    let full = |why: &str| io::Error::new(io::ErrorKind::TimedOut, why.to_owned());
+    if text.len() + WASTE <= LARGEST {
+        let has_room = || {
+            let (held, size) = (held(&fifo).ok()?, size(&fifo).ok()?);
+            let needed = held + text.len() + WASTE;
+            let size = if needed > size { grown(&fifo, needed).unwrap_or(size) } else { size };
+            (needed <= size || (held == 0 && text.len() <= size)).then_some(())
+        };
+        if wait::until(limit, Duration::from_millis(50), has_room).is_none() {
+            return Err(full("the program does not read its input, and there is no room for more"));
+        }
+    }
+    let mut rest = text;
+    while !rest.is_empty() {
+        match fifo.write(rest) {
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Err(full("the program stopped reading its input in the middle of the text"));
+                }
+                let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
+                let mut ready = [PollFd::new(fifo.as_fd(), PollFlags::POLLOUT)];
+                match poll(&mut ready, PollTimeout::from(millis)) {
+                    Ok(_) | Err(Errno::EINTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn size(fifo: &File) -> Result<usize, Errno> {
+    usize::try_from(fcntl(fifo, FcntlArg::F_GETPIPE_SZ)?).map_err(|_| Errno::EINVAL)
+}
+
+fn grown(fifo: &File, to: usize) -> Result<usize, Errno> {
+    let to = i32::try_from(to.min(LARGEST)).map_err(|_| Errno::EINVAL)?;
+    usize::try_from(fcntl(fifo, FcntlArg::F_SETPIPE_SZ(to))?).map_err(|_| Errno::EINVAL)
+}
+
+/// How many bytes nobody has read yet.
+#[expect(unsafe_code, reason = "asking a pipe how full it is has no safe form in the crates used here")]
+fn held(fifo: &File) -> Result<usize, Errno> {
+    let mut held: libc::c_int = 0;
+    // SAFETY: the descriptor is open as long as the file is borrowed, and the call writes one integer.
+    Errno::result(unsafe { libc::ioctl(fifo.as_raw_fd(), libc::FIONREAD, &raw mut held) })?;
+    usize::try_from(held).map_err(|_| Errno::EINVAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn a_text_is_written_whole_or_not_at_all() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("fifo");
+        let mut reader = make(&path).unwrap();
+        let text: Vec<u8> = (0..400_000_u32).map(|at| u8::try_from(at % 251).unwrap()).collect();
+        for _ in 0..2 {
+            write_within(&path, &text, Duration::ZERO).unwrap();
+        }
+        let error = write_within(&path, &text, Duration::from_millis(30)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let mut seen = vec![0; 2 * text.len()];
+        reader.read_exact(&mut seen).unwrap();
+        assert_eq!(seen, [&text[..], &text[..]].concat());
+        assert_eq!(held(&reader).unwrap(), 0);
+        // More than any FIFO holds arrives when somebody reads.
+        let long = text.repeat(8);
+        let read = std::thread::scope(|scope| {
+            let reading = scope.spawn(|| {
+                let mut seen = vec![0; long.len()];
+                reader.read_exact(&mut seen).unwrap();
+                seen
+            });
+            write_within(&path, &long, Duration::from_secs(20)).unwrap();
+            reading.join().unwrap()
+        });
+        assert_eq!(read, long);
+        drop(reader);
+        assert_eq!(write_within(&path, b"x", Duration::ZERO).unwrap_err().kind(), io::ErrorKind::NotConnected);
+    }
+}

@@ -1,0 +1,18 @@
+//! Which files git tracks.
+
+use std::ffi::OsString;
+
+use super::{ANSWER, Git, GitError};
+
+impl Git<'_> {
+    /// The first of these names in the folder that git tracks.
+    ///
+    /// # Errors
+    /// When git does not tell.
+    pub fn first_tracked(&self, names: &[OsString]) -> Result<Option<String>, GitError> {
+        let fixed = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsString::from);
+        let args: Vec<OsString> = fixed.into_iter().chain(names.iter().cloned()).collect();
+        let text = self.ask("ls-files", &args, ANSWER)?;
+        Ok(text.split('\0').next().filter(|name| !name.is_empty()).map(str::to_owned))
+    }
+}

@@ -1,0 +1,26 @@
+//! What a provider's event came to, as a document.
+
+use serde::Serialize;
+
+use super::{CheckpointView, EvidenceView, HandoffView, SessionView};
+
+/// The answer to `session event`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProviderEventView {
+    /// The state that was reported, in our spelling.
+    pub state: &'static str,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// Whether the session is a new one.
+    pub created: bool,
+    /// The session, as it is now, or would be.
+    pub session: SessionView,
+    /// The checkpoint that was recorded; a dry run records none.
+    pub checkpoint: Option<CheckpointView>,
+    /// The evidence that was recorded, likewise.
+    pub evidence: Option<EvidenceView>,
+    /// The handoff that was made, likewise.
+    pub handoff: Option<HandoffView>,
+    /// What it came to, or would come to, in words.
+    pub effects: Vec<String>,
+}

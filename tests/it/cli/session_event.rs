@@ -1,0 +1,77 @@
+//! `fairway session event`
+
+use crate::common::World;
+
+#[test]
+fn a_conversation_as_its_provider_tells_it() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'first task' --quiet",
+        "fairway session event --provider acme --external-session-id x1 --state started",
+        "fairway session event --provider acme --external-session-id x1 --state started --role backend --task-id T-1 --dry-run",
+        "fairway session event --provider acme --external-session-id x1 --state started --role backend --task-id T-1 --backend acme-cloud --transcript t.log",
+        "fairway session event --provider acme --external-session-id x1 --state inProgress --summary 'reads'",
+        "fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r build' --event-id e1",
+        "fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r build' --event-id e1",
+        "fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r src' --event-id e1",
+        "fairway session list",
+        "fairway session event --provider acme --external-session-id x1 --state stale",
+        "fairway session event --provider acme --external-session-id x1 --state running --quiet",
+        "fairway session event --provider acme --external-session-id x1 --state completed --summary 'all is done' --handoff-to qa",
+        "fairway session event --provider acme --external-session-id x1 --state running",
+        "fairway session event --provider acme --external-session-id x1 --state finished",
+        "fairway checkpoint list T-1",
+        "fairway handoff list",
+        "fairway session list --all",
+    ]), @"
+    $ fairway task add T-1 'first task' --quiet
+    T-1
+    $ fairway session event --provider acme --external-session-id x1 --state started
+    error: a new session needs --role
+    [exit 2]
+    $ fairway session event --provider acme --external-session-id x1 --state started --role backend --task-id T-1 --dry-run
+    would record started: new session backend-acme-xxfaa: running; checkpoint active on T-1
+    $ fairway session event --provider acme --external-session-id x1 --state started --role backend --task-id T-1 --backend acme-cloud --transcript t.log
+    recorded started: new session backend-acme-jkhaa: running; checkpoint active on T-1
+    $ fairway session event --provider acme --external-session-id x1 --state inProgress --summary 'reads'
+    recorded running: session backend-acme-jkhaa: running
+    running leaves no checkpoint: summary and artifact are not kept
+    $ fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r build' --event-id e1
+    recorded waiting_on_approval: session backend-acme-jkhaa: running, waits for approval; checkpoint awaiting_input on T-1
+    $ fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r build' --event-id e1
+    recorded waiting_on_approval: session backend-acme-jkhaa: running, waits for approval; checkpoint awaiting_input on T-1
+    $ fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r src' --event-id e1
+    error: the event id 'e1' was used for another event of this session
+    hint: another event needs another --event-id
+    [exit 2]
+    $ fairway session list
+    ID                  STATUS   ACTIVITY         ROLE     LANE  TASK  PROVIDER  LAST SIGN
+    backend-acme-jkhaa  running  requires_action  backend  -     T-1   acme      2026-01-01T00:00:07.000Z
+    $ fairway session event --provider acme --external-session-id x1 --state stale
+    recorded stale: session backend-acme-jkhaa: stale; checkpoint awaiting_input on T-1
+    $ fairway session event --provider acme --external-session-id x1 --state running --quiet
+    backend-acme-jkhaa
+    $ fairway session event --provider acme --external-session-id x1 --state completed --summary 'all is done' --handoff-to qa
+    recorded completed: session backend-acme-jkhaa: ended; checkpoint done on T-1; handoff of T-1 to role qa
+    $ fairway session event --provider acme --external-session-id x1 --state running
+    error: the session backend-acme-jkhaa is ended; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway session event --provider acme --external-session-id x1 --state finished
+    error: invalid value 'finished' for '--state <STATE>': 'finished' is none of started, running, waiting_on_approval, waiting_on_input, completed, failed, no_progress, stale
+    hint: fairway --help
+    [exit 2]
+    $ fairway checkpoint list T-1
+    ID  TASK  STATE           AT                        BY                  OWNER  DUE  SUMMARY
+    1   T-1   active          2026-01-01T00:00:05.000Z  backend-acme-jkhaa  -      -    started; acme session x1, transcript [world]/project/t.log
+    2   T-1   awaiting_input  2026-01-01T00:00:07.000Z  backend-acme-jkhaa  -      -    rm -r build
+    3   T-1   awaiting_input  2026-01-01T00:00:11.000Z  backend-acme-jkhaa  -      -    gives no sign of life
+    4   T-1   done            2026-01-01T00:00:13.000Z  backend-acme-jkhaa  -      -    all is done
+    $ fairway handoff list
+    ID  TASK  STATUS  FROM     TO       AT                        SUMMARY
+    1   T-1   open    backend  role qa  2026-01-01T00:00:13.000Z  all is done
+    $ fairway session list --all
+    ID                  STATUS  ACTIVITY  ROLE     LANE  TASK  PROVIDER  LAST SIGN
+    backend-acme-jkhaa  ended   unknown   backend  -     T-1   acme      2026-01-01T00:00:12.000Z
+    ");
+}

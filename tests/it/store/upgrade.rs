@@ -1,0 +1,40 @@
+//! Stores that earlier versions wrote: each is kept as a dump, and opens with what it held.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use rusqlite::Connection;
+
+use crate::common::World;
+
+/// Puts the store of a schema's version in place of a world's own.
+fn world_of(version: u32) -> World {
+    let world = World::new();
+    let dump = fs::read_to_string(format!("{}/tests/data/store-v{version}.sql", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    for suffix in ["", "-wal", "-shm"] {
+        let mut path = world.store().into_os_string();
+        path.push(suffix);
+        let _ = fs::remove_file(path);
+    }
+    let conn = Connection::open(world.store()).unwrap();
+    conn.execute_batch(&dump).unwrap();
+    conn.pragma_update(None, "journal_mode", "wal").unwrap();
+    fs::set_permissions(world.store(), fs::Permissions::from_mode(0o600)).unwrap();
+    world
+}
+
+#[test]
+fn a_store_of_the_first_schema_opens_whole() {
+    let world = world_of(1);
+    let tasks = world.json(["task", "list", "--status", "done", "--status", "in_progress"]);
+    let tasks = tasks.as_array().unwrap();
+    assert_eq!(tasks.len(), 2);
+    assert_eq!((tasks[0]["status"].as_str(), tasks[1]["status"].as_str()), (Some("done"), Some("in_progress")));
+    let session = world.json(["session", "show", "s1"]);
+    assert_eq!((session["pane"].as_str(), session["backend"].as_str()), (Some("%1"), Some("tmux")));
+    // It is written to as well, and afterwards it is of the newest schema.
+    world.run(["session", "heartbeat", "s1"]).exits(0);
+    let version: i64 =
+        Connection::open(world.store()).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 2);
+    world.run(["doctor"]).exits(0);
+}
