@@ -27,13 +27,8 @@ const LINES: &[&str] = &[
 
 /// A long text of all that; it ends in `;`.
 pub(super) fn payload() -> String {
-    let mut text = LINES.iter().cycle().fold(String::new(), |mut text, line| {
-        if text.len() < LONG {
-            text.push_str(line);
-            text.push('\n');
-        }
-        text
-    });
+    let round: String = LINES.iter().flat_map(|line| [line, "\n"]).collect();
+    let mut text = round.repeat(LONG / round.len() + 1);
     text.push_str("the end;");
     text
 }
