@@ -95,9 +95,11 @@ fact() {
   at display-message -p -t "${pane}" "$1"
 }
 
-# A word of a command that tmux hands to a shell: quoted for the shell, with tmux's own marks doubled.
+# A word of a command that tmux hands to a shell: quoted for the shell, and without the signs that tmux itself reads. Doubling
+# those is not enough: tmux leaves ##[ as it is.
 word() {
-  quoted=$(printf '%s' "$1" | sed "s/'/'\\\\''/g; s/#/##/g; s/%/%%/g")
+  quoted=$(printf '%s' "$1" |
+    sed "s/'/'\\\\''/g; s/#/'\"\$(printf '\\\\043')\"'/g; s/%/'\"\$(printf '\\\\045')\"'/g") || die 'there is no sed'
   printf "'%s'" "${quoted}"
 }
 

@@ -18,6 +18,7 @@ pub mod provider_event;
 pub mod refusal;
 pub mod review;
 pub mod rules;
+pub mod screen;
 pub mod secrets;
 pub mod session;
 pub mod task;

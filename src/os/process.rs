@@ -97,6 +97,19 @@ fn parse(pid: i32, text: &str) -> Option<ProcessStat> {
     })
 }
 
+/// Whether a process is this one's parent, or one above.
+#[must_use]
+pub fn is_above_us(key: &ProcessKey) -> bool {
+    let mut pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
+    while let Ok(Some(found)) = stat(pid) {
+        if found.key() == *key {
+            return true;
+        }
+        pid = found.parent;
+    }
+    false
+}
+
 /// Every process that can be seen.
 ///
 /// # Errors

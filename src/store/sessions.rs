@@ -49,7 +49,7 @@ const UPDATE: &str = "UPDATE agent_sessions SET run_id = $2, role = $3, lane = $
      backend = $7, session_name = $8, external_session_id = $9, status = $10, activity = $11, waiting_for = $12, \
      activity_source = $13, activity_at = $14, host = $15, pid = $16, pid_started = $17, boot_id = $18, socket = $19, \
      pane = $20, transcript = $21, worktree = $22, branch = $23, adapter_script = $24, adapter_state = $25, \
-     started_at = $26, last_heartbeat_at = $27, ended_at = $28, exit_code = $29, reason = $30, context_usage = $31, server_pid = $32, \
+     started_at = $26, last_heartbeat_at = $27, ended_at = $28, exit_code = $29, reason = $30, context_usage = $31, \
      server_pid = $32, server_started = $33, version = version + 1 WHERE id = $1 AND version = $34";
 
 fn read(row: &Row<'_>) -> Result<Session, StoreError> {

@@ -20,7 +20,7 @@ use crate::{
     os::{
         files,
         lock::FileLock,
-        process::{Presence, ProcessKey},
+        process::{self, Presence, ProcessKey},
         tree,
     },
 };
@@ -57,6 +57,8 @@ pub const TRANSCRIPT: &str = "transcript";
 pub(super) const META: &str = "meta";
 const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 const GRACE: Duration = Duration::from_secs(2);
+/// Callers kill after two seconds what they have told to end.
+const ROLL_BACK: Duration = Duration::from_millis(500);
 
 /// What a session is started with.
 #[derive(Debug)]
@@ -113,6 +115,12 @@ impl Folder {
         self.path.join(name)
     }
 
+    /// What is to be said when there is no such session.
+    #[must_use]
+    pub fn missing(&self) -> io::Error {
+        io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name))
+    }
+
     /// The session's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -131,7 +139,7 @@ impl Folder {
             if self.is_alive()? || self.is_starting() {
                 return Err(io::Error::other(format!("session '{}' already exists", self.name)));
             }
-            self.end_tree()?;
+            self.end_tree(GRACE)?;
             self.remove()?;
         }
         DirBuilder::new().mode(0o700).create(&self.path)?;
@@ -228,7 +236,7 @@ impl Folder {
     pub fn claim(&self, own: &ProcessKey) -> io::Result<()> {
         let _turn = self.turn()?;
         if !self.file(START).exists() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name)));
+            return Err(self.missing());
         }
         if self.is_alive()? {
             return Err(io::Error::other(format!("session '{}' already exists", self.name)));
@@ -325,10 +333,12 @@ impl Folder {
         read_key(&self.file(STARTER)).is_some_and(|starter| starter.presence() == Presence::Alive)
     }
 
-    /// Whether this very process is starting it just now.
+    /// Whether it is the call around this process that starts it just now, and not another one after it was stopped.
     #[must_use]
-    pub fn is_started_by(&self, starter: &ProcessKey) -> bool {
-        read_key(&self.file(STARTER)).as_ref() == Some(starter)
+    pub fn is_started_here(&self) -> bool {
+        let starter = read_key(&self.file(STARTER));
+        // One that is gone was a shell in between.
+        starter.is_some_and(|starter| process::is_above_us(&starter) || starter.presence() != Presence::Alive)
     }
 
     /// Ends the session's whole tree, also what left it, and forgets the session. One that is not there is no failure.
@@ -336,20 +346,33 @@ impl Folder {
     /// # Errors
     /// When something would not die.
     pub fn kill_tree(&self) -> io::Result<()> {
+        self.kill_within(GRACE)
+    }
+
+    /// The same for a start that is taken back: whoever gave it up does not wait long. A session that another call has
+    /// started is left alone.
+    ///
+    /// # Errors
+    /// When something would not die.
+    pub fn roll_back(&self) -> io::Result<()> {
+        if self.is_started_here() { self.kill_within(ROLL_BACK) } else { Ok(()) }
+    }
+
+    fn kill_within(&self, grace: Duration) -> io::Result<()> {
         if !self.path.exists() {
             return Ok(());
         }
-        self.end_tree()?;
+        self.end_tree(grace)?;
         let _turn = self.turn()?;
         // One that was just coming up has its root by now, or will find nothing to be the root of.
-        self.end_tree()?;
+        self.end_tree(grace)?;
         self.remove()
     }
 
-    fn end_tree(&self) -> io::Result<()> {
+    fn end_tree(&self, grace: Duration) -> io::Result<()> {
         let root = self.root();
         let mark = self.start()?.and_then(|start| mark(&start));
-        let left = tree::end(GRACE, || {
+        let left = tree::end(grace, || {
             let mut found = match &root {
                 // Only while it is this very process: its number may be another's by now.
                 Some(root) if root.presence() == Presence::Alive => tree::below(root.pid, mark.as_deref())?,

@@ -38,9 +38,7 @@ impl Folder {
     pub fn follow(&self, stream: BorrowedFd<'_>, mut see: impl FnMut(&[u8]) -> Reader) -> io::Result<()> {
         let root = self.root().filter(|_| self.is_alive().unwrap_or(false));
         let root = root.and_then(|root| process::pidfd(root.pid).ok().flatten());
-        let Some(root) = root else {
-            return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name())));
-        };
+        let Some(root) = root else { return Err(self.missing()) };
         let _following = Interest::take(&self.file(FOLLOWED))?;
         let path = self.transcript()?;
         let mut watch = Watch::new();

@@ -44,9 +44,7 @@ pub enum Detached {
 /// # Errors
 /// When there is no such session, it runs already, or the program cannot be started.
 pub fn run(env: &Env, folder: &Folder, how: Detached, ended: impl FnOnce(&StartConfig, i32)) -> io::Result<i32> {
-    let start = folder
-        .start()?
-        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", folder.name())))?;
+    let start = folder.start()?.ok_or_else(|| folder.missing())?;
     if how == Detached::Yes {
         session::lead();
     }

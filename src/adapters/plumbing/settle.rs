@@ -12,7 +12,7 @@ use crate::{
         Adapter, Report, StartConfig,
         ready::{self, Look, Readiness},
     },
-    domain::secrets,
+    domain::{screen, secrets},
     env::Env,
     os::{process, wait, watch::Watch},
 };
@@ -56,8 +56,10 @@ pub fn settle(
         }
         Err(error) => {
             // It may be recording the end; only what takes too long is cut off.
-            wait_while(folder, LEAVING, |stage| *stage != Stage::Begun && folder.is_alive().unwrap_or(false));
-            folder.kill_tree()?;
+            wait_while(folder, LEAVING, |stage| {
+                !matches!(stage, Stage::Begun | Stage::Gone) && folder.is_alive().unwrap_or(false)
+            });
+            folder.roll_back()?;
             Err(error)
         }
     }
@@ -85,17 +87,17 @@ fn settled(
     wait_while(folder, COMING_UP, |stage| *stage == Stage::Unpacked);
     wait_while(folder, AT_ONCE, |stage| *stage == Stage::Begun);
     let mut look = Inside { folder, adapter };
-    let mut stage = folder.stage();
+    let mut stage = here(folder);
     if stage == Stage::Begun {
         if let Readiness::Late(why) = ready::wait(&start, &mut look) {
             warn(&format!("session '{}' is not known to be ready: {why}", folder.name()));
         }
-        stage = folder.stage();
+        stage = here(folder);
     }
     if stage == Stage::Begun {
         let around = surroundings::of(folder, &start, None)?;
         let directory = folder.directory()?;
-        let steps = Steps { env: &around, directory: &directory };
+        let steps = Steps { env: &around, cwd: &directory };
         steps.run("session_setup", start.session_setup.as_deref(), warn);
         steps.run_script("session_setup_script", start.session_setup_script.as_deref(), warn);
         steps.run("session_live", start.session_live.as_deref(), warn);
@@ -105,7 +107,7 @@ fn settled(
         {
             warn(&format!("the nudge was not delivered: {error}"));
         }
-        stage = folder.stage();
+        stage = here(folder);
     }
     match stage {
         Stage::Begun => Ok(report("running")),
@@ -115,7 +117,7 @@ fn settled(
             // What a pane printed last is still on its way into the file.
             let last = wait::until(PRINTING, Duration::from_millis(20), || {
                 let last = transcript::tail_from(&transcript, LAST_LINES, folder.before()).unwrap_or_default();
-                Some(last).filter(|last| !last.trim().is_empty())
+                Some(screen::words(&last)).filter(|last| !last.trim().is_empty())
             });
             let last = secrets::masked(last.unwrap_or_default().trim());
             if !last.is_empty() {
@@ -131,6 +133,11 @@ fn settled(
     }
 }
 
+/// What has become of the session, as long as it is the one that is being started here.
+fn here(folder: &Folder) -> Stage {
+    if folder.is_started_here() { folder.stage() } else { Stage::Gone }
+}
+
 /// A command that is expected to end by itself.
 fn is_one_shot(start: &StartConfig) -> bool {
     start.lifecycle.as_ref().and_then(serde_json::Value::as_str) == Some("one_shot")
@@ -144,7 +151,7 @@ fn wait_while(folder: &Folder, limit: Duration, holds: impl Fn(&Stage) -> bool) 
     loop {
         // Taken before the look: what ends after it is seen by the wait.
         let root = folder.root().and_then(|root| process::pidfd(root.pid).ok().flatten());
-        if !holds(&folder.stage()) {
+        if !holds(&here(folder)) {
             return;
         }
         let left = deadline.saturating_duration_since(Instant::now());
@@ -172,6 +179,6 @@ impl Look for Inside<'_> {
     }
 
     fn is_over(&mut self) -> bool {
-        self.folder.stage() != Stage::Begun
+        here(self.folder) != Stage::Begun
     }
 }

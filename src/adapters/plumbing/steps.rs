@@ -1,11 +1,6 @@
 //! What a person wrote to be run around a session's start: shell text, each with a limit, none of it fatal.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
 
 use crate::{
     domain::secrets,
@@ -25,8 +20,8 @@ const TOLD: usize = 300;
 pub struct Steps<'a> {
     /// The session's environment: what one leaves running is ended with the session.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// Where the program starts.
-    pub directory: &'a Path,
+    /// The folder that they run in.
+    pub cwd: &'a Path,
 }
 
 impl Steps<'_> {
@@ -40,7 +35,7 @@ impl Steps<'_> {
     /// Runs a script's file, or shell text when it is none.
     pub fn run_script(&self, what: &str, text: Option<&str>, warn: &mut dyn FnMut(&str)) {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
-        let file = self.directory.join(text);
+        let file = self.cwd.join(text);
         if program::can_run(&file) {
             self.call(what, text, &file, &[], warn);
         } else if file.is_file() {
@@ -51,8 +46,7 @@ impl Steps<'_> {
     }
 
     fn call(&self, what: &str, text: &str, program: &Path, args: &[OsString], warn: &mut dyn FnMut(&str)) {
-        let cwd = if self.directory.is_dir() { self.directory.to_owned() } else { PathBuf::from("/") };
-        let call = Call { program, args, env: self.env, cwd: &cwd, stdin: b"", limit: LIMIT, ends_group: true };
+        let call = Call { program, args, env: self.env, cwd: self.cwd, stdin: b"", limit: LIMIT, ends_group: true };
         let why = match capture::capture(&call) {
             Ok(done) => {
                 let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();

@@ -353,6 +353,23 @@ pub const PLUMBING: &[&str] = &[
     "adapter peek x {}",
     "adapter meta get {} key",
     "adapter meta get x {}",
+    "adapter meta set {} key",
+    "adapter meta remove {} key",
+    "adapter settle {} ./no-script",
+    "adapter kill-tree --own-start {}",
+    "adapter fact {} folder",
+    "adapter process-alive {}",
+    "adapter list-running {}",
+    "adapter last-activity {}",
+    "adapter input {}",
+    "adapter press {} Enter",
+    "adapter press x {}",
+    "adapter interrupt {}",
+    "adapter follow {}",
+    "adapter follow --ask {}",
+    "adapter copy-to {} a b",
+    "adapter copy-to x {} b",
+    "adapter copy-to x a {}",
 ];
 
 /// The words of every verb that the parser knows and its help names, in its order.

@@ -181,7 +181,7 @@ fn a_tmux_pane_that_is_there_is_adopted() {
     // Called by an agent, in its session, which the pane is not.
     world.set("FAIRWAY_SESSION_ID", "lead");
     let inside = format!("{socket},123,0");
-    let name = "it's #{pane_id} #(touch canary) %H.log";
+    let name = "it's #{pane_id} #[fg=red] ##[ #(touch canary) $(touch canary) %H %%.log";
     let vars = [
         ("FAIRWAY_TMUX_PANE", pane),
         ("TMUX", &*inside),

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Sessions, text};
+use super::{Sessions, eventually, text};
 use crate::common::{race::race, world::Run};
 
 const X: [&str; 4] = ["--provider", "acme", "--external-session-id", "x1"];
@@ -296,6 +296,28 @@ fn an_unknown_conversation_is_the_acting_sessions_when_all_fits() {
     let late = ["--external-session-id", "x3", "--role", "backend", "--session", "be-2"];
     let call = ["session", "event", "--json", "--state", "waiting_on_input", "--provider", "acme"];
     world.run(call.iter().chain(&late)).refuses(4, "session_final");
+}
+
+#[test]
+fn a_program_that_was_launched_tells_of_itself() {
+    let world = Sessions::new();
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    let tell = "\"$FAIRWAY_BIN\" session event --provider acme --external-session-id x1 --state";
+    let go = world.dir().join("go").display().to_string();
+    let program = format!("{tell} started; until [ -e '{go}' ]; do sleep 0.05; done; {tell} completed; exec sleep 300");
+    let flags = ["--role", "backend", "--provider", "acme", "--task-id", "T-1"];
+    let id = text(&world.launch(&[&flags[..], &["--", "sh", "-c", &program]].concat())["id"]);
+    eventually("its first word", || (world.session(&id)["external_session_id"] == "x1").then_some(()));
+    assert_eq!(world.session(&id)["status"], "running");
+    fs::write(&go, "").unwrap();
+    eventually("its last word", || (world.session(&id)["status"] == "ended").then_some(()));
+    assert_eq!(world.rows("SELECT id FROM agent_sessions").len(), 1);
+    assert_eq!(column(&world, "SELECT session_id AS it FROM evidence"), std::slice::from_ref(&id));
+    // What it said does not stop it; `session stop` does.
+    let run = world.session(&id)["run_id"].clone();
+    assert!(!super::marked(&run).unwrap().is_empty());
+    world.run(["session", "stop", &id]).exits(0);
+    assert!(super::marked(&run).unwrap().is_empty());
 }
 
 #[test]

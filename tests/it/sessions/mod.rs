@@ -2,6 +2,7 @@
 
 mod brake;
 mod bridges;
+mod caller;
 mod cron;
 mod dry_run;
 mod event;
@@ -11,7 +12,9 @@ mod panes;
 mod pid_reuse;
 mod plumbing;
 mod reconcile;
+mod starting;
 mod trust;
+mod typing;
 mod upsert;
 mod watcher;
 

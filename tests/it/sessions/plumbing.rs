@@ -4,43 +4,20 @@ use std::{
     fs,
     io::Write,
     os::unix::fs::{MetadataExt, PermissionsExt},
-    path::PathBuf,
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
-use fairway::os::{
-    process::{Presence, ProcessKey},
-    tree,
+use fairway::{
+    env::Timestamp,
+    os::{
+        process::{Presence, ProcessKey},
+        tree,
+    },
 };
+use serde_json::json;
 
-use super::eventually;
-use crate::common::{World, world::Run};
-
-/// A caller that knows nothing of Fairway but its script.
-struct Caller {
-    world: World,
-    script: PathBuf,
-}
-
-impl Caller {
-    fn new() -> Self {
-        let world = World::bare();
-        world.real_time();
-        let folder = world.dir().join("scripts");
-        let run = world.run(["adapter", "install", &folder.display().to_string()]).exits(0);
-        assert!(run.stdout.contains("/shell.sh"), "{run:?}");
-        Self { script: folder.join("shell.sh"), world }
-    }
-
-    fn call(&self, args: &[&str], stdin: &str) -> Run {
-        let mut command: Command = self.world.command(&self.script);
-        command.args(args).env("FAIRWAY_BIN", crate::common::world::FAIRWAY);
-        command.env("GC_EXEC_STATE_DIR", self.world.dir().join("state"));
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
-        child.wait_with_output().unwrap().into()
-    }
-}
+use super::{caller::Caller, eventually, marked};
+use crate::common::{World, mount::Mount, world::Run};
 
 #[test]
 fn another_caller_without_a_project_is_served() {
@@ -74,11 +51,24 @@ fn another_caller_without_a_project_is_served() {
 #[test]
 fn the_script_keeps_to_the_exit_codes_of_the_protocol() {
     let caller = Caller::new();
-    for operation in ["attach", "nudge", "set-meta", "list-running", "made-up"] {
+    for operation in ["exec", "provision", "watch-startup", "stream", "made-up"] {
         let run = caller.call(&[operation, "x"], "").exits(2);
         assert_eq!(run.stdout, "");
     }
-    assert_eq!(caller.call(&["protocol"], "").exits(0).stdout, "{\"version\":0,\"capabilities\":[]}\n");
+    // A session that is not there is never an error, except to whoever wants to sit down at it.
+    for operation in ["stop", "interrupt", "nudge", "send-keys", "set-meta", "remove-meta", "copy-to"] {
+        assert_eq!(caller.call(&[operation, "x", "key"], "").exits(0).stdout, "", "{operation}");
+    }
+    for operation in ["peek", "clear-scrollback", "check-image", "get-last-activity", "list-running"] {
+        assert_eq!(caller.call(&[operation, "x"], "").exits(0).stdout, "", "{operation}");
+    }
+    for operation in ["is-running", "process-alive", "is-attached"] {
+        assert_eq!(caller.call(&[operation, "x"], "").exits(0).stdout, "false\n", "{operation}");
+    }
+    caller.call(&["attach", "x"], "").exits(1);
+    let capabilities = ["start-nudge", "ready", "report-attachment", "report-activity"];
+    let protocol = caller.call(&["protocol"], "").exits(0).json();
+    assert_eq!(protocol, json!({"version": 0, "capabilities": capabilities}));
     for (args, stdin) in [
         (&[][..], ""),
         (&["start"], "{}"),
@@ -215,4 +205,143 @@ fn of_six_starts_under_one_name_one_succeeds() {
     caller.call(&["stop", "x"], "").exits(0);
     let pid = i32::try_from(won[0].json()["pid"].as_i64().unwrap()).unwrap();
     assert_eq!(ProcessKey::of(pid), None);
+}
+
+#[test]
+fn programs_are_found_by_their_exact_names_below_the_root_only() {
+    let caller = Caller::new();
+    fs::copy("/bin/sleep", caller.work().join("own-agent")).unwrap();
+    fs::write(caller.work().join("by-script"), "#!/bin/sh\nsleep 300\n").unwrap();
+    fs::set_permissions(caller.work().join("by-script"), fs::Permissions::from_mode(0o755)).unwrap();
+    let command = "setsid ./own-agent 300 & ./by-script & exec -a -renamed sleep 299";
+    caller.start("x", &json!({"argv": ["bash", "-c", command]}));
+    let alive = |names: &str| caller.call(&["process-alive", "x"], names).exits(0).stdout == "true\n";
+    for names in ["own-agent", "by-script", "renamed", "-renamed", "sleep", "no\nown-agent", "no\n\nsleep\n", "", "\n"]
+    {
+        eventually(&format!("{names:?} runs"), || alive(names).then_some(()));
+    }
+    for names in ["own", "own-agent2", "own-agent 300", "./own-agent", "fairway", "OWN-AGENT", ".*", "no\nnone"] {
+        assert!(!alive(names), "{names:?}");
+    }
+    caller.ask(&["stop", "x"]);
+    assert!(!alive("own-agent") && !alive(""));
+}
+
+#[test]
+fn values_are_kept_byte_by_byte() {
+    let caller = Caller::new();
+    caller.start("x", &json!({"command": "sleep 300", "env": {"START": "env"}}));
+    let value = b"\xff\0 one\ntwo \n\n";
+    for key in ["a", "A", "a/../b", "..", "with space", &"long".repeat(200)] {
+        caller.call(&["set-meta", "x", key], value).exits(0);
+        let seen = caller.command(&["get-meta", "x", key]).output().unwrap();
+        assert_eq!((seen.status.code(), &seen.stdout[..]), (Some(0), &value[..]), "{key}");
+    }
+    assert_eq!(caller.ask(&["get-meta", "x", "START"]), "env");
+    caller.call(&["set-meta", "x", "START"], "other").exits(0);
+    assert_eq!(caller.ask(&["get-meta", "x", "START"]), "other");
+    for key in ["START", "a", "never"] {
+        caller.ask(&["remove-meta", "x", key]);
+        assert_eq!(caller.ask(&["get-meta", "x", key]), "", "{key}");
+    }
+    assert_ne!(caller.ask(&["get-meta", "x", "A"]), "");
+    // What is not there keeps nothing.
+    caller.call(&["set-meta", "nobody", "key"], "v").exits(0);
+    assert_eq!(caller.ask(&["get-meta", "nobody", "key"]), "");
+    caller.ask(&["stop", "x"]);
+    caller.is_empty();
+}
+
+#[test]
+fn live_sessions_are_listed_by_their_real_names() {
+    let caller = Caller::new();
+    let long = "long".repeat(100);
+    let names = ["a", "a-1", "a-10", "ab", "b c/$x;", &long, "ü"];
+    for name in names {
+        caller.start(name, &json!({"command": "sleep 300"}));
+    }
+    // What somebody else put there is nobody's session.
+    fs::create_dir(caller.state().join("s-junk")).unwrap();
+    fs::write(caller.state().join("file"), "").unwrap();
+    let listed = |prefix: &str| caller.ask(&["list-running", prefix]);
+    assert_eq!(listed(""), names.map(|name| format!("{name}\n")).concat());
+    assert_eq!(listed("a-1"), "a-1\na-10\n");
+    assert_eq!(listed("ü"), "ü\n");
+    assert_eq!(listed("x"), "");
+    caller.ask(&["stop", "a"]);
+    assert_eq!(listed("a"), "a-1\na-10\nab\n", "only the one that was named is gone");
+    assert_eq!(caller.call(&["list-running"], "").exits(0).stdout.lines().count(), names.len() - 1);
+}
+
+#[test]
+fn the_last_activity_is_the_last_output() {
+    let caller = Caller::new();
+    caller.start("x", &json!({"command": "echo one; cat"}));
+    let last = || Timestamp::parse(&caller.ask(&["get-last-activity", "x"])).expect("a moment");
+    let first = eventually("it has printed", || Timestamp::parse(&caller.ask(&["get-last-activity", "x"])));
+    caller.call(&["nudge", "x"], "more").exits(0);
+    eventually("it moves", || (last() > first).then_some(()));
+}
+
+#[test]
+fn what_ignores_term_and_leaves_its_session_is_gone_when_stop_returns() {
+    let caller = Caller::new();
+    let command = "trap '' TERM HUP; setsid -f sh -c 'trap \"\" TERM; cd /; touch \"$0\"; sleep 300' \"$PWD/up\"; sleep 299 & wait; wait";
+    caller.start("x", &json!({"command": command}));
+    eventually("the one that leaves is up", || caller.work().join("up").exists().then_some(()));
+    let run = caller.ask(&["get-meta", "x", "FAIRWAY_RUN_ID"]);
+    assert!(marked(&run).unwrap().len() >= 4);
+    caller.ask(&["stop", "x"]);
+    assert_eq!(marked(&run).unwrap(), []);
+    caller.is_empty();
+}
+
+#[test]
+fn tee_reads_on_when_the_disk_is_full_and_refuses_what_is_no_file() {
+    let world = World::bare();
+    let folder = world.dir().join("small");
+    fs::create_dir(&folder).unwrap();
+    let tee = |file: &str, text: &[u8]| {
+        let path = folder.join(file).display().to_string();
+        world.run_with(["adapter", "tee", path.as_str()], text)
+    };
+    fs::create_dir(folder.join("dir")).unwrap();
+    nix::unistd::mkfifo(&folder.join("fifo"), nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+    for file in ["dir", "fifo"] {
+        assert!(!tee(file, b"x").exits(1).stderr.is_empty(), "{file}");
+    }
+    let Some(_mount) = Mount::small(&folder, 256) else { return };
+    // Far more than fits, and than a pipe holds: whoever writes gets through.
+    let mut child =
+        world.fairway(["adapter", "tee", folder.join("t").to_str().unwrap()]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for _ in 0..64 {
+        stdin.write_all(&[b'x'; 64 * 1024]).unwrap();
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    assert!(fs::metadata(folder.join("t")).unwrap().len() <= 256 * 1024);
+    // And it goes on where there is room again.
+    fs::write(folder.join("t"), "").unwrap();
+    tee("t", b"again\n").exits(0);
+    assert_eq!(fs::read_to_string(folder.join("t")).unwrap(), "again\n");
+}
+
+#[test]
+fn a_transcript_starts_anew_while_its_session_prints() {
+    let caller = Caller::new();
+    // Just above the size at which it starts anew.
+    let command = "head -c 67108000 /dev/zero | tr '\\0' x; echo; seq 1 500; sleep 300";
+    caller.start("x", &json!({"command": command, "transcript": "log"}));
+    let (log, old) = (caller.work().join("log"), caller.work().join("log.1"));
+    eventually("it has started anew", || old.exists().then_some(()));
+    eventually("all is printed", || fs::read_to_string(&log).ok().filter(|text| text.ends_with("500\n")));
+    assert_eq!(fs::metadata(&old).unwrap().len(), 64 << 20);
+    for path in [&log, &old] {
+        assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, 0o600);
+    }
+    let expected: String = (1..=500).map(|number| format!("{number}\n")).collect();
+    assert_eq!(caller.ask(&["peek", "x", "500"]), expected, "also what lies in the one before");
+    let lines = fs::read_to_string(&log).unwrap().lines().count();
+    assert!(lines < 500, "{lines}");
 }

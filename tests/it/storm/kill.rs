@@ -140,6 +140,16 @@ const LINES: &[Line] = &[
         repeat: Repeat::Once,
     },
     Line {
+        name: "session event",
+        before: &["task add one", "session event --provider p --external-session-id x --state started --role r"],
+        words: "session event --provider p --external-session-id x --state completed --task-id T-1 --handoff-to qa",
+        // Session, checkpoint and handoff: less than all of them counts as much too often.
+        effect: "SELECT count(*) / 3 + 10 * (count(*) % 3) FROM (SELECT state AS it FROM checkpoints \
+                 UNION ALL SELECT status FROM handoffs UNION ALL SELECT status FROM agent_sessions WHERE status = 'ended')",
+        quick: 20,
+        repeat: Repeat::Once,
+    },
+    Line {
         name: "session launch",
         before: &["task add one"],
         words: "session launch --role r --task-id T-1 --name s1 --backend shell -- sleep 60",

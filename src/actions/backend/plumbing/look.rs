@@ -15,7 +15,6 @@ use crate::{
         Terminal,
         plumbing::{Folder, Reader, transcript},
     },
-    domain::Refusal,
     env::{Env, Timestamp},
 };
 
@@ -106,7 +105,7 @@ pub struct Facts {
 /// When there is no such session.
 pub fn facts(env: &Env, name: &str) -> Result<Facts> {
     let folder = folder(env, name)?;
-    let start = folder.start()?.ok_or_else(|| Refusal::not_found("session", name))?;
+    let start = folder.start()?.ok_or_else(|| folder.missing())?;
     Ok(Facts {
         terminal: start.terminal.unwrap_or_default(),
         transcript: folder.transcript()?,

@@ -14,7 +14,6 @@ use crate::{
     adapters::{self, StartConfig, plumbing::Folder},
     domain::{Refusal, secrets},
     env::Env,
-    os::process::ProcessKey,
 };
 
 fn state(env: &Env) -> Result<PathBuf, Refusal> {
@@ -27,11 +26,6 @@ fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
         return Err(Refusal::invalid("the session's name", "must not be empty"));
     }
     Ok(Folder::of(&state(env)?, name))
-}
-
-/// The script that calls.
-fn caller() -> Option<ProcessKey> {
-    i32::try_from(std::os::unix::process::parent_id()).ok().and_then(ProcessKey::of)
 }
 
 /// Everything that a script hands over, up to a limit in bytes.

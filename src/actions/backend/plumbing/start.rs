@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{caller, folder, state, whole};
+use super::{folder, state, whole};
 use crate::{
     actions::session::exited,
     adapters::{
@@ -16,6 +16,7 @@ use crate::{
     },
     domain::Refusal,
     env::{Env, vars},
+    os::process::ProcessKey,
 };
 
 /// The longest start configuration, in bytes.
@@ -44,7 +45,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     start.env.get_or_insert_default().insert(vars::FAIRWAY_RUN_ID.to_owned(), run);
     let directory = env.cwd.join(start.work_dir.as_deref().unwrap_or_default());
     start.transcript = start.transcript.map(|path| directory.join(path).to_string_lossy().into_owned());
-    let starter = caller();
+    let starter = i32::try_from(std::os::unix::process::parent_id()).ok().and_then(ProcessKey::of);
     let mut around = bare(env);
     // Another orchestrator's session may surround the call as well; what is its own is not this one's.
     around.retain(|name, _| !name.as_encoded_bytes().starts_with(b"GC_"));
@@ -52,9 +53,9 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     folder.unpack(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
         let around = surroundings::of(&folder, &start, None)?;
-        let steps = Steps { env: &around, directory: &directory };
-        // What makes the directory goes before what is laid into it.
+        // What makes the directory runs where the caller is, and goes before what is laid into it.
         let is_there = directory.is_dir();
+        let steps = Steps { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
         if is_there {
             plumbing::stage(&directory, &env.cwd, &start, warn)?;
         }
@@ -68,7 +69,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
         Ok(())
     };
     prepared().map_err(|error| {
-        let _ = folder.kill_tree();
+        let _ = folder.roll_back();
         error.into()
     })
 }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{caller, folder};
+use super::folder;
 use crate::{adapters::plumbing::Recorder, env::Env};
 
 /// How long the disk may take for the rest.
@@ -27,11 +27,7 @@ pub fn kill_tree(env: &Env, name: &str) -> Result<()> {
 /// # Errors
 /// When something would not die.
 pub fn roll_back(env: &Env, name: &str) -> Result<()> {
-    let folder = folder(env, name)?;
-    match caller() {
-        Some(caller) if folder.is_started_by(&caller) => Ok(folder.kill_tree()?),
-        _ => Ok(()),
-    }
+    Ok(folder(env, name)?.roll_back()?)
 }
 
 /// Copies a stream to a transcript until it ends. What cannot be written is left out: the writer is never held up, whatever

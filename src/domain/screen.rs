@@ -1,0 +1,72 @@
+//! What a terminal shows of what a program printed: the words without what moves, colours and names things.
+
+/// The words of some output, line by line; of a line that was written over, the last that was written.
+#[must_use]
+pub fn words(output: &str) -> String {
+    let mut letters = output.chars();
+    let mut plain = String::with_capacity(output.len());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' => match letters.next() {
+                Some('[') => skip_csi(&mut letters),
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut letters),
+                // Character sets and the like have one more.
+                Some('(' | ')' | '*' | '+' | '#' | '%' | ' ') => drop(letters.next()),
+                _ => {}
+            },
+            '\u{9b}' => skip_csi(&mut letters),
+            '\u{8}' => {
+                if !plain.ends_with('\n') {
+                    plain.pop();
+                }
+            }
+            '\n' | '\t' | '\r' => plain.push(letter),
+            letter if letter.is_control() => {}
+            letter => plain.push(letter),
+        }
+    }
+    let line = |line: &str| {
+        let line = line.trim_end_matches('\r');
+        line.rsplit('\r').next().unwrap_or(line).trim_end().to_owned()
+    };
+    plain.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn skip_csi(letters: &mut impl Iterator<Item = char>) {
+    let _ = letters.find(|letter| ('\u{40}'..='\u{7e}').contains(letter));
+}
+
+/// Up to BEL or ESC and a backslash.
+fn skip_string(letters: &mut impl Iterator<Item = char>) {
+    while let Some(letter) = letters.next() {
+        if letter == '\u{7}' || letter == '\u{9c}' {
+            return;
+        }
+        if letter == '\u{1b}' {
+            letters.next();
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_words_are_left() {
+        for (output, plain) in [
+            ("plain\n text\n", "plain\n text\n"),
+            ("\u{1b}[1;31mred\u{1b}[0m\u{1b}(B\r\nnext\r\n", "red\nnext\n"),
+            ("\u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b", "ab"),
+            ("10%\r50%\r100%\r\ndone", "100%\ndone"),
+            ("ab\u{8}c\n\u{8}d", "ac\nd"),
+            ("\u{1b}[?25l\u{1b}7❯ é\u{0}\u{7}", "❯ é"),
+            ("cut off \u{1b}[3", "cut off"),
+            ("cut off \u{1b}]0;ti", "cut off"),
+            ("cut off\u{1b}", "cut off"),
+        ] {
+            assert_eq!(words(output), plain, "{output:?}");
+        }
+    }
+}
