@@ -15,6 +15,9 @@ use crate::{
     os::{
         capture::{self, Call, Captured, End},
         files, program,
+        pty::{self, Pty},
+        session::{Program, Running},
+        terminal::Size,
     },
 };
 
@@ -88,6 +91,18 @@ impl Adapter {
             .chain(args.iter().map(OsString::from))
             .collect();
         self.captured(Path::new("/bin/sh"), &words, &self.env, stdin, limit, true)
+    }
+
+    /// Begins `attach` at the head of a new terminal of this size, whose other end is the answer's.
+    ///
+    /// # Errors
+    /// When there is no terminal to be had, or the script cannot be run.
+    pub fn attach_in(&self, name: &str, size: Size) -> io::Result<(Pty, Running)> {
+        let argv = [self.script.as_os_str(), OsStr::new("attach"), OsStr::new(name)].map(OsString::from);
+        let mut env = self.env.clone();
+        // cron gives none; programs that draw need one.
+        env.entry(vars::TERM.into()).or_insert_with(|| "xterm-256color".into());
+        pty::start(&Program { argv: &argv, env: &env, cwd: &self.cwd }, size, None)
     }
 
     /// The script's file.

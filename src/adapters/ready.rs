@@ -95,7 +95,7 @@ mod tests {
     impl Look for Screens {
         fn runs(&mut self, names: &[String]) -> Option<bool> {
             let shown = self.screen()?;
-            Some(names.iter().any(|name| *name == shown))
+            Some(names.contains(&shown))
         }
 
         fn screen(&mut self) -> Option<String> {

@@ -10,6 +10,8 @@ pub const SHELL: &str = "SHELL";
 pub const TMPDIR: &str = "TMPDIR";
 /// The base of the folder for state that outlives a project.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// What kind of terminal a program draws on.
+pub const TERM: &str = "TERM";
 /// When set to anything, no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The width of the terminal, when the terminal itself does not tell.
@@ -53,6 +55,8 @@ pub const FAIRWAY_INITIAL_PROMPT: &str = "FAIRWAY_INITIAL_PROMPT";
 /// Where an adapter script's multiplexer listens: a socket's path, or `default` for the person's own server. Without it the
 /// script uses a private one.
 pub const FAIRWAY_BACKEND_SOCKET: &str = "FAIRWAY_BACKEND_SOCKET";
+/// Which session a multiplexer's server was started for, as a digest, where it has one of its own.
+pub const FAIRWAY_SERVER: &str = "FAIRWAY_SERVER";
 /// A tmux pane that is to be adopted; the tmux bridge reads it.
 pub const FAIRWAY_TMUX_PANE: &str = "FAIRWAY_TMUX_PANE";
 /// The socket of that pane's server; the tmux bridge reads it.

@@ -1,23 +1,86 @@
-//! The terminal's size, and how it hands on what is typed.
+//! Terminals: their size, and their raw mode.
 
 use std::{
     io,
-    os::fd::{AsFd, AsRawFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
 };
 
 use nix::{
+    errno::Errno,
     libc,
-    sys::termios::{self, InputFlags, LocalFlags, SetArg},
+    sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios},
 };
 
 /// How many columns the terminal at stdout has; `None` when it is none.
 #[must_use]
-#[expect(unsafe_code, reason = "the ioctl that asks for a window's size has no safe form")]
 pub fn width() -> Option<u16> {
+    Some(size(io::stdout().as_fd())?.cols)
+}
+
+/// A terminal's size, in cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Its height.
+    pub rows: u16,
+    /// Its width.
+    pub cols: u16,
+}
+
+/// The size of a terminal; `None` when it is none, or does not know it.
+#[must_use]
+#[expect(unsafe_code, reason = "the ioctl that asks for a window's size has no safe form")]
+pub fn size(terminal: BorrowedFd<'_>) -> Option<Size> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the descriptor is open for the whole call and `size` is a winsize that the kernel may fill.
-    let done = unsafe { libc::ioctl(io::stdout().as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
-    Some(size.ws_col).filter(|_| done == 0).filter(|columns| *columns > 0)
+    let done = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
+    let size = Size { rows: size.ws_row, cols: size.ws_col };
+    (done == 0 && size.rows > 0 && size.cols > 0).then_some(size)
+}
+
+/// Gives a terminal another size; whoever is in front of it is told by SIGWINCH.
+///
+/// # Errors
+/// When it is none.
+#[expect(unsafe_code, reason = "the ioctl that sets a window's size has no safe form")]
+pub fn resize(terminal: BorrowedFd<'_>, size: Size) -> io::Result<()> {
+    let size = libc::winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the descriptor is open for the whole call and the kernel only reads `size`.
+    let done = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+    Errno::result(done)?;
+    Ok(())
+}
+
+/// A terminal that hands every byte on as it is, until this is dropped.
+#[derive(Debug)]
+pub struct Raw {
+    terminal: OwnedFd,
+    before: Termios,
+}
+
+impl Raw {
+    /// Makes a terminal raw; `None` when it is none.
+    ///
+    /// # Errors
+    /// When it cannot be made so.
+    pub fn of(terminal: BorrowedFd<'_>) -> io::Result<Option<Self>> {
+        let Ok(before) = termios::tcgetattr(terminal) else { return Ok(None) };
+        let mut raw = before.clone();
+        termios::cfmakeraw(&mut raw);
+        termios::tcsetattr(terminal, SetArg::TCSANOW, &raw)?;
+        Ok(Some(Self { terminal: terminal.try_clone_to_owned()?, before }))
+    }
+
+    /// How the terminal was before.
+    #[must_use]
+    pub const fn before(&self) -> &Termios {
+        &self.before
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        let _ = termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
+    }
 }
 
 /// Makes the terminal at stdin hand on every byte as it is typed, without echo; keys that send signals go on sending them.
@@ -27,10 +90,7 @@ pub fn width() -> Option<u16> {
 /// When the terminal refuses.
 pub fn hand_on_bytes() -> io::Result<()> {
     let stdin = io::stdin();
-    let mut mode = match termios::tcgetattr(stdin.as_fd()) {
-        Err(nix::errno::Errno::ENOTTY) => return Ok(()),
-        mode => mode?,
-    };
+    let Ok(mut mode) = termios::tcgetattr(stdin.as_fd()) else { return Ok(()) };
     mode.local_flags &= !(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::IEXTEN);
     mode.input_flags &= !(InputFlags::ICRNL | InputFlags::INLCR | InputFlags::IGNCR | InputFlags::IXON);
     Ok(termios::tcsetattr(stdin.as_fd(), SetArg::TCSANOW, &mode)?)

@@ -2,4 +2,7 @@
 
 pub mod check;
 pub mod list;
+pub mod place;
 pub mod plumbing;
+pub mod server;
+pub mod typing;

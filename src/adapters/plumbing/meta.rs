@@ -17,7 +17,7 @@ impl Folder {
         let Some(start) = self.start()? else { return Ok(None) };
         match fs::read(self.file(META).join(place(key))) {
             Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(start.var(key).map(|value| value.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(start.var(key).map(Into::into)),
             Err(error) => Err(error),
         }
     }

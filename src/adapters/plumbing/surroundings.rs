@@ -21,7 +21,7 @@ const PWD: &str = "PWD";
 /// When the folder cannot be read.
 pub fn of(folder: &Folder, start: &StartConfig, pane: Option<&Env>) -> io::Result<BTreeMap<OsString, OsString>> {
     let mut around = folder.around()?;
-    around.retain(|name, _| !is_panes(name) && !(pane.is_some() && is_terminals(name)));
+    around.retain(|name, _| !(is_panes(name) || pane.is_some() && is_terminals(name)));
     if let Some(pane) = pane {
         let own = pane.vars().iter().filter(|(name, _)| is_panes(name) || is_terminals(name));
         around.extend(own.map(|(name, value)| (name.clone(), value.clone())));

@@ -87,7 +87,7 @@ impl Transcript {
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let mut bytes = end_of(path, 0, SEEN)?;
     let room = SEEN.saturating_sub(u64::try_from(bytes.len()).unwrap_or(SEEN));
-    let counted = bytes.iter().filter(|byte| **byte == b'\n').count();
+    let counted = bytes.split(|byte| *byte == b'\n').count().saturating_sub(1);
     // One more than asked for: the first one may be the end of a line.
     if room > 0 && (lines == 0 || counted <= lines) {
         let mut all = end_of(&before(path), 0, room)?;

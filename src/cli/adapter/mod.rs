@@ -1,13 +1,19 @@
 //! `fairway adapter …`: the scripts, and the plumbing that they call. None of it needs a project.
 
 mod alive;
+mod ask;
+mod bare;
 mod check;
 mod copy_to;
+mod deliver;
 mod fact;
+mod find;
 mod follow;
+mod hidden;
 mod input;
 mod install;
 mod interrupt;
+mod keys;
 mod kill_tree;
 mod last_activity;
 mod list;
@@ -18,9 +24,13 @@ mod press;
 mod probe;
 mod process_alive;
 mod run;
+mod seat;
 mod settle;
+mod socket;
+mod submit;
 mod tee;
 mod unpack;
+mod unseat;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -57,6 +67,26 @@ pub enum Verb {
     #[command(hide = true)]
     Peek(peek::Args),
     #[command(hide = true)]
+    Seat(seat::Args),
+    #[command(hide = true)]
+    Unseat(unseat::Args),
+    #[command(hide = true)]
+    Hidden(hidden::Args),
+    #[command(hide = true)]
+    Deliver(deliver::Args),
+    #[command(hide = true)]
+    Keys(keys::Args),
+    #[command(hide = true)]
+    Find(find::Args),
+    #[command(hide = true)]
+    Socket(socket::Args),
+    #[command(hide = true)]
+    Ask(ask::Args),
+    #[command(hide = true)]
+    Bare(bare::Args),
+    #[command(hide = true)]
+    Submit(submit::Args),
+    #[command(hide = true)]
     Input(input::Args),
     #[command(hide = true)]
     CopyTo(copy_to::Args),
@@ -89,9 +119,19 @@ impl Verb {
             Self::ListRunning(args) => args.run(ctx),
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Seat(args) => args.run(ctx),
+            Self::Unseat(args) => args.run(ctx),
+            Self::Hidden(args) => args.run(ctx),
+            Self::Deliver(args) => args.run(ctx),
+            Self::Keys(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
+            Self::Find(args) => args.run(ctx),
+            Self::Socket(args) => args.run(ctx),
+            Self::Ask(args) => args.run(ctx),
+            Self::Bare(args) => args.run(ctx),
+            Self::Submit(args) => args.run(ctx),
             Self::Input(args) => args.run(ctx),
             Self::CopyTo(args) => args.run(ctx),
-            Self::Press(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
             Self::Follow(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),

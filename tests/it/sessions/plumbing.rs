@@ -316,7 +316,7 @@ fn tee_reads_on_when_the_disk_is_full_and_refuses_what_is_no_file() {
         world.fairway(["adapter", "tee", folder.join("t").to_str().unwrap()]).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     for _ in 0..64 {
-        stdin.write_all(&[b'x'; 64 * 1024]).unwrap();
+        stdin.write_all(&vec![b'x'; 64 * 1024]).unwrap();
     }
     drop(stdin);
     assert!(child.wait().unwrap().success());

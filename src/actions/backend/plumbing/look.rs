@@ -40,12 +40,12 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     Ok(folder(env, name)?.runs_one_of(&names)?)
 }
 
-/// The live sessions whose names begin so, sorted.
+/// The live sessions whose names begin so, sorted; with a file's name only those whose folder holds one.
 ///
 /// # Errors
 /// When it cannot be told of one of them.
-pub fn running(env: &Env, prefix: &str) -> Result<Vec<String>> {
-    Ok(Folder::running(&state(env)?, prefix)?)
+pub fn running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
+    Ok(Folder::running(&state(env)?, prefix, with)?)
 }
 
 /// The last lines of a session's transcript, as they are; all for 0 or less. Nothing for one that is not there.

@@ -1,8 +1,10 @@
 //! What the scripts call back for.
 
+pub mod door;
 pub mod input;
 pub mod look;
 pub mod meta;
+pub mod seat;
 pub mod start;
 pub mod tree;
 
@@ -16,12 +18,12 @@ use crate::{
     env::Env,
 };
 
-fn state(env: &Env) -> Result<PathBuf, Refusal> {
+pub(super) fn state(env: &Env) -> Result<PathBuf, Refusal> {
     let none = || Refusal::invalid("the environment", "names no home folder; set HOME or FAIRWAY_ADAPTER_STATE");
     adapters::state_folder(env).ok_or_else(none)
 }
 
-fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
+pub(super) fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
     if name.is_empty() {
         return Err(Refusal::invalid("the session's name", "must not be empty"));
     }
@@ -29,7 +31,7 @@ fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
 }
 
 /// Everything that a script hands over, up to a limit in bytes.
-fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
+pub(super) fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     from.take(limit + 1).read_to_end(&mut text)?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > limit {

@@ -1,0 +1,37 @@
+//! Text as it may be pasted into a terminal.
+
+/// What begins and ends a bracketed paste.
+const BRACKETS: [&[u8]; 2] = [b"\x1b[200~", b"\x1b[201~"];
+
+/// Text without what would end a bracketed paste early, and without NUL, which no terminal types. Everything else stays, byte
+/// by byte; what only becomes a bracket once another was taken out goes too.
+#[must_use]
+pub fn clean(text: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(text.len());
+    for byte in text.iter().copied().filter(|byte| *byte != 0) {
+        kept.push(byte);
+        if let Some(bracket) = BRACKETS.iter().find(|bracket| kept.ends_with(bracket)) {
+            kept.truncate(kept.len() - bracket.len());
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_bracket_is_left_and_nothing_else_is_lost() {
+        for (text, clean) in [
+            (&b"a\x1b[201~b\x1b[200~c"[..], &b"abc"[..]),
+            (b"\x1b[20\x1b[201~1~; rm", b"; rm"),
+            (b"\x1b[2\x1b[20\x1b[201~0~01~x", b"x"),
+            (b"\x1b[2\x0001~x\0", b"x"),
+            (b"\x1b[202~\x1b[31m\x1b[201", b"\x1b[202~\x1b[31m\x1b[201"),
+            (b"", b""),
+        ] {
+            assert_eq!(super::clean(text), clean, "{text:?}");
+        }
+        let all: Vec<u8> = (1..=255).collect();
+        assert_eq!(super::clean(&all), all);
+    }
+}

@@ -1,0 +1,306 @@
+//! What `tmux.sh` makes of servers: frozen, gone, come again, somebody else's, missing; and what it leaves with them.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use fairway::os::process::{Presence, ProcessKey};
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use super::{
+    Caller, eventually, given, holds,
+    tmux::{reader, server, tmux},
+};
+
+/// Calls the script, demands a failure within the limit, and that nothing was answered.
+#[track_caller]
+fn fails(caller: &Caller, args: &[&str], why: &str) {
+    let begun = Instant::now();
+    let run = caller.call(args, "text").exits(1);
+    let took = begun.elapsed();
+    assert!(run.stdout.is_empty() && run.stderr.contains(why), "{args:?}: {run:?}");
+    assert!(took < Duration::from_millis(2_500), "{args:?} took {took:?}");
+}
+
+#[test]
+fn a_frozen_server_is_a_failure_in_two_seconds_and_never_an_answer() {
+    let caller = Caller::of("tmux");
+    caller.start("x", "exec cat", json!({}));
+    let server = server(&caller);
+    server.signal(Signal::SIGSTOP).unwrap();
+    for args in [
+        &["is-running", "x"][..],
+        &["list-running", ""],
+        &["is-attached", "x"],
+        &["peek", "x", "0"],
+        &["nudge", "x"],
+        &["send-keys", "x", "Enter"],
+        &["interrupt", "x"],
+        &["attach", "x"],
+    ] {
+        fails(&caller, args, "tmux did not answer");
+    }
+    // What needs no server is answered: what runs, and that the name is taken.
+    assert_eq!(caller.call(&["process-alive", "x"], "cat").exits(0).stdout, "true\n");
+    let again = caller.call(&["start", "x"], "{}").exits(1);
+    assert!(again.stderr.contains("already exists"), "{again:?}");
+    server.signal(Signal::SIGCONT).unwrap();
+    assert_eq!(caller.said(&["is-running", "x"]), "true\n");
+    // The tree is ended whatever the server does, and the failure is said.
+    server.signal(Signal::SIGSTOP).unwrap();
+    fails(&caller, &["stop", "x"], "tmux did not answer");
+    server.signal(Signal::SIGCONT).unwrap();
+    caller.said(&["stop", "x"]);
+    assert_eq!(caller.said(&["is-running", "x"]), "false\n");
+    eventually("the server goes with its last session", || (server.presence() != Presence::Alive).then_some(()));
+}
+
+#[test]
+fn a_pane_number_that_came_again_is_not_taken_for_the_old_pane() {
+    let caller = Caller::of("tmux");
+    // It does not end with its terminal.
+    let old = caller.start("old", "trap '' HUP; while :; do sleep 1; done", json!({}));
+    server(&caller).signal(Signal::SIGKILL).unwrap();
+    let out = caller.folder("out").join("new");
+    let new = caller.start("new", &reader(&out), json!({"ready_prompt_prefix": "ready"}));
+    assert_eq!(old["pane"], new["pane"], "the next server counts from the start");
+    assert_eq!(caller.said(&["is-running", "old"]), "false\n");
+    assert_eq!(caller.said(&["list-running", ""]), "new\n");
+    for args in [&["nudge", "old"][..], &["interrupt", "old"], &["send-keys", "old", "x"], &["clear-scrollback", "old"]]
+    {
+        caller.call(args, "wrong").exits(0);
+    }
+    caller.call(&["attach", "old"], "").exits(1);
+    caller.said(&["stop", "old"]);
+    assert_eq!(caller.said(&["is-running", "new"]), "true\n");
+    caller.call(&["nudge", "new"], "right").exits(0);
+    holds(&out, b"right\r");
+    // The control: the bare pane number means the new one.
+    assert_eq!(tmux(&caller, &["display-message", "-p", "-t", "%0", "#{session_name}"]), "s-new");
+    caller.said(&["stop", "new"]);
+}
+
+#[test]
+fn a_dead_pane_is_no_session_and_its_name_is_free() {
+    let caller = Caller::of("tmux");
+    caller.start("x", "exec cat", json!({}));
+    tmux(&caller, &["set-option", "-w", "-t", "=s-x:", "remain-on-exit", "on"]);
+    let root = caller.call(&["start", "y"], r#"{"command":"sleep 300"}"#).exits(0).json()["pid"].clone();
+    tmux(&caller, &["send-keys", "-t", "=s-x:", "C-d"]);
+    eventually("it is dead", || {
+        (tmux(&caller, &["display-message", "-p", "-t", "=s-x:", "#{pane_dead}"]) == "1").then_some(())
+    });
+    assert_eq!(caller.said(&["is-running", "x"]), "false\n");
+    assert_eq!(caller.said(&["list-running", ""]), "y\n");
+    caller.start("x", "exec cat", json!({}));
+    assert_eq!(caller.said(&["is-running", "x"]), "true\n");
+    // Killed from outside, by number: it is gone, whatever the server shows.
+    tmux(&caller, &["set-option", "-w", "-t", "=s-y:", "remain-on-exit", "on"]);
+    ProcessKey::of(i32::try_from(root.as_i64().unwrap()).unwrap()).unwrap().signal(Signal::SIGKILL).unwrap();
+    eventually("it is seen", || (caller.said(&["is-running", "y"]) == "false\n").then_some(()));
+    caller.said(&["stop", "x"]);
+    caller.said(&["stop", "y"]);
+    assert_eq!(caller.said(&["list-running", ""]), "");
+}
+
+#[test]
+fn without_tmux_or_an_answer_nothing_is_told() {
+    let caller = Caller::of("tmux");
+    caller.start("x", "exec cat", json!({}));
+    let path = std::env::var("PATH").unwrap();
+    let bin = caller.folder("bin").display().to_string();
+    let call = |args: &[&str], path: &str| {
+        let mut command = caller.command(args);
+        command.env("PATH", path);
+        crate::common::world::Run::from(given(command, b"").wait_with_output().unwrap())
+    };
+    let programs: Vec<(&str, i32, &str)> = vec![
+        ("exit 127", 1, "cannot be run"),
+        ("echo garbage >&2; exit 1", 1, "tmux failed"),
+        ("echo 'error connecting to /x (Permission denied)' >&2; exit 1", 1, "tmux failed"),
+        ("exec sleep 30", 1, "did not answer"),
+    ];
+    for (text, code, why) in programs {
+        caller.program("tmux", &format!("#!/bin/sh\n{text}\n"));
+        for args in [&["is-running", "x"][..], &["list-running", ""], &["is-attached", "x"]] {
+            let run = call(args, &format!("{bin}:{path}")).exits(code);
+            assert!(run.stdout.is_empty() && run.stderr.contains(why), "{text}: {run:?}");
+        }
+    }
+    // Another temporary folder, another home, tmux's own folder elsewhere: the session is where it was.
+    let mut moved = caller.command(&["is-running", "x"]);
+    moved.env("TMPDIR", "/nowhere").env("HOME", "/nowhere").env("TMUX_TMPDIR", "/nowhere").env("TMUX", "/nowhere,1,0");
+    assert_eq!(String::from_utf8_lossy(&given(moved, b"").wait_with_output().unwrap().stdout), "true\n");
+    caller.said(&["stop", "x"]);
+}
+
+#[test]
+fn the_callers_locks_do_not_stay_in_the_server() {
+    let caller = Caller::of("tmux");
+    let lock = caller.world.dir().join("lock");
+    let start = caller.folder("configs").join("x");
+    fs::write(&start, r#"{"command":"sleep 300"}"#).unwrap();
+    // A lock on a low and on a high descriptor, as bash gives them.
+    let text = r#"exec 7>"$1"; flock -n 7 || exit 9; exec {high}>"$1.high"; flock -n "$high" || exit 9; exec "$2" start x <"$3""#;
+    let mut command = caller.command(&[]);
+    let script = PathBuf::from(command.get_program());
+    let env: Vec<_> = command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap().to_owned())).collect();
+    let status = Command::new("bash")
+        .args(["-c", text, "bash"])
+        .args([&lock, &script, &start])
+        .env_clear()
+        .envs(env)
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    drop(command.stdin(Stdio::null()));
+    assert!(status.success());
+    assert_eq!(caller.said(&["is-running", "x"]), "true\n");
+    for lock in [lock.clone(), lock.with_file_name("lock.high")] {
+        assert!(
+            Command::new("flock").arg("-n").arg(&lock).arg("true").status().unwrap().success(),
+            "{}",
+            lock.display()
+        );
+    }
+    caller.said(&["stop", "x"]);
+}
+
+#[test]
+fn nothing_of_the_servers_environment_reaches_a_later_program() {
+    let caller = Caller::of("tmux");
+    let start = |name: &str, variable: (&str, &str)| {
+        let mut command = caller.command(&["start", name]);
+        command
+            .env(variable.0, variable.1)
+            .env("FAIRWAY_SESSION_ID", "surrounding")
+            .env("FAIRWAY_LAUNCH", "surrounding");
+        let start = json!({"command": "env; exec cat", "env": {"BIG": "x".repeat(40_000)}});
+        let run =
+            crate::common::world::Run::from(given(command, start.to_string().as_bytes()).wait_with_output().unwrap());
+        run.exits(0)
+    };
+    start("first", ("SECRET_OF_FIRST", "leaks"));
+    start("second", ("OWN", "value"));
+    let shown = eventually("it has printed", || {
+        let shown =
+            fs::read_to_string(caller.state.join("s-second/transcript")).unwrap_or_default().replace("\r\n", "\n");
+        shown.contains("\nPATH=").then_some(shown)
+    });
+    let value = |name: &str| shown.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
+    assert!(value("SECRET_OF_FIRST").is_none(), "{shown}");
+    assert_eq!((value("OWN"), value("BIG").map(str::len)), (Some("value"), Some(40_000)));
+    assert!(value("TMUX").is_some() && value("TMUX_PANE") == Some("%1") && value("TERM").is_some(), "{shown}");
+    let ours: Vec<&str> = shown.lines().filter(|line| line.starts_with("FAIRWAY_")).collect();
+    assert!(ours.len() == 1 && ours[0].starts_with("FAIRWAY_RUN_ID="), "{ours:?}");
+    // Nor does the server carry anything of who started it.
+    let around = fs::read(format!("/proc/{}/environ", server(&caller).pid)).unwrap();
+    let around = String::from_utf8_lossy(&around).into_owned();
+    let ours: Vec<&str> =
+        around.split('\0').filter(|entry| entry.starts_with("FAIRWAY_") || entry.starts_with("GC_")).collect();
+    assert_eq!(ours, ["FAIRWAY_RUN_ID=server"]);
+    caller.said(&["stop", "first"]);
+    caller.said(&["stop", "second"]);
+}
+
+/// tmux on a server that stands for the person's own.
+fn own(caller: &Caller, args: &[&str]) -> String {
+    let mut command = caller.world.command("tmux");
+    let output =
+        command.args(["-f", "/dev/null"]).args(args).env("TMUX_TMPDIR", caller.folder("own")).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+#[test]
+fn on_the_persons_own_server_only_its_own_sessions_are_touched() {
+    let caller = Caller::of("tmux");
+    let call = |args: &[&str], stdin: &str| {
+        let mut command = caller.command(args);
+        command.env("FAIRWAY_BACKEND_SOCKET", "default").env("TMUX_TMPDIR", caller.folder("own"));
+        crate::common::world::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+    };
+    own(&caller, &["new-session", "-d", "-s", "s-mine", "cat"]);
+    own(&caller, &["set-option", "-g", "destroy-unattached", "off"]);
+    own(&caller, &["set-option", "-wg", "remain-on-exit", "on"]);
+    let options = || ["-s", "-g", "-wg"].map(|kind| own(&caller, &["show-options", kind]));
+    let before = options();
+    let report = call(&["start", "x"], r#"{"command":"exec cat"}"#).exits(0).json();
+    let socket = report["socket"].as_str().unwrap();
+    assert!(socket.starts_with(caller.world.dir().join("own").to_str().unwrap()), "{report}");
+    assert!(!caller.state.join("tmux.sock").exists());
+    assert_eq!(options(), before);
+    // A session of the person's that has our name for another one is neither listed, nor taken, nor stopped.
+    assert_eq!(call(&["list-running", ""], "").exits(0).stdout, "x\n");
+    assert_eq!(call(&["is-running", "mine"], "").exits(0).stdout, "false\n");
+    call(&["stop", "mine"], "").exits(0);
+    let taken = call(&["start", "mine"], "{}").exits(1);
+    assert!(taken.stderr.contains("already exists"), "{taken:?}");
+    assert_eq!(call(&["is-running", "mine"], "").exits(0).stdout, "false\n");
+    // Later calls find the server that was used, whatever surrounds them; a renamed session too.
+    own(&caller, &["rename-session", "-t", "=s-x", "renamed"]);
+    assert_eq!(caller.said(&["is-running", "x"]), "true\n");
+    own(&caller, &["split-window", "-t", "=renamed:", "cat"]);
+    caller.call(&["nudge", "x"], "to the right pane").exits(0);
+    eventually("it came", || {
+        caller.said(&["peek", "x", "0"]).contains("to the right pane\nto the right pane").then_some(())
+    });
+    caller.said(&["stop", "x"]);
+    assert_eq!(own(&caller, &["list-sessions", "-F", "#{session_name}"]), "s-mine");
+    assert_eq!(options(), before);
+    own(&caller, &["kill-server"]);
+    let nowhere = call(&["list-running", ""], "").exits(0);
+    assert_eq!(nowhere.stdout, "");
+}
+
+#[test]
+fn a_server_that_a_session_started_outlives_it() {
+    let caller = Caller::of("tmux");
+    let inner = format!(
+        r#"printf '%s' '{{"command":"sleep 300"}}' | FAIRWAY_BIN='{}' FAIRWAY_ADAPTER_STATE='{}' '{}' start inner; exec sleep 300"#,
+        crate::common::world::FAIRWAY,
+        caller.folder("inner").display(),
+        caller.script.display(),
+    );
+    caller.start("outer", &inner, json!({}));
+    let inside = |args: &[&str]| {
+        let mut command = caller.command(args);
+        command.env("FAIRWAY_ADAPTER_STATE", caller.folder("inner"));
+        crate::common::world::Run::from(given(command, b"").wait_with_output().unwrap()).exits(0).stdout
+    };
+    eventually("the inner one is up", || caller.said(&["peek", "outer", "0"]).contains("running").then_some(()));
+    caller.said(&["stop", "outer"]);
+    assert_eq!(inside(&["is-running", "inner"]), "true\n");
+    inside(&["stop", "inner"]);
+    assert_eq!(inside(&["is-running", "inner"]), "false\n");
+}
+
+#[test]
+fn list_running_is_one_call_and_no_process_per_session() {
+    let caller = Caller::of("tmux");
+    for at in 0..12 {
+        caller.start(&format!("n{at:02}"), "sleep 300", json!({}));
+    }
+    caller.start("odd name", "sleep 300", json!({}));
+    let log = caller.folder("out").join("calls");
+    let real = String::from_utf8(Command::new("sh").args(["-c", "command -v tmux"]).output().unwrap().stdout).unwrap();
+    caller.program("tmux", &format!("#!/bin/sh\necho tmux >>'{}'\nexec {} \"$@\"\n", log.display(), real.trim()));
+    let fairway = crate::common::world::FAIRWAY;
+    caller.program("fairway", &format!("#!/bin/sh\necho fairway >>'{}'\nexec '{fairway}' \"$@\"\n", log.display()));
+    let bin = caller.folder("bin");
+    let mut command = caller.command(&["list-running", "n"]);
+    command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+    command.env("FAIRWAY_BIN", bin.join("fairway")).env("FAIRWAY_BACKEND_SOCKET", caller.state.join("tmux.sock"));
+    let said = given(command, b"").wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout).lines().count(), 12, "{said:?}");
+    // The one call of tmux, through the plumbing that limits it.
+    assert_eq!(fs::read_to_string(&log).unwrap(), "fairway\ntmux\n");
+    assert_eq!(caller.said(&["list-running", "odd"]), "odd name\n");
+    for name in caller.said(&["list-running", ""]).lines() {
+        caller.said(&["stop", name]);
+    }
+}
