@@ -26,7 +26,7 @@ use nix::{
 };
 use thiserror::Error;
 
-use super::{process, tree};
+use super::{process, signals, tree};
 
 /// How long a program may take to end when it is told to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -117,7 +117,7 @@ pub fn run(program: &Program<'_>, see: impl Fn(Stream, &[u8]) + Send + Sync + 's
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
         stops.add(signal);
     }
-    // Threads inherit the mask, the program does not: the standard library gives it an empty one.
+    // Threads inherit the mask; the program, which would too, is started without.
     let before = stops.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(watch)?;
     let ran = watched(program, Arc::new(see), &stops);
     let _ = before.thread_set_mask();
@@ -202,18 +202,18 @@ fn start(program: &Program<'_>) -> Result<Child, StreamError> {
         return Err(StreamError::NoFolder { folder: program.folder.to_path_buf() });
     }
     let mut words = program.argv.iter();
-    Command::new(words.next().cloned().unwrap_or_default())
+    let mut command = Command::new(words.next().cloned().unwrap_or_default());
+    command
         .args(words)
         .current_dir(program.folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => StreamError::NotFound { program: name },
-            _ => StreamError::Start { program: name, source },
-        })
+        .process_group(0);
+    signals::unblocked(&mut command).spawn().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => StreamError::NotFound { program: name },
+        _ => StreamError::Start { program: name, source },
+    })
 }
 
 fn read(

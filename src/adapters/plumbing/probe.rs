@@ -18,7 +18,7 @@ use nix::{
 
 use crate::{
     env::Env,
-    os::{files, signals::Held, terminal},
+    os::{files, signals::Caught, terminal},
 };
 
 /// Its environment, entries apart by NUL, as the kernel handed it over.
@@ -27,7 +27,7 @@ pub const ENVIRONMENT: &str = "env";
 pub const DIRECTORY: &str = "cwd";
 /// The words that it was given, each with a NUL behind it.
 pub const WORDS: &str = "words";
-/// Whether it was started with INT ignored: `true` or `false`.
+/// Whether it was started with INT ignored or held back: `true` or `false`.
 pub const DEAF: &str = "deaf";
 /// Its pid; the last one to be written, once it takes input.
 pub const PID: &str = "pid";
@@ -58,14 +58,15 @@ pub fn line(number: u32) -> String {
 /// # Errors
 /// When the folder cannot be written to, or stdin not be read.
 pub fn run(env: &Env, folder: &Path, wish: &Wish) -> io::Result<()> {
-    let interrupts = Held::hold(&[Signal::SIGINT])?;
+    let is_deaf = is_deaf(&fs::read_to_string("/proc/self/status")?);
+    let interrupts = Caught::these(&[Signal::SIGINT])?;
     terminal::hand_on_bytes()?;
     let note = |name: &str, content: &[u8]| files::write_whole(&folder.join(name), content, 0o600);
     note(ENVIRONMENT, &fs::read("/proc/self/environ")?)?;
     note(DIRECTORY, env.cwd.as_os_str().as_bytes())?;
     let words: Vec<u8> = wish.words.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
     note(WORDS, &words)?;
-    note(DEAF, if is_deaf(&fs::read_to_string("/proc/self/status")?) { b"true" } else { b"false" })?;
+    note(DEAF, if is_deaf { b"true" } else { b"false" })?;
     let mut input = journal(&folder.join(INPUT))?;
     let mut heard = journal(&folder.join(INTERRUPTS))?;
     let mut stdout = io::stdout().lock();
@@ -110,11 +111,14 @@ fn journal(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Whether a process's status says that INT is ignored.
+/// Whether a process's status says that INT is ignored or held back.
 fn is_deaf(status: &str) -> bool {
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    ignored & (1 << (Signal::SIGINT as i32 - 1)) != 0
+    let masks = status.lines().filter_map(|line| line.strip_prefix("SigIgn:").or_else(|| line.strip_prefix("SigBlk:")));
+    let has_int = |mask: &str| {
+        let mask = u64::from_str_radix(mask.trim(), 16).unwrap_or_default();
+        mask & (1 << (Signal::SIGINT as i32 - 1)) != 0
+    };
+    masks.into_iter().any(has_int)
 }
 
 /// What was written down under a name; `None` when nothing was yet.
@@ -132,7 +136,8 @@ mod tests {
     #[test]
     fn the_kernels_mask_says_who_is_deaf() {
         assert!(is_deaf("Name:\tx\nSigIgn:\t0000000000000002\n"));
-        assert!(!is_deaf("SigBlk:\t0000000000000002\nSigIgn:\t0000000000001000\n"));
+        assert!(is_deaf("SigBlk:\t0000000000000002\nSigIgn:\t0000000000001000\n"));
+        assert!(!is_deaf("SigBlk:\t0000000000000001\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000002\n"));
         assert!(!is_deaf(""));
     }
 }

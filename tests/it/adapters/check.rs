@@ -108,6 +108,16 @@ fn failures(report: &Value) -> String {
     told
 }
 
+/// Whether a multiplexer is there. Where it is not, the test says so and passes; under CI it must be there.
+fn there(program: &str) -> bool {
+    let found = std::process::Command::new(program).arg("-V").output().is_ok();
+    assert!(found || std::env::var_os("CI").is_none(), "{program} is missing; tests/run.sh installs it");
+    if !found {
+        println!("skipped: {program} is not installed; tests/run.sh installs it");
+    }
+    found
+}
+
 const REQUIRED: [&str; 3] = ["start", "stop", "is-running"];
 
 #[test]
@@ -120,9 +130,35 @@ fn the_minimal_script_passes() {
     assert_eq!(verdicts(&report, "pass"), ["stop"]);
 }
 
+/// Every operation of the protocol.
+fn all() -> Vec<&'static str> {
+    fairway::actions::backend::check::OPERATIONS.to_vec()
+}
+
 #[test]
 fn shell_passes() {
-    passes("shell", &REQUIRED);
+    passes("shell", &all());
+}
+
+#[test]
+fn tmux_passes() {
+    if there("tmux") {
+        passes("tmux", &all());
+    }
+}
+
+#[test]
+fn screen_passes() {
+    if there("screen") {
+        passes("screen", &all());
+    }
+}
+
+#[test]
+fn zellij_passes() {
+    if there("zellij") {
+        passes("zellij", &all());
+    }
 }
 
 #[test]
@@ -132,53 +168,77 @@ fn a_script_that_knows_nothing_fails() {
     let report = bench.check(&script, &[]).refuses(7, "contract_broken").json();
     assert_eq!(verdicts(&report, "fail"), REQUIRED);
     assert_eq!(verdicts(&report, "pass"), ["unknown"]);
-    assert_eq!(report["operations"].as_array().unwrap().len(), 20);
+    assert_eq!(report["operations"].as_array().unwrap().len(), all().len());
+}
+
+/// A test for each lie: the script, and the operations in which it must fail.
+macro_rules! lies {
+    ($($test:ident: $script:literal in $operations:expr;)*) => {$(
+        #[test]
+        fn $test() {
+            Bench::of_liars().lies($script, &$operations);
+        }
+    )*};
+}
+
+lies! {
+    who_says_that_everything_runs_fails: "always-running" in ["is-running"];
+    who_says_that_nothing_runs_fails: "never-running" in ["is-running"];
+    who_starts_nothing_fails: "starts-nothing" in ["start"];
+    who_starts_a_second_one_of_the_name_fails: "starts-twice" in ["start"];
+    who_stops_nothing_fails: "keeps-running" in ["stop"];
+    who_leaves_what_left_the_tree_fails: "leaves-orphans" in ["stop"];
+    who_stops_by_the_beginning_of_a_name_fails: "by-prefix" in ["stop"];
+    who_asks_by_the_beginning_of_a_name_fails: "by-prefix" in ["is-running"];
+    who_reads_by_the_beginning_of_a_name_fails: "by-prefix" in ["get-meta"];
+    who_types_nothing_fails: "nudges-nowhere" in ["nudge"];
+    who_presses_nothing_fails: "presses-nowhere" in ["interrupt", "send-keys"];
+    who_shows_nothing_fails: "shows-nothing" in ["peek"];
+    who_lists_nothing_fails: "lists-nothing" in ["list-running"];
+    who_forgets_fails: "forgets" in ["set-meta", "get-meta"];
+    who_finds_every_program_fails: "all-alive" in ["process-alive"];
+    who_knows_what_is_no_operation_fails: "knows-everything" in ["unknown"];
 }
 
 #[test]
-fn who_lies_about_what_runs_fails() {
-    let bench = Bench::of_liars();
-    bench.lies("always-running", &["is-running"]);
-    bench.lies("never-running", &["is-running"]);
-    bench.lies("starts-nothing", &["start"]);
-    bench.lies("all-alive", &["process-alive"]);
-    bench.lies("lists-nothing", &["list-running"]);
-}
-
-#[test]
-fn who_lets_live_what_should_end_or_ends_what_should_live_fails() {
-    let bench = Bench::of_liars();
-    bench.lies("keeps-running", &["stop"]);
-    bench.lies("leaves-orphans", &["stop"]);
-    bench.lies("by-prefix", &["stop"]);
-    bench.lies("starts-twice", &["start"]);
-}
-
-#[test]
-fn who_drops_what_he_is_given_fails() {
-    let bench = Bench::of_liars();
-    bench.lies("nudges-nowhere", &["nudge"]);
-    bench.lies("presses-nowhere", &["interrupt", "send-keys"]);
-    bench.lies("forgets", &["set-meta", "get-meta"]);
-    bench.lies("shows-nothing", &["peek"]);
-}
-
-#[test]
-fn who_takes_another_session_for_the_one_named_fails() {
-    let bench = Bench::of_liars();
-    bench.lies("by-prefix", &["is-running"]);
-    bench.lies("by-prefix", &["get-meta"]);
-}
-
-#[test]
-fn who_misuses_exit_codes_time_or_pipes_fails() {
-    let bench = Bench::of_liars();
-    let report = bench.lies("trips-over-missing", &["get-last-activity"]);
+fn who_exits_with_2_by_accident_fails() {
+    let report = Bench::of_liars().lies("trips-over-missing", &["get-last-activity"]);
     assert!(failures(&report).contains("exit code 2"), "{report:#}");
-    bench.lies("knows-everything", &["unknown"]);
-    bench.lies("dawdles", &["list-running"]);
-    let report = bench.lies("holds-pipes", &["start"]);
-    assert_eq!(failures(&report).lines().filter(|line| line.starts_with("\"start\"")).count(), 1, "{report:#}");
+}
+
+#[test]
+fn who_takes_his_time_fails() {
+    let report = Bench::of_liars().lies("dawdles", &["get-last-activity"]);
+    assert!(failures(&report).contains("within 2 s"), "{report:#}");
+}
+
+#[test]
+fn who_leaves_a_child_at_the_pipes_fails() {
+    let report = Bench::of_liars().lies("holds-pipes", &["start"]);
+    assert!(failures(&report).contains("somebody holds them open"), "{report:#}");
+}
+
+#[test]
+fn a_silent_script_from_the_field_is_a_backend_like_any_other() {
+    let world = Bench(World::new());
+    world.real_time();
+    let backend = |name: &str| format!("exec:{}", file(&format!("tests/fixtures/adapters/{name}.sh")).display());
+    let launch = |name: &str, script: &str| {
+        let words = ["session", "launch", "--json", "--role", "r", "--name", name, "--backend", &backend(script)];
+        world.run(words.into_iter().chain(["--", "sleep", "300"]))
+    };
+    let session = launch("s1", "silent").exits(0).json();
+    assert_eq!((&session["status"], &session["backend"]), (&"running".into(), &backend("silent").into()));
+    // Nobody told its pid: what it says of itself confirms it.
+    assert_eq!((&session["session_name"], &session["pid"]), (&"s1".into(), &Value::Null));
+    let report = world.json(["session", "reconcile"]);
+    assert_eq!(report["stale"], serde_json::json!([]), "{report:#}");
+    world.run(["session", "stop", "s1"]).exits(0);
+    assert_eq!(world.json(["session", "show", "s1"])["status"], "ended");
+    let state = world.dir().join("home/.local/state/fairway/adapters/s1.pid");
+    let pid: i32 = fs::read_to_string(state).unwrap().trim().parse().unwrap();
+    assert_eq!(ProcessKey::of(pid), None);
+    launch("s2", "knows-nothing").refuses(7, "adapter_unsupported");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::{
     os::{
         capture::{self, End},
         files, program,
-        signals::Held,
+        signals::Caught,
         tree, wait,
     },
     wire::{ProbeView, Verdict},
@@ -51,7 +51,7 @@ pub(super) struct Bench {
     pub base: String,
     clock: Clock,
     folder: PathBuf,
-    signals: Held,
+    signals: Caught,
     stopped: Cell<Option<Signal>>,
     wanted: BTreeSet<String>,
     unsupported: RefCell<BTreeSet<&'static str>>,
@@ -64,12 +64,12 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Makes the folder; from now on signals are held back.
+    /// Makes the folder; from now on signals are caught.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn new(env: &Env, script: &Path, wanted: &[String]) -> Result<Self> {
-        let signals = Held::hold(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
+        let signals = Caught::these(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
         let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
         let (base, folder) =
             fresh(env, &above).with_context(|| format!("cannot make a folder in {}", above.display()))?;

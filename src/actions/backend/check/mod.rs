@@ -121,7 +121,14 @@ fn script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::path::PathB
     let word = if word.contains('/') && !word.starts_with("exec:") { format!("exec:{word}") } else { word.to_owned() };
     // What only the configuration names is looked up from the root, what was typed from here.
     let base = project.unwrap_or_else(|| env.cwd.clone());
-    let Located { script, built_in, .. } = locate(&word, Place::Flag, env, &base, &backends)?;
+    let found = locate(&word, Place::Flag, env, &base, &backends).map_err(|refusal| match refusal {
+        Refusal::NotFound { noun, id, .. } if env.cwd.join(&id).is_file() => {
+            let near = vec![format!("./{id}")];
+            Refusal::NotFound { noun, id, near }
+        }
+        refusal => refusal,
+    });
+    let Located { script, built_in, .. } = found?;
     if let Some(built_in) = built_in {
         return Ok(built_in.unpack(env)?);
     }
