@@ -6,8 +6,12 @@ pub const HOME: &str = "HOME";
 pub const PATH: &str = "PATH";
 /// The user's shell, which a session without a provider runs.
 pub const SHELL: &str = "SHELL";
+/// Where folders go that are needed for a while; `/tmp` when it is absent.
+pub const TMPDIR: &str = "TMPDIR";
 /// The base of the folder for state that outlives a project.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// What kind of terminal a program draws on.
+pub const TERM: &str = "TERM";
 /// When set to anything, no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The width of the terminal, when the terminal itself does not tell.

@@ -281,7 +281,7 @@ fn backend(app: &App, wish: &Wish, role: &Launch, lane: Option<&Lane>) -> Result
             (said.unwrap_or_else(|| app.settings.default_backend.clone()), Place::Project)
         }
     };
-    adapters::locate(&word, place, &app.env, &app.project.root, &app.settings)
+    adapters::locate(&word, place, &app.env, &app.project.root, &app.settings.backends)
 }
 
 fn worktree(app: &App, wish: &Wish, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
