@@ -98,8 +98,7 @@ choose_seat() {
   address=${seat#*"${newline}"}
   case ${FAIRWAY_BACKEND_SOCKET:-} in
     '') return 0 ;;
-    default | /*) address=${FAIRWAY_BACKEND_SOCKET} name=fairway-${name} ;;
-    *) die "FAIRWAY_BACKEND_SOCKET is neither 'default' nor an absolute path: ${FAIRWAY_BACKEND_SOCKET}" ;;
+    *) address=${FAIRWAY_BACKEND_SOCKET} name=fairway-${name} ;;
   esac
 }
 
@@ -107,6 +106,10 @@ choose_seat() {
 start() {
   session=$1 made=
   command -v screen >/dev/null || die "there is no program 'screen'"
+  case ${FAIRWAY_BACKEND_SOCKET:-default} in
+    default | /*) ;;
+    *) die "FAIRWAY_BACKEND_SOCKET is neither 'default' nor an absolute path: ${FAIRWAY_BACKEND_SOCKET}" ;;
+  esac
   trap undo TERM INT HUP
   "${fairway}" adapter unpack -- "${session}" || undo
   made=yes
@@ -160,32 +163,14 @@ last_activity() {
   if find_session "$1"; then fairway last-activity -- "$1"; fi
 }
 
-# The last lines of a text, all for 0 or less; neither padding at the end of lines nor blank lines at the end.
-last_lines() {
-  LC_ALL=C awk -v "lines=$1" '
-    { sub(/[ \t\r]+$/, ""); line[NR] = $0; if ($0 != "") last = NR }
-    END { for (i = lines > 0 && last > lines ? last - lines + 1 : 1; i <= last; i++) print line[i] }'
-}
-
-# What its pane shows and has shown; once it has ended, what was kept.
+# What its terminal shows and has shown, from the transcript: screen itself writes other letters than ASCII wrongly.
 peek() {
   lines=${2:-0}
   case ${lines#-} in
     '' | *[!0-9]*) die "how many lines? '${lines}' is no number" ;;
     *) ;;
   esac
-  find_session "$1" || return 0
-  if find_pane "$1" && show; then
-    printf '%s\n' "${said}" | last_lines "${lines}"
-  else
-    fairway peek -- "$1" "${lines}"
-  fi
-}
-
-# Into a file of the session's folder, which the second call is the sign to be whole.
-show() {
-  ask -p 0 -X hardcopy -h "${folder}/shown" && ask -p 0 -Q info || return 1
-  said=$(cat -- "${folder}/shown") || die "${folder}/shown cannot be read"
+  if find_session "$1"; then fairway replay -- "$1" "${lines}"; fi
 }
 
 is_attached() {
@@ -203,12 +188,15 @@ is_attached() {
 
 clear_scrollback() {
   find_pane "$1" || return 0
+  # What screen is told without being asked, it does not answer.
+  ask -Q info || return 0
   ask -p 0 -X scrollback 0 || return 0
   ask -p 0 -X scrollback 10000 || return 0
+  fairway replay --clear -- "$1"
 }
 
 attach() {
-  find_pane "$1" || die "there is no session '$1'"
+  if ! find_pane "$1" || ! ask -Q info; then die "there is no session '$1'"; fi
   screen_there screen -x "${pane}"
 }
 

@@ -88,7 +88,7 @@ last_activity() {
 }
 
 protocol() {
-  printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n'
+  printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity","follow"]}\n'
 }
 
 operation=${1:-}

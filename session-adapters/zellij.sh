@@ -99,8 +99,7 @@ choose_seat() {
   address=${seat#*"${newline}"}
   case ${FAIRWAY_BACKEND_SOCKET:-} in
     '') return 0 ;;
-    default | /*) address=${FAIRWAY_BACKEND_SOCKET} name=fairway-${name} ;;
-    *) die "FAIRWAY_BACKEND_SOCKET is neither 'default' nor an absolute path: ${FAIRWAY_BACKEND_SOCKET}" ;;
+    *) address=${FAIRWAY_BACKEND_SOCKET} name=fairway-${name} ;;
   esac
 }
 
@@ -121,6 +120,10 @@ is_listed() {
 start() {
   session=$1 made=
   command -v zellij >/dev/null || die "there is no program 'zellij'"
+  case ${FAIRWAY_BACKEND_SOCKET:-default} in
+    default | /*) ;;
+    *) die "FAIRWAY_BACKEND_SOCKET is neither 'default' nor an absolute path: ${FAIRWAY_BACKEND_SOCKET}" ;;
+  esac
   trap undo TERM INT HUP
   "${fairway}" adapter unpack -- "${session}" || undo
   made=yes
@@ -223,7 +226,7 @@ clear_scrollback() {
 }
 
 attach() {
-  find_pane "$1" || die "there is no session '$1'"
+  if ! find_pane "$1" || ! ask list-clients; then die "there is no session '$1'"; fi
   zellij_there zellij --config "${folder}/config.kdl" --config-dir "${folder}" attach "${name}"
 }
 

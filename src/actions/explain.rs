@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     App, lookup,
-    session::{asking::Asking, look},
+    session::{asking::Asking, look, next},
     task::claim,
 };
 use crate::{
@@ -145,6 +145,7 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
             view.fact("activity", format!("{}{words}", session.activity), from, session.activity_at);
         }
         works(tx, &session, &mut view)?;
+        place(&session, &mut view);
         Ok((session, view))
     })?;
     // What is outside is asked while nothing is open.
@@ -152,6 +153,18 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
         surroundings(app, &session, now, &mut view);
     }
     Ok(view)
+}
+
+/// Where it runs, and what to type to get there.
+fn place(session: &Session, view: &mut ExplainView) {
+    if let Some(backend) = &session.backend {
+        let socket = session.socket.as_ref().map(|socket| format!(", socket {socket}")).unwrap_or_default();
+        let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
+        view.fact("place", format!("its backend is {backend}{socket}{pane}"), "session", None);
+    }
+    for (what, command) in next::commands(session) {
+        view.fact("next", format!("{what}: {command}"), "session", None);
+    }
 }
 
 fn works(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {

@@ -108,6 +108,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::SessionFinal { .. } => {
             (Conflict, Some("a new launch is a new session: fairway session launch".into()))
         }
+        Refusal::SessionGone { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
         Refusal::NotForYou { wants, is_role: true, .. } => (Refused, Some(format!("--as {wants}"))),
         Refusal::NotForYou { .. } => (Refused, Some("fairway handoff list --open".into())),
@@ -177,7 +178,7 @@ fn details(refusal: &Refusal) -> Value {
             json!({ "handoff_id": id, "lane": wants, "your_lane": have })
         }
         Refusal::LanePaused { lane } | Refusal::LaneClosed { lane } => json!({ "lane": lane.as_str() }),
-        Refusal::SessionFinal { session, status } => {
+        Refusal::SessionFinal { session, status } | Refusal::SessionGone { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }
         Refusal::Answered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
@@ -230,10 +231,25 @@ fn adapter(error: &AdapterError) -> Failure {
     let hint = match error {
         AdapterError::Ended { session, .. } => Some(format!("fairway session peek {session}")),
         AdapterError::Later { .. } => Some("try again later".into()),
+        AdapterError::Unsupported { operation, .. } => instead(operation).map(str::to_owned),
         _ => None,
     };
+    let details = match error {
+        AdapterError::Ended { screen, .. } if !screen.is_empty() => json!({ "screen": screen }),
+        _ => Value::Null,
+    };
     let failure = plain(error.code(), FailureKind::External, error.to_string());
-    Failure { hint, retryable: error.is_retryable(), ..failure }
+    Failure { hint, details, retryable: error.is_retryable(), ..failure }
+}
+
+/// What does nearly the same without the script.
+fn instead(operation: &str) -> Option<&'static str> {
+    match operation {
+        "attach" => Some("to look at it: fairway session peek ID"),
+        "nudge" => Some("to leave it a message: fairway message send --to-session ID TEXT"),
+        "interrupt" => Some("to end it: fairway session stop ID"),
+        _ => None,
+    }
 }
 
 fn config(error: &ConfigError) -> Failure {

@@ -41,13 +41,13 @@ pub const ALL: &[BuiltIn] = &[
         name: "screen",
         file: "screen.sh",
         text: include_str!("../../session-adapters/screen.sh"),
-        about: "a private GNU screen server for each session; needs screen and coreutils",
+        about: "a screen of its own on a private socket; needs GNU screen and coreutils",
     },
     BuiltIn {
         name: "zellij",
         file: "zellij.sh",
         text: include_str!("../../session-adapters/zellij.sh"),
-        about: "a zellij session with one pane each, on a private socket; needs zellij 0.44 and coreutils",
+        about: "a zellij of its own on a private socket; needs zellij 0.44 and coreutils",
     },
 ];
 

@@ -14,7 +14,7 @@ use crate::{
     env::{Env, vars},
     os::{
         capture::{self, Call, Captured, End},
-        files, program,
+        files, foreground, program,
         pty::{self, Pty},
         session::{Program, Running},
         terminal::Size,
@@ -136,6 +136,23 @@ impl Adapter {
     ) -> io::Result<Captured> {
         files::private_dir(&self.state)?;
         capture::capture(&Call { program, args, env, cwd: &self.cwd, stdin, limit, ends_group })
+    }
+
+    /// Runs an operation on this process's own terminal, without a limit; answers with its exit code, 128 and the signal's
+    /// number when a signal ended it.
+    pub(super) fn shown(&self, operation: &'static str, args: &[&str]) -> Result<u8, AdapterError> {
+        let unrunnable = |source| AdapterError::Unrunnable { script: self.script.clone(), source };
+        files::private_dir(&self.state).map_err(unrunnable)?;
+        let args: Vec<OsString> = std::iter::once(operation).chain(args.iter().copied()).map(OsString::from).collect();
+        let code = match foreground::run(&self.script, &args, &self.env, &self.cwd).map_err(unrunnable)? {
+            End::Exit(UNSUPPORTED) => {
+                return Err(AdapterError::Unsupported { script: self.script.clone(), operation });
+            }
+            End::Exit(code) => code,
+            End::Signal(signal) => 128 + signal,
+            End::TimedOut => 1,
+        };
+        Ok(u8::try_from(code).unwrap_or(1))
     }
 
     /// What a call comes to: its stdout, or why it counts as failed.

@@ -33,6 +33,12 @@ impl Capabilities {
         self.has("ready")
     }
 
+    /// `attach` also works without a terminal: it follows what is printed.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.has("follow")
+    }
+
     /// Whether it names this one.
     #[must_use]
     pub fn has(&self, capability: &str) -> bool {

@@ -28,8 +28,8 @@ pub enum AdapterError {
     #[error("{} cannot be run: {source}", .script.display())]
     Unrunnable { script: PathBuf, source: io::Error },
     /// The session's program has ended already.
-    #[error("{session} was started, but {why}")]
-    Ended { session: String, why: String },
+    #[error("{session} was started, but {why}{}", last_words(.screen))]
+    Ended { session: String, why: String, screen: String },
     /// It does not keep to the protocol.
     #[error("{} breaks the contract at {operations}", .script.display())]
     Broken { script: PathBuf, operations: String },
@@ -58,6 +58,15 @@ impl AdapterError {
         }
     }
 
+    /// The sentence as it may be kept: without what a program showed, which stays out of the store.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Ended { session, why, .. } => format!("{session} was started, but {why}"),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether the same call may work later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
@@ -69,4 +78,10 @@ impl AdapterError {
     pub const fn leaves_ours(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::TimedOut { .. } | Self::Ended { .. })
     }
+}
+
+/// The last lines of a screen, as the end of a sentence.
+fn last_words(screen: &str) -> String {
+    let lines: Vec<&str> = screen.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { String::new() } else { format!("; it last showed: {}", lines.join(" | ")) }
 }

@@ -5,6 +5,9 @@ use std::{collections::BTreeSet, io, time::Duration};
 use super::{Adapter, AdapterError, Capabilities, Report, StartConfig, call::LIMIT};
 use crate::{domain::secrets, env::vars, os::capture::Captured};
 
+/// How many lines of what a successful start remarked are told on.
+const REMARKS: usize = 20;
+
 /// What a question was answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Known {
@@ -32,21 +35,40 @@ impl Adapter {
     /// # Errors
     /// By what the script did; `Exists` when it says that a live one of that name is there.
     pub fn start(&self, name: &str, config: &StartConfig, limit: Duration) -> Result<Option<Report>, AdapterError> {
+        self.start_and_tell(name, config, limit, &mut |_| {})
+    }
+
+    /// The same; `tell` gets what the script remarked on stderr, a line at a time, without what looks like a secret.
+    ///
+    /// # Errors
+    /// By what the script did; `Exists` when it says that a live one of that name is there.
+    pub fn start_and_tell(
+        &self,
+        name: &str,
+        config: &StartConfig,
+        limit: Duration,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<Option<Report>, AdapterError> {
         let text = serde_json::to_vec(config)
             .map_err(|error| self.failed("start", format!("the configuration cannot be written: {error}")))?;
         let done = self.call("start", &[name], &text, limit, Some(config.run_id.as_deref().unwrap_or_default()));
+        let remarks = done.as_ref().map(|done| done.stderr.clone()).unwrap_or_default();
         let said = self.settled("start", done, limit).map_err(|error| match error {
             AdapterError::Failed { script, why, .. } if why.to_lowercase().contains("already exists") => {
-                AdapterError::Exists { script, why: hidden(&why, config) }
+                AdapterError::Exists { script, why: config.hidden(&why) }
             }
             AdapterError::Failed { script, operation, why } => {
-                AdapterError::Failed { script, operation, why: hidden(&why, config) }
+                AdapterError::Failed { script, operation, why: config.hidden(&why) }
             }
             AdapterError::Later { script, operation, why } => {
-                AdapterError::Later { script, operation, why: hidden(&why, config) }
+                AdapterError::Later { script, operation, why: config.hidden(&why) }
             }
             error => error,
         })?;
+        let remarks = secrets::masked(&config.hidden(&String::from_utf8_lossy(&remarks)));
+        for line in remarks.lines().map(str::trim).filter(|line| !line.is_empty()).take(REMARKS) {
+            tell(line.to_owned());
+        }
         Ok(Report::read(&said))
     }
 
@@ -72,6 +94,15 @@ impl Adapter {
     /// By what the script did.
     pub fn nudge(&self, name: &str, text: &[u8]) -> Result<(), AdapterError> {
         self.told("nudge", &[name], text)
+    }
+
+    /// Brings a session to this process's own terminal until somebody detaches or it ends; answers with the script's exit
+    /// code.
+    ///
+    /// # Errors
+    /// When the script cannot be run, or does not know the operation.
+    pub fn attach(&self, name: &str) -> Result<u8, AdapterError> {
+        self.shown("attach", &[name])
     }
 
     /// Presses keys in a session, by their names.
@@ -202,10 +233,4 @@ impl Adapter {
     fn within_limit(&self, operation: &'static str, done: io::Result<Captured>) -> Result<Vec<u8>, AdapterError> {
         self.settled(operation, done, LIMIT)
     }
-}
-
-/// Text without the secrets that the session was given, whatever their form.
-fn hidden(text: &str, config: &StartConfig) -> String {
-    let given = config.env.iter().flatten().filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
-    given.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
 }

@@ -1,8 +1,13 @@
 //! The two documents of `start`: the configuration on stdin, the report on stdout.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+};
 
 use serde::{Deserialize, Serialize};
+
+use crate::domain::secrets;
 
 /// The start configuration. Every field is optional, `{}` and `null` are legal, unknown fields are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +112,25 @@ impl StartConfig {
         // A derived reader would take a list for an object, by position.
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
         serde_json::from_value(object.into())
+    }
+
+    /// Lays the session's own variables over others; an empty value takes one away.
+    pub fn lay_over(&self, around: &mut BTreeMap<OsString, OsString>) {
+        for (name, value) in self.env.iter().flatten() {
+            if value.is_empty() {
+                around.remove(OsStr::new(name));
+            } else {
+                around.insert(name.into(), value.into());
+            }
+        }
+    }
+
+    /// Text without the secrets that the session is given, whatever their form.
+    #[must_use]
+    pub fn hidden(&self, text: &str) -> String {
+        let given = self.env.iter().flatten();
+        let secret = given.filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
+        secret.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
     }
 
     /// A variable of the session's environment; empty is unset.

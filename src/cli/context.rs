@@ -112,6 +112,21 @@ impl Context {
         }
     }
 
+    /// The same as exact bytes, which need not be text.
+    ///
+    /// # Errors
+    /// `usage` when both are given; what cannot be read.
+    pub fn bytes(&self, what: &'static str, text: Option<String>, file: Option<&Path>) -> Result<Option<Vec<u8>>> {
+        let is_stdin = text.as_deref() == Some("-") || file.is_some_and(|file| file.as_os_str() == "-");
+        match (text, file) {
+            (Some(_), Some(_)) => Err(Refusal::Usage { why: format!("give {what} once: as text or as a file") }.into()),
+            _ if is_stdin => self.read_bytes(what, io::stdin().lock(), BODY_MAX).map(Some),
+            (Some(text), None) => Ok(Some(text.into_bytes())),
+            (None, Some(path)) => self.read_bytes(what, self.open(what, path)?, BODY_MAX).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
     /// The whole text of a file, or of stdin when it is called `-`.
     ///
     /// # Errors
@@ -135,19 +150,24 @@ impl Context {
     }
 
     fn read(&self, what: &'static str, from: impl Read, most: usize) -> Result<String> {
+        let bytes = self.read_bytes(what, from, most)?;
+        Ok(String::from_utf8(bytes).map_err(|_| Refusal::invalid(what, "is not valid UTF-8"))?)
+    }
+
+    fn read_bytes(&self, what: &'static str, from: impl Read, most: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         // One byte more than is kept, so that the rule on lengths says no and nothing is cut.
         let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
         from.take(limit)
             .read_to_end(&mut bytes)
             .map_err(|error| Refusal::invalid(what, format!("cannot be read: {error}")))?;
-        let text = String::from_utf8(bytes).map_err(|_| Refusal::invalid(what, "is not valid UTF-8"))?;
         let mut digest = self.read.borrow_mut();
         digest.update(what);
         digest.update([0]);
-        digest.update(&text);
+        digest.update(&bytes);
         digest.update([0]);
-        Ok(text)
+        drop(digest);
+        Ok(bytes)
     }
 
     /// Prints the answer to a change.

@@ -1,16 +1,20 @@
 //! Settings: where the project is, what its file says, and where each value came from.
 
+mod backend;
 mod duration;
 mod error;
 mod keys;
+mod launch;
 mod layers;
 pub mod project;
 mod settings;
 pub mod trust;
 
+pub use backend::{Backend, Setup};
 pub use duration::{parse as parse_duration, show as show_duration};
 pub use error::ConfigError;
 pub use keys::{KEYS, Key, example};
+pub use launch::{Launch, Program};
 pub use layers::{Layers, Sourced};
 pub use project::Project;
-pub use settings::{Backend, Launch, ReviewRoute, Settings, Silence};
+pub use settings::{ReviewRoute, Settings, Silence};

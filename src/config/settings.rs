@@ -4,36 +4,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
 
-use super::{ConfigError, Layers, Project, duration};
+use super::{Backend, ConfigError, Launch, Layers, Project, backend, duration, launch};
 use crate::domain::{
-    LaneName, Role,
+    Role,
     id::Label,
     rules::{claim::PathPolicy, gate::Gate, globs},
 };
-
-/// How a role or provider is launched.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Launch {
-    /// The provider, of a role.
-    pub provider: Option<Label>,
-    /// The backend, of a role.
-    pub backend: Option<String>,
-    /// The lane, of a role.
-    pub lane: Option<LaneName>,
-    /// Shell text that a person wrote.
-    pub command: Option<String>,
-    /// The environment; an empty value unsets.
-    pub env: BTreeMap<String, String>,
-}
-
-/// A configured backend.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Backend {
-    /// The script; a path with a slash is relative to the root, a bare name is looked up in PATH.
-    pub script: Option<String>,
-    /// Its own limit of silence.
-    pub stale_after: Option<Silence>,
-}
 
 /// How long a session may be silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,9 +71,9 @@ struct Raw {
     claims: RawClaims,
     sessions: RawSessions,
     gates: RawGates,
-    roles: BTreeMap<String, RawLaunch>,
-    providers: BTreeMap<String, RawLaunch>,
-    backends: BTreeMap<String, RawBackend>,
+    roles: BTreeMap<String, launch::Raw>,
+    providers: BTreeMap<String, launch::Raw>,
+    backends: BTreeMap<String, backend::Raw>,
     review_routes: Vec<RawRoute>,
 }
 
@@ -140,23 +116,6 @@ struct RawGates {
 #[serde(default)]
 struct RawGate {
     require: Option<Vec<String>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawLaunch {
-    provider: Option<String>,
-    backend: Option<String>,
-    lane: Option<String>,
-    command: Option<String>,
-    env: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawBackend {
-    script: Option<String>,
-    stale_after: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -218,15 +177,17 @@ impl Settings {
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
             done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
             merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,
-            roles: launches("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,
-            providers: launches("providers", raw.providers).map_err(|(key, why)| value(&key, why))?,
+            roles: launch::read("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,
+            providers: launch::read("providers", raw.providers).map_err(|(key, why)| value(&key, why))?,
             backends: raw
                 .backends
                 .into_iter()
                 .map(|(name, raw)| {
                     let key = format!("backends.{name}.stale_after");
                     let stale_after = raw.stale_after.as_deref().map(|text| silence(&key, text)).transpose()?;
-                    Ok((name, Backend { script: raw.script, stale_after }))
+                    let backend = raw.read(stale_after);
+                    let backend = backend.map_err(|(key, why)| value(&format!("backends.{name}.{key}"), why))?;
+                    Ok((name, backend))
                 })
                 .collect::<Result<_, ConfigError>>()?,
             review_routes: raw
@@ -246,25 +207,6 @@ impl Settings {
     }
 }
 
-fn launches(section: &str, raw: BTreeMap<String, RawLaunch>) -> Result<BTreeMap<String, Launch>, (String, String)> {
-    raw.into_iter()
-        .map(|(name, raw)| {
-            let at = |key: &str| format!("{section}.{name}.{key}");
-            Label::parse(&name).map_err(|why| (format!("{section}.{name}"), why.to_string()))?;
-            let provider = raw.provider.as_deref().map(Label::parse).transpose();
-            let lane = raw.lane.as_deref().map(LaneName::parse).transpose();
-            let launch = Launch {
-                provider: provider.map_err(|why| (at("provider"), why.to_string()))?,
-                backend: raw.backend,
-                lane: lane.map_err(|why| (at("lane"), why.to_string()))?,
-                command: raw.command,
-                env: raw.env,
-            };
-            Ok((name, launch))
-        })
-        .collect()
-}
-
 impl Settings {
     /// What is said about a role; nothing when it has no entry.
     #[must_use]
@@ -277,6 +219,7 @@ fn words_of(gates: &[Gate]) -> Vec<&'static str> {
     gates.iter().map(|gate| gate.as_str()).collect()
 }
 
-fn unknown_word(word: &str, known: &[&str]) -> String {
+/// A sentence that names every known word.
+pub(super) fn unknown_word(word: &str, known: &[&str]) -> String {
     format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
 }

@@ -11,7 +11,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Layers, Project, Settings, project::normal};
+use super::{Launch, Layers, Project, Settings, project::normal};
 use crate::{
     domain::rules::command::{First, first},
     env::Env,
@@ -80,7 +80,7 @@ pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::R
     Ok(Content { root, files, scripts })
 }
 
-/// The scripts inside the root that the settings name: of backends, and first words of commands.
+/// The scripts inside the root that the settings name: of backends, of setups, and first words of commands.
 fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     let exec = |backend: &str| backend.strip_prefix("exec:").map(str::to_owned);
     let program = |command: &str| match first(command) {
@@ -91,12 +91,12 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     let mut named: Vec<String> = settings.backends.values().filter_map(|backend| backend.script.clone()).collect();
     named.extend(exec(&settings.default_backend));
     named.extend(launches().filter_map(|launch| exec(launch.backend.as_deref()?)));
-    named.extend(launches().filter_map(|launch| program(launch.command.as_deref()?)));
-    let inside = |word: &String| {
-        let path = normal(&root.join(word));
-        (word.contains('/') && path.starts_with(root) && path.is_file()).then_some(path)
-    };
-    named.iter().filter_map(inside).collect()
+    named.extend(launches().filter_map(|launch| program(launch.program.command.as_deref()?)));
+    named.extend(launches().flat_map(Launch::commands).filter_map(|(_, command)| program(command)));
+    let inside = |word: &str| Some(normal(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
+    // A path even without a slash.
+    let setup = launches().filter_map(|launch| inside(launch.session_setup_script.as_deref()?));
+    named.iter().filter(|word| word.contains('/')).filter_map(|word| inside(word)).chain(setup).collect()
 }
 
 /// Whether what the files name was trusted by this user.

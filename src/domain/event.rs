@@ -31,6 +31,8 @@ closed_set! {
         SessionRunning => "session.running",
         SessionRevived => "session.revived",
         SessionActivity => "session.activity",
+        SessionNudged => "session.nudged",
+        SessionInterrupted => "session.interrupted",
         SessionStale => "session.stale",
         SessionEnded => "session.ended",
         SessionFailed => "session.failed",

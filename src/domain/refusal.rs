@@ -102,6 +102,9 @@ pub enum Refusal {
     /// The session cannot act any more.
     #[error("the session {session} is {status}; that is final")]
     SessionFinal { session: SessionId, status: SessionStatus },
+    /// The session's program is not there any more, though nothing says yet that it has ended.
+    #[error("the session {session} is recorded as {status}, but its backend says that it does not run")]
+    SessionGone { session: SessionId, status: SessionStatus },
     /// A session of another task, run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
@@ -172,6 +175,7 @@ impl Refusal {
             Self::LaneFull { .. } => "lane_full",
             Self::PathConflict { .. } => "path_conflict",
             Self::SessionFinal { .. } => "session_final",
+            Self::SessionGone { .. } => "session_gone",
             Self::SessionMismatch { .. } => "session_mismatch",
             Self::Answered { .. } => "already_answered",
             Self::NotForYou { is_role: true, .. } => "role_mismatch",

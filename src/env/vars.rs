@@ -50,7 +50,8 @@ pub const FAIRWAY_SOCKET: &str = "FAIRWAY_SOCKET";
 pub const FAIRWAY_BIN: &str = "FAIRWAY_BIN";
 /// An adapter's program, as shell text; the bridges read it.
 pub const FAIRWAY_PROVIDER_COMMAND: &str = "FAIRWAY_PROVIDER_COMMAND";
-/// An adapter's first prompt; the bridges read it.
+/// A session's first prompt: the bridges read it, and it carries a prompt that goes as an argument or through a pipe to
+/// scripts that run shell text.
 pub const FAIRWAY_INITIAL_PROMPT: &str = "FAIRWAY_INITIAL_PROMPT";
 /// Where an adapter script's multiplexer listens: a socket's path, or `default` for the person's own server. Without it the
 /// script uses a private one.

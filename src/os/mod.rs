@@ -7,6 +7,7 @@ pub mod disk;
 pub mod exec;
 pub mod fifo;
 pub mod files;
+pub mod foreground;
 pub mod git;
 pub mod hidden;
 pub mod host;

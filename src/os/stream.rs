@@ -117,7 +117,7 @@ pub fn run(program: &Program<'_>, see: impl Fn(Stream, &[u8]) + Send + Sync + 's
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
         stops.add(signal);
     }
-    // Threads inherit the mask; the program, which would too, is started without.
+    // Threads inherit the mask; off the program it is taken again.
     let before = stops.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(watch)?;
     let ran = watched(program, Arc::new(see), &stops);
     let _ = before.thread_set_mask();
@@ -203,14 +203,14 @@ fn start(program: &Program<'_>) -> Result<Child, StreamError> {
     }
     let mut words = program.argv.iter();
     let mut command = Command::new(words.next().cloned().unwrap_or_default());
-    command
+    signals::unblocked(&mut command)
         .args(words)
         .current_dir(program.folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    signals::unblocked(&mut command).spawn().map_err(|source| match source.kind() {
+    command.spawn().map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => StreamError::NotFound { program: name },
         _ => StreamError::Start { program: name, source },
     })

@@ -14,7 +14,13 @@ use nix::{
 /// How many columns the terminal at stdout has; `None` when it is none.
 #[must_use]
 pub fn width() -> Option<u16> {
-    Some(size(io::stdout().as_fd())?.cols)
+    size().map(|(_, columns)| columns)
+}
+
+/// How many rows and columns the terminal at stdout has; `None` when it is none, or does not tell.
+#[must_use]
+pub fn size() -> Option<(u16, u16)> {
+    size_of(io::stdout().as_fd()).map(|size| (size.rows, size.cols))
 }
 
 /// A terminal's size, in cells.
@@ -29,7 +35,7 @@ pub struct Size {
 /// The size of a terminal; `None` when it is none, or does not know it.
 #[must_use]
 #[expect(unsafe_code, reason = "the ioctl that asks for a window's size has no safe form")]
-pub fn size(terminal: BorrowedFd<'_>) -> Option<Size> {
+pub fn size_of(terminal: BorrowedFd<'_>) -> Option<Size> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the descriptor is open for the whole call and `size` is a winsize that the kernel may fill.
     let done = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };

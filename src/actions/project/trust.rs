@@ -91,7 +91,9 @@ fn named(settings: &Settings) -> Vec<(String, String)> {
         for (name, launch) in launches {
             let at = |key: &str| format!("{section}.{name}.{key}");
             named.extend(launch.backend.clone().map(|backend| (at("backend"), backend)));
-            named.extend(launch.command.as_deref().map(|command| (at("command"), secrets::masked(command))));
+            named.extend(launch.program.command.as_deref().map(|text| (at("command"), secrets::masked(text))));
+            named.extend(launch.commands().map(|(key, text)| (at(key), secrets::masked(text))));
+            named.extend(launch.session_setup_script.clone().map(|script| (at("session_setup_script"), script)));
             for (variable, value) in &launch.env {
                 named.push((at(&format!("env.{variable}")), secrets::shown(variable, value)));
             }
@@ -99,6 +101,7 @@ fn named(settings: &Settings) -> Vec<(String, String)> {
     }
     for (name, backend) in &settings.backends {
         named.extend(backend.script.clone().map(|script| (format!("backends.{name}.script"), script)));
+        named.extend(backend.socket.clone().map(|socket| (format!("backends.{name}.socket"), socket)));
     }
     named
 }

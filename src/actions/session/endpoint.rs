@@ -1,4 +1,4 @@
-//! The script and state folder that a session was started with: every later call gets exactly these.
+//! The script, state folder and socket that a session was started with: every later call gets exactly these.
 
 use std::path::Path;
 
@@ -31,14 +31,12 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
             // A store that came with the repository would name any program.
             trust::refuse_tracked_store(app)?;
             adapters::check(script)?;
-            let is_configured =
-                session.backend.as_ref().is_some_and(|backend| app.settings.backends.contains_key(backend));
-            if is_configured {
-                trust::require(app)?;
-            }
+            // What would not be launched is not called either.
+            trust::require(app)?;
         }
     }
-    Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(failure::internal)
+    let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(failure::internal)?;
+    Ok(adapter.at(session.socket.as_deref()))
 }
 
 /// Whether the backend's session of that name is another run's by now: ours is gone, and nothing of theirs is ours to touch.

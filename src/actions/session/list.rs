@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, lookup},
-    domain::SessionId,
+    domain::{SessionId, session::Session},
     store::sessions,
     wire::SessionView,
 };
@@ -24,6 +24,6 @@ pub fn list(app: &App, all: bool) -> Result<Vec<SessionView>> {
 ///
 /// # Errors
 /// `not_found`.
-pub fn show(app: &App, id: &SessionId) -> Result<SessionView> {
-    app.read(|tx| Ok(SessionView::from(&lookup::session(tx, id)?)))
+pub fn show(app: &App, id: &SessionId) -> Result<Session> {
+    app.read(|tx| lookup::session(tx, id))
 }

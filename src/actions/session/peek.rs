@@ -33,6 +33,8 @@ pub fn peek(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
         let adapter = endpoint::adapter(app, &session)?;
         let is_anothers = endpoint::is_anothers(&adapter, &session);
         match (!is_anothers).then(|| adapter.peek(endpoint::name(&session), lines)).transpose() {
+            // Of one that is gone the backend shows nothing.
+            Ok(Some(text)) if text.is_empty() => {}
             Ok(Some(text)) => {
                 return Ok(Peek { session_id: id.to_string(), source: "backend", text: secrets::masked(&text) });
             }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -11,37 +10,29 @@ use std::{
 
 use anyhow::Result;
 
+use super::program::{self, Command, SHELL};
 use crate::{
     actions::{App, failure, lookup, project::trust},
-    adapters::{self, Located, OURS, Place, StartConfig, names_ours},
+    adapters::{self, Located, OURS, Place, StartConfig, Terminal, names_ours},
     config::{
-        Launch,
+        Launch, Program, Setup,
         project::{STATE_DIR, STORE_FILE, normal},
     },
     domain::{
         LaneName, Refusal, Role, SessionId, TaskId,
         id::Label,
         lane::Lane,
-        rules::command::{First, first},
+        rules::prompt::{CARRIER, PromptWay},
         session::{Session, SessionStatus},
         task::Task,
     },
     env::vars,
-    os::{host, program, user},
+    os::{host, program as files, terminal, user},
     store::{ReadTx, sessions},
 };
 
-/// The provider of a launch that names none: the user's shell.
-const SHELL: &str = "shell";
-
-/// The program of a launch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    /// Shell text that a person wrote.
-    Text(String),
-    /// A program and its arguments, exactly.
-    Words(Vec<String>),
-}
+/// The person's own server of a multiplexer.
+const DEFAULT_SOCKET: &str = "default";
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -68,6 +59,8 @@ pub struct Wish {
     pub env: BTreeMap<String, String>,
     /// The program.
     pub command: Option<Command>,
+    /// Its first prompt.
+    pub prompt: Option<String>,
 }
 
 /// A launch, ready to be done.
@@ -85,6 +78,10 @@ pub struct Plan {
     pub command: String,
     /// The environment that is set.
     pub environment: BTreeMap<String, String>,
+    /// Where the script's multiplexer listens, when that is configured.
+    pub socket: Option<String>,
+    /// Who runs the session's setup.
+    pub setup: Setup,
     /// How long the start may take.
     pub limit: Duration,
     /// What is worth saying.
@@ -131,9 +128,12 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
         ..Session::new(id, app.env.ids.uuid(now).to_string(), wish.role.clone(), SessionStatus::Starting, now)
     };
     let given = given_environment(wish, &role, &entry)?;
-    let (command, argv) = command(app, wish, &role, &entry, &provider);
     let mut remarks = Vec::new();
-    check_program(app, &command, argv.as_deref(), &given, &worktree, &mut remarks)?;
+    let settings = settings(wish, &role, &entry);
+    let chosen = program::choose(app, wish.command.as_ref(), settings.command.as_deref(), &provider);
+    program::check(app, &chosen, &given, &worktree, &mut remarks)?;
+    let prompt = wish.prompt.as_deref().map(program::checked_prompt).transpose()?;
+    let prompted = program::prompted(chosen.clone(), settings.prompt.unwrap_or(PromptWay::Nudge), prompt)?;
     if task.is_some_and(|task| task.state.status().is_closed()) {
         remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
     }
@@ -141,18 +141,85 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
     let state = adapters::state_folder(&app.env).ok_or_else(home)?;
     let session = Session { adapter_state: Some(utf8("the adapters' state folder", &state)?), ..session };
     let all = environment(app, &session, given)?;
+    let mut all = all;
+    // The built-in scripts run the words, and the text only where that takes it from the variable.
+    let is_carried = located.built_in.is_none() || prompted.takes_carrier;
+    all.extend(prompted.carried.filter(|_| is_carried).map(|prompt| (CARRIER.to_owned(), prompt)));
+    let backend =
+        session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
     let start = StartConfig {
         work_dir: session.worktree.clone(),
-        command: Some(command.clone()),
-        argv,
+        command: Some(prompted.program.text),
+        argv: prompted.program.words,
         env: Some(all.clone()),
+        process_names: settings.process_names,
+        nudge: prompted.typed,
+        ready_prompt_prefix: settings.ready_prompt_prefix,
+        ready_delay_ms: settings.ready_delay_ms,
+        pre_start: role.pre_start.or(entry.pre_start),
+        session_setup: role.session_setup.or(entry.session_setup),
+        session_setup_script: setup_script(app, role.session_setup_script.or(entry.session_setup_script))?,
+        session_live: role.session_live.or(entry.session_live),
+        terminal: app.env.terminal.stdout.then(terminal::size).flatten().map(|(rows, cols)| Terminal { rows, cols }),
         transcript: session.transcript.clone(),
         session_id: Some(session.id.to_string()),
         run_id: Some(session.run_id.clone()),
         ..StartConfig::default()
     };
+    let limit = app.settings.launch_timeout + waiting(&start);
     let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-    Ok(Plan { session, located, state, start, command, environment, limit: app.settings.launch_timeout, remarks })
+    Ok(Plan {
+        session,
+        located,
+        state,
+        start,
+        command: chosen.text,
+        environment,
+        socket: backend.socket.map(|socket| place_of_socket(app, &socket)).transpose()?,
+        setup: backend.setup,
+        limit,
+        remarks,
+    })
+}
+
+/// How long a start may take beyond the usual: for every sign that is waited for and every command that is run, up to half a
+/// minute each.
+fn waiting(start: &StartConfig) -> Duration {
+    const EACH: Duration = Duration::from_secs(30);
+    let commands = [&start.pre_start, &start.session_setup, &start.session_live];
+    let steps = commands.into_iter().map(|commands| commands.as_ref().map_or(0, Vec::len)).sum::<usize>()
+        + usize::from(start.process_names.is_some())
+        + usize::from(start.ready_prompt_prefix.is_some())
+        + usize::from(start.session_setup_script.is_some());
+    let delay = Duration::from_millis(start.ready_delay_ms.unwrap_or_default());
+    EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
+}
+
+/// What is said about the program: by the role, and below it by the provider. A role's words are made for the role's
+/// provider; another one that was asked for has its own.
+fn settings(wish: &Wish, role: &Launch, entry: &Launch) -> Program {
+    let is_roles = wish.provider.is_none() || wish.provider == role.provider;
+    let above = if is_roles { role.program.clone() } else { Program::default() };
+    above.over(entry.program.clone())
+}
+
+/// The setup script's file, which is there and nobody else's to write.
+fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Refusal> {
+    let Some(stated) = stated else { return Ok(None) };
+    let path = normal(&app.project.root.join(&stated));
+    if !path.is_file() {
+        return Err(Refusal::not_found("setup script", path.display().to_string()));
+    }
+    adapters::check(&path)?;
+    utf8("session_setup_script", &path).map(Some)
+}
+
+/// A socket as scripts are told it: `default`, or an absolute path.
+fn place_of_socket(app: &App, stated: &str) -> Result<String, Refusal> {
+    if stated == DEFAULT_SOCKET {
+        return Ok(stated.to_owned());
+    }
+    utf8("the backend's socket", &normal(&app.project.root.join(stated)))
 }
 
 fn utf8(what: &'static str, path: &Path) -> Result<String, Refusal> {
@@ -243,34 +310,16 @@ fn transcript(app: &App, wish: &Wish, id: &SessionId) -> Result<PathBuf, Refusal
     match fs::symlink_metadata(&path) {
         Ok(found) if !found.is_file() => return Err(no(format!("{} is not a file", path.display()))),
         Ok(found) if found.uid() != user::uid() => return Err(no(format!("{} is another user's", path.display()))),
-        Ok(_) if program::can_write(&path) => return Ok(path),
+        Ok(_) if files::can_write(&path) => return Ok(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let folder = path.ancestors().skip(1).find(|folder| folder.exists());
-            if folder.is_some_and(|folder| folder.is_dir() && program::can_write(folder)) {
+            if folder.is_some_and(|folder| folder.is_dir() && files::can_write(folder)) {
                 return Ok(path);
             }
         }
         Ok(_) | Err(_) => {}
     }
     Err(no(format!("{} cannot be written", path.display())))
-}
-
-/// The command as shell text, and as exact words where it is that.
-fn command(app: &App, wish: &Wish, role: &Launch, entry: &Launch, provider: &Label) -> (String, Option<Vec<String>>) {
-    let of_words = |words: Vec<String>| (shell_words::join(&words), Some(words));
-    match &wish.command {
-        Some(Command::Text(text)) => return (text.clone(), None),
-        Some(Command::Words(words)) => return of_words(words.clone()),
-        None => {}
-    }
-    // A role's command is made for the role's provider; another one that was asked for has its own.
-    let is_roles = wish.provider.is_none() || wish.provider == role.provider;
-    let text = role.command.clone().filter(|_| is_roles).or_else(|| entry.command.clone());
-    match text {
-        Some(text) => (text, None),
-        None if provider.as_str() == SHELL => of_words(vec![app.env.var(vars::SHELL).unwrap_or("/bin/sh").to_owned()]),
-        None => of_words(vec![provider.to_string()]),
-    }
 }
 
 fn given_environment(wish: &Wish, role: &Launch, entry: &Launch) -> Result<BTreeMap<String, String>, Refusal> {
@@ -290,7 +339,7 @@ fn environment(app: &App, session: &Session, given: BTreeMap<String, String>) ->
     let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
     let moved = (app.project.store != usual).then(|| utf8("the store", &app.project.store)).transpose()?;
     let ours = [
-        (vars::FAIRWAY_BIN, Some(utf8("this program", &program::own().map_err(failure::internal)?)?)),
+        (vars::FAIRWAY_BIN, Some(utf8("this program", &files::own().map_err(failure::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),
         (vars::FAIRWAY_DB, moved),
         (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),
@@ -306,34 +355,4 @@ fn environment(app: &App, session: &Session, given: BTreeMap<String, String>) ->
     ];
     all.extend(ours.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
     Ok(all)
-}
-
-fn check_program(
-    app: &App,
-    command: &str,
-    argv: Option<&[String]>,
-    given: &BTreeMap<String, String>,
-    worktree: &Path,
-    remarks: &mut Vec<String>,
-) -> Result<(), Refusal> {
-    let word = match (argv, first(command)) {
-        (Some(words), _) => words.first().cloned().unwrap_or_default(),
-        (None, First::Program(word)) => word,
-        (None, First::Unclear) => {
-            if command.trim().is_empty() || command.contains('\0') {
-                return Err(Refusal::invalid("command", "must not be empty or hold a NUL"));
-            }
-            remarks.push("the command is the shell's to read: whether its program exists was not checked".to_owned());
-            return Ok(());
-        }
-    };
-    if argv.is_some_and(|words| words.iter().any(|word| word.contains('\0'))) {
-        return Err(Refusal::invalid("command", "must not hold a NUL"));
-    }
-    let own = given.get(vars::PATH).map(OsString::from);
-    let path = own.as_deref().or_else(|| app.env.var_os(vars::PATH).map(OsString::as_os_str));
-    match program::find(&word, path, worktree) {
-        Some(_) => Ok(()),
-        None => Err(Refusal::not_found("program", word)),
-    }
 }

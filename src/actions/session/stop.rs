@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{endpoint, finish};
+use super::{endpoint, finish, inside};
 use crate::{
     actions::{Answer, App, app::remembered, lookup},
     adapters::{Adapter, Known},
@@ -10,11 +10,12 @@ use crate::{
         Event, Kind, SessionId,
         session::{Activity, Session, SessionStatus},
     },
+    os::session,
     store::{WriteTx, sessions},
     wire::SessionView,
 };
 
-/// Stops a session. Its task stays as it is.
+/// Stops a session, also from inside. Its task stays as it is.
 ///
 /// # Errors
 /// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which it counts as running.
@@ -25,6 +26,12 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         return Ok(answer);
     }
     let session = app.read(|tx| lookup::session(tx, id))?;
+    if inside::is_outsider(&app.env) {
+        // Away from whatever this call stands in: it is about to end.
+        session::lead();
+    } else if inside::is_inside(&app.env, &session) {
+        return inside::stop(app, &session);
+    }
     if !session.status.is_final() {
         let adapter = endpoint::adapter(app, &session)?;
         // Its supervisor, which sees the program end first, shall not call that a failure.

@@ -104,6 +104,16 @@ impl Door {
     }
 }
 
+impl Door {
+    /// Lets everybody go: there is nobody any more to type to.
+    pub(super) fn dismiss(&mut self) {
+        self.look();
+        for mut caller in self.callers.drain(..) {
+            let _ = caller.stream.write(DONE);
+        }
+    }
+}
+
 impl Drop for Door {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);

@@ -304,7 +304,7 @@ impl Folder {
             .ok_or_else(|| io::Error::other("the adapters' state folder is locked"))
     }
 
-    fn note(&self, name: &str, text: &[u8]) -> io::Result<()> {
+    pub(super) fn note(&self, name: &str, text: &[u8]) -> io::Result<()> {
         files::write_passing(&self.file(name), text, 0o600)
     }
 

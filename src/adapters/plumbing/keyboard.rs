@@ -168,8 +168,8 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn enter() -> Option<Step> {
-        Some(Step::Write(b"\r".to_vec()))
+    fn enter() -> Step {
+        Step::Write(b"\r".to_vec())
     }
 
     fn begun(text: &str) -> Keyboard {
@@ -190,7 +190,7 @@ mod tests {
         keyboard.printed(at(60));
         assert_eq!(keyboard.next(at(139), Modes::default(), true), None);
         assert_eq!(keyboard.wake(), Some(at(140)));
-        assert_eq!(keyboard.next(at(140), Modes::default(), true), enter());
+        assert_eq!(keyboard.next(at(140), Modes::default(), true), Some(enter()));
         assert_eq!(keyboard.next(at(141), Modes::default(), true), None);
         keyboard.printed(at(150));
         assert_eq!(keyboard.next(at(150), Modes::default(), true), Some(Step::Done(1)));
@@ -203,12 +203,12 @@ mod tests {
         let mut keyboard = begun("hi");
         keyboard.printed(at(0));
         assert_eq!(keyboard.next(at(20), Modes::default(), true), None);
-        assert_eq!(keyboard.next(at(100), Modes::default(), true), enter());
+        assert_eq!(keyboard.next(at(100), Modes::default(), true), Some(enter()));
         for again in 0..2 {
             let from = 100 + again * 1_000;
             assert_eq!(keyboard.next(at(from), Modes::default(), true), None);
             assert_eq!(keyboard.next(at(from + 999), Modes::default(), true), None);
-            assert_eq!(keyboard.next(at(from + 1_000), Modes::default(), true), enter());
+            assert_eq!(keyboard.next(at(from + 1_000), Modes::default(), true), Some(enter()));
         }
         assert_eq!(keyboard.next(at(2_100), Modes::default(), true), None);
         assert_eq!(keyboard.next(at(3_100), Modes::default(), true), Some(Step::Done(1)));
@@ -219,7 +219,7 @@ mod tests {
         let mut keyboard = begun("hi");
         assert_eq!(keyboard.next(at(0), Modes::default(), true), None);
         assert_eq!(keyboard.next(at(299), Modes::default(), true), None);
-        assert_eq!(keyboard.next(at(300), Modes::default(), true), enter());
+        assert_eq!(keyboard.next(at(300), Modes::default(), true), Some(enter()));
         assert_eq!(keyboard.next(at(301), Modes::default(), true), Some(Step::Done(1)));
     }
 
@@ -231,7 +231,7 @@ mod tests {
             assert_eq!(keyboard.next(at(time * 50), Modes::default(), true), None);
         }
         keyboard.printed(at(2_000));
-        assert_eq!(keyboard.next(at(2_000), Modes::default(), true), enter());
+        assert_eq!(keyboard.next(at(2_000), Modes::default(), true), Some(enter()));
     }
 
     #[test]

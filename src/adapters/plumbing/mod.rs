@@ -12,6 +12,7 @@ pub mod probe;
 mod programs;
 mod record;
 mod recorder;
+mod replay;
 mod run;
 pub mod seat;
 mod settle;

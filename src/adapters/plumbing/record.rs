@@ -49,6 +49,7 @@ pub(super) struct Recording {
     pty: Pty,
     pane: Pane,
     door: Door,
+    folder: Folder,
     signals: SignalFd,
     recorder: Recorder,
     modes: Modes,
@@ -76,12 +77,14 @@ impl Recording {
         let pane = Pane::open()?;
         let size = pane.size().unwrap_or(SIZE);
         let door = Door::open(folder)?;
+        folder.resized(size)?;
         let (pty, running) = pty::start(program, size, pane.raw.as_ref().map(Raw::before))?;
         Ok(Self {
             running,
             pty,
             pane,
             door,
+            folder: folder.clone(),
             signals,
             recorder,
             modes: Modes::default(),
@@ -105,6 +108,8 @@ impl Recording {
         loop {
             if let Some(code) = self.running.reap()? {
                 self.hand_on();
+                // What was typed may have been what ended it; to one that has ended there is nothing to be typed.
+                self.door.dismiss();
                 self.recorder.flush(GRACE);
                 return Ok(code);
             }
@@ -184,6 +189,7 @@ impl Recording {
         if let Some(size) = self.pane.size().filter(|size| *size != self.size) {
             self.size = size;
             let _ = self.pty.resize(size);
+            let _ = self.folder.resized(size);
         }
     }
 
@@ -296,7 +302,7 @@ impl Pane {
     }
 
     fn size(&self) -> Option<Size> {
-        terminal::size(self.input.as_fd())
+        terminal::size_of(self.input.as_fd())
     }
 
     fn watched(&self, takes_input: bool) -> Vec<PollFd<'_>> {

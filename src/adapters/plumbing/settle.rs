@@ -119,7 +119,7 @@ fn settled(
                 let last = transcript::tail_from(&transcript, LAST_LINES, folder.before()).unwrap_or_default();
                 Some(screen::words(&last)).filter(|last| !last.trim().is_empty())
             });
-            let last = secrets::masked(last.unwrap_or_default().trim());
+            let last = secrets::masked(&start.hidden(last.unwrap_or_default().trim()));
             if !last.is_empty() {
                 why = format!("{why}; the last that it printed:\n{last}");
             }

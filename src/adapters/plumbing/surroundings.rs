@@ -30,13 +30,7 @@ pub fn of(folder: &Folder, start: &StartConfig, pane: Option<&Env>) -> io::Resul
     if let Some(place) = around.get_mut(&OsString::from(PWD)) {
         *place = folder.directory()?.into();
     }
-    for (name, value) in start.env.iter().flatten() {
-        if value.is_empty() {
-            around.remove(&OsString::from(name));
-        } else {
-            around.insert(name.into(), value.into());
-        }
-    }
+    start.lay_over(&mut around);
     Ok(around)
 }
 

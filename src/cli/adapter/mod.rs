@@ -23,6 +23,7 @@ mod peek;
 mod press;
 mod probe;
 mod process_alive;
+mod replay;
 mod run;
 mod seat;
 mod settle;
@@ -67,16 +68,6 @@ pub enum Verb {
     #[command(hide = true)]
     Peek(peek::Args),
     #[command(hide = true)]
-    Seat(seat::Args),
-    #[command(hide = true)]
-    Unseat(unseat::Args),
-    #[command(hide = true)]
-    Hidden(hidden::Args),
-    #[command(hide = true)]
-    Deliver(deliver::Args),
-    #[command(hide = true)]
-    Keys(keys::Args),
-    #[command(hide = true)]
     Find(find::Args),
     #[command(hide = true)]
     Socket(socket::Args),
@@ -96,6 +87,18 @@ pub enum Verb {
     Interrupt(interrupt::Args),
     #[command(hide = true)]
     Follow(follow::Args),
+    #[command(hide = true)]
+    Deliver(deliver::Args),
+    #[command(hide = true)]
+    Hidden(hidden::Args),
+    #[command(hide = true)]
+    Keys(keys::Args),
+    #[command(hide = true)]
+    Replay(replay::Args),
+    #[command(hide = true)]
+    Seat(seat::Args),
+    #[command(hide = true)]
+    Unseat(unseat::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
     #[command(hide = true)]
@@ -119,12 +122,6 @@ impl Verb {
             Self::ListRunning(args) => args.run(ctx),
             Self::LastActivity(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
-            Self::Seat(args) => args.run(ctx),
-            Self::Unseat(args) => args.run(ctx),
-            Self::Hidden(args) => args.run(ctx),
-            Self::Deliver(args) => args.run(ctx),
-            Self::Keys(args) => args.run(ctx),
-            Self::Press(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
             Self::Ask(args) => args.run(ctx),
@@ -132,8 +129,15 @@ impl Verb {
             Self::Submit(args) => args.run(ctx),
             Self::Input(args) => args.run(ctx),
             Self::CopyTo(args) => args.run(ctx),
+            Self::Press(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
             Self::Follow(args) => args.run(ctx),
+            Self::Deliver(args) => args.run(ctx),
+            Self::Hidden(args) => args.run(ctx),
+            Self::Keys(args) => args.run(ctx),
+            Self::Replay(args) => args.run(ctx),
+            Self::Seat(args) => args.run(ctx),
+            Self::Unseat(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
             Self::Probe(args) => args.run(ctx),
         }

@@ -3,14 +3,17 @@
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 
 use anyhow::Result;
+use serde_json::Value;
 
 use crate::{
     actions::{
+        Answer, App,
         backend::plumbing,
         failure,
         session::{
-            launch,
-            plan::{self, Command, Plan, Wish},
+            attach, launch,
+            plan::{self, Plan, Wish},
+            program::Command,
         },
     },
     cli::{Context, Exit, values},
@@ -55,6 +58,15 @@ pub struct Args {
     /// A variable of its environment; an empty value unsets one
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
     env: Vec<(String, String)>,
+    /// Its first prompt; - reads stdin. How the program takes it says [providers.*] prompt
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// A file with its first prompt; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+    /// Sit down at it once it runs
+    #[arg(long, conflicts_with = "dry_run")]
+    attach: bool,
     /// Check everything and show what would be done; write and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -68,6 +80,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
         let app = ctx.app()?;
         let command = match self.command {
             Some(text) => Some(Command::Text(text)),
@@ -86,15 +99,32 @@ impl Args {
             transcript: self.transcript,
             env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
             command,
+            prompt,
         };
         if self.dry_run {
             return show(ctx, &plan::make(&app, &wish)?);
         }
-        if let Some(answer) = launch::before(&app)? {
-            return ctx.answer(&answer);
+        let plan = match launch::before(&app)? {
+            Some(answer) => return told(ctx, app, &answer, self.attach),
+            None => plan::make(&app, &wish)?,
+        };
+        if self.attach && !ctx.env.terminal.stdin {
+            return Err(attach::no_terminal(&plan.session.id));
         }
-        ctx.answer(&launch::launch(&app, plan::make(&app, &wish)?)?)
+        let answer = launch::launch(&app, plan)?;
+        told(ctx, app, &answer, self.attach)
     }
+}
+
+/// Prints what was launched and sits down at it, when that was asked for and it still runs.
+fn told(ctx: &Context, app: App, answer: &Answer, attach: bool) -> Result<Exit> {
+    let exit = ctx.answer(answer)?;
+    let is_over = answer.document.get("ended_at").is_some_and(Value::is_string);
+    let Some(id) = answer.ids.first().filter(|_| attach && !is_over) else { return Ok(exit) };
+    let attachable = attach::attach(&app, &SessionId::parse(id)?)?;
+    // Nothing of the store is held meanwhile.
+    drop(app);
+    attachable.run()
 }
 
 fn show(ctx: &Context, plan: &Plan) -> Result<Exit> {

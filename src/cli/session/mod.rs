@@ -1,10 +1,14 @@
 //! `fairway session …`
 
+mod attach;
 mod end;
 mod event;
 mod heartbeat;
+mod interrupt;
 mod launch;
 mod list;
+mod meta;
+mod nudge;
 mod peek;
 mod reconcile;
 mod show;
@@ -30,8 +34,13 @@ pub enum Verb {
     End(end::Args),
     Event(Box<event::Args>),
     Reconcile(reconcile::Args),
+    Attach(attach::Args),
     Peek(peek::Args),
+    Nudge(nudge::Args),
+    Interrupt(interrupt::Args),
     Stop(stop::Args),
+    #[command(subcommand)]
+    Meta(meta::Verb),
 }
 
 impl Verb {
@@ -46,8 +55,12 @@ impl Verb {
             Self::End(args) => args.run(ctx),
             Self::Event(args) => args.run(ctx),
             Self::Reconcile(args) => args.run(ctx),
+            Self::Attach(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
+            Self::Nudge(args) => args.run(ctx),
+            Self::Interrupt(args) => args.run(ctx),
             Self::Stop(args) => args.run(ctx),
+            Self::Meta(verb) => verb.run(ctx),
         }
     }
 }

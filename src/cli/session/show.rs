@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use crate::{
-    actions::session::list,
+    actions::session::{list, next},
     cli::{Context, Exit, values},
     domain::SessionId,
     render::safe_line,
@@ -23,11 +23,12 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let session = list::show(&ctx.app()?, &self.id)?;
-        ctx.show(&session, || vec![session.id.clone()], || words(&session))
+        let view = SessionView::from(&session);
+        ctx.show(&view, || vec![view.id.clone()], || words(&view, &next::commands(&session)))
     }
 }
 
-fn words(session: &SessionView) -> String {
+fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
     let mut text = format!("{}\n", session.id);
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -59,5 +60,8 @@ fn words(session: &SessionView) -> String {
     field("started", Some(&session.started_at));
     field("last sign", session.last_heartbeat_at.as_deref());
     field("ended", session.ended_at.as_deref());
+    for (what, command) in next {
+        field(what, Some(command));
+    }
     text
 }

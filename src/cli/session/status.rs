@@ -20,7 +20,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let session = list::show(&ctx.app()?, &self.id)?;
+        let session = SessionView::from(&list::show(&ctx.app()?, &self.id)?);
         ctx.show(&session, || vec![session.id.clone()], || format!("{}\n", safe_line(&line(&session))))
     }
 }

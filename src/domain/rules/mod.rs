@@ -8,4 +8,5 @@ pub mod gate;
 pub mod globs;
 pub mod handoff;
 pub mod liveness;
+pub mod prompt;
 pub mod receipts;

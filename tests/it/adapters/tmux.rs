@@ -103,7 +103,6 @@ fn what_is_missing_is_answered_and_what_is_unknown_is_said_so() {
         (&["list-running"], ""),
         (&["get-last-activity", "x"], ""),
         (&["clear-scrollback", "x"], ""),
-        (&["copy-to", "x", "a", "b"], ""),
         (&["check-image", "x"], ""),
     ] {
         assert_eq!(caller.said(args), answer, "{args:?}");
@@ -171,7 +170,7 @@ fn keys_are_keys_by_their_names_and_everything_else_is_text() {
 
 /// A program that takes every byte as it comes and shows nothing.
 pub(super) fn reader(out: &Path) -> String {
-    format!("stty raw -echo; printf 'ready\\r\\n'; exec cat >'{}'", out.display())
+    format!("stty raw -echo; printf 'ready\\r\\n'; exec cat >>'{}'", out.display())
 }
 
 #[test]

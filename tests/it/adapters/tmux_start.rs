@@ -33,7 +33,7 @@ fn nothing_in_a_path_a_name_or_a_title_is_run_or_expanded() {
     let name = format!("{HOSTILE} name;");
     let transcript = work.join(format!("{HOSTILE}.log;"));
     let title = r"printf '\033]2;#(touch canary)\033\\\033k#(touch canary)\033\\'; pwd; exec cat";
-    let start = json!({"command": title, "work_dir": ".", "transcript": transcript});
+    let start = json!({"command": title, "work_dir": work, "transcript": transcript});
     let report = call(&["start", &name], &start.to_string()).exits(0).json();
     let shown = format!("{}\n", work.display());
     eventually("it shows where it is", || {

@@ -17,13 +17,16 @@ fn what_is_known_and_where_it_is_written() {
         "fairway adapter install .fairway.toml",
     ]), @r#"
     $ fairway adapter list
-    NAME   SOURCE      SCRIPT        ABOUT
-    shell  built_in    shell.sh      a process of its own, output to the transcript; needs nothing
-    mine   configured  /opt/mine.sh  -
+    NAME    SOURCE      SCRIPT        ABOUT
+    shell   built_in    shell.sh      a process of its own, output to the transcript; needs nothing
+    tmux    built_in    tmux.sh       a detached tmux session on a private server; needs tmux 3.2
+    screen  built_in    screen.sh     a screen of its own on a private socket; needs GNU screen and coreutils
+    zellij  built_in    zellij.sh     a zellij of its own on a private socket; needs zellij 0.44 and coreutils
+    mine    configured  /opt/mine.sh  -
     $ fairway adapter list --json
-    [{"name":"shell","source":"built_in","script":"shell.sh","about":"a process of its own, output to the transcript; needs nothing"},{"name":"mine","source":"configured","script":"/opt/mine.sh","about":null}]
+    [{"name":"shell","source":"built_in","script":"shell.sh","about":"a process of its own, output to the transcript; needs nothing"},{"name":"tmux","source":"built_in","script":"tmux.sh","about":"a detached tmux session on a private server; needs tmux 3.2"},{"name":"screen","source":"built_in","script":"screen.sh","about":"a screen of its own on a private socket; needs GNU screen and coreutils"},{"name":"zellij","source":"built_in","script":"zellij.sh","about":"a zellij of its own on a private socket; needs zellij 0.44 and coreutils"},{"name":"mine","source":"configured","script":"/opt/mine.sh","about":null}]
     $ fairway adapter install scripts
-    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/provider-event.sh
+    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/tmux.sh, [world]/project/scripts/screen.sh, [world]/project/scripts/zellij.sh, [world]/project/scripts/provider-event.sh
     $ fairway adapter install scripts
     unchanged: [world]/project/scripts has every script already
     $ fairway adapter install .fairway.toml

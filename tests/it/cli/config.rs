@@ -65,6 +65,15 @@ fn what_is_wrong_is_named_by_file_and_key() {
         "[roles.a]\nenv = { A = 1 }",
         "[roles.a]\nlane = \"no lane\"",
         "[backends.x]\nstale_after = \"never\"",
+        "[backends.x]\nsetup = \"nobody\"",
+        "[backends.x]\nsocket = \"\"",
+        "[providers.p]\nprompt = \"shout\"",
+        "[providers.p]\npromt = \"nudge\"",
+        "[providers.p]\nprocess_names = \"claude\"",
+        "[providers.p]\nprocess_names = [\"/bin/claude\"]",
+        "[providers.p]\nready_prompt_prefix = \"a\\nb\"",
+        "[providers.p]\nready_delay_ms = -1",
+        "[roles.r]\nsession_setup = \"x\"",
         "[[review_routes]]\npaths = [\"/a\"]\ndomain = \"d\"",
         "[[review_routes]]\npaths = [\"a\"]",
         "[review_routes]\npaths = [\"a\"]",
@@ -114,6 +123,24 @@ fn what_is_wrong_is_named_by_file_and_key() {
       [world]/project/.fairway.toml: roles.a.lane: lane 'no lane' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
     [backends.x] ⏎ stale_after = "never"
       [world]/project/.fairway.toml: backends.x.stale_after: 'never' is not a span of time such as 30s, 10m or 2h
+    [backends.x] ⏎ setup = "nobody"
+      [world]/project/.fairway.toml: backends.x.setup: 'nobody' is none of script, caller
+    [backends.x] ⏎ socket = ""
+      [world]/project/.fairway.toml: backends.x.socket: must be "default" or a path
+    [providers.p] ⏎ prompt = "shout"
+      [world]/project/.fairway.toml: providers.p.prompt: 'shout' is none of nudge, argument, stdin
+    [providers.p] ⏎ promt = "nudge"
+      [world]/project/.fairway.toml: unknown key 'providers.p.promt'; did you mean 'prompt'?
+    [providers.p] ⏎ process_names = "claude"
+      [world]/project/.fairway.toml: providers.p.process_names: is a text, not a list
+    [providers.p] ⏎ process_names = ["/bin/claude"]
+      [world]/project/.fairway.toml: providers.p.process_names: must be names of programs, without a path
+    [providers.p] ⏎ ready_prompt_prefix = "a\nb"
+      [world]/project/.fairway.toml: providers.p.ready_prompt_prefix: must be the beginning of one line
+    [providers.p] ⏎ ready_delay_ms = -1
+      [world]/project/.fairway.toml: providers.p.ready_delay_ms: must be 0 to 120000
+    [roles.r] ⏎ session_setup = "x"
+      [world]/project/.fairway.toml: roles.r.session_setup: is a text, not a list
     [[review_routes]] ⏎ paths = ["/a"] ⏎ domain = "d"
       [world]/project/.fairway.toml: review_routes[].paths: path '/a' must be relative to the root and stay inside it
     [[review_routes]] ⏎ paths = ["a"]

@@ -23,7 +23,7 @@ fn a_session_from_launch_to_its_end() {
         "fairway session stop s6",
     ]), @"
     $ fairway session launch --role backend --name s1 -- sh -c 'echo hello; echo API_KEY=abc; sleep 300'
-    launched s1; look: fairway session peek s1; end: fairway session stop s1
+    launched s1; sit down: fairway session attach s1; look: fairway session peek s1; end: fairway session stop s1
     $ fairway session launch --role backend --name s1 -- true
     error: session 's1' exists already
     [exit 4]

@@ -18,6 +18,7 @@ mod lane;
 mod launch;
 mod message;
 mod moves;
+mod operations;
 mod review;
 mod session;
 mod session_event;

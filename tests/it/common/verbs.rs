@@ -1,7 +1,7 @@
 //! Every verb with a call that works in a furnished world, and the places where a person's text goes. A verb of the parser
 //! that has no row here fails the tests that walk over all of them.
 
-use std::{fs, sync::atomic::Ordering::Relaxed};
+use std::{fs, os::unix::fs::PermissionsExt, sync::atomic::Ordering::Relaxed};
 
 use super::World;
 
@@ -22,6 +22,13 @@ pub struct Verb {
 
 const fn verb(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> Verb {
     Verb { path, before: &[], good, texts }
+}
+
+impl Verb {
+    /// The ways to call it whose output is its own: what one attaches to shows itself.
+    pub fn ways(&self) -> &'static [&'static [&'static str]] {
+        if self.path == "session attach" { &[&["--help"]] } else { &[&[], &["--json"], &["--help"]] }
+    }
 }
 
 /// A verb of programs: it needs a world in which they may run.
@@ -243,6 +250,8 @@ pub const VERBS: &[Verb] = &[
             "session launch --dry-run --role worker --env A={}",
             "session launch --dry-run --role worker --command {}",
             "session launch --dry-run --role worker -- {}",
+            "session launch --dry-run --role worker --prompt {}",
+            "session launch --dry-run --role worker --prompt-file {}",
             "session launch --role worker --name s{n}x --env A={} -- true",
             "session launch --role worker --name s{n}x --branch {} -- true",
             "session launch --role worker --name s{n}x --transcript ./x{} -- true",
@@ -321,8 +330,22 @@ pub const VERBS: &[Verb] = &[
         ],
     ),
     verb("session reconcile", "session reconcile", &[]),
+    verb("session attach", "session attach s4", &["session attach {}"]),
     verb("session peek", "session peek s2", &["session peek {}", "session peek s2 --lines {}"]),
+    verb(
+        "session nudge",
+        "session nudge s4 hi",
+        &["session nudge {} hi", "session nudge s4 {}", "session nudge s4 --text-file {}"],
+    ),
+    verb("session interrupt", "session interrupt s4", &["session interrupt {}"]),
     verb("session stop", "session stop s2", &["session stop {}"]),
+    verb(
+        "session meta set",
+        "session meta set s4 key value",
+        &["session meta set {} k v", "session meta set s4 {} v", "session meta set s4 k {}"],
+    ),
+    verb("session meta get", "session meta get s4 key", &["session meta get {} k", "session meta get s4 {}"]),
+    verb("session meta rm", "session meta rm s4 key", &["session meta rm {} k", "session meta rm s4 {}"]),
     verb("explain task", "explain task T-1", &["explain task {}"]),
     verb("explain session", "explain session s1", &["explain session {}"]),
     verb("adapter list", "adapter list", &["adapter list --root {}"]),
@@ -355,6 +378,14 @@ pub const PLUMBING: &[&str] = &[
     "adapter kill-tree {}",
     "adapter alive {}",
     "adapter peek {}",
+    "adapter list-running --with {}",
+    "adapter replay {}",
+    "adapter replay {} --clear",
+    "adapter run {} --record",
+    "adapter deliver {}",
+    "adapter keys {} Enter",
+    "adapter unseat screen {}",
+    "adapter hidden {} 20 true",
     "adapter peek x {}",
     "adapter meta get {} key",
     "adapter meta get x {}",
@@ -372,6 +403,10 @@ pub const PLUMBING: &[&str] = &[
     "adapter interrupt {}",
     "adapter follow {}",
     "adapter follow --ask {}",
+    "adapter find {}",
+    "adapter socket {}",
+    "adapter submit {} ./no-script",
+    "adapter submit x ./no{}",
     "adapter copy-to {} a b",
     "adapter copy-to x {} b",
     "adapter copy-to x a {}",
@@ -399,8 +434,8 @@ pub fn of_the_parser() -> Vec<String> {
 
 impl World {
     /// A world in which every verb has something to work on: T-1 and T-4 are todo, T-2 is held, T-3 blocked, T-5 cancelled,
-    /// T-6 submitted, T-7 held and shown to be done; a lane `ui`, a session `s1` that lives and `s2` that has ended; a
-    /// checkpoint, evidence, a handoff and a message; a file of tasks and a backup.
+    /// T-6 submitted, T-7 held and shown to be done; a lane `ui`, a session `s1` that lives, `s2` that has ended and `s4`
+    /// whose backend says yes to everything; a checkpoint, evidence, a handoff and a message; a file of tasks and a backup.
     pub fn furnished() -> Self {
         let world = Self::new();
         let config = world.root().join(".fairway.toml");
@@ -411,6 +446,8 @@ impl World {
         }
         world.run(["lane", "add", "ui"]).exits(0);
         world.register("s1");
+        world.register("s4");
+        world.give_backend("s4");
         fs::write(world.root().join("s2.log"), "what it printed\n").unwrap();
         fs::write(world.root().join("tasks.yaml"), "- id: I-1\n  title: from a file\n").unwrap();
         for call in [
@@ -434,6 +471,23 @@ impl World {
             world.run(call.split(' ')).exits(0);
         }
         world
+    }
+
+    /// Gives a registered session a backend that says yes to everything, and does nothing.
+    fn give_backend(&self, session: &str) {
+        let script = self.root().join("yes.sh");
+        let text = "#!/bin/sh\ncase $1 in is-running) echo true ;; get-meta) [ \"$3\" != key ] || echo value ;; \
+            protocol) echo '{\"capabilities\":[\"follow\"]}' ;; esac\n";
+        fs::write(&script, text).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let state = self.dir().join("state").display().to_string();
+        let conn = rusqlite::Connection::open(self.store()).unwrap();
+        conn.execute(
+            "UPDATE agent_sessions SET backend = 'exec:yes', host = ?2, adapter_script = ?3, adapter_state = ?4 \
+             WHERE id = ?1",
+            (session, fairway::os::host::identity(), script.display().to_string(), state),
+        )
+        .unwrap();
     }
 
     /// A world of its own like this one, ready for the verb's call.

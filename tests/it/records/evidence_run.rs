@@ -249,3 +249,12 @@ fn what_a_program_leaves_running_is_ended_and_a_flood_is_kept_in_part() {
     assert!((1_000_000..1_100_000).contains(&kept.len()), "{}", kept.len());
     assert!(String::from_utf8(kept).unwrap().contains("bytes left out]"));
 }
+
+/// What is kept back while a program runs is kept back from us alone: one that is told to end must hear it.
+#[test]
+fn the_program_has_no_signal_blocked() {
+    let world = World::new();
+    world.run(["task", "add", "T-1", "x"]).exits(0);
+    let run = world.run(["evidence", "run", "T-1", "--", "cat", "/proc/self/status"]).exits(0);
+    assert!(run.stdout.contains("SigBlk:\t0000000000000000\n"), "{run:?}");
+}

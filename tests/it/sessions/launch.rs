@@ -142,12 +142,18 @@ fn a_program_that_ends_at_once_is_the_answer() {
     let world = Sessions::new();
     let ended = world.launch(&["--role", "r", "--name", "good", "--", "true"]);
     assert_eq!((&ended["status"], &ended["exit_code"]), (&"ended".into(), &0.into()));
-    let failed =
-        world.run(["session", "launch", "--json", "--role", "r", "--name", "bad", "--", "sh", "-c", "echo no; exit 9"]);
-    let error = failed.refuses(7, "program_failed").error();
-    assert_eq!(error["message"], "bad was started, but its program ended with exit code 9");
-    assert_eq!(world.session("bad")["status"], "failed");
-    assert_eq!(world.run(["session", "peek", "bad"]).exits(0).stdout, "no\n");
+    for backend in ["shell", "tmux"] {
+        let name = format!("bad-{backend}");
+        let words = ["--role", "r", "--name", &name, "--backend", backend, "--", "sh", "-c", "echo no; exit 9"];
+        let error =
+            world.run(["session", "launch", "--json"].iter().chain(&words)).refuses(7, "program_failed").error();
+        let message = format!("{name} was started, but its program ended with exit code 9; it last showed: no");
+        assert_eq!((&error["message"], &error["details"]["screen"]), (&message.into(), &"no".into()));
+        // What it showed stays out of the store.
+        assert_eq!(world.session(&name)["reason"], "its program ended with exit code 9");
+    }
+    assert_eq!(world.session("bad-shell")["status"], "failed");
+    assert_eq!(world.run(["session", "peek", "bad-shell"]).exits(0).stdout, "no\n");
 }
 
 #[test]
@@ -200,6 +206,31 @@ fn the_transcript_is_private_and_holds_what_was_printed() {
     std::os::unix::fs::symlink("/dev/null", world.root().join("logs/link")).unwrap();
     let planted = world.run(["session", "launch", "--json", "--role", "r", "--transcript", "logs/link", "--", "true"]);
     planted.refuses(2, "invalid_value");
+}
+
+/// A second lane of the same role is nothing special.
+#[test]
+fn lanes_of_one_role_run_side_by_side() {
+    let world = Sessions::new();
+    for lane in ["left", "right"] {
+        let folder = world.root().join(lane);
+        fs::create_dir(&folder).unwrap();
+        world.run(["lane", "add", lane, "--role", "backend", "--worktree", &folder.display().to_string()]).exits(0);
+    }
+    let script = "pwd >place; echo \"$FAIRWAY_LANE\" >>place; sleep 300";
+    let launches = ["left", "right"].map(|lane| {
+        let args = ["session", "launch", "--json", "--role", "backend", "--lane", lane, "--", "sh", "-c", script];
+        world.fairway(args).stdout(std::process::Stdio::piped()).spawn().unwrap()
+    });
+    let launched = launches.map(|launch| Run::from(launch.wait_with_output().unwrap()).exits(0).json());
+    assert_ne!(launched[0]["id"], launched[1]["id"]);
+    for (session, lane) in launched.iter().zip(["left", "right"]) {
+        let folder = world.root().join(lane);
+        let told = format!("{}\n{lane}\n", folder.display());
+        eventually(lane, || (fs::read_to_string(folder.join("place")).ok()? == told).then_some(()));
+        assert_eq!((&session["status"], &session["lane"]), (&"running".into(), &lane.into()));
+        world.run(["session", "stop", &text(&session["id"])]).exits(0);
+    }
 }
 
 /// What a failed launch must leave as it was.

@@ -1,5 +1,6 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
+mod agent;
 mod brake;
 mod bridges;
 mod caller;
@@ -8,11 +9,15 @@ mod dry_run;
 mod event;
 mod launch;
 mod lifecycle;
+mod multiplexers;
+mod operations;
 mod panes;
 mod pid_reuse;
 mod plumbing;
+mod prompt;
 mod reconcile;
 mod starting;
+mod tmux;
 mod trust;
 mod typing;
 mod upsert;

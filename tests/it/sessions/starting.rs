@@ -94,13 +94,20 @@ fn a_program_that_fails_at_once_is_a_failed_start_with_its_last_screen() {
     let run = caller
         .call(
             &["start", "x"],
-            r#"{"command":"echo one; echo two >&2; echo API_KEY=abcdef; exit 3","transcript":"log"}"#,
+            r#"{"command":"echo one; echo two >&2; echo API_KEY=abcdef; echo it is $A_TOKEN; exit 3",
+                "env":{"A_TOKEN":"canary77"},"transcript":"log"}"#,
         )
         .exits(1);
     for said in ["exit code 3", "one", "two", "API_KEY="] {
         assert!(run.stderr.contains(said), "{run:?}");
     }
-    assert!(!run.stderr.contains("older") && !run.stderr.contains("abcdef") && run.stdout.is_empty(), "{run:?}");
+    assert!(
+        !run.stderr.contains("older")
+            && !run.stderr.contains("abcdef")
+            && !run.stderr.contains("canary77")
+            && run.stdout.is_empty(),
+        "{run:?}"
+    );
     assert_eq!(caller.ask(&["is-running", "x"]), "false\n");
     caller.is_empty();
     // One that fails while its readiness is waited for is not waited for any longer.

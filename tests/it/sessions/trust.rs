@@ -9,6 +9,11 @@ const NAMING: &[&str] = &[
     "[providers.p]\ncommand = \"touch ../canary\"\n",
     "[roles.r]\ncommand = \"touch ../canary\"\n",
     "[providers.p]\nenv = { LD_PRELOAD = \"x\" }\n",
+    "[roles.r]\npre_start = [\"touch ../canary\"]\n",
+    "[roles.r]\nsession_setup = [\"touch ../canary\"]\n",
+    "[providers.p]\nsession_setup_script = \"evil.sh\"\n",
+    "[providers.p]\nsession_live = [\"touch ../canary\"]\n",
+    "[backends.shell]\nsocket = \"evil.sock\"\n",
     "[backends.b]\nscript = \"./evil.sh\"\n",
     "[sessions]\ndefault_backend = \"exec:./evil.sh\"\n",
 ];
@@ -71,6 +76,18 @@ fn trust_covers_path_and_content_and_a_change_asks_again() {
     launch().exits(0);
     // The script, the local file, and the file.
     write(&script, "#!/bin/sh\necho two\n");
+    launch().refuses(9, "untrusted");
+    world.run(["trust"]).exits(0);
+    // A setup's script too, though no slash says that it is a path.
+    let (before, setup) =
+        (fs::read_to_string(world.root().join(".fairway.toml")).unwrap(), world.root().join("setup.sh"));
+    write(&setup, "#!/bin/sh\n");
+    world.configure(&format!("{before}session_setup_script = \"setup.sh\"\n"));
+    world.run(["trust"]).exits(0);
+    launch().exits(0);
+    write(&setup, "#!/bin/sh\n: more\n");
+    launch().refuses(9, "untrusted");
+    world.configure(&before);
     launch().refuses(9, "untrusted");
     world.run(["trust"]).exits(0);
     launch().exits(0);

@@ -57,6 +57,22 @@ pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
     Ok(transcript::tail(&path, usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
+/// The last lines that the terminal of a session shows and has shown, all for 0 or less. Nothing for one that is not there.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn shown(env: &Env, name: &str, lines: i64) -> Result<String> {
+    Ok(folder(env, name)?.shown(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
+}
+
+/// Forgets the lines that were scrolled off the screen of a session. One that is not there is no failure.
+///
+/// # Errors
+/// When it cannot be noted.
+pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
+    Ok(folder(env, name)?.clear_scrollback()?)
+}
+
 /// When a live session last printed something; `None` when that cannot be told.
 ///
 /// # Errors

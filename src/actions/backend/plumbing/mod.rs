@@ -44,14 +44,19 @@ pub(super) fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<V
 #[must_use]
 pub fn shown(start: &StartConfig) -> StartConfig {
     let mask = |text: &String| secrets::masked(text);
+    let masked = |texts: &[String]| texts.iter().map(mask).collect::<Vec<_>>();
     let env = start
         .env
         .as_ref()
         .map(|env| env.iter().map(|(name, value)| (name.clone(), secrets::shown(name, value))).collect());
     StartConfig {
         command: start.command.as_ref().map(mask),
-        argv: start.argv.as_ref().map(|words| words.iter().map(mask).collect()),
+        argv: start.argv.as_deref().map(masked),
         env,
+        nudge: start.nudge.as_ref().map(mask),
+        pre_start: start.pre_start.as_deref().map(masked),
+        session_setup: start.session_setup.as_deref().map(masked),
+        session_live: start.session_live.as_deref().map(masked),
         ..start.clone()
     }
 }

@@ -63,7 +63,8 @@ pub fn unseat(env: &Env, program: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a dead server may have left in its folder: `<pid>.<name>`, or `<name>` one folder down.
+/// What a dead server, or one that asked it in vain, may have left in its folder: `<pid>.<name>`, `<pid>.<name>-query…`, or
+/// `<name>` one folder down.
 fn sockets(seat: &Seat) -> Vec<PathBuf> {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
     let mut found = Vec::new();
@@ -73,8 +74,9 @@ fn sockets(seat: &Seat) -> Vec<PathBuf> {
         if path.is_dir() {
             found.push(path.join(&seat.name));
         } else if let Some((pid, name)) = file.split_once('.')
-            && name == seat.name
-            && pid.bytes().all(|byte| byte.is_ascii_digit())
+            && let Some(rest) = name.strip_prefix(&seat.name)
+            && (rest.is_empty() || rest.starts_with("-query"))
+            && pid.parse().is_ok_and(|pid| ProcessKey::of(pid).is_none())
         {
             found.push(path);
         }

@@ -1,0 +1,23 @@
+//! `fairway session interrupt`
+
+use anyhow::Result;
+
+use crate::{
+    actions::session::interrupt,
+    cli::{Context, Exit, values},
+    domain::SessionId,
+};
+
+/// Interrupt what a session does, as Ctrl-C would
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&interrupt::interrupt(&ctx.app()?, &self.id)?)
+    }
+}

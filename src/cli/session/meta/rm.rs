@@ -1,0 +1,25 @@
+//! `fairway session meta rm`
+
+use anyhow::Result;
+
+use crate::{
+    actions::session::meta,
+    cli::{Context, Exit, values},
+    domain::SessionId,
+};
+
+/// Forget a value that a session keeps
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// The key
+    key: String,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&meta::remove(&ctx.app()?, &self.id, &self.key)?)
+    }
+}

@@ -1,0 +1,34 @@
+//! `fairway session meta set`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{
+    actions::session::meta,
+    cli::{Context, Exit, values},
+    domain::SessionId,
+};
+
+/// Keep a value with a session until it ends
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// The key
+    key: String,
+    /// The value; - reads stdin, byte by byte
+    #[arg(required_unless_present = "value_file")]
+    value: Option<String>,
+    /// A file with the value; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    value_file: Option<PathBuf>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let value = ctx.bytes("value", self.value, self.value_file.as_deref())?.unwrap_or_default();
+        ctx.answer(&meta::set(&ctx.app()?, &self.id, &self.key, &value)?)
+    }
+}

@@ -1,0 +1,34 @@
+//! `fairway session nudge`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{
+    actions::session::nudge,
+    cli::{Context, Exit, values},
+    domain::SessionId,
+};
+
+/// Type a text into a session and submit it
+///
+/// The text arrives as it is, a key that would end a bracketed paste apart. It is kept nowhere.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// The text; - reads stdin
+    #[arg(required_unless_present = "text_file")]
+    text: Option<String>,
+    /// A file with the text; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    text_file: Option<PathBuf>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let text = ctx.bytes("text", self.text, self.text_file.as_deref())?.unwrap_or_default();
+        ctx.answer(&nudge::nudge(&ctx.app()?, &self.id, &text)?)
+    }
+}

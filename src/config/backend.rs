@@ -1,0 +1,56 @@
+//! A configured backend.
+
+use serde::Deserialize;
+
+use super::Silence;
+
+/// A configured backend.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Backend {
+    /// The script; a path with a slash is relative to the root, a bare name is looked up in PATH.
+    pub script: Option<String>,
+    /// Its own limit of silence.
+    pub stale_after: Option<Silence>,
+    /// Where its multiplexer listens: `default` for the person's own server, or a path, relative to the root.
+    pub socket: Option<String>,
+    /// Who runs the setup of a session.
+    pub setup: Setup,
+}
+
+/// Who runs `session_setup`, `session_setup_script` and `session_live`: the revisions of the protocol differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Setup {
+    /// The script, as the newer revision has it.
+    #[default]
+    Script,
+    /// Whoever calls it, for scripts of the older one.
+    Caller,
+}
+
+/// A section as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Raw {
+    pub(super) script: Option<String>,
+    pub(super) stale_after: Option<String>,
+    pub(super) socket: Option<String>,
+    pub(super) setup: Option<String>,
+}
+
+impl Raw {
+    /// The backend, with its limit of silence as it was read.
+    ///
+    /// # Errors
+    /// The key and what is wrong with its value.
+    pub(super) fn read(self, stale_after: Option<Silence>) -> Result<Backend, (&'static str, String)> {
+        let setup = match self.setup.as_deref() {
+            None | Some("script") => Setup::Script,
+            Some("caller") => Setup::Caller,
+            Some(word) => return Err(("setup", super::settings::unknown_word(word, &["script", "caller"]))),
+        };
+        if self.socket.as_ref().is_some_and(|socket| socket.is_empty() || socket.contains(char::is_control)) {
+            return Err(("socket", "must be \"default\" or a path".to_owned()));
+        }
+        Ok(Backend { script: self.script, stale_after, socket: self.socket, setup })
+    }
+}

@@ -1,0 +1,165 @@
+//! How a program gets its first prompt. The prompt is data: it is a word, a variable or typed text, never a part of what a
+//! shell reads.
+
+use crate::{
+    domain::{Refusal, closed_set::closed_set},
+    env::vars,
+};
+
+closed_set! {
+    /// How a program takes a first prompt.
+    PromptWay {
+        Nudge => "nudge",
+        Argument => "argument",
+        Stdin => "stdin",
+    }
+}
+
+/// The variable that carries a prompt to the program's shell.
+pub const CARRIER: &str = vars::FAIRWAY_INITIAL_PROMPT;
+
+/// The longest prompt that goes as one word or variable, in bytes: the kernel takes no more than 128 KiB, name included.
+pub const WORD_MAX: usize = 128 * 1024 - CARRIER.len() - 2;
+
+/// A program: exact words, and the same as shell text for whoever takes only that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Shell text.
+    pub text: String,
+    /// Exact words; without them the text is what is run.
+    pub words: Option<Vec<String>>,
+}
+
+/// The program with the prompt as its last word: of exact words, or of text that no shell would change. Other text says
+/// itself where the prompt goes, by `"$1"`. The text form takes the prompt from the variable [`CARRIER`].
+///
+/// # Errors
+/// `invalid_value` when the prompt is too long for a word; `usage` when the text does not say where it goes.
+pub fn as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> {
+    fits(prompt)?;
+    let text = &program.text;
+    let plain = || shell_words::split(text).ok().filter(|words| !words.is_empty() && is_plain(text));
+    match program.words.clone().or_else(plain) {
+        Some(mut words) => {
+            let text = format!("{}exec {} \"$1\"", taken(), shell_words::join(&words));
+            words.push(prompt.to_owned());
+            Ok(Program { text, words: Some(words) })
+        }
+        None if ["$1", "${1}", "$@", "$*"].iter().any(|place| text.contains(place)) => Ok(Program {
+            text: format!("{}{text}", taken()),
+            words: Some(["/bin/sh", "-c", text, "sh", prompt].map(str::to_owned).to_vec()),
+        }),
+        None => Err(Refusal::Usage {
+            why: "the command is the shell's to read and does not say where the prompt goes; write \"$1\" there"
+                .to_owned(),
+        }),
+    }
+}
+
+/// The program reading the prompt from a pipe, and after it the end. The prompt comes from the variable [`CARRIER`], which
+/// the program does not get.
+///
+/// # Errors
+/// `invalid_value` when the prompt is too long for a variable.
+pub fn on_stdin(program: &Program, prompt: &str) -> Result<Program, Refusal> {
+    fits(prompt)?;
+    let feed = format!("printf %s \"${CARRIER}\" | (unset {CARRIER}\n");
+    Ok(Program {
+        text: format!("{feed}{}\n)", program.text),
+        words: program.words.as_ref().map(|words| {
+            let fixed = ["/bin/sh", "-c"].map(str::to_owned).into_iter();
+            fixed.chain([format!("{feed}exec \"$@\")"), "sh".to_owned()]).chain(words.iter().cloned()).collect()
+        }),
+    })
+}
+
+/// The prompt as `$1` and no longer in the environment, where what the program starts would take it for its own.
+fn taken() -> String {
+    format!("set -- \"${CARRIER}\"\nunset {CARRIER}\n")
+}
+
+fn fits(prompt: &str) -> Result<(), Refusal> {
+    if prompt.len() <= WORD_MAX {
+        return Ok(());
+    }
+    let why = format!(
+        "is {} bytes long; as an argument or through a pipe at most {WORD_MAX} fit, prompt = \"nudge\" takes more",
+        prompt.len()
+    );
+    Err(Refusal::invalid("prompt", why))
+}
+
+/// Whether text is words and quotes alone: nothing in it is expanded, joined or redirected, and its first word is no
+/// assignment and no word of the shell's own.
+fn is_plain(text: &str) -> bool {
+    let special = |letter: char| {
+        matches!(
+            letter,
+            '$' | '`'
+                | '\\'
+                | '|'
+                | '&'
+                | ';'
+                | '<'
+                | '>'
+                | '('
+                | ')'
+                | '*'
+                | '?'
+                | '['
+                | ']'
+                | '{'
+                | '}'
+                | '#'
+                | '~'
+                | '!'
+        ) || letter.is_control()
+    };
+    !text.contains(special) && matches!(super::command::first(text), super::command::First::Program(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Program {
+        Program { text: text.into(), words: None }
+    }
+
+    const TAKEN: &str = "set -- \"$FAIRWAY_INITIAL_PROMPT\"\nunset FAIRWAY_INITIAL_PROMPT\n";
+    const HOSTILE: &str = "say \"hi\"; $(touch x) `id` 'q'\n--flag $1";
+
+    #[test]
+    fn an_argument_is_one_word_and_never_in_the_text() {
+        let words = Program { text: "a 'b c'".into(), words: Some(vec!["a".into(), "b c".into()]) };
+        for program in [words, text("a 'b c'")] {
+            let with = as_argument(&program, HOSTILE).unwrap();
+            assert_eq!(with.words.unwrap(), ["a", "b c", HOSTILE]);
+            assert_eq!(with.text, format!("{TAKEN}exec a 'b c' \"$1\""));
+        }
+        let placed = as_argument(&text("cd x && a --say \"$1\""), HOSTILE).unwrap();
+        assert_eq!(placed.words.unwrap(), ["/bin/sh", "-c", "cd x && a --say \"$1\"", "sh", HOSTILE]);
+        assert_eq!(placed.text, format!("{TAKEN}cd x && a --say \"$1\""));
+        for unclear in ["cd x && a", "A=1 a", "a # note", "a $HOME", "a 'b", "", "a*"] {
+            assert_eq!(as_argument(&text(unclear), "x").unwrap_err().code(), "usage", "{unclear}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_carries_it_without_the_text_holding_it() {
+        let piped = on_stdin(&text("a; b # note"), HOSTILE).unwrap();
+        assert_eq!(piped.text, "printf %s \"$FAIRWAY_INITIAL_PROMPT\" | (unset FAIRWAY_INITIAL_PROMPT\na; b # note\n)");
+        let exact = Program { text: "a b".into(), words: Some(vec!["a".into(), "b".into()]) };
+        let words = on_stdin(&exact, HOSTILE).unwrap().words.unwrap();
+        assert_eq!(words[3..], ["sh", "a", "b"]);
+        assert!(!words.iter().any(|word| word.contains("touch")));
+    }
+
+    #[test]
+    fn what_the_kernel_would_not_take_is_refused() {
+        for way in [as_argument, on_stdin] {
+            assert!(way(&text("a"), &"x".repeat(WORD_MAX)).is_ok());
+            assert_eq!(way(&text("a"), &"x".repeat(WORD_MAX + 1)).unwrap_err().code(), "invalid_value");
+        }
+    }
+}

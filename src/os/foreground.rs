@@ -1,0 +1,98 @@
+//! Running a command on this process's own terminal: it has the streams and the process group of this process, and what the
+//! terminal's keys send is its own affair.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    os::fd::AsFd,
+    path::Path,
+    process::{Child, Command},
+};
+
+use nix::{
+    errno::Errno,
+    libc,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        signal::{SigSet, SigmaskHow, Signal},
+        signalfd::{SfdFlags, SignalFd},
+    },
+};
+
+use super::{capture::End, process, signals};
+
+/// Runs a command to its end, without limit. INT and QUIT from the terminal reach it directly and leave this process alone;
+/// a signal that somebody sends to this process alone is passed on.
+///
+/// # Errors
+/// When it cannot be started or watched.
+pub fn run(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<End> {
+    let mut kept = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP] {
+        kept.add(signal);
+    }
+    let before = kept.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+    let ran = watched(program, args, env, cwd, &kept);
+    let _ = before.thread_set_mask();
+    ran
+}
+
+fn watched(
+    program: &Path,
+    args: &[OsString],
+    env: &BTreeMap<OsString, OsString>,
+    cwd: &Path,
+    kept: &SigSet,
+) -> io::Result<End> {
+    use std::os::unix::process::ExitStatusExt;
+    let signals = SignalFd::with_flags(kept, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    let mut child = start(program, args, env, cwd)?;
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    let key = process::ProcessKey::of(pid);
+    let ended = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
+    loop {
+        let mut watched =
+            [PollFd::new(ended.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if watched.first().and_then(PollFd::any).unwrap_or(false) {
+            break;
+        }
+        while let Some(told) = signals.read_signal()? {
+            // The kernel's own come from the terminal, and went to the whole group.
+            let is_terminals = told.ssi_code == libc::SI_KERNEL;
+            let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
+            if let (Some(key), Some(signal), false) = (&key, signal, is_terminals) {
+                key.signal(signal)?;
+            }
+        }
+    }
+    // What came with its end was meant for it: unblocked, it would end us.
+    while signals.read_signal()?.is_some() {}
+    let status = child.wait()?;
+    Ok(match status.code() {
+        Some(code) => End::Exit(code),
+        None => End::Signal(status.signal().unwrap_or_default()),
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+fn start(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Child> {
+    signals::unblocked(Command::new(program).args(args).env_clear().envs(env).current_dir(cwd)).spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_with_how_it_ended() {
+        let sh = |text: &str| run(Path::new("/bin/sh"), &["-c".into(), text.into()], &BTreeMap::new(), Path::new("/"));
+        assert_eq!(sh("exit 7").unwrap(), End::Exit(7));
+        assert_eq!(sh("kill -9 $$").unwrap(), End::Signal(9));
+        assert!(run(Path::new("/no/such"), &[], &BTreeMap::new(), Path::new("/")).is_err());
+    }
+}

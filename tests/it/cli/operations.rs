@@ -1,0 +1,113 @@
+//! `fairway session attach`, `nudge`, `interrupt` and `meta`.
+
+use crate::common::World;
+
+/// Its backend says yes to everything and does nothing.
+#[test]
+fn what_is_done_with_a_session() {
+    let world = World::furnished();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway session attach s4",
+        "fairway session nudge s4 'go on'",
+        "fairway session nudge s4 ''",
+        "fairway session nudge s4",
+        "fairway session interrupt s4",
+        "fairway session meta set s4 key value",
+        "fairway session meta set s4 '' value",
+        "fairway session meta get s4 key --json",
+        "fairway session meta get s4 other",
+        "fairway session meta rm s4 key",
+        "fairway session nudge s1 hi",
+        "fairway session nudge s2 hi",
+        "fairway session interrupt s2",
+        "fairway session attach s2",
+        "fairway session meta get s2 key",
+        "fairway session attach s9",
+    ]), @r#"
+    $ fairway session attach s4
+    $ fairway session nudge s4 'go on'
+    nudged s4 with 5 bytes
+    $ fairway session nudge s4 ''
+    error: text must not be empty
+    [exit 2]
+    $ fairway session nudge s4
+    error: the following required arguments were not provided: <TEXT>
+    hint: fairway session nudge <ID> <TEXT>
+    [exit 2]
+    $ fairway session interrupt s4
+    interrupted s4
+    $ fairway session meta set s4 key value
+    set key of s4
+    $ fairway session meta set s4 '' value
+    error: key must be 1 to 256 bytes without control characters
+    [exit 2]
+    $ fairway session meta get s4 key --json
+    {"session_id":"s4","key":"key","value":"value\n"}
+    $ fairway session meta get s4 other
+    $ fairway session meta rm s4 key
+    removed key of s4
+    $ fairway session nudge s1 hi
+    error: s1 runs on elsewhere, not here
+    [exit 4]
+    $ fairway session nudge s2 hi
+    error: the session s2 is ended; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway session interrupt s2
+    error: the session s2 is ended; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway session attach s2
+    error: the session s2 is ended; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway session meta get s2 key
+    error: the session s2 is ended; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway session attach s9
+    error: there is no session 's9'
+    hint: fairway session list --all
+    [exit 3]
+    "#);
+}
+
+/// A session of a backend with the least that the protocol asks for.
+#[test]
+fn what_a_backend_does_not_know_is_said_with_what_to_type_instead() {
+    let world = World::furnished();
+    let script = world.root().join("yes.sh");
+    std::fs::write(&script, "#!/bin/sh\ncase $1 in is-running) echo true ;; *) exit 2 ;; esac\n").unwrap();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway session attach s4",
+        "fairway session nudge s4 hi",
+        "fairway session interrupt s4",
+        "fairway session meta get s4 key",
+    ]).replace(&script.display().to_string(), "yes.sh"), @"
+    $ fairway session attach s4
+    error: there is no terminal to attach; to look at it: fairway session peek s4
+    [exit 2]
+    $ fairway session nudge s4 hi
+    error: [world]/project/yes.sh does not know nudge
+    hint: to leave it a message: fairway message send --to-session ID TEXT
+    [exit 7]
+    $ fairway session interrupt s4
+    error: [world]/project/yes.sh does not know interrupt
+    hint: to end it: fairway session stop ID
+    [exit 7]
+    $ fairway session meta get s4 key
+    error: [world]/project/yes.sh does not know get-meta
+    [exit 7]
+    ");
+    std::fs::write(&script, "#!/bin/sh\ncase $1 in is-running) echo false ;; *) exit 0 ;; esac\n").unwrap();
+    insta::assert_snapshot!(world.transcript(&["fairway session nudge s4 hi", "fairway session attach s4"]), @"
+    $ fairway session nudge s4 hi
+    error: the session s4 is recorded as running, but its backend says that it does not run
+    hint: to settle it: fairway session reconcile
+    [exit 4]
+    $ fairway session attach s4
+    error: the session s4 is recorded as running, but its backend says that it does not run
+    hint: to settle it: fairway session reconcile
+    [exit 4]
+    ");
+}
