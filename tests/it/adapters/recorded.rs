@@ -422,6 +422,7 @@ fn a_frozen_server_is_a_failure_in_two_seconds_and_never_false(caller: &Caller) 
     let again = caller.call(&["start", "x"], "{}").exits(1);
     assert!(again.stderr.contains("already exists"), "{again:?}");
     server.signal(Signal::SIGCONT).unwrap();
+    assert_eq!(caller.said(&["is-attached", "x"]), "false\n", "nobody waits for an answer that did not come");
     eventually("it is shown", || caller.said(&["peek", "x", "0"]).contains("while frozen").then_some(()));
     // Frozen or not, stop leaves nothing.
     server.signal(Signal::SIGSTOP).unwrap();
@@ -638,6 +639,9 @@ fn somebody_attached_is_seen_and_gives_the_size(caller: &Caller) {
     person.wait().unwrap();
     eventually("it is not attached", || (caller.said(&["is-attached", "x"]) == "false\n").then_some(()));
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");
+    // Those who ask at the same time are all answered.
+    let asked = race(6, |_| caller.command(&["is-attached", "x"]));
+    assert!(asked.iter().all(|one| one.stdout == b"false\n"), "{asked:?}");
     caller.said(&["stop", "x"]);
     nothing_is_left(caller);
 }
