@@ -14,7 +14,7 @@ die() {
 }
 
 # What the plumbing answers; it says itself why it does not.
-fairway() {
+plumbing() {
   "${fairway}" adapter "$@" || exit 1
 }
 
@@ -40,7 +40,7 @@ choose_server() {
   case ${FAIRWAY_BACKEND_SOCKET:-} in
     '')
       private=yes
-      address=$(fairway socket tmux) || exit 1
+      address=$(plumbing socket tmux) || exit 1
       ;;
     default) flag=-L address=default ;;
     /*) address=${FAIRWAY_BACKEND_SOCKET} ;;
@@ -85,7 +85,7 @@ quote() {
 # pane.<server>.<the server's start>.<pane>, since pane numbers come again with the next server.
 find_session() {
   pane=
-  found=$(fairway find -- "$1") || exit 1
+  found=$(plumbing find -- "$1") || exit 1
   [ -n "${found}" ] || return 1
   alive=${found%%"${newline}"*}
   folder=${found#*"${newline}"}
@@ -95,7 +95,7 @@ find_session() {
     flag=-S
     { read -r address && read -r session; } <"${note}" || die "${note} cannot be read"
     identity=${note##*/pane.}
-    pane=%${identity##*.}
+    pane=${identity##*.}
   done
 }
 
@@ -106,7 +106,7 @@ pane_runs() {
   facts=${said#"${identity} 0 "}
   [ "${facts}" != "${said}" ]
 }
-format='#{pid}.#{start_time}.#{s/%//:pane_id} #{pane_dead}'
+format='#{pid}.#{start_time}.#{pane_id} #{pane_dead}'
 
 # Goes on only with a session whose pane runs: for one that is missing there is nothing to do.
 reach() {
@@ -129,7 +129,7 @@ inside='export FAIRWAY_ADAPTER_STATE="$0" FAIRWAY_RUN_ID="$1"; shift; exec "$@"'
 # Makes the tmux session, its options and its transcript in one command line: nothing that the program prints is missed.
 make_session() {
   make_whole "${state}"
-  set -- new-session -d -P -F '#{pid}.#{start_time}.#{s/%//:pane_id} #{session_id} #{socket_path}' \
+  set -- new-session -d -P -F '#{pid}.#{start_time}.#{pane_id} #{session_id} #{socket_path}' \
     -s "${token}" -n fairway -x "${cols}" -y "${rows}" -- /bin/sh -c "${inside}" "${whole}" "${run}"
   make_whole "${program}"
   set -- "$@" "${whole}" adapter run
@@ -177,12 +177,12 @@ start() {
   esac
   trap undo TERM INT HUP
   "${fairway}" adapter unpack -- "${name}" || undo
-  token=$(fairway fact -- "${name}" token) || undo
-  rows=$(fairway fact -- "${name}" rows) || undo
-  cols=$(fairway fact -- "${name}" cols) || undo
-  run=$(fairway meta get -- "${name}" FAIRWAY_RUN_ID) || undo
-  folder=$(fairway fact -- "${name}" folder) || undo
-  transcript=$(fairway fact -- "${name}" transcript) || undo
+  token=$(plumbing fact -- "${name}" token) || undo
+  rows=$(plumbing fact -- "${name}" rows) || undo
+  cols=$(plumbing fact -- "${name}" cols) || undo
+  run=$(plumbing meta get -- "${name}" FAIRWAY_RUN_ID) || undo
+  folder=$(plumbing fact -- "${name}" folder) || undo
+  transcript=$(plumbing fact -- "${name}" transcript) || undo
   state=${folder%/*}
   quote "${state}"
   tee="FAIRWAY_ADAPTER_STATE=${quoted}"
@@ -218,12 +218,12 @@ start() {
   said=${said#* }
   socket=${said#* }
   (umask 077 && printf '%s\n' "${socket}" "${said%% *}" "${name}" >"${folder}/pane.${identity}") || undo
-  "${fairway}" adapter settle --pane "%${identity##*.}" --socket "${socket}" -- "${name}" "${self}" || undo
+  "${fairway}" adapter settle --pane "${identity##*.}" --socket "${socket}" -- "${name}" "${self}" || undo
 }
 
 stop() {
   find_session "$1" || return 0
-  fairway kill-tree -- "$1"
+  plumbing kill-tree -- "$1"
   [ -n "${pane}" ] || return 0
   ask display-message -p -t "${session}" '#{pid}.#{start_time} #{session_id}' || return 0
   [ "${said}" = "${identity%.*} ${session}" ] || return 0
@@ -242,25 +242,33 @@ is_running() {
   fi
 }
 
-# One call of tmux and no process per session. A pane is ours when its note is there.
+# One call of tmux, and neither a process nor a read per session. A pane is ours when its note is there.
 list_running() {
   choose_server
   [ -n "${state}" ] || state=$(dirname "${address}")
   ask list-panes -a -F "${format} #{@fairway}" || return 0
-  while read -r identity dead token _; do
-    if [ "${dead}" != 0 ] || [ ! -e "${state}/${token:-.}/pane.${identity}" ]; then continue; fi
+  names=
+  set -f
+  IFS=${newline}
+  for line in ${said}; do
+    identity=${line%% *}
+    line=${line#* }
+    dead=${line%% *}
+    line=${line#* }
+    token=${line%% *}
+    note=${state}/${token:-.}/pane.${identity}
+    if [ "${dead}" != 0 ] || [ ! -e "${note}" ]; then continue; fi
     case ${token} in
       # The name is not the token: it is in the note.
-      *%* | l-*) listed=$(sed -n '3,$p' "${state}/${token}/pane.${identity}") ;;
+      *%* | l-*) listed=$(sed -n '3,$p' "${note}") ;;
       *) listed=${token#s-} ;;
     esac
     case ${listed} in
-      "$1"*) printf '%s\n' "${listed}" ;;
+      "$1"*) names=${names}${listed}${newline} ;;
       *) ;;
     esac
-  done <<-PANES
-${said}
-PANES
+  done
+  printf '%s' "${names}"
 }
 
 peek() {
@@ -279,7 +287,7 @@ peek() {
       NR > 1 { sub(/[ \t\r]+$/, ""); line[NR] = $0; if ($0 != "") last = NR }
       END { for (i = lines > 0 && last - lines > 1 ? last - lines + 1 : 2; i <= last; i++) print line[i] }'
   else
-    fairway peek -- "$1" "${lines}"
+    plumbing peek -- "$1" "${lines}"
   fi
 }
 
@@ -388,15 +396,15 @@ case ${operation} in
   interrupt) interrupt "$1" ;;
   is-running) is_running "$1" ;;
   attach) attach "$1" ;;
-  process-alive) fairway process-alive -- "$1" ;;
+  process-alive) plumbing process-alive -- "$1" ;;
   nudge) nudge "$1" ;;
   send-keys) send_keys "$@" ;;
-  set-meta) fairway meta set -- "$1" "${2:-}" ;;
-  get-meta) fairway meta get -- "$1" "${2:-}" ;;
-  remove-meta) fairway meta remove -- "$1" "${2:-}" ;;
+  set-meta) plumbing meta set -- "$1" "${2:-}" ;;
+  get-meta) plumbing meta get -- "$1" "${2:-}" ;;
+  remove-meta) plumbing meta remove -- "$1" "${2:-}" ;;
   peek) peek "$@" ;;
   list-running) list_running "${1:-}" ;;
-  get-last-activity) fairway last-activity -- "$1" ;;
+  get-last-activity) plumbing last-activity -- "$1" ;;
   clear-scrollback)
     reach "$1" ''
     ask clear-history -t "${pane}" || exit 0
@@ -405,7 +413,7 @@ case ${operation} in
   look) look "$1" ;;
   paste) paste "$1" ;;
   press) press "$1" ;;
-  copy-to) fairway copy-to -- "$1" "${2:-}" "${3:-}" ;;
+  copy-to) plumbing copy-to -- "$1" "${2:-}" "${3:-}" ;;
   protocol) printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n' ;;
   *) ;;
 esac

@@ -8,7 +8,7 @@ use std::{
 use nix::{
     errno::Errno,
     libc,
-    sys::termios::{self, SetArg, Termios},
+    sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios},
 };
 
 /// How many columns the terminal at stdout has; `None` when it is none.
@@ -87,4 +87,17 @@ impl Drop for Raw {
     fn drop(&mut self) {
         let _ = termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
     }
+}
+
+/// Makes the terminal at stdin hand on every byte as it is typed, without echo; keys that send signals go on sending them.
+/// Nothing when stdin is no terminal.
+///
+/// # Errors
+/// When the terminal refuses.
+pub fn hand_on_bytes() -> io::Result<()> {
+    let stdin = io::stdin();
+    let Ok(mut mode) = termios::tcgetattr(stdin.as_fd()) else { return Ok(()) };
+    mode.local_flags &= !(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::IEXTEN);
+    mode.input_flags &= !(InputFlags::ICRNL | InputFlags::INLCR | InputFlags::IGNCR | InputFlags::IXON);
+    Ok(termios::tcsetattr(stdin.as_fd(), SetArg::TCSANOW, &mode)?)
 }

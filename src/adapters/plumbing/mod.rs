@@ -8,6 +8,7 @@ mod input;
 mod keyboard;
 mod meta;
 mod modes;
+pub mod probe;
 mod programs;
 mod record;
 mod recorder;

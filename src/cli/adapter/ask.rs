@@ -19,7 +19,7 @@ const SIGNAL: i32 = 128;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The limit, in milliseconds
-    #[arg(long, value_name = "N", default_value_t = 1_800)]
+    #[arg(long, value_name = "N", default_value_t = 1_500)]
     limit_ms: u64,
     /// Give it this command's stdin
     #[arg(long)]

@@ -3,6 +3,7 @@
 mod alive;
 mod ask;
 mod bare;
+mod check;
 mod copy_to;
 mod deliver;
 mod fact;
@@ -20,6 +21,7 @@ mod list_running;
 mod meta;
 mod peek;
 mod press;
+mod probe;
 mod process_alive;
 mod replay;
 mod run;
@@ -42,6 +44,7 @@ use super::{Context, Exit};
 pub enum Verb {
     List(list::Args),
     Install(install::Args),
+    Check(check::Args),
     #[command(hide = true)]
     Unpack(unpack::Args),
     #[command(hide = true)]
@@ -98,6 +101,8 @@ pub enum Verb {
     Unseat(unseat::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
+    #[command(hide = true)]
+    Probe(probe::Args),
 }
 
 impl Verb {
@@ -105,6 +110,7 @@ impl Verb {
         match self {
             Self::List(args) => args.run(ctx),
             Self::Install(args) => args.run(ctx),
+            Self::Check(args) => args.run(ctx),
             Self::Unpack(args) => args.run(ctx),
             Self::Run(args) => args.run(ctx),
             Self::Tee(args) => args.run(ctx),
@@ -133,6 +139,7 @@ impl Verb {
             Self::Seat(args) => args.run(ctx),
             Self::Unseat(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
+            Self::Probe(args) => args.run(ctx),
         }
     }
 }

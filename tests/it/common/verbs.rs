@@ -349,6 +349,11 @@ pub const VERBS: &[Verb] = &[
     verb("explain task", "explain task T-1", &["explain task {}"]),
     verb("explain session", "explain session s1", &["explain session {}"]),
     verb("adapter list", "adapter list", &["adapter list --root {}"]),
+    verb(
+        "adapter check",
+        "adapter check shell --operation unknown",
+        &["adapter check {}", "adapter check shell --operation {}"],
+    ),
     verb("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
     verb("trust", "trust", &[]),
     verb("doctor", "doctor", &[]),
