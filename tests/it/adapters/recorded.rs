@@ -142,7 +142,11 @@ fn a_session_from_start_to_stop(caller: &Caller) {
     let key = ProcessKey::of(pid(&report)).unwrap();
     let server = server(caller, &report);
     let shown = format!("hi there [unset]\n{}\n33 177\nno newline\n", work.display());
-    eventually("it prints", || (caller.said(&["peek", name, "0"]) == shown).then_some(()));
+    let seen = || caller.said(&["peek", name, "0"]);
+    let came = fairway::os::wait::until(Duration::from_secs(10), Duration::from_millis(20), || {
+        (seen() == shown).then_some(())
+    });
+    assert!(came.is_some(), "{:?} is not {shown:?}", seen());
     assert_eq!(caller.said(&["peek", name, "2"]), "33 177\nno newline\n");
     assert_eq!(caller.said(&["peek", name, "-1"]), shown);
     // The transcript has every byte, from the first.
