@@ -148,7 +148,7 @@ fn the_callers_locks_do_not_stay_in_the_server() {
     fs::write(&start, r#"{"command":"sleep 300"}"#).unwrap();
     // A lock on a low and on a high descriptor, as bash gives them.
     let text = r#"exec 7>"$1"; flock -n 7 || exit 9; exec {high}>"$1.high"; flock -n "$high" || exit 9; exec "$2" start x <"$3""#;
-    let mut command = caller.command(&[]);
+    let command = caller.command(&[]);
     let script = PathBuf::from(command.get_program());
     let env: Vec<_> = command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap().to_owned())).collect();
     let status = Command::new("bash")
@@ -159,7 +159,6 @@ fn the_callers_locks_do_not_stay_in_the_server() {
         .stdout(Stdio::null())
         .status()
         .unwrap();
-    drop(command.stdin(Stdio::null()));
     assert!(status.success());
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");
     for lock in [lock.clone(), lock.with_file_name("lock.high")] {
