@@ -21,6 +21,7 @@ mod process_alive;
 mod run;
 mod settle;
 mod socket;
+mod state;
 mod submit;
 mod tee;
 mod unpack;
@@ -63,6 +64,8 @@ pub enum Verb {
     #[command(hide = true)]
     Socket(socket::Args),
     #[command(hide = true)]
+    State(state::Args),
+    #[command(hide = true)]
     Ask(ask::Args),
     #[command(hide = true)]
     Bare(bare::Args),
@@ -100,6 +103,7 @@ impl Verb {
             Self::Peek(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
+            Self::State(args) => args.run(ctx),
             Self::Ask(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),

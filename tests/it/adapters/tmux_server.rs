@@ -322,3 +322,20 @@ fn the_binary_is_found_in_the_path_when_nobody_names_it() {
     assert_eq!((call(&["is-running", "x"], ""), call(&["list-running"], "")), ("true\n".into(), "x\n".into()));
     call(&["stop", "x"], "");
 }
+
+#[test]
+fn without_a_word_about_state_it_lies_in_the_home() {
+    let caller = Caller::of("tmux");
+    let far = caller.world.dir().join("far.sock");
+    let call = |args: &[&str], stdin: &str| {
+        let mut command = caller.command(args);
+        command.env_remove("GC_EXEC_STATE_DIR").env("FAIRWAY_BACKEND_SOCKET", &far);
+        crate::common::world::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap()).exits(0).stdout
+    };
+    let report = call(&["start", "x"], r#"{"command":"exec cat"}"#);
+    assert!(report.contains("far.sock"), "{report}");
+    assert!(caller.world.dir().join("home/.local/state/fairway/adapters/s-x").is_dir());
+    assert_eq!((call(&["is-running", "x"], ""), call(&["list-running"], "")), ("true\n".into(), "x\n".into()));
+    call(&["stop", "x"], "");
+    assert_eq!(call(&["list-running"], ""), "");
+}
