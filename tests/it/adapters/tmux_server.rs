@@ -339,3 +339,14 @@ fn without_a_word_about_state_it_lies_in_the_home() {
     call(&["stop", "x"], "");
     assert_eq!(call(&["list-running"], ""), "");
 }
+
+#[test]
+fn a_pane_that_is_closed_takes_its_program_along() {
+    let caller = Caller::of("tmux");
+    let report = caller.start("x", "sleep 300; sleep 300", json!({}));
+    let root = ProcessKey::of(i32::try_from(report["pid"].as_i64().unwrap()).unwrap()).unwrap();
+    tmux(&caller, &["kill-pane", "-t", "%0"]);
+    eventually("its root is gone", || (root.presence() != Presence::Alive).then_some(()));
+    assert_eq!(caller.call(&["process-alive", "x"], "sleep").exits(0).stdout, "false\n");
+    caller.said(&["stop", "x"]);
+}
