@@ -18,6 +18,11 @@ need shellcheck shellcheck
 need shfmt shfmt
 need python3 python3
 need tmux tmux
+need screen screen
+need script bsdutils
+need flock util-linux
+need make make
+need perl perl
 install_missing
 for part in fmt:rustfmt clippy:clippy; do
   if ! cargo "${part%%:*}" --version >/dev/null 2>&1; then
@@ -31,6 +36,8 @@ if ! cargo nextest --version >/dev/null 2>&1; then
 fi
 
 tests/agents.sh
+zellij=$(tests/zellij.sh)
+export PATH="${PATH}:${zellij}"
 
 say "format"
 cargo fmt --check

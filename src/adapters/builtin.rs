@@ -37,6 +37,18 @@ pub const ALL: &[BuiltIn] = &[
         text: include_str!("../../session-adapters/tmux.sh"),
         about: "a detached tmux session on a private server; needs tmux 3.2",
     },
+    BuiltIn {
+        name: "screen",
+        file: "screen.sh",
+        text: include_str!("../../session-adapters/screen.sh"),
+        about: "a screen of its own on a private socket; needs GNU screen and coreutils",
+    },
+    BuiltIn {
+        name: "zellij",
+        file: "zellij.sh",
+        text: include_str!("../../session-adapters/zellij.sh"),
+        about: "a zellij of its own on a private socket; needs zellij 0.44 and coreutils",
+    },
 ];
 
 /// The script through which a provider's events come in. It is no backend.

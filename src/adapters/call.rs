@@ -15,6 +15,9 @@ use crate::{
     os::{
         capture::{self, Call, Captured, End},
         files, foreground, program,
+        pty::{self, Pty},
+        session::{Program, Running},
+        terminal::Size,
     },
 };
 
@@ -59,6 +62,49 @@ impl Adapter {
         self
     }
 
+    /// The same script among more variables, as another caller's surroundings may hold them.
+    #[must_use]
+    pub fn among<'a>(mut self, vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        self.env.extend(vars.into_iter().map(|(name, value)| (name.into(), value.into())));
+        self
+    }
+
+    /// One call as it is, whatever its operation and its exit code mean.
+    ///
+    /// # Errors
+    /// When the script cannot be run.
+    pub fn raw(&self, args: &[&str], stdin: &[u8], limit: Duration) -> io::Result<Captured> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        self.captured(&self.script, &args, &self.env, stdin, limit, false)
+    }
+
+    /// The same by a caller that waits until everybody has closed stdout and stderr, as many do: what a background child
+    /// holds open keeps it waiting. Its exit code is the reader's.
+    ///
+    /// # Errors
+    /// When the shell between cannot be run.
+    pub fn raw_to_the_end(&self, args: &[&str], stdin: &[u8], limit: Duration) -> io::Result<Captured> {
+        let script = [r#""$@" 2>&1 | cat"#, "sh"].map(OsString::from);
+        let words: Vec<OsString> = std::iter::once(OsString::from("-c"))
+            .chain(script)
+            .chain(std::iter::once(self.script.clone().into_os_string()))
+            .chain(args.iter().map(OsString::from))
+            .collect();
+        self.captured(Path::new("/bin/sh"), &words, &self.env, stdin, limit, true)
+    }
+
+    /// Begins `attach` at the head of a new terminal of this size, whose other end is the answer's.
+    ///
+    /// # Errors
+    /// When there is no terminal to be had, or the script cannot be run.
+    pub fn attach_in(&self, name: &str, size: Size) -> io::Result<(Pty, Running)> {
+        let argv = [self.script.as_os_str(), OsStr::new("attach"), OsStr::new(name)].map(OsString::from);
+        let mut env = self.env.clone();
+        // cron gives none; programs that draw need one.
+        env.entry(vars::TERM.into()).or_insert_with(|| "xterm-256color".into());
+        pty::start(&Program { argv: &argv, env: &env, cwd: &self.cwd }, size, None)
+    }
+
     /// The script's file.
     #[must_use]
     pub fn script(&self) -> &Path {
@@ -73,12 +119,23 @@ impl Adapter {
         limit: Duration,
         run: Option<&str>,
     ) -> io::Result<Captured> {
-        files::private_dir(&self.state)?;
         let args: Vec<OsString> = std::iter::once(operation).chain(args.iter().copied()).map(OsString::from).collect();
         let mut env = self.env.clone();
         env.extend(run.map(|run| (vars::FAIRWAY_LAUNCH.into(), run.into())));
-        let (program, cwd, starts) = (&self.script, &self.cwd, run.is_some());
-        capture::capture(&Call { program, args: &args, env: &env, cwd, stdin, limit, ends_group: starts })
+        self.captured(&self.script, &args, &env, stdin, limit, run.is_some())
+    }
+
+    fn captured(
+        &self,
+        program: &Path,
+        args: &[OsString],
+        env: &BTreeMap<OsString, OsString>,
+        stdin: &[u8],
+        limit: Duration,
+        ends_group: bool,
+    ) -> io::Result<Captured> {
+        files::private_dir(&self.state)?;
+        capture::capture(&Call { program, args, env, cwd: &self.cwd, stdin, limit, ends_group })
     }
 
     /// Runs an operation on this process's own terminal, without a limit; answers with its exit code, 128 and the signal's

@@ -30,6 +30,12 @@ pub enum AdapterError {
     /// The session's program has ended already.
     #[error("{session} was started, but {why}{}", last_words(.screen))]
     Ended { session: String, why: String, screen: String },
+    /// It does not keep to the protocol.
+    #[error("{} breaks the contract at {operations}", .script.display())]
+    Broken { script: PathBuf, operations: String },
+    /// A signal to us ended the work with it.
+    #[error("interrupted by {signal}; {} was not checked to the end, and what it had started is stopped", .script.display())]
+    Interrupted { script: PathBuf, signal: String },
     /// A repeat found that the first call failed, or was cut off.
     #[error("{why}")]
     Before { why: String, retryable: bool },
@@ -46,6 +52,8 @@ impl AdapterError {
             Self::Later { .. } => "adapter_busy",
             Self::Exists { .. } => "session_exists",
             Self::Ended { .. } => "program_failed",
+            Self::Broken { .. } => "contract_broken",
+            Self::Interrupted { .. } => "interrupted",
             Self::Before { .. } => "launch_failed",
         }
     }

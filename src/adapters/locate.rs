@@ -1,6 +1,7 @@
 //! From a backend's name to a script.
 
 use std::{
+    collections::BTreeMap,
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -8,7 +9,7 @@ use std::{
 
 use super::builtin::{self, BuiltIn};
 use crate::{
-    config::{Settings, project::normal},
+    config::{Backend, project::normal},
     domain::Refusal,
     env::{Env, vars},
     os::{program, user},
@@ -22,6 +23,9 @@ pub enum Place {
     /// In the configuration or the store: from the root.
     Project,
 }
+
+/// The configured backends, by name.
+pub type Backends = BTreeMap<String, Backend>;
 
 /// A script.
 #[derive(Debug, Clone)]
@@ -38,13 +42,13 @@ pub struct Located {
 ///
 /// # Errors
 /// `not_found`; `untrusted` when others can write to the file.
-pub fn locate(word: &str, place: Place, env: &Env, root: &Path, settings: &Settings) -> Result<Located, Refusal> {
-    let configured = settings.backends.get(word).and_then(|backend| backend.script.as_deref());
+pub fn locate(word: &str, place: Place, env: &Env, root: &Path, backends: &Backends) -> Result<Located, Refusal> {
+    let configured = backends.get(word).and_then(|backend| backend.script.as_deref());
     let (stated, base, backend) = match (configured, word.strip_prefix("exec:")) {
         (Some(script), _) => (script, root, Some(word.to_owned())),
         (None, Some(stated)) if place == Place::Flag => (stated, env.cwd.as_path(), None),
         (None, Some(stated)) => (stated, root, None),
-        (None, None) => return built_in(word, env, settings),
+        (None, None) => return built_in(word, env, backends),
     };
     let missing = || Refusal::not_found("backend", word);
     if stated.is_empty() || stated.contains('\0') {
@@ -57,9 +61,9 @@ pub fn locate(word: &str, place: Place, env: &Env, root: &Path, settings: &Setti
     Ok(Located { backend, script, built_in: None })
 }
 
-fn built_in(word: &str, env: &Env, settings: &Settings) -> Result<Located, Refusal> {
+fn built_in(word: &str, env: &Env, backends: &Backends) -> Result<Located, Refusal> {
     let Some(found) = builtin::find(word) else {
-        let names = builtin::ALL.iter().map(|one| one.name.to_owned()).chain(settings.backends.keys().cloned());
+        let names = builtin::ALL.iter().map(|one| one.name.to_owned()).chain(backends.keys().cloned());
         let near = names.filter(|name| strsim::damerau_levenshtein(name, word) <= 3).collect();
         return Err(Refusal::NotFound { noun: "backend", id: word.to_owned(), near });
     };

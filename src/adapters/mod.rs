@@ -17,6 +17,6 @@ pub use call::Adapter;
 pub use capabilities::Capabilities;
 pub use environment::{OURS, bare, names_ours, state_folder};
 pub use error::AdapterError;
-pub use locate::{Located, Place, check, locate};
+pub use locate::{Backends, Located, Place, check, locate};
 pub use operations::Known;
 pub use start::{CopyFile, Report, StartConfig, Terminal};

@@ -6,8 +6,12 @@ pub const HOME: &str = "HOME";
 pub const PATH: &str = "PATH";
 /// The user's shell, which a session without a provider runs.
 pub const SHELL: &str = "SHELL";
+/// Where folders go that are needed for a while; `/tmp` when it is absent.
+pub const TMPDIR: &str = "TMPDIR";
 /// The base of the folder for state that outlives a project.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// What kind of terminal a program draws on.
+pub const TERM: &str = "TERM";
 /// When set to anything, no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The width of the terminal, when the terminal itself does not tell.
@@ -46,11 +50,14 @@ pub const FAIRWAY_SOCKET: &str = "FAIRWAY_SOCKET";
 pub const FAIRWAY_BIN: &str = "FAIRWAY_BIN";
 /// An adapter's program, as shell text; the bridges read it.
 pub const FAIRWAY_PROVIDER_COMMAND: &str = "FAIRWAY_PROVIDER_COMMAND";
-/// An adapter's first prompt; the bridges read it.
+/// A session's first prompt: the bridges read it, and it carries a prompt that goes as an argument or through a pipe to
+/// scripts that run shell text.
 pub const FAIRWAY_INITIAL_PROMPT: &str = "FAIRWAY_INITIAL_PROMPT";
 /// Where an adapter script's multiplexer listens: a socket's path, or `default` for the person's own server. Without it the
 /// script uses a private one.
 pub const FAIRWAY_BACKEND_SOCKET: &str = "FAIRWAY_BACKEND_SOCKET";
+/// Which session a multiplexer's server was started for, as a digest, where it has one of its own.
+pub const FAIRWAY_SERVER: &str = "FAIRWAY_SERVER";
 /// A tmux pane that is to be adopted; the tmux bridge reads it.
 pub const FAIRWAY_TMUX_PANE: &str = "FAIRWAY_TMUX_PANE";
 /// The socket of that pane's server; the tmux bridge reads it.

@@ -20,7 +20,7 @@ use nix::{
     },
 };
 
-use super::{capture::End, mask, process};
+use super::{capture::End, process, signals};
 
 /// Runs a command to its end, without limit. INT and QUIT from the terminal reach it directly and leave this process alone;
 /// a signal that somebody sends to this process alone is passed on.
@@ -81,7 +81,7 @@ fn watched(
 
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 fn start(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Child> {
-    mask::clear(Command::new(program).args(args).env_clear().envs(env).current_dir(cwd)).spawn()
+    signals::unblocked(Command::new(program).args(args).env_clear().envs(env).current_dir(cwd)).spawn()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
     fs::File,
     io::{self, Read},
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::process::CommandExt,
     },
     path::Path,
@@ -125,18 +125,29 @@ pub fn start(program: &Program<'_>, input: Option<File>) -> io::Result<Running> 
         command.stdin(input).stdout(writer.try_clone()?).stderr(writer).process_group(0);
         output = Some(File::from(OwnedFd::from(reader)));
     }
-    let child = command.spawn()?;
-    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-    let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
-    if output.is_none()
-        && let Ok(group) = unistd::getpgid(Some(unistd::Pid::from_raw(pid)))
+    let running = Running { output, ..Running::of(&command.spawn()?)? };
+    if running.output.is_none()
+        && let Ok(group) = unistd::getpgid(Some(unistd::Pid::from_raw(running.pid)))
     {
         ON_TERMINAL.store(group.as_raw(), Ordering::SeqCst);
     }
-    Ok(Running { pid, done, output })
+    Ok(running)
 }
 
 impl Running {
+    /// A child of ours whose output is another's affair.
+    pub(super) fn of(child: &Child) -> io::Result<Self> {
+        let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+        let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
+        Ok(Self { pid, done, output: None })
+    }
+
+    /// Its process, and its process group's number.
+    #[must_use]
+    pub const fn pid(&self) -> i32 {
+        self.pid
+    }
+
     /// Which process it is; `None` when it is there no more.
     #[must_use]
     pub fn key(&self) -> Option<ProcessKey> {
@@ -206,7 +217,11 @@ impl Running {
         }
     }
 
-    fn reap(&self) -> io::Result<Option<i32>> {
+    /// Buries every child that has ended; answers with the program's exit code once it is among them.
+    ///
+    /// # Errors
+    /// When they cannot be waited for.
+    pub fn reap(&self) -> io::Result<Option<i32>> {
         loop {
             let (pid, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::Exited(pid, code)) => (pid, code),
@@ -220,6 +235,13 @@ impl Running {
                 return Ok(Some(code));
             }
         }
+    }
+}
+
+impl AsFd for Running {
+    /// Becomes readable when the program has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.done.as_fd()
     }
 }
 

@@ -26,7 +26,7 @@ use nix::{
 };
 use thiserror::Error;
 
-use super::{mask, process, tree};
+use super::{process, signals, tree};
 
 /// How long a program may take to end when it is told to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -203,18 +203,17 @@ fn start(program: &Program<'_>) -> Result<Child, StreamError> {
     }
     let mut words = program.argv.iter();
     let mut command = Command::new(words.next().cloned().unwrap_or_default());
-    mask::clear(&mut command)
+    signals::unblocked(&mut command)
         .args(words)
         .current_dir(program.folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => StreamError::NotFound { program: name },
-            _ => StreamError::Start { program: name, source },
-        })
+        .process_group(0);
+    command.spawn().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => StreamError::NotFound { program: name },
+        _ => StreamError::Start { program: name, source },
+    })
 }
 
 fn read(

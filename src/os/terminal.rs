@@ -1,8 +1,15 @@
-//! The terminal's size.
+//! Terminals: their size, and their raw mode.
 
-use std::os::fd::AsRawFd;
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+};
 
-use nix::libc;
+use nix::{
+    errno::Errno,
+    libc,
+    sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios},
+};
 
 /// How many columns the terminal at stdout has; `None` when it is none.
 #[must_use]
@@ -12,10 +19,85 @@ pub fn width() -> Option<u16> {
 
 /// How many rows and columns the terminal at stdout has; `None` when it is none, or does not tell.
 #[must_use]
-#[expect(unsafe_code, reason = "the ioctl that asks for a window's size has no safe form")]
 pub fn size() -> Option<(u16, u16)> {
+    size_of(io::stdout().as_fd()).map(|size| (size.rows, size.cols))
+}
+
+/// A terminal's size, in cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Its height.
+    pub rows: u16,
+    /// Its width.
+    pub cols: u16,
+}
+
+/// The size of a terminal; `None` when it is none, or does not know it.
+#[must_use]
+#[expect(unsafe_code, reason = "the ioctl that asks for a window's size has no safe form")]
+pub fn size_of(terminal: BorrowedFd<'_>) -> Option<Size> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the descriptor is open for the whole call and `size` is a winsize that the kernel may fill.
-    let done = unsafe { libc::ioctl(std::io::stdout().as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
-    Some((size.ws_row, size.ws_col)).filter(|(rows, columns)| done == 0 && *rows > 0 && *columns > 0)
+    let done = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
+    let size = Size { rows: size.ws_row, cols: size.ws_col };
+    (done == 0 && size.rows > 0 && size.cols > 0).then_some(size)
+}
+
+/// Gives a terminal another size; whoever is in front of it is told by SIGWINCH.
+///
+/// # Errors
+/// When it is none.
+#[expect(unsafe_code, reason = "the ioctl that sets a window's size has no safe form")]
+pub fn resize(terminal: BorrowedFd<'_>, size: Size) -> io::Result<()> {
+    let size = libc::winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the descriptor is open for the whole call and the kernel only reads `size`.
+    let done = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+    Errno::result(done)?;
+    Ok(())
+}
+
+/// A terminal that hands every byte on as it is, until this is dropped.
+#[derive(Debug)]
+pub struct Raw {
+    terminal: OwnedFd,
+    before: Termios,
+}
+
+impl Raw {
+    /// Makes a terminal raw; `None` when it is none.
+    ///
+    /// # Errors
+    /// When it cannot be made so.
+    pub fn of(terminal: BorrowedFd<'_>) -> io::Result<Option<Self>> {
+        let Ok(before) = termios::tcgetattr(terminal) else { return Ok(None) };
+        let mut raw = before.clone();
+        termios::cfmakeraw(&mut raw);
+        termios::tcsetattr(terminal, SetArg::TCSANOW, &raw)?;
+        Ok(Some(Self { terminal: terminal.try_clone_to_owned()?, before }))
+    }
+
+    /// How the terminal was before.
+    #[must_use]
+    pub const fn before(&self) -> &Termios {
+        &self.before
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        let _ = termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
+    }
+}
+
+/// Makes the terminal at stdin hand on every byte as it is typed, without echo; keys that send signals go on sending them.
+/// Nothing when stdin is no terminal.
+///
+/// # Errors
+/// When the terminal refuses.
+pub fn hand_on_bytes() -> io::Result<()> {
+    let stdin = io::stdin();
+    let Ok(mut mode) = termios::tcgetattr(stdin.as_fd()) else { return Ok(()) };
+    mode.local_flags &= !(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::IEXTEN);
+    mode.input_flags &= !(InputFlags::ICRNL | InputFlags::INLCR | InputFlags::IGNCR | InputFlags::IXON);
+    Ok(termios::tcsetattr(stdin.as_fd(), SetArg::TCSANOW, &mode)?)
 }

@@ -1,12 +1,12 @@
 //! Ending a whole tree of processes: collected first, since killing the root hands its children to somebody else.
 
-use std::{collections::BTreeSet, fs, io, time::Duration};
+use std::{collections::BTreeSet, fs, io, os::unix::fs::MetadataExt, time::Duration};
 
 use nix::sys::signal::Signal;
 
 use super::{
     process::{self, Presence, ProcessKey, ProcessStat},
-    wait,
+    user, wait,
 };
 
 /// How long a killed process may take to be gone.
@@ -59,6 +59,20 @@ pub fn marked(entry: &str) -> io::Result<Vec<ProcessKey>> {
     let is_marked =
         |one: &&ProcessStat| entries(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());
     Ok(keys(all.iter().filter(is_marked)))
+}
+
+/// Every process of this user with this text in its command line.
+///
+/// # Errors
+/// When `/proc` cannot be listed.
+pub fn naming(text: &str) -> io::Result<Vec<ProcessKey>> {
+    let all = process::all()?;
+    let names = |one: &&ProcessStat| {
+        let words = fs::read(format!("/proc/{}/cmdline", one.pid)).unwrap_or_default();
+        let is_mine = fs::metadata(format!("/proc/{}", one.pid)).is_ok_and(|found| found.uid() == user::uid());
+        is_mine && words.windows(text.len().max(1)).any(|part| part == text.as_bytes())
+    };
+    Ok(keys(all.iter().filter(names)))
 }
 
 fn keys<'a>(found: impl Iterator<Item = &'a ProcessStat>) -> Vec<ProcessKey> {

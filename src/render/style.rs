@@ -30,7 +30,7 @@ impl Style {
         let colour = match choice {
             "always" => true,
             "never" => false,
-            _ => is_terminal && env.var(vars::NO_COLOR).is_none() && env.var("TERM") != Some("dumb"),
+            _ => is_terminal && env.var(vars::NO_COLOR).is_none() && env.var(vars::TERM) != Some("dumb"),
         };
         Self { colour }
     }

@@ -1,6 +1,7 @@
 //! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
 //! `null`, lists are never `null`.
 
+mod checked;
 mod checkpoint;
 mod config;
 mod dep;
@@ -21,6 +22,7 @@ mod review;
 mod session;
 mod task;
 
+pub use checked::{CheckedAdapterView, CheckedOperationView, ProbeView, Verdict};
 pub use checkpoint::{CheckpointTurnView, CheckpointView};
 pub use config::{CheckedView, SettingView};
 pub use dep::{DepNodeView, DepTreeView};

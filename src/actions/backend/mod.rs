@@ -1,5 +1,6 @@
 //! The scripts that start sessions, and what they call back for. Works without any project.
 
+pub mod check;
 pub mod list;
 pub mod place;
 pub mod plumbing;

@@ -89,6 +89,15 @@ impl<'a> FirstSteps<'a> {
         readiness
     }
 
+    /// What this call has yet to do once the session is recorded, as the end of a sentence.
+    pub(super) const fn left(&self) -> Option<&'static str> {
+        match (&self.types, self.plan.setup) {
+            (Some(_), _) => Some("the prompt was typed"),
+            (None, Setup::Caller) => Some("the session was set up"),
+            (None, Setup::Script) => None,
+        }
+    }
+
     /// Sets the session up and types the first prompt, as far as the script does not.
     pub(super) fn take(&self, app: &App, remarks: &mut Vec<String>) {
         let name = self.plan.session.id.as_str();

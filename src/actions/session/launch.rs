@@ -66,17 +66,19 @@ pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
     if steps.wait(&outcome, &mut remarks) == Readiness::Over {
         return ended(app, &plan, &adapter, remarks);
     }
-    let session = app.write(|tx| confirm(app, tx, &plan, &outcome, &remarks))?;
+    // What a repeat is told when this call does not get to its end.
+    let cut_off = steps.left().map(|left| format!("whether {left} is not known: the launch was cut off"));
+    let kept: Vec<String> = remarks.iter().cloned().chain(cut_off).collect();
+    let session = app.write(|tx| confirm(app, tx, &plan, &outcome, &kept))?;
     if session.status.is_final() {
         return ended(app, &plan, &adapter, remarks);
     }
-    let before = remarks.len();
     if let Outcome::Unknown(_, why) = outcome {
         remarks.push(format!("whether {id} runs cannot be told: {why}"));
     }
     steps.take(app, &mut remarks);
     let answer = said(&session, remarks)?;
-    if let Some(request) = app.request.as_ref().filter(|_| answer.remarks.len() > before) {
+    if let Some(request) = app.request.as_ref().filter(|_| answer.remarks != kept) {
         app.write(|tx| remember(tx, request, &answer))?;
     }
     Ok(answer)

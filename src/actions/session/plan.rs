@@ -203,13 +203,14 @@ fn settings(wish: &Wish, role: &Launch, entry: &Launch) -> Program {
     above.over(entry.program.clone())
 }
 
-/// The setup script's file, which is there.
+/// The setup script's file, which is there and nobody else's to write.
 fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Refusal> {
     let Some(stated) = stated else { return Ok(None) };
     let path = normal(&app.project.root.join(&stated));
     if !path.is_file() {
         return Err(Refusal::not_found("setup script", path.display().to_string()));
     }
+    adapters::check(&path)?;
     utf8("session_setup_script", &path).map(Some)
 }
 
@@ -280,7 +281,7 @@ fn backend(app: &App, wish: &Wish, role: &Launch, lane: Option<&Lane>) -> Result
             (said.unwrap_or_else(|| app.settings.default_backend.clone()), Place::Project)
         }
     };
-    adapters::locate(&word, place, &app.env, &app.project.root, &app.settings)
+    adapters::locate(&word, place, &app.env, &app.project.root, &app.settings.backends)
 }
 
 fn worktree(app: &App, wish: &Wish, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {

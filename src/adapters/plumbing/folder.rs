@@ -206,11 +206,11 @@ impl Folder {
         fs::read_to_string(self.file(BEFORE)).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// The live sessions of a state folder whose names begin so.
+    /// The live sessions of a state folder whose names begin so; with a file's name only those whose folder holds one.
     ///
     /// # Errors
     /// When it cannot be told of one: no name may then be taken for absent.
-    pub fn running(state: &Path, prefix: &str) -> io::Result<Vec<String>> {
+    pub fn running(state: &Path, prefix: &str, with: Option<&str>) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(state) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
@@ -221,7 +221,8 @@ impl Folder {
             let Some(name) = read(&path.join(NAME)).ok().flatten().and_then(|name| String::from_utf8(name).ok()) else {
                 continue;
             };
-            if name.starts_with(prefix) && Self::of(state, &name).is_alive()? {
+            let is_meant = with.is_none_or(|file| path.join(file).is_file());
+            if is_meant && name.starts_with(prefix) && Self::of(state, &name).is_alive()? {
                 names.push(name);
             }
         }
@@ -303,7 +304,7 @@ impl Folder {
             .ok_or_else(|| io::Error::other("the adapters' state folder is locked"))
     }
 
-    fn note(&self, name: &str, text: &[u8]) -> io::Result<()> {
+    pub(super) fn note(&self, name: &str, text: &[u8]) -> io::Result<()> {
         files::write_passing(&self.file(name), text, 0o600)
     }
 
@@ -329,7 +330,9 @@ impl Folder {
         }
     }
 
-    fn is_starting(&self) -> bool {
+    /// Whether a start of it still goes on.
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
         read_key(&self.file(STARTER)).is_some_and(|starter| starter.presence() == Presence::Alive)
     }
 

@@ -1,13 +1,20 @@
 //! What a shell does badly, done here for the scripts: unpack a start configuration, run the program inside the session,
 //! keep its output, end its tree. Serves callers without any Fairway project too.
 
+mod door;
 mod folder;
 mod follow;
 mod input;
+mod keyboard;
 mod meta;
+mod modes;
+pub mod probe;
 mod programs;
+mod record;
 mod recorder;
+mod replay;
 mod run;
+pub mod seat;
 mod settle;
 pub mod socket;
 mod staging;
@@ -17,10 +24,13 @@ pub mod text;
 pub mod transcript;
 pub mod typing;
 
+pub use door::call as have_typed;
 pub use folder::{Folder, INPUT, Stage, TRANSCRIPT, Unpacked};
 pub use follow::Reader;
+pub use keyboard::Job;
 pub use recorder::Recorder;
 pub use run::{Detached, detach, run};
+pub use seat::Seat;
 pub use settle::{Made, settle};
 pub use staging::stage;
 pub use steps::Steps;

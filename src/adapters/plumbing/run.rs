@@ -11,6 +11,7 @@ use std::{
 use super::{
     Folder,
     folder::{INPUT, mark},
+    record::Recording,
     recorder::Recorder,
     surroundings,
     transcript::LIMIT,
@@ -22,7 +23,7 @@ use crate::{
         fifo,
         process::ProcessKey,
         program,
-        session::{self, Program},
+        session::{self, Program, Running},
         tree,
     },
 };
@@ -34,6 +35,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub enum Detached {
     /// It uses those of this process: a pane's.
     No,
+    /// It has a terminal of its own between this process's and the transcript, and takes what is to be typed at its door.
+    Recorded,
     /// Output to the transcript, input from a FIFO; a line on stdout once the program was started.
     Yes,
 }
@@ -64,22 +67,15 @@ fn begun(
     how: Detached,
     ended: impl FnOnce(&StartConfig, i32),
 ) -> io::Result<i32> {
-    let around = surroundings::of(folder, start, (how == Detached::No).then_some(env))?;
+    let around = surroundings::of(folder, start, (how != Detached::Yes).then_some(env))?;
     let cwd = folder.directory()?;
     if !cwd.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", cwd.display())));
     }
     let argv = argv(start, &around, &cwd)?;
     let mark = mark(start);
-    let (input, recorder) = match how {
-        Detached::Yes => (Some(fifo::make(&folder.file(INPUT))?), Some(Recorder::open(&folder.transcript()?, LIMIT)?)),
-        Detached::No => (None, None),
-    };
-    let mut running = session::start(&Program { argv: &argv, env: &around, cwd: &cwd }, input).map_err(|error| {
-        let first = argv.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
-        io::Error::new(error.kind(), format!("{first} cannot be run: {error}"))
-    })?;
-    let told = match running.key() {
+    let mut ward = Ward::start(&Program { argv: &argv, env: &around, cwd: &cwd }, folder, how)?;
+    let told = match ward.running().key() {
         Some(program) => folder.begin(&program),
         // It has ended already, which is told next.
         None => Ok(()),
@@ -89,19 +85,7 @@ fn begun(
         // Whoever started it is gone and will never know of it.
         let _ = tree::end(GRACE, || tree::below(own.pid, mark.as_deref()));
     }
-    let mut see = |bytes: &[u8]| {
-        if let Some(recorder) = &recorder {
-            recorder.write(bytes);
-        }
-    };
-    let code = running.finish(&mut see)?;
-    // Whoever is told of the end shall find what was printed before it.
-    let flush = || {
-        if let Some(recorder) = &recorder {
-            recorder.flush(GRACE);
-        }
-    };
-    flush();
+    let code = ward.finish()?;
     let noted = folder.end(code);
     ended(start, code);
     let left = tree::end(GRACE, || {
@@ -111,11 +95,80 @@ fn begun(
         }
         Ok(found)
     });
-    running.hand_on(&mut see);
-    flush();
+    ward.close();
     // Nothing of worth is left where the transcript lies elsewhere, and something to be ended is not forgotten.
     folder.conclude(own, start.transcript.is_some() && left.is_ok_and(|left| left.is_empty()))?;
     told.and(noted).map(|()| code)
+}
+
+/// The program, with whatever stands between it and those who look.
+enum Ward {
+    /// Its output is kept where there is somebody to keep it.
+    Plain(Running, Option<Recorder>),
+    /// Its terminal is here.
+    Recorded(Box<Recording>),
+}
+
+impl Ward {
+    fn start(program: &Program<'_>, folder: &Folder, how: Detached) -> io::Result<Self> {
+        let refused = |error: io::Error| {
+            let first = program.argv.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
+            io::Error::new(error.kind(), format!("{first} cannot be run: {error}"))
+        };
+        if how == Detached::No {
+            return Ok(Self::Plain(session::start(program, None).map_err(refused)?, None));
+        }
+        let recorder = Recorder::open(&folder.transcript()?, LIMIT)?;
+        if how == Detached::Recorded {
+            return Ok(Self::Recorded(Box::new(Recording::start(program, folder, recorder).map_err(refused)?)));
+        }
+        let input = fifo::make(&folder.file(INPUT))?;
+        Ok(Self::Plain(session::start(program, Some(input)).map_err(refused)?, Some(recorder)))
+    }
+
+    const fn running(&self) -> &Running {
+        match self {
+            Self::Plain(running, _) => running,
+            Self::Recorded(recording) => recording.running(),
+        }
+    }
+
+    /// Waits for the end. Whoever is told of it shall find what was printed before it.
+    fn finish(&mut self) -> io::Result<i32> {
+        match self {
+            Self::Plain(running, recorder) => {
+                let code = running.finish(kept(recorder.as_ref()));
+                flush(recorder.as_ref());
+                code
+            }
+            Self::Recorded(recording) => recording.finish(),
+        }
+    }
+
+    /// What others still print when the program has ended.
+    fn close(self) {
+        match self {
+            Self::Plain(mut running, recorder) => {
+                running.hand_on(&mut kept(recorder.as_ref()));
+                flush(recorder.as_ref());
+            }
+            Self::Recorded(recording) => recording.close(),
+        }
+    }
+}
+
+fn kept(recorder: Option<&Recorder>) -> impl FnMut(&[u8]) {
+    move |bytes| {
+        if let Some(recorder) = recorder {
+            recorder.write(bytes);
+        }
+    }
+}
+
+fn flush(recorder: Option<&Recorder>) {
+    if let Some(recorder) = recorder {
+        recorder.flush(GRACE);
+    }
 }
 
 fn tell_started() -> io::Result<()> {

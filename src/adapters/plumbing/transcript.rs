@@ -85,12 +85,12 @@ impl Transcript {
 /// # Errors
 /// When it cannot be read, or is no file.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
-    let mut bytes = end_of(path, 0, SEEN)?;
+    let mut bytes = end_of(path, 0, SEEN)?.1;
     let room = SEEN.saturating_sub(u64::try_from(bytes.len()).unwrap_or(SEEN));
     let counted = bytes.split(|byte| *byte == b'\n').count().saturating_sub(1);
     // One more than asked for: the first one may be the end of a line.
     if room > 0 && (lines == 0 || counted <= lines) {
-        let mut all = end_of(&before(path), 0, room)?;
+        let mut all = end_of(&before(path), 0, room)?.1;
         all.append(&mut bytes);
         bytes = all;
     }
@@ -102,7 +102,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
 /// # Errors
 /// When it cannot be read, or is no file.
 pub fn tail_from(path: &Path, lines: usize, from: u64) -> io::Result<String> {
-    Ok(last(&end_of(path, from, SEEN)?, lines))
+    Ok(last(&end_of(path, from, SEEN)?.1, lines))
 }
 
 /// Where a transcript's beginning went when it started anew.
@@ -112,12 +112,12 @@ fn before(path: &Path) -> PathBuf {
     before.into()
 }
 
-/// The end of a file behind a place, at most so many bytes; nothing when there is no such file.
-fn end_of(path: &Path, from: u64, most: u64) -> io::Result<Vec<u8>> {
+/// The end of a file behind a place, at most so many bytes, and where in the file it begins; nothing when there is no such file.
+pub(super) fn end_of(path: &Path, from: u64, most: u64) -> io::Result<(u64, Vec<u8>)> {
     let opened =
         fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_NONBLOCK.bits()).open(path);
     let mut file = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((0, Vec::new())),
         opened => opened?,
     };
     let found = file.metadata()?;
@@ -125,10 +125,10 @@ fn end_of(path: &Path, from: u64, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(format!("{} is not a file", path.display())));
     }
     let from = if from <= found.len() { from } else { 0 };
-    file.seek(SeekFrom::Start(from.max(found.len().saturating_sub(most))))?;
+    let start = file.seek(SeekFrom::Start(from.max(found.len().saturating_sub(most))))?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok((start, bytes))
 }
 
 fn last(bytes: &[u8], lines: usize) -> String {

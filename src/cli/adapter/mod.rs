@@ -3,13 +3,17 @@
 mod alive;
 mod ask;
 mod bare;
+mod check;
 mod copy_to;
+mod deliver;
 mod fact;
 mod find;
 mod follow;
+mod hidden;
 mod input;
 mod install;
 mod interrupt;
+mod keys;
 mod kill_tree;
 mod last_activity;
 mod list;
@@ -17,14 +21,18 @@ mod list_running;
 mod meta;
 mod peek;
 mod press;
+mod probe;
 mod process_alive;
+mod replay;
 mod run;
+mod seat;
 mod settle;
 mod socket;
 mod state;
 mod submit;
 mod tee;
 mod unpack;
+mod unseat;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -37,6 +45,7 @@ use super::{Context, Exit};
 pub enum Verb {
     List(list::Args),
     Install(install::Args),
+    Check(check::Args),
     #[command(hide = true)]
     Unpack(unpack::Args),
     #[command(hide = true)]
@@ -81,8 +90,22 @@ pub enum Verb {
     Interrupt(interrupt::Args),
     #[command(hide = true)]
     Follow(follow::Args),
+    #[command(hide = true)]
+    Deliver(deliver::Args),
+    #[command(hide = true)]
+    Hidden(hidden::Args),
+    #[command(hide = true)]
+    Keys(keys::Args),
+    #[command(hide = true)]
+    Replay(replay::Args),
+    #[command(hide = true)]
+    Seat(seat::Args),
+    #[command(hide = true)]
+    Unseat(unseat::Args),
     #[command(hide = true, subcommand)]
     Meta(meta::Verb),
+    #[command(hide = true)]
+    Probe(probe::Args),
 }
 
 impl Verb {
@@ -90,6 +113,7 @@ impl Verb {
         match self {
             Self::List(args) => args.run(ctx),
             Self::Install(args) => args.run(ctx),
+            Self::Check(args) => args.run(ctx),
             Self::Unpack(args) => args.run(ctx),
             Self::Run(args) => args.run(ctx),
             Self::Tee(args) => args.run(ctx),
@@ -112,7 +136,14 @@ impl Verb {
             Self::Press(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
             Self::Follow(args) => args.run(ctx),
+            Self::Deliver(args) => args.run(ctx),
+            Self::Hidden(args) => args.run(ctx),
+            Self::Keys(args) => args.run(ctx),
+            Self::Replay(args) => args.run(ctx),
+            Self::Seat(args) => args.run(ctx),
+            Self::Unseat(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
+            Self::Probe(args) => args.run(ctx),
         }
     }
 }

@@ -17,6 +17,9 @@ pub struct Args {
     /// Run it in a process of its own, and return once it was started
     #[arg(long, conflicts_with = "apart")]
     detach: bool,
+    /// Give it a terminal of its own and keep everything that it prints
+    #[arg(long, conflicts_with_all = ["detach", "apart"])]
+    record: bool,
     /// Be that process
     #[arg(long, hide = true)]
     apart: bool,
@@ -28,7 +31,11 @@ impl Args {
             start::detach(&ctx.env, &self.name)?;
             return Ok(0);
         }
-        let how = if self.apart { Detached::Yes } else { Detached::No };
+        let how = match (self.apart, self.record) {
+            (true, _) => Detached::Yes,
+            (_, true) => Detached::Recorded,
+            _ => Detached::No,
+        };
         let code = start::run(&ctx.env, &self.name, how, |why| ctx.out.complain(&safe_line(why)))?;
         Ok(Exit::try_from(code).unwrap_or(1))
     }

@@ -44,6 +44,13 @@ fn what_is_recorded_is_what_happened() {
 }
 
 #[test]
+fn the_program_holds_no_signal_back() {
+    let world = held();
+    let run = world.run(["evidence", "run", "T-1", "--", "grep", "SigBlk", "/proc/self/status"]).exits(0);
+    assert!(run.stdout.starts_with("SigBlk:\t0000000000000000\n"), "{run:#?}");
+}
+
+#[test]
 fn words_are_no_shell_text_and_a_check_runs_the_tasks_own_command_only() {
     let world = held();
     world.run(["evidence", "run", "T-1", "--", "touch", "$(touch pwned); a b"]).exits(0);

@@ -9,6 +9,7 @@ mod dry_run;
 mod event;
 mod launch;
 mod lifecycle;
+mod multiplexers;
 mod operations;
 mod panes;
 mod pid_reuse;

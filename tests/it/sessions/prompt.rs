@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use fairway::os::process::ProcessKey;
+
 use super::{Sessions, eventually, text};
 
 /// What a shell would make something of.
@@ -173,6 +175,40 @@ fn what_can_be_no_prompt_is_refused_and_a_prompt_is_kept_nowhere() {
     assert_eq!(shown["start"]["nudge"], "use API_KEY=••• now");
 }
 
+/// The repeat of a launch that was cut off while it typed says that it does not know.
+#[test]
+fn a_launch_that_is_cut_off_at_its_prompt_does_not_claim_it() {
+    let world = Sessions::new();
+    let script = world.script(
+        "stuck",
+        "#!/bin/sh\ncase $1 in start | stop) ;; is-running) echo true ;; nudge) echo $$ >\"${0%/*}/typing\"; exec sleep 60 ;; *) exit 2 ;; esac\n",
+    );
+    let backend = format!("exec:{}", script.display());
+    let words = [
+        "session",
+        "launch",
+        "--role",
+        "r",
+        "--name",
+        "s1",
+        "--backend",
+        &backend,
+        "--request-id",
+        "R-1",
+        "--prompt",
+        "x",
+    ];
+    let mut launch = world.fairway(words.iter().chain(&["--", "true"])).spawn().unwrap();
+    let pid = || fs::read_to_string(world.dir().join("typing")).ok()?.trim().parse().ok();
+    let typing = eventually("it types", || ProcessKey::of(pid()?));
+    launch.kill().unwrap();
+    launch.wait().unwrap();
+    typing.signal(nix::sys::signal::Signal::SIGKILL).unwrap();
+    let run = world.run(words.iter().chain(&["--", "true"])).exits(0);
+    assert!(run.stderr.contains("whether the prompt was typed is not known"), "{run:?}");
+    assert_eq!(world.session("s1")["status"], "running");
+}
+
 /// The caller waits where the script does not: for a process, a prompt, or a moment.
 #[test]
 fn a_script_that_does_not_wait_is_waited_for() {
@@ -272,6 +308,11 @@ fn setup_is_the_scripts_or_the_callers_as_configured() {
                 ["session_setup", "session_setup_script", "session_live"].iter().all(|key| start.get(*key).is_none())
             );
             let root = world.root().display().to_string();
+            // One that others can write is not run.
+            let mode = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+            fs::set_permissions(world.dir().join("after.sh"), mode(0o777)).unwrap();
+            let again = ["session", "launch", "--json", "--role", "r", "--provider", "p", "--backend", "b"];
+            world.run(again).refuses(9, "untrusted");
             assert!(kept.starts_with(&format!("{root}\n")) && kept.ends_with("after\nrole\n"), "{kept}");
             assert!(kept.contains(&format!("FAIRWAY_SESSION_ID={name}\n")), "{kept}");
             assert!(run.stderr.contains("session_setup failed: false: exit code 1"), "{run:?}");

@@ -40,12 +40,12 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     Ok(folder(env, name)?.runs_one_of(&names)?)
 }
 
-/// The live sessions whose names begin so, sorted.
+/// The live sessions whose names begin so, sorted; with a file's name only those whose folder holds one.
 ///
 /// # Errors
 /// When it cannot be told of one of them.
-pub fn running(env: &Env, prefix: &str) -> Result<Vec<String>> {
-    Ok(Folder::running(&state(env)?, prefix)?)
+pub fn running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
+    Ok(Folder::running(&state(env)?, prefix, with)?)
 }
 
 /// The last lines of a session's transcript, as they are; all for 0 or less. Nothing for one that is not there.
@@ -55,6 +55,22 @@ pub fn running(env: &Env, prefix: &str) -> Result<Vec<String>> {
 pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
     let path = folder(env, name)?.transcript()?;
     Ok(transcript::tail(&path, usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
+}
+
+/// The last lines that the terminal of a session shows and has shown, all for 0 or less. Nothing for one that is not there.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn shown(env: &Env, name: &str, lines: i64) -> Result<String> {
+    Ok(folder(env, name)?.shown(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
+}
+
+/// Forgets the lines that were scrolled off the screen of a session. One that is not there is no failure.
+///
+/// # Errors
+/// When it cannot be noted.
+pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
+    Ok(folder(env, name)?.clear_scrollback()?)
 }
 
 /// When a live session last printed something; `None` when that cannot be told.

@@ -1,8 +1,10 @@
 //! What the scripts call back for.
 
+pub mod door;
 pub mod input;
 pub mod look;
 pub mod meta;
+pub mod seat;
 pub mod start;
 pub mod tree;
 

@@ -46,7 +46,9 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     let directory = env.cwd.join(start.work_dir.as_deref().unwrap_or_default());
     start.transcript = start.transcript.map(|path| directory.join(path).to_string_lossy().into_owned());
     let starter = i32::try_from(std::os::unix::process::parent_id()).ok().and_then(ProcessKey::of);
-    let around = bare(env);
+    let mut around = bare(env);
+    // Another orchestrator's session may surround the call as well; what is its own is not this one's.
+    around.retain(|name, _| !name.as_encoded_bytes().starts_with(b"GC_"));
     let unpacked = Unpacked { start: &start, around: &around, directory: &directory, starter: starter.as_ref() };
     folder.unpack(&unpacked)?;
     let mut prepared = || -> io::Result<()> {

@@ -96,8 +96,8 @@ fn last_text(request: &Value) -> String {
             other.as_array().into_iter().flatten().filter_map(|part| Some(part["text"].as_str()?.to_owned())).collect()
         }
     };
-    let texts = said.flat_map(|message| parts(&message["content"]));
-    texts.filter(|text| !text.trim_start().starts_with("<system-reminder>")).next_back().unwrap_or_default()
+    let mut texts = said.flat_map(|message| parts(&message["content"]));
+    texts.rfind(|text| !text.trim_start().starts_with("<system-reminder>")).unwrap_or_default()
 }
 
 fn message(model: &Value, text: Option<&str>) -> Value {

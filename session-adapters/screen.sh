@@ -1,0 +1,242 @@
+#!/bin/sh
+# A session backend in GNU screen: a server of its own for each session, private unless FAIRWAY_BACKEND_SOCKET names a folder of
+# sockets or says `default`. The program's terminal is kept and typed into by `fairway adapter`; screen shows it. Needs
+# coreutils. Speaks the exec session protocol: screen.sh <operation> <session-name> [args…].
+set -u
+
+fairway=${FAIRWAY_BIN:-fairway}
+newline='
+'
+
+die() {
+  printf 'screen.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+# What the plumbing answers; it says itself why it does not.
+fairway() {
+  "${fairway}" adapter "$@" || exit 1
+}
+
+# The sessions' folders, the binary and this script as absolute paths: panes are elsewhere.
+absolute() {
+  case $1 in
+    /*) printf '%s' "$1" ;;
+    *) printf '%s/%s' "${PWD}" "$1" ;;
+  esac
+}
+self=$(absolute "$0")
+case ${fairway} in
+  */*) fairway=$(absolute "${fairway}") ;;
+  *) ;;
+esac
+state=${FAIRWAY_ADAPTER_STATE:-${GC_EXEC_STATE_DIR:-}}
+if [ -n "${state}" ]; then
+  state=$(absolute "${state}")
+  export FAIRWAY_ADAPTER_STATE="${state}"
+fi
+
+# ---- a session
+
+# Finds one: its folder, whether its root process lives, and what start noted in a file there: the folder of its server's
+# sockets (or `default`), its name there, and its pane, once there is one.
+find_session() {
+  found=$(fairway find -- "$1") || exit 1
+  [ -n "${found}" ] || return 1
+  alive=${found%%"${newline}"*}
+  folder=${found#*"${newline}"}
+  [ -e "${folder}/screen" ] || return 1
+  pane=
+  { read -r address && read -r name && { read -r pane || :; }; } <"${folder}/screen" ||
+    die "${folder}/screen cannot be read"
+}
+
+# Finds one whose pane is there.
+find_pane() {
+  find_session "$1" && [ "${alive}" = true ] && [ -n "${pane}" ]
+}
+
+# ---- the server
+
+# Becomes screen, at the session's server.
+screen_there() {
+  unset STY WINDOW
+  [ "${address}" = default ] || export SCREENDIR="${address}"
+  cd / || die 'there is no root folder'
+  LC_ALL=C.UTF-8 exec "$@"
+}
+
+# Asks or tells the server something, with its answer in $said: false when there is none. One that does not answer, or a
+# screen that cannot be run, is a failure and never an answer. The pane is `pid.name`, so no other session can be meant.
+ask() {
+  said=$(screen_there timeout --foreground -k 0.1 1.8 screen -S "${pane}" "$@" 2>&1)
+  case $?:${said} in
+    0:*) return 0 ;;
+    124:* | 137:*) die 'screen did not answer' ;;
+    126:* | 127:*) die "screen cannot be run: ${said}" ;;
+    *'No screen session found'*) return 1 ;;
+    *) die "screen failed: ${said}" ;;
+  esac
+}
+
+# ---- start and stop
+
+# Takes back a start that failed or was told to end.
+undo() {
+  trap '' TERM INT HUP
+  "${fairway}" adapter kill-tree --own-start -- "${session}"
+  [ -z "${made}" ] || "${fairway}" adapter unseat screen -- "${session}"
+  exit 1
+}
+
+# Where the server of a session listens: in a private folder, unless the caller names one or says `default`, the person's own.
+choose_seat() {
+  seat=$(fairway seat screen -- "${session}") || undo
+  name=${seat%%"${newline}"*}
+  seat=${seat#*"${newline}"}
+  mark=${seat%%"${newline}"*}
+  address=${seat#*"${newline}"}
+  case ${FAIRWAY_BACKEND_SOCKET:-} in
+    '') return 0 ;;
+    *) address=${FAIRWAY_BACKEND_SOCKET} name=fairway-${name} ;;
+  esac
+}
+
+# Screen takes the terminal's size from the one that it is started in, so that one is made for it, and left by `pane`.
+start() {
+  session=$1 made=
+  command -v screen >/dev/null || die "there is no program 'screen'"
+  case ${FAIRWAY_BACKEND_SOCKET:-default} in
+    default | /*) ;;
+    *) die "FAIRWAY_BACKEND_SOCKET is neither 'default' nor an absolute path: ${FAIRWAY_BACKEND_SOCKET}" ;;
+  esac
+  trap undo TERM INT HUP
+  "${fairway}" adapter unpack -- "${session}" || undo
+  made=yes
+  choose_seat
+  rows=$(fairway fact -- "${session}" rows) || undo
+  cols=$(fairway fact -- "${session}" cols) || undo
+  folder=$(fairway fact -- "${session}" folder) || undo
+  "${fairway}" adapter unseat screen -- "${session}" || undo
+  printf '%s\n' "${address}" "${name}" >"${folder}/screen" || undo
+  terminal=screen
+  TERM=screen-256color infocmp >/dev/null 2>&1 && terminal=screen-256color
+  printf '%s\n' 'startup_message off' 'deflogin off' 'defutf8 on' 'defscrollback 10000' 'altscreen on' \
+    'vbell off' 'defflow off' "term ${terminal}" >"${folder}/screenrc" || undo
+  set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${folder%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm SYSSCREENRC=/dev/null \
+    screen -c "${folder}/screenrc" -S "${name}" -- "${self}" pane "${session}"
+  (screen_there "${fairway}" adapter hidden -- "${rows}" "${cols}" "${fairway}" adapter bare -- "$@") || undo
+  { read -r _ && read -r _ && read -r pane; } <"${folder}/screen" || {
+    printf 'screen.sh: screen has made no window\n' >&2
+    undo
+  }
+  "${fairway}" adapter settle --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo
+}
+
+# What runs in the window: it sends the terminal that screen was started in away and looks after the program.
+pane() {
+  find_session "$1" || die "there is no session '$1'"
+  pane=${STY:-}
+  printf '%s\n' "${pane}" >>"${folder}/screen" || die "${folder}/screen cannot be written"
+  (ask -X detach) || :
+  exec "${fairway}" adapter run --record -- "$1"
+}
+
+# Ends the program and all it has started, and then the server, also one that does not answer.
+stop() {
+  fairway kill-tree -- "$1"
+  fairway unseat screen -- "$1"
+}
+
+# ---- questions
+
+# By its processes, and not by its server: a server that does not answer says nothing about the program.
+is_running() {
+  if find_session "$1"; then printf '%s\n' "${alive}"; else printf 'false\n'; fi
+}
+
+process_alive() {
+  if find_session "$1"; then fairway process-alive -- "$1"; else printf 'false\n'; fi
+}
+
+last_activity() {
+  if find_session "$1"; then fairway last-activity -- "$1"; fi
+}
+
+# What its terminal shows and has shown, from the transcript: screen itself writes other letters than ASCII wrongly.
+peek() {
+  lines=${2:-0}
+  case ${lines#-} in
+    '' | *[!0-9]*) die "how many lines? '${lines}' is no number" ;;
+    *) ;;
+  esac
+  if find_session "$1"; then fairway replay -- "$1" "${lines}"; fi
+}
+
+is_attached() {
+  attached=false
+  if find_pane "$1"; then
+    ask -Q info || :
+    said=$(screen_there timeout --foreground -k 0.1 1.8 screen -ls "${pane}")
+    case ${said} in
+      *"${pane}"*ttached\)*) attached=true ;;
+      *) ;;
+    esac
+  fi
+  printf '%s\n' "${attached}"
+}
+
+clear_scrollback() {
+  find_pane "$1" || return 0
+  # What screen is told without being asked, it does not answer.
+  ask -Q info || return 0
+  ask -p 0 -X scrollback 0 || return 0
+  ask -p 0 -X scrollback 10000 || return 0
+  fairway replay --clear -- "$1"
+}
+
+attach() {
+  if ! find_pane "$1" || ! ask -Q info; then die "there is no session '$1'"; fi
+  screen_there screen -x "${pane}"
+}
+
+# ---- the door
+
+operation=${1:-}
+case ${operation} in
+  start | stop | interrupt | is-running | attach | process-alive | nudge | send-keys | peek | get-last-activity) ;;
+  set-meta | get-meta | remove-meta | clear-scrollback | is-attached | pane) ;;
+  list-running | protocol | copy-to | check-image) ;;
+  '') die 'usage: screen.sh <operation> <session-name> [args…]' ;;
+  *) exit 2 ;;
+esac
+case ${operation}:${2:-} in
+  list-running: | protocol: | check-image:) ;;
+  *:) die "${operation} needs a session's name" ;;
+  *) ;;
+esac
+shift
+
+case ${operation} in
+  start) start "$1" ;;
+  stop) stop "$1" ;;
+  interrupt) fairway keys -- "$1" C-c ;;
+  is-running) is_running "$1" ;;
+  attach) attach "$1" ;;
+  process-alive) process_alive "$1" ;;
+  nudge) fairway deliver -- "$1" ;;
+  send-keys) fairway keys -- "$@" ;;
+  set-meta) fairway meta set -- "$1" "${2:-}" ;;
+  get-meta) fairway meta get -- "$1" "${2:-}" ;;
+  remove-meta) fairway meta remove -- "$1" "${2:-}" ;;
+  peek) peek "$@" ;;
+  list-running) fairway list-running --with screen -- "${1:-}" ;;
+  get-last-activity) last_activity "$1" ;;
+  clear-scrollback) clear_scrollback "$1" ;;
+  is-attached) is_attached "$1" ;;
+  copy-to) fairway copy-to -- "$1" "${2:-}" "${3:-}" ;;
+  check-image) ;;
+  protocol) printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n' ;;
+  pane) pane "$1" ;;
+  *) exit 2 ;;
+esac

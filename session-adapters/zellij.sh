@@ -1,0 +1,272 @@
+#!/bin/sh
+# A session backend in zellij 0.44 or newer: a zellij session each, with one pane and nothing around it, in a private folder of
+# sockets unless FAIRWAY_BACKEND_SOCKET names one or says `default`. The program's terminal is kept and typed into by
+# `fairway adapter`; zellij shows it. Needs coreutils. Speaks the exec session protocol: zellij.sh <operation> <name> [args…].
+set -u
+
+fairway=${FAIRWAY_BIN:-fairway}
+newline='
+'
+
+die() {
+  printf 'zellij.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+# What the plumbing answers; it says itself why it does not.
+fairway() {
+  "${fairway}" adapter "$@" || exit 1
+}
+
+# The sessions' folders, the binary and this script as absolute paths: panes are elsewhere.
+absolute() {
+  case $1 in
+    /*) printf '%s' "$1" ;;
+    *) printf '%s/%s' "${PWD}" "$1" ;;
+  esac
+}
+self=$(absolute "$0")
+case ${fairway} in
+  */*) fairway=$(absolute "${fairway}") ;;
+  *) ;;
+esac
+state=${FAIRWAY_ADAPTER_STATE:-${GC_EXEC_STATE_DIR:-}}
+if [ -n "${state}" ]; then
+  state=$(absolute "${state}")
+  export FAIRWAY_ADAPTER_STATE="${state}"
+fi
+
+# ---- a session
+
+# Finds one: its folder, whether its root process lives, and what start noted in a file there: the folder of its server's
+# sockets (or `default`), its name there, and its pane, once there is one.
+find_session() {
+  found=$(fairway find -- "$1") || exit 1
+  [ -n "${found}" ] || return 1
+  alive=${found%%"${newline}"*}
+  folder=${found#*"${newline}"}
+  [ -e "${folder}/zellij" ] || return 1
+  pane=
+  { read -r address && read -r name && { read -r pane || :; }; } <"${folder}/zellij" ||
+    die "${folder}/zellij cannot be read"
+}
+
+# Finds one whose pane is there.
+find_pane() {
+  find_session "$1" && [ "${alive}" = true ] && [ -n "${pane}" ]
+}
+
+# ---- the server
+
+# Becomes zellij, at the session's server.
+zellij_there() {
+  unset ZELLIJ ZELLIJ_PANE_ID ZELLIJ_SESSION_NAME ZELLIJ_CONFIG_FILE ZELLIJ_CONFIG_DIR
+  # It keeps its log and its notes about sessions with its sockets.
+  [ "${address}" = default ] || export ZELLIJ_SOCKET_DIR="${address}" TMPDIR="${address}" XDG_CACHE_HOME="${address}"
+  cd / || die 'there is no root folder'
+  exec "$@"
+}
+
+# Asks or tells the server something, with its answer in $said: false when there is none. One that does not answer, or a
+# zellij that cannot be run, is a failure and never an answer.
+ask() {
+  said=$(zellij_there timeout --foreground -k 0.1 1.8 zellij --session "${name}" action "$@" 2>&1)
+  case $?:${said} in
+    0:*) return 0 ;;
+    124:* | 137:*) die 'zellij did not answer' ;;
+    126:* | 127:*) die "zellij cannot be run: ${said}" ;;
+    *'There is no active session'* | *'not found'*) return 1 ;;
+    *) die "zellij failed: ${said}" ;;
+  esac
+}
+
+# ---- start and stop
+
+# Takes back a start that failed or was told to end.
+undo() {
+  trap '' TERM INT HUP
+  "${fairway}" adapter kill-tree --own-start -- "${session}"
+  [ -z "${made}" ] || "${fairway}" adapter unseat zellij -- "${session}"
+  exit 1
+}
+
+# Where the server of a session listens: in a private folder, unless the caller names one or says `default`, the person's own.
+choose_seat() {
+  seat=$(fairway seat zellij -- "${session}") || undo
+  name=${seat%%"${newline}"*}
+  seat=${seat#*"${newline}"}
+  mark=${seat%%"${newline}"*}
+  address=${seat#*"${newline}"}
+  case ${FAIRWAY_BACKEND_SOCKET:-} in
+    '') return 0 ;;
+    *) address=${FAIRWAY_BACKEND_SOCKET} name=fairway-${name} ;;
+  esac
+}
+
+# The pane, once there is one.
+find_pane_of_start() {
+  { read -r _ && read -r _ && read -r pane; } <"${folder}/zellij"
+}
+
+# Whether somebody is among those who look: a line for each, below a heading.
+is_listed() {
+  case ${said} in
+    *"${newline}"*) ;;
+    *) return 1 ;;
+  esac
+}
+
+# Zellij takes the terminal's size from the one that it is started in, so that one is made for it.
+start() {
+  session=$1 made=
+  command -v zellij >/dev/null || die "there is no program 'zellij'"
+  case ${FAIRWAY_BACKEND_SOCKET:-default} in
+    default | /*) ;;
+    *) die "FAIRWAY_BACKEND_SOCKET is neither 'default' nor an absolute path: ${FAIRWAY_BACKEND_SOCKET}" ;;
+  esac
+  trap undo TERM INT HUP
+  "${fairway}" adapter unpack -- "${session}" || undo
+  made=yes
+  choose_seat
+  rows=$(fairway fact -- "${session}" rows) || undo
+  cols=$(fairway fact -- "${session}" cols) || undo
+  folder=$(fairway fact -- "${session}" folder) || undo
+  "${fairway}" adapter unseat zellij -- "${session}" || undo
+  printf '%s\n' "${address}" "${name}" >"${folder}/zellij" || undo
+  printf '%s\n' 'show_release_notes false' 'show_startup_tips false' 'session_serialization false' \
+    'disable_session_metadata true' 'web_server false' 'web_sharing "disabled"' 'pane_frames false' \
+    'default_mode "locked"' 'scroll_buffer_size 10000' 'on_force_close "detach"' 'load_plugins {' '}' \
+    >"${folder}/config.kdl" || undo
+  set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${folder%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm-256color \
+    COLORTERM=truecolor zellij --config "${folder}/config.kdl" --config-dir "${folder}" --layout-string 'layout { pane; }' \
+    attach --create --close-on-exit "${name}" -- "${self}" pane "${session}"
+  (zellij_there "${fairway}" adapter hidden -- "${rows}" "${cols}" "${fairway}" adapter bare -- "$@") &
+  hidden=$! leaves=
+  # Gone before zellij knows it, it would take the whole session along.
+  while kill -0 "${hidden}" 2>/dev/null; do
+    if find_pane_of_start && (ask list-clients && is_listed); then
+      kill "${hidden}" 2>/dev/null
+      leaves=yes
+      break
+    fi
+    sleep 0.05
+  done
+  if ! { wait "${hidden}" 2>/dev/null || [ -n "${leaves}" ]; } || ! find_pane_of_start; then
+    printf 'zellij.sh: zellij has made no pane\n' >&2
+    undo
+  fi
+  "${fairway}" adapter settle --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo
+}
+
+# What runs in the pane: it looks after the program, and ends the zellij session with it.
+pane() {
+  find_session "$1" || die "there is no session '$1'"
+  pane=terminal_${ZELLIJ_PANE_ID:-0}
+  printf '%s\n' "${pane}" >>"${folder}/zellij" || die "${folder}/zellij cannot be written"
+  "${fairway}" adapter run --record -- "$1"
+  zellij_there zellij kill-session "${name}"
+}
+
+# Ends the program and all it has started, and then the server, also one that does not answer.
+stop() {
+  fairway kill-tree -- "$1"
+  fairway unseat zellij -- "$1"
+}
+
+# ---- questions
+
+# By its processes, and not by its server: a server that does not answer says nothing about the program.
+is_running() {
+  if find_session "$1"; then printf '%s\n' "${alive}"; else printf 'false\n'; fi
+}
+
+process_alive() {
+  if find_session "$1"; then fairway process-alive -- "$1"; else printf 'false\n'; fi
+}
+
+last_activity() {
+  if find_session "$1"; then fairway last-activity -- "$1"; fi
+}
+
+# The last lines of a text, all for 0 or less; neither padding at the end of lines nor blank lines at the end.
+last_lines() {
+  LC_ALL=C awk -v "lines=$1" '
+    { sub(/[ \t\r]+$/, ""); line[NR] = $0; if ($0 != "") last = NR }
+    END { for (i = lines > 0 && last > lines ? last - lines + 1 : 1; i <= last; i++) print line[i] }'
+}
+
+# What its pane shows and has shown; once it has ended, what was kept.
+peek() {
+  lines=${2:-0}
+  case ${lines#-} in
+    '' | *[!0-9]*) die "how many lines? '${lines}' is no number" ;;
+    *) ;;
+  esac
+  find_session "$1" || return 0
+  if find_pane "$1" && show; then
+    printf '%s\n' "${said}" | last_lines "${lines}"
+  else
+    fairway peek -- "$1" "${lines}"
+  fi
+}
+
+show() {
+  ask dump-screen --full --pane-id "${pane}"
+}
+
+is_attached() {
+  attached=false
+  if find_pane "$1" && ask list-clients && is_listed; then attached=true; fi
+  printf '%s\n' "${attached}"
+}
+
+clear_scrollback() {
+  find_pane "$1" || return 0
+  ask clear --pane-id "${pane}" || return 0
+}
+
+attach() {
+  if ! find_pane "$1" || ! ask list-clients; then die "there is no session '$1'"; fi
+  zellij_there zellij --config "${folder}/config.kdl" --config-dir "${folder}" attach "${name}"
+}
+
+# ---- the door
+
+operation=${1:-}
+case ${operation} in
+  start | stop | interrupt | is-running | attach | process-alive | nudge | send-keys | peek | get-last-activity) ;;
+  set-meta | get-meta | remove-meta | clear-scrollback | is-attached | pane) ;;
+  list-running | protocol | copy-to | check-image) ;;
+  '') die 'usage: zellij.sh <operation> <session-name> [args…]' ;;
+  *) exit 2 ;;
+esac
+case ${operation}:${2:-} in
+  list-running: | protocol: | check-image:) ;;
+  *:) die "${operation} needs a session's name" ;;
+  *) ;;
+esac
+shift
+
+case ${operation} in
+  start) start "$1" ;;
+  stop) stop "$1" ;;
+  interrupt) fairway keys -- "$1" C-c ;;
+  is-running) is_running "$1" ;;
+  attach) attach "$1" ;;
+  process-alive) process_alive "$1" ;;
+  nudge) fairway deliver -- "$1" ;;
+  send-keys) fairway keys -- "$@" ;;
+  set-meta) fairway meta set -- "$1" "${2:-}" ;;
+  get-meta) fairway meta get -- "$1" "${2:-}" ;;
+  remove-meta) fairway meta remove -- "$1" "${2:-}" ;;
+  peek) peek "$@" ;;
+  list-running) fairway list-running --with zellij -- "${1:-}" ;;
+  get-last-activity) last_activity "$1" ;;
+  clear-scrollback) clear_scrollback "$1" ;;
+  is-attached) is_attached "$1" ;;
+  copy-to) fairway copy-to -- "$1" "${2:-}" "${3:-}" ;;
+  check-image) ;;
+  protocol) printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n' ;;
+  pane) pane "$1" ;;
+  *) exit 2 ;;
+esac

@@ -1,0 +1,124 @@
+//! What a script said to one call, and how that can be wrong.
+
+use std::{io, time::Duration};
+
+use crate::os::capture::{Captured, End};
+
+/// How much of something unexpected is told, in characters.
+const SHOWN: usize = 300;
+
+/// Why a probe did not pass.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// Something else was seen than was expected.
+    Differs {
+        /// What should be.
+        expected: String,
+        /// What is.
+        seen: String,
+    },
+    /// The script does not do this, and may leave it out.
+    Unsupported,
+    /// The check itself was ended.
+    Stopped,
+}
+
+impl Wrong {
+    /// Something else was seen.
+    pub fn differs(expected: impl Into<String>, seen: impl Into<String>) -> Self {
+        Self::Differs { expected: expected.into(), seen: seen.into() }
+    }
+}
+
+/// What a probe came to.
+pub(super) type Seen = Result<(), Wrong>;
+
+/// The answer to one call.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// How the script ended.
+    pub end: End,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it remarked.
+    pub stderr: Vec<u8>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Said {
+    /// The answer of a call.
+    ///
+    /// # Errors
+    /// When the script could not be run.
+    pub fn of(done: io::Result<Captured>, took: Duration) -> Result<Self, Wrong> {
+        match done {
+            Ok(Captured { end, stdout, stderr }) => Ok(Self { end, stdout, stderr, took }),
+            Err(error) => Err(Wrong::differs("a script that can be run", error.to_string())),
+        }
+    }
+
+    /// The same, when it exited with 0.
+    ///
+    /// # Errors
+    /// When it did not.
+    pub fn ok(self) -> Result<Self, Wrong> {
+        if self.end == End::Exit(0) { Ok(self) } else { Err(Wrong::differs("exit code 0", self.told())) }
+    }
+
+    /// Whether it does not know the operation.
+    pub fn is_unknown(&self) -> bool {
+        self.end == End::Exit(2)
+    }
+
+    /// What it printed, without the newlines at its end, as every caller reads it.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
+    }
+
+    /// Demands exactly this text.
+    ///
+    /// # Errors
+    /// When it exited with another code than 0, or printed something else.
+    pub fn says(self, expected: &str) -> Seen {
+        let said = self.ok()?;
+        let text = said.text();
+        if text == expected { Ok(()) } else { Err(Wrong::differs(quoted(expected), quoted(&text))) }
+    }
+
+    /// How it ended and what it said, for whoever reads the report.
+    pub fn told(&self) -> String {
+        let end = match self.end {
+            End::Exit(code) => format!("exit code {code}"),
+            End::Signal(signal) => format!("signal {signal}"),
+            End::TimedOut => "no end".to_owned(),
+        };
+        let tell = |what: &str, bytes: &[u8]| match String::from_utf8_lossy(bytes).trim() {
+            "" => String::new(),
+            text => format!(", {what} {}", quoted(text)),
+        };
+        format!("{end}{}{}", tell("stdout", &self.stdout), tell("stderr", &self.stderr))
+    }
+}
+
+/// A text as it can be told: in quotes, with what cannot be seen escaped, and no longer than a line can hold.
+pub(super) fn quoted(text: &str) -> String {
+    let mut letters = text.chars();
+    let head: String = letters.by_ref().take(SHOWN).collect();
+    match letters.count() {
+        0 => format!("{head:?}"),
+        more => format!("{head:?} and {more} characters more"),
+    }
+}
+
+/// Where two texts part, and what stands there.
+pub(super) fn parting(expected: &[u8], seen: &[u8]) -> Wrong {
+    const AROUND: usize = 40;
+    let at = expected.iter().zip(seen).take_while(|(one, other)| one == other).count();
+    let part = |text: &[u8]| {
+        let from = at.saturating_sub(AROUND);
+        let piece = text.get(from..text.len().min(at + AROUND)).unwrap_or_default();
+        format!("{} bytes, around byte {at}: {}", text.len(), quoted(&String::from_utf8_lossy(piece)))
+    };
+    Wrong::differs(part(expected), part(seen))
+}

@@ -1,0 +1,139 @@
+//! A session's own multiplexer server: where it listens, how it is started with a terminal that nobody sees, how it is ended.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use super::{folder, state};
+use crate::{
+    adapters::plumbing::Seat,
+    domain::Refusal,
+    env::{Env, vars},
+    os::{hidden, process::ProcessKey, program, session::Program, terminal::Size, tree},
+};
+
+/// How long a server may take to end when it is told to.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long a command may take that is shown a terminal.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The place of a session's server; its folder is made.
+///
+/// # Errors
+/// When it cannot be made or is not this user's alone.
+pub fn seat(env: &Env, program: &str, name: &str) -> Result<Seat> {
+    let seat = place(env, program, name)?;
+    seat.make()?;
+    Ok(seat)
+}
+
+fn place(env: &Env, program: &str, name: &str) -> Result<Seat> {
+    let is_plain = |letter: char| letter.is_ascii_lowercase();
+    if program.is_empty() || program.len() > 6 || !program.chars().all(is_plain) {
+        return Err(Refusal::invalid("the program", "is a word of at most 6 letters").into());
+    }
+    let name = folder(env, name)?.name().to_owned();
+    Ok(Seat::of(&env.cwd.join(state(env)?), program, &name))
+}
+
+/// Ends what is left of a session's server, frozen or not, and removes its sockets. While the session lives, or somebody else
+/// is just starting it, its server is left alone.
+///
+/// # Errors
+/// When something would not die.
+pub fn unseat(env: &Env, program: &str, name: &str) -> Result<()> {
+    let folder = folder(env, name)?;
+    if folder.is_alive()? || (folder.is_starting() && !folder.is_started_here()) {
+        return Ok(());
+    }
+    let seat = place(env, program, name)?;
+    let left = tree::end(GRACE, || tree::marked(&seat.mark))?;
+    if !left.is_empty() {
+        let pids: Vec<String> = left.iter().map(|key: &ProcessKey| key.pid.to_string()).collect();
+        return Err(io::Error::other(format!("would not die: {}", pids.join(" "))).into());
+    }
+    for path in sockets(&seat) {
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
+}
+
+/// What a dead server, or one that asked it in vain, may have left in its folder: `<pid>.<name>`, `<pid>.<name>-query…`, or
+/// `<name>` one folder down.
+fn sockets(seat: &Seat) -> Vec<PathBuf> {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let mut found = Vec::new();
+    for entry in entries(&seat.folder) {
+        let path = entry.path();
+        let file = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.push(path.join(&seat.name));
+        } else if let Some((pid, name)) = file.split_once('.')
+            && let Some(rest) = name.strip_prefix(&seat.name)
+            && (rest.is_empty() || rest.starts_with("-query"))
+            && pid.parse().is_ok_and(|pid| ProcessKey::of(pid).is_none())
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Runs a command in a terminal that nobody sees, until it ends.
+///
+/// # Errors
+/// When it cannot be started, takes too long or fails: with what it showed.
+pub fn hidden(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
+    let first = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    let path = env.var_os(vars::PATH);
+    let found = program::find(&first, path.map(OsString::as_os_str), &env.cwd)
+        .ok_or_else(|| Refusal::not_found("program", &first))?;
+    let argv: Vec<OsString> = std::iter::once(found.into_os_string()).chain(words.iter().skip(1).cloned()).collect();
+    let shown = hidden::run(&Program { argv: &argv, env: env.vars(), cwd: &env.cwd }, size, LIMIT)?;
+    let why = match shown.code {
+        Some(0) => return Ok(()),
+        Some(code) => format!("{first} ended with exit code {code}"),
+        None => format!("{first} did not end within {} s", LIMIT.as_secs()),
+    };
+    let screen = plain(&String::from_utf8_lossy(&shown.screen));
+    Err(io::Error::other(if screen.is_empty() { why } else { format!("{why}: {screen}") }).into())
+}
+
+/// What a screen says, on one line: without control sequences, and without what is drawn of blanks.
+fn plain(screen: &str) -> String {
+    let (mut text, mut letters) = (String::new(), screen.chars().peekable());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' => {
+                let ends: fn(char) -> bool = match letters.next() {
+                    Some('[') => |one| matches!(one, '@'..='~'),
+                    Some(']' | 'P' | '_') => |one| matches!(one, '\u{7}' | '\\'),
+                    _ => continue,
+                };
+                let _ = letters.by_ref().find(|one| ends(*one));
+                text.push(' ');
+            }
+            letter if letter.is_control() => text.push(' '),
+            letter => text.push(letter),
+        }
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_screen_the_words_stay() {
+        let screen =
+            "\u{1b}[?1049h\u{1b}[2J\u{1b}]0;title\u{7}Cannot\u{1b}[1mopen\u{1b}[0m\r\n  it\u{1b}P1q\u{1b}\\.\u{1b}[12";
+        assert_eq!(plain(screen), "Cannot open it .");
+        assert_eq!(plain("\u{1b}"), "");
+    }
+}

@@ -1,0 +1,143 @@
+//! The program in the sessions of `adapter check`: it writes down what it was started with and everything that reaches it.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::{
+        fd::AsFd,
+        unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    },
+    path::Path,
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::signal::Signal,
+};
+
+use crate::{
+    env::Env,
+    os::{files, signals::Caught, terminal},
+};
+
+/// Its environment, entries apart by NUL, as the kernel handed it over.
+pub const ENVIRONMENT: &str = "env";
+/// Its working directory.
+pub const DIRECTORY: &str = "cwd";
+/// The words that it was given, each with a NUL behind it.
+pub const WORDS: &str = "words";
+/// Whether it was started with INT ignored or held back: `true` or `false`.
+pub const DEAF: &str = "deaf";
+/// Its pid; the last one to be written, once it takes input.
+pub const PID: &str = "pid";
+/// Every byte that was typed.
+pub const INPUT: &str = "input";
+/// A letter for each INT.
+pub const INTERRUPTS: &str = "interrupts";
+
+/// What the program does besides.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// How many numbered lines it prints before it takes input.
+    pub lines: u32,
+    /// What it prints then.
+    pub prompt: Option<String>,
+    /// The words that it writes down.
+    pub words: Vec<std::ffi::OsString>,
+}
+
+/// The text of such a line; lines count from 1.
+#[must_use]
+pub fn line(number: u32) -> String {
+    format!("probe line {number:03}")
+}
+
+/// Writes everything down in a folder until it is ended.
+///
+/// # Errors
+/// When the folder cannot be written to, or stdin not be read.
+pub fn run(env: &Env, folder: &Path, wish: &Wish) -> io::Result<()> {
+    let is_deaf = is_deaf(&fs::read_to_string("/proc/self/status")?);
+    let interrupts = Caught::these(&[Signal::SIGINT])?;
+    terminal::hand_on_bytes()?;
+    let note = |name: &str, content: &[u8]| files::write_whole(&folder.join(name), content, 0o600);
+    note(ENVIRONMENT, &fs::read("/proc/self/environ")?)?;
+    note(DIRECTORY, env.cwd.as_os_str().as_bytes())?;
+    let words: Vec<u8> = wish.words.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
+    note(WORDS, &words)?;
+    note(DEAF, if is_deaf { b"true" } else { b"false" })?;
+    let mut input = journal(&folder.join(INPUT))?;
+    let mut heard = journal(&folder.join(INTERRUPTS))?;
+    let mut stdout = io::stdout().lock();
+    for number in 1..=wish.lines {
+        writeln!(stdout, "{}", line(number))?;
+    }
+    if env.terminal.stdout {
+        // Pastes come in brackets, as to any editor.
+        write!(stdout, "\x1b[?2004h")?;
+    }
+    stdout.flush()?;
+    note(PID, std::process::id().to_string().as_bytes())?;
+    write!(stdout, "{}", wish.prompt.as_deref().unwrap_or_default())?;
+    stdout.flush()?;
+
+    let mut stdin = Some(io::stdin());
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let mut ready = vec![PollFd::new(interrupts.as_fd(), PollFlags::POLLIN)];
+        ready.extend(stdin.as_ref().map(|stdin| PollFd::new(stdin.as_fd(), PollFlags::POLLIN)));
+        match poll(&mut ready, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let typed = ready.get(1).and_then(PollFd::any).unwrap_or_default();
+        while interrupts.next()?.is_some() {
+            heard.write_all(b"i")?;
+        }
+        if let Some(pipe) = stdin.as_ref().filter(|_| typed) {
+            match nix::unistd::read(pipe.as_fd(), &mut buffer) {
+                Ok(0) => stdin = None,
+                Ok(read) => input.write_all(buffer.get(..read).unwrap_or_default())?,
+                Err(Errno::EINTR | Errno::EAGAIN) => {}
+                // The terminal is gone; TERM or KILL will come.
+                Err(_) => stdin = None,
+            }
+        }
+    }
+}
+
+fn journal(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Whether a process's status says that INT is ignored or held back.
+fn is_deaf(status: &str) -> bool {
+    let masks = status.lines().filter_map(|line| line.strip_prefix("SigIgn:").or_else(|| line.strip_prefix("SigBlk:")));
+    let has_int = |mask: &str| {
+        let mask = u64::from_str_radix(mask.trim(), 16).unwrap_or_default();
+        mask & (1 << (Signal::SIGINT as i32 - 1)) != 0
+    };
+    masks.into_iter().any(has_int)
+}
+
+/// What was written down under a name; `None` when nothing was yet.
+#[must_use]
+pub fn noted(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(folder.join(name)).ok()?.read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_mask_says_who_is_deaf() {
+        assert!(is_deaf("Name:\tx\nSigIgn:\t0000000000000002\n"));
+        assert!(is_deaf("SigBlk:\t0000000000000002\nSigIgn:\t0000000000001000\n"));
+        assert!(!is_deaf("SigBlk:\t0000000000000001\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000002\n"));
+        assert!(!is_deaf(""));
+    }
+}

@@ -1,0 +1,120 @@
+//! What a terminal shows, and has shown, from what was printed to it: for a multiplexer that cannot tell it as it is.
+
+use std::{fs, io, num::NonZeroU16};
+
+use super::{Folder, transcript};
+use crate::os::terminal::Size;
+
+/// How much of a transcript is read at most, in bytes.
+const SEEN: u64 = 4 << 20;
+/// How many lines that were scrolled off the screen are told at most.
+const SCROLLBACK: usize = 10_000;
+/// The size that the terminal has now.
+const SIZE: &str = "size";
+/// How long the transcript was when the scrollback was cleared.
+const CLEARED: &str = "cleared";
+
+impl Folder {
+    /// Notes the size of the session's terminal.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn resized(&self, size: Size) -> io::Result<()> {
+        self.note(SIZE, format!("{} {}", size.rows, size.cols).as_bytes())
+    }
+
+    fn size(&self) -> Option<Size> {
+        let text = fs::read_to_string(self.file(SIZE)).ok()?;
+        let (rows, cols) = text.split_once(' ')?;
+        Some(Size { rows: rows.parse().ok()?, cols: cols.parse().ok()? })
+    }
+
+    /// The last lines that the session's terminal shows and has shown, all for 0; no blank ones at their end.
+    ///
+    /// # Errors
+    /// When the transcript cannot be read.
+    pub fn shown(&self, lines: usize) -> io::Result<String> {
+        let (start, bytes) = transcript::end_of(&self.transcript()?, self.before(), SEEN)?;
+        let cleared = fs::read_to_string(self.file(CLEARED)).ok().and_then(|text| text.parse::<u64>().ok());
+        let cleared = cleared.and_then(|at| usize::try_from(at.checked_sub(start)?).ok());
+        let size = self.size().unwrap_or(Size { rows: 50, cols: 200 });
+        Ok(replayed(&bytes, cleared.filter(|at| *at <= bytes.len()), size, lines))
+    }
+
+    /// Forgets the lines that were scrolled off the screen. A session that is not there is no failure.
+    ///
+    /// # Errors
+    /// When it cannot be noted.
+    pub fn clear_scrollback(&self) -> io::Result<()> {
+        match fs::metadata(self.transcript()?) {
+            Ok(found) if self.path().is_dir() => self.note(CLEARED, found.len().to_string().as_bytes()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is shown once all of this was printed; at `cleared` the scrollback was.
+fn replayed(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
+    let cells = |count: u16| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
+    let mut parser = vt100::Parser::new(cells(size.rows), cells(size.cols), SCROLLBACK);
+    let (before, after) = printed.split_at(cleared.unwrap_or(0).min(printed.len()));
+    parser.process(before);
+    if cleared.is_some() {
+        parser.screen_mut().clear_scrollback();
+    }
+    parser.process(after);
+    let screen = parser.screen_mut();
+    let mut shown: Vec<String> = Vec::new();
+    let mut joins = false;
+    // A screenful at a time, from the oldest line on; a line that went on in the next one is one line.
+    let mut above = screen.scrollback_len();
+    loop {
+        screen.set_scrollback(above);
+        let fresh = if above == 0 { usize::from(size.rows) } else { above.min(usize::from(size.rows)) };
+        let rows: Vec<String> = screen.rows(0, size.cols).take(fresh).collect();
+        for (at, row) in (0_u16..).zip(rows) {
+            match shown.last_mut().filter(|_| joins) {
+                Some(line) => line.push_str(&row),
+                None => shown.push(row),
+            }
+            joins = screen.row_wrapped(at);
+        }
+        if above == 0 {
+            break;
+        }
+        above -= fresh;
+    }
+    let mut shown: Vec<&str> = shown.iter().map(|line| line.trim_end()).collect();
+    while shown.last().is_some_and(|line| line.is_empty()) {
+        shown.pop();
+    }
+    let from = if lines == 0 { 0 } else { shown.len().saturating_sub(lines) };
+    shown.iter().skip(from).map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Size = Size { rows: 4, cols: 10 };
+
+    #[test]
+    fn a_screen_with_what_scrolled_off_it() {
+        let printed: String = (1..=100).map(|number| format!("{number}\r\n")).collect();
+        let all: String = (1..=100).map(|number| format!("{number}\n")).collect();
+        assert_eq!(replayed(printed.as_bytes(), None, SMALL, 0), all);
+        assert_eq!(replayed(printed.as_bytes(), None, SMALL, 2), "99\n100\n");
+        assert_eq!(replayed(printed.as_bytes(), Some(printed.len()), SMALL, 0), "98\n99\n100\n");
+        assert_eq!(replayed(b"", None, SMALL, 0), "");
+    }
+
+    #[test]
+    fn what_is_drawn_is_shown_as_it_is_drawn() {
+        let drawn = "old\x1b[2J\x1b[2;3H\x1b[1m\u{276f} go\x1b[0m\r\n\x1b]0;title\x07äöü 字🦀   \x1b[A";
+        assert_eq!(replayed(drawn.as_bytes(), None, SMALL, 0), "\n  \u{276f} go\näöü 字🦀\n");
+        assert_eq!(replayed(b"0123456789abcdefghijKL\r\nx", None, SMALL, 0), "0123456789abcdefghijKL\nx\n");
+        // A program that draws a screen of its own, and one that has left it again.
+        assert_eq!(replayed(b"before\r\n\x1b[?1049h\x1b[Hdrawn", None, SMALL, 0), "drawn\n");
+        assert_eq!(replayed(b"before\r\n\x1b[?1049h\x1b[Hdrawn\x1b[?1049lafter", None, SMALL, 0), "before\nafter\n");
+    }
+}

@@ -1,0 +1,78 @@
+//! `fairway adapter check`
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use crate::{
+    actions::backend::check::{self, OPERATIONS},
+    cli::{Context, Exit},
+    render::{Meaning, Table, safe_line},
+    wire::{CheckedAdapterView, Verdict},
+};
+
+/// Try a script against the whole session protocol, in a private folder; exit 7 when it breaks it
+///
+/// Starts sessions of its own, with names of their own, and stops them all. What a script answers with exit code 2 is "not
+/// supported" and no failure, but for start, stop and is-running, without which there is no session.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A path, a backend's name, or exec: and a program
+    script: String,
+    /// Look only at this operation; may be given several times
+    #[arg(long, value_name = "OPERATION", value_parser = clap::builder::PossibleValuesParser::new(OPERATIONS))]
+    operation: Vec<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let (report, broken) = check::run(&ctx.env, ctx.globals.root.as_deref(), &self.script, &self.operation)?;
+        ctx.show(
+            &report,
+            || {
+                let failed = report.operations.iter().filter(|one| one.verdict == Verdict::Fail);
+                failed.map(|one| one.operation.to_owned()).collect()
+            },
+            || words(ctx, &report),
+        )?;
+        broken.map_or(Ok(0), |broken| Err(broken.into()))
+    }
+}
+
+fn words(ctx: &Context, report: &CheckedAdapterView) -> String {
+    let mut table = Table::new(&["operation", "verdict", "probes"]);
+    for one in &report.operations {
+        let passed = one.probes.iter().filter(|probe| probe.verdict == Verdict::Pass).count();
+        let probes = match one.probes.iter().filter(|probe| probe.verdict != Verdict::NotSupported).count() {
+            0 => "-".to_owned(),
+            tried => format!("{passed} of {tried}"),
+        };
+        table.row([one.operation, one.verdict.as_str(), &probes]);
+    }
+    table.show(ctx.out.width) + &failures(ctx, report)
+}
+
+/// What failed, what was expected and what was seen; one cause often fails many.
+fn failures(ctx: &Context, report: &CheckedAdapterView) -> String {
+    let mut told: Vec<(Vec<String>, Option<&str>, Option<&str>)> = Vec::new();
+    for one in &report.operations {
+        for probe in one.probes.iter().filter(|probe| probe.verdict == Verdict::Fail) {
+            let title = format!("{}: {}", one.operation, probe.what);
+            let (expected, seen) = (probe.expected.as_deref(), probe.seen.as_deref());
+            match told.iter_mut().find(|known| (known.1, known.2) == (expected, seen)) {
+                Some((titles, ..)) => titles.push(title),
+                None => told.push((vec![title], expected, seen)),
+            }
+        }
+    }
+    let mut text = String::new();
+    for (titles, expected, seen) in told {
+        text.push('\n');
+        for title in titles {
+            let _ = writeln!(text, "{}", ctx.out.style.paint(Meaning::Bad, &safe_line(&title)));
+        }
+        let (expected, seen) = (safe_line(expected.unwrap_or("-")), safe_line(seen.unwrap_or("-")));
+        let _ = writeln!(text, "  expected  {expected}\n  seen      {seen}");
+    }
+    text
+}

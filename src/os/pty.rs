@@ -1,0 +1,139 @@
+//! Programs in a terminal of their own, whose other end is here.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::Command,
+};
+
+use nix::{errno::Errno, libc, pty::openpty, sys::termios::Termios, unistd};
+
+use super::{
+    capture::unblock,
+    session::{Program, Running},
+    terminal::{self, Size},
+};
+
+/// Our end of a program's terminal: what is written here is typed there, what is printed there is read here. Never blocks.
+#[derive(Debug)]
+pub struct Pty {
+    end: File,
+}
+
+/// Starts a program at the head of a session of its own, with a new terminal of this size and, where one is given, these
+/// settings as its controlling one.
+///
+/// # Errors
+/// When there is no terminal to be had, or the program cannot be started.
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+#[expect(unsafe_code, reason = "a controlling terminal can only be taken between fork and exec")]
+pub fn start(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
+    let (first, rest) = program.argv.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
+    let pty = openpty(None, like)?;
+    terminal::resize(pty.master.as_fd(), size)?;
+    close_on_exec(&pty.master)?;
+    close_on_exec(&pty.slave)?;
+    let mut command = Command::new(first);
+    command.args(rest).env_clear().envs(program.env).current_dir(program.cwd);
+    command.stdin(pty.slave.try_clone()?).stdout(pty.slave.try_clone()?).stderr(pty.slave);
+    // SAFETY: both calls are async-signal-safe and touch no memory of ours.
+    unsafe {
+        command.pre_exec(|| {
+            unistd::setsid()?;
+            Errno::result(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
+            Ok(())
+        });
+    }
+    let running = Running::of(&command.spawn()?)?;
+    // The command holds our copies of the program's end; as long as they are open its last word has no end.
+    drop(command);
+    unblock(pty.master.as_fd())?;
+    Ok((Pty { end: File::from(pty.master) }, running))
+}
+
+fn close_on_exec(end: &OwnedFd) -> io::Result<()> {
+    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+    fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+    Ok(())
+}
+
+impl Pty {
+    /// What is printed, as far as it is there: `WouldBlock` when there is nothing yet, 0 once the last one that had the
+    /// terminal open is gone.
+    ///
+    /// # Errors
+    /// As the kernel says.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.end.read(buffer) {
+            Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(0),
+            done => done,
+        }
+    }
+
+    /// Types as much as the terminal takes now; `WouldBlock` when that is nothing.
+    ///
+    /// # Errors
+    /// As the kernel says.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.end.write(bytes)
+    }
+
+    /// Gives it another size.
+    ///
+    /// # Errors
+    /// As the kernel says.
+    pub fn resize(&self, size: Size) -> io::Result<()> {
+        terminal::resize(self.end.as_fd(), size)
+    }
+}
+
+impl AsFd for Pty {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.end.as_fd()
+    }
+}
+
+impl AsRawFd for Pty {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        self.end.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
+
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+    use super::*;
+
+    #[test]
+    fn a_program_has_a_controlling_terminal_of_the_size_and_sees_it_change() {
+        let script = "stty size; trap 'stty size; exit 7' WINCH; ps -o tty= -p $$ >&2; : < /dev/tty && echo own; while :; do sleep 0.01; done";
+        let argv = ["/bin/sh", "-c", script].map(OsString::from);
+        let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
+        let program = Program { argv: &argv, env: &env, cwd: Path::new("/") };
+        let (mut pty, mut running) = start(&program, Size { rows: 33, cols: 44 }, None).unwrap();
+        let (mut seen, mut resized) = (String::new(), false);
+        loop {
+            let mut buffer = [0; 4096];
+            let mut ready = [PollFd::new(pty.as_fd(), PollFlags::POLLIN)];
+            assert_ne!(poll(&mut ready, PollTimeout::from(10_000_u16)).unwrap(), 0, "{seen}");
+            match pty.read(&mut buffer).unwrap() {
+                0 => break,
+                read => seen.push_str(&String::from_utf8_lossy(&buffer[..read])),
+            }
+            if seen.contains("own") && !resized {
+                resized = true;
+                pty.resize(Size { rows: 5, cols: 6 }).unwrap();
+            }
+        }
+        assert!(seen.starts_with("33 44\r\npts/") && seen.ends_with("own\r\n5 6\r\n"), "{seen:?}");
+        let code = running.finish_within(Some(Duration::from_secs(10)), &mut |_| {}).unwrap();
+        assert_eq!(code, Some(7));
+    }
+}

@@ -1,0 +1,128 @@
+//! Signals that are read instead of obeyed, by a program that has something to put right before it ends.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    sync::atomic::{AtomicI32, Ordering::Relaxed},
+};
+
+use nix::{
+    errno::Errno,
+    libc,
+    sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
+};
+
+use super::capture::unblock;
+
+/// Where the handler writes to; a handler can be given nothing else.
+static DOOR: AtomicI32 = AtomicI32::new(-1);
+
+/// Signals that are caught until this is dropped; there is one at a time. Nothing is blocked, since programs that are started
+/// meanwhile would inherit that; a handler is back at its default in each of them.
+#[derive(Debug)]
+pub struct Caught {
+    read: File,
+    _write: OwnedFd,
+    before: Vec<(Signal, SigAction)>,
+}
+
+#[expect(unsafe_code, reason = "the one thing that a signal handler may do is a plain system call")]
+extern "C" fn tell(signal: libc::c_int) {
+    let kept = Errno::last_raw();
+    let number = u8::try_from(signal).unwrap_or_default();
+    // SAFETY: one byte that is there for the whole call; a closed descriptor is an error that nobody looks at.
+    let _ = unsafe { libc::write(DOOR.load(Relaxed), (&raw const number).cast(), 1) };
+    Errno::set_raw(kept);
+}
+
+impl Caught {
+    /// Catches these from now on.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+    pub fn these(signals: &[Signal]) -> io::Result<Self> {
+        let (read, write) = io::pipe()?;
+        unblock(read.as_fd())?;
+        // Nobody would ever read so many that it is full, and a handler must not wait.
+        unblock(write.as_fd())?;
+        let write = OwnedFd::from(write);
+        DOOR.store(write.as_raw_fd(), Relaxed);
+        let mut caught = Self { read: File::from(OwnedFd::from(read)), _write: write, before: Vec::new() };
+        let action = SigAction::new(SigHandler::Handler(tell), SaFlags::empty(), SigSet::empty());
+        for signal in signals {
+            // SAFETY: the handler makes one system call and keeps errno.
+            caught.before.push((*signal, unsafe { sigaction(*signal, &action) }?));
+        }
+        Ok(caught)
+    }
+
+    /// The next one that has come; `None` when none has.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn next(&self) -> io::Result<Option<Signal>> {
+        let mut number = [0];
+        match (&self.read).read(&mut number) {
+            Ok(_) => Ok(Some(Signal::try_from(i32::from(number[0]))?)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl AsFd for Caught {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.read.as_fd()
+    }
+}
+
+impl Drop for Caught {
+    #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+    fn drop(&mut self) {
+        for (signal, before) in &self.before {
+            // SAFETY: what stood there before is put back.
+            let _ = unsafe { sigaction(*signal, before) };
+        }
+        DOOR.store(-1, Relaxed);
+    }
+}
+
+/// A command whose program blocks no signal, whatever this thread holds back: the standard library hands the mask on.
+#[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
+pub fn unblocked(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: the call is async-signal-safe and touches no memory of ours.
+    unsafe { command.pre_exec(|| Ok(SigSet::empty().thread_set_mask()?)) }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test needs programs of its own")]
+mod tests {
+    use std::process::Command;
+
+    use nix::sys::signal::{SigmaskHow, raise};
+
+    use super::*;
+
+    #[test]
+    fn a_caught_signal_is_read_and_ends_nothing() {
+        let caught = Caught::these(&[Signal::SIGUSR1]).unwrap();
+        assert_eq!(caught.next().unwrap(), None);
+        raise(Signal::SIGUSR1).unwrap();
+        assert_eq!(caught.next().unwrap(), Some(Signal::SIGUSR1));
+        assert_eq!(caught.next().unwrap(), None);
+    }
+
+    #[test]
+    fn a_held_back_signal_is_not_held_back_in_a_program() {
+        let held: SigSet = [Signal::SIGUSR2].into_iter().collect();
+        let before = held.thread_swap_mask(SigmaskHow::SIG_BLOCK).unwrap();
+        let mut command = Command::new("/bin/cat");
+        let output = unblocked(command.arg("/proc/self/status")).output().unwrap();
+        before.thread_set_mask().unwrap();
+        let status = String::from_utf8(output.stdout).unwrap();
+        assert!(status.contains("SigBlk:\t0000000000000000"), "{status}");
+    }
+}

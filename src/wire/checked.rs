@@ -1,0 +1,64 @@
+//! What `adapter check` found, as a document.
+
+use serde::Serialize;
+
+/// A script and how it keeps to the protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckedAdapterView {
+    /// The script's file.
+    pub script: String,
+    /// Whether nothing failed.
+    pub passed: bool,
+    /// Every operation that was looked at, in the order of the protocol.
+    pub operations: Vec<CheckedOperationView>,
+}
+
+/// An operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckedOperationView {
+    /// Its name; `unknown` stands for every name that is none.
+    pub operation: &'static str,
+    /// What all its probes come to.
+    pub verdict: Verdict,
+    /// What was tried; empty when it is not supported.
+    pub probes: Vec<ProbeView>,
+}
+
+/// Something that was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProbeView {
+    /// What should hold.
+    pub what: &'static str,
+    /// Whether it does.
+    pub verdict: Verdict,
+    /// What was expected, when it does not.
+    pub expected: Option<String>,
+    /// What was seen instead.
+    pub seen: Option<String>,
+    /// How long the look took.
+    pub duration_ms: u64,
+}
+
+/// What a look came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Pass,
+    /// Not as it should be.
+    Fail,
+    /// The script says that it does not know this, as it may.
+    NotSupported,
+}
+
+impl Verdict {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::NotSupported => "not supported",
+        }
+    }
+}
