@@ -69,14 +69,22 @@ screen_there() {
 # Asks or tells the server something, with its answer in $said: false when there is none. One that does not answer, or a
 # screen that cannot be run, is a failure and never an answer. The pane is `pid.name`, so no other session can be meant.
 ask() {
-  said=$(screen_there timeout --foreground -k 0.1 1.8 screen -S "${pane}" "$@" 2>&1)
-  case $?:${said} in
-    0:*) return 0 ;;
-    124:* | 137:*) die 'screen did not answer' ;;
-    126:* | 127:*) die "screen cannot be run: ${said}" ;;
-    *'No screen session found'*) return 1 ;;
-    *) die "screen failed: ${said}" ;;
-  esac
+  for try in 1 2 3 4 5 6 7 8; do
+    said=$(screen_there timeout --foreground -k 0.1 1.6 screen -S "${pane}" "$@" 2>&1)
+    case $?:${said} in
+      0:*) return 0 ;;
+      124:* | 137:*) break ;;
+      126:* | 127:*) die "screen cannot be run: ${said}" ;;
+      *'No screen session found'*) return 1 ;;
+      # Two cannot ask at once, and one that asked in vain leaves its socket.
+      *'already a screen running'*)
+        [ "${try}" -ne 6 ] || [ "${address}" = default ] || rm -f -- "${address}/${pane}"-query?
+        sleep 0.1
+        ;;
+      *) die "screen failed: ${said}" ;;
+    esac
+  done
+  die 'screen did not answer'
 }
 
 # ---- start and stop

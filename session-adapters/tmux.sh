@@ -245,7 +245,7 @@ is_running() {
 # One call of tmux, and neither a process nor a read per session. A pane is ours when its note is there.
 list_running() {
   choose_server
-  [ -n "${state}" ] || state=$(dirname "${address}")
+  [ -n "${state}" ] || state=$(plumbing state) || exit 1
   ask list-panes -a -F "${format} #{@fairway}" || return 0
   names=
   set -f

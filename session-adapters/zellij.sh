@@ -105,7 +105,8 @@ choose_seat() {
 
 # The pane, once there is one.
 find_pane_of_start() {
-  { read -r _ && read -r _ && read -r pane; } <"${folder}/zellij"
+  { read -r _ && read -r _ && read -r pane; } <"${folder}/zellij" || pane=
+  [ -n "${pane}" ]
 }
 
 # Whether somebody is among those who look: a line for each, below a heading.
@@ -116,9 +117,24 @@ is_listed() {
   esac
 }
 
+# Starts the server with a terminal that nobody sees, and sends that away once zellij knows it: gone before, it would take the
+# whole session along.
+make_session() {
+  (zellij_there "${fairway}" adapter hidden -- "${rows}" "${cols}" "${fairway}" adapter bare -- "$@") &
+  hidden=$!
+  while kill -0 "${hidden}" 2>/dev/null; do
+    if find_pane_of_start && (ask list-clients && is_listed); then
+      kill "${hidden}" 2>/dev/null
+      break
+    fi
+    sleep 0.05
+  done
+  wait "${hidden}"
+}
+
 # Zellij takes the terminal's size from the one that it is started in, so that one is made for it.
 start() {
-  session=$1 made=
+  session=$1 made="" pane=""
   command -v zellij >/dev/null || die "there is no program 'zellij'"
   case ${FAIRWAY_BACKEND_SOCKET:-default} in
     default | /*) ;;
@@ -141,19 +157,14 @@ start() {
   set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${folder%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm-256color \
     COLORTERM=truecolor zellij --config "${folder}/config.kdl" --config-dir "${folder}" --layout-string 'layout { pane; }' \
     attach --create --close-on-exit "${name}" -- "${self}" pane "${session}"
-  (zellij_there "${fairway}" adapter hidden -- "${rows}" "${cols}" "${fairway}" adapter bare -- "$@") &
-  hidden=$! leaves=
-  # Gone before zellij knows it, it would take the whole session along.
-  while kill -0 "${hidden}" 2>/dev/null; do
-    if find_pane_of_start && (ask list-clients && is_listed); then
-      kill "${hidden}" 2>/dev/null
-      leaves=yes
-      break
-    fi
-    sleep 0.05
+  # Of several that start at once one may lose its server before it has a pane: then nothing was run yet.
+  for _ in 1 2 3; do
+    said=$(make_session "$@" 2>&1)
+    find_pane_of_start && break
+    "${fairway}" adapter unseat zellij -- "${session}" || undo
   done
-  if ! { wait "${hidden}" 2>/dev/null || [ -n "${leaves}" ]; } || ! find_pane_of_start; then
-    printf 'zellij.sh: zellij has made no pane\n' >&2
+  if [ -z "${pane}" ]; then
+    printf 'zellij.sh: zellij has made no pane: %s\n' "${said}" >&2
     undo
   fi
   "${fairway}" adapter settle --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo

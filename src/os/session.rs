@@ -12,6 +12,7 @@ use std::{
     },
     path::Path,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicI32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -47,6 +48,19 @@ pub fn adopt() -> io::Result<()> {
 
 extern "C" fn nothing(_: libc::c_int) {}
 
+/// The group of the program on this process's terminal, until it was told that the terminal is gone.
+static ON_TERMINAL: AtomicI32 = AtomicI32::new(0);
+
+/// Of a terminal that goes, the kernel tells only the head of its session; the program hears of it from here, once.
+#[expect(unsafe_code, reason = "a handler may only call what is safe in one")]
+extern "C" fn hang_up(_: libc::c_int) {
+    let group = ON_TERMINAL.swap(0, Ordering::SeqCst);
+    if group > 0 {
+        // SAFETY: plain numbers, and a call that is allowed in a handler.
+        unsafe { libc::kill(-group, libc::SIGHUP) };
+    }
+}
+
 /// Lets the signals that end a process pass: it ends when its program has ended. Unlike an ignored signal, a handled one
 /// is back at its default in every program that is started. Children's ends interrupt a wait.
 ///
@@ -55,10 +69,13 @@ extern "C" fn nothing(_: libc::c_int) {}
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn outlive_signals() -> io::Result<()> {
     let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
-    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD] {
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGCHLD] {
         // SAFETY: the handler touches nothing.
         unsafe { sigaction(signal, &action) }?;
     }
+    let action = SigAction::new(SigHandler::Handler(hang_up), SaFlags::empty(), SigSet::empty());
+    // SAFETY: the handler only calls what may be called in one.
+    unsafe { sigaction(Signal::SIGHUP, &action) }?;
     Ok(())
 }
 
@@ -108,7 +125,13 @@ pub fn start(program: &Program<'_>, input: Option<File>) -> io::Result<Running> 
         command.stdin(input).stdout(writer.try_clone()?).stderr(writer).process_group(0);
         output = Some(File::from(OwnedFd::from(reader)));
     }
-    Ok(Running { output, ..Running::of(&command.spawn()?)? })
+    let running = Running { output, ..Running::of(&command.spawn()?)? };
+    if running.output.is_none()
+        && let Ok(group) = unistd::getpgid(Some(unistd::Pid::from_raw(running.pid)))
+    {
+        ON_TERMINAL.store(group.as_raw(), Ordering::SeqCst);
+    }
+    Ok(running)
 }
 
 impl Running {
@@ -208,6 +231,7 @@ impl Running {
                 Err(error) => return Err(error.into()),
             };
             if pid.as_raw() == self.pid {
+                ON_TERMINAL.store(0, Ordering::SeqCst);
                 return Ok(Some(code));
             }
         }

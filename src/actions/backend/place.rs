@@ -20,6 +20,14 @@ pub fn find(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
     Ok(Some((folder.is_alive()?, folder.path().to_owned())))
 }
 
+/// The folder where the sessions' folders are.
+///
+/// # Errors
+/// When there is no home to have it in.
+pub fn state_folder(env: &Env) -> Result<PathBuf> {
+    Ok(state(env)?)
+}
+
 /// The socket of this state folder's private server of a program.
 ///
 /// # Errors

@@ -28,6 +28,7 @@ mod run;
 mod seat;
 mod settle;
 mod socket;
+mod state;
 mod submit;
 mod tee;
 mod unpack;
@@ -71,6 +72,8 @@ pub enum Verb {
     Find(find::Args),
     #[command(hide = true)]
     Socket(socket::Args),
+    #[command(hide = true)]
+    State(state::Args),
     #[command(hide = true)]
     Ask(ask::Args),
     #[command(hide = true)]
@@ -124,6 +127,7 @@ impl Verb {
             Self::Peek(args) => args.run(ctx),
             Self::Find(args) => args.run(ctx),
             Self::Socket(args) => args.run(ctx),
+            Self::State(args) => args.run(ctx),
             Self::Ask(args) => args.run(ctx),
             Self::Bare(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),

@@ -148,7 +148,11 @@ fn a_session_from_start_to_stop(caller: &Caller) {
     let key = ProcessKey::of(pid(&report)).unwrap();
     let server = server(caller, &report);
     let shown = format!("hi there [unset]\n{}\n33 177\nno newline\n", work.display());
-    eventually("it prints", || (caller.said(&["peek", name, "0"]) == shown).then_some(()));
+    let seen = || caller.said(&["peek", name, "0"]);
+    let came = fairway::os::wait::until(Duration::from_secs(10), Duration::from_millis(20), || {
+        (seen() == shown).then_some(())
+    });
+    assert!(came.is_some(), "{:?} is not {shown:?}", seen());
     assert_eq!(caller.said(&["peek", name, "2"]), "33 177\nno newline\n");
     assert_eq!(caller.said(&["peek", name, "-1"]), shown);
     // The transcript has every byte, from the first.
@@ -428,6 +432,7 @@ fn a_frozen_server_is_a_failure_in_two_seconds_and_never_false(caller: &Caller) 
     let again = caller.call(&["start", "x"], "{}").exits(1);
     assert!(again.stderr.contains("already exists"), "{again:?}");
     server.signal(Signal::SIGCONT).unwrap();
+    assert_eq!(caller.said(&["is-attached", "x"]), "false\n", "nobody waits for an answer that did not come");
     eventually("it is shown", || caller.said(&["peek", "x", "0"]).contains("while frozen").then_some(()));
     // Frozen or not, stop leaves nothing.
     server.signal(Signal::SIGSTOP).unwrap();
@@ -644,6 +649,9 @@ fn somebody_attached_is_seen_and_gives_the_size(caller: &Caller) {
     person.wait().unwrap();
     eventually("it is not attached", || (caller.said(&["is-attached", "x"]) == "false\n").then_some(()));
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");
+    // Those who ask at the same time are all answered.
+    let asked = race(6, |_| caller.command(&["is-attached", "x"]));
+    assert!(asked.iter().all(|one| one.stdout == b"false\n"), "{asked:?}");
     caller.said(&["stop", "x"]);
     nothing_is_left(caller);
 }

@@ -202,7 +202,7 @@ fn attached_is_seen_and_attach_ends_with_the_session() {
     let caller = Caller::of("tmux");
     caller.start("x", "echo inside; exec cat", json!({}));
     // `script` lends a terminal.
-    let mut attach = caller.command(&["attach", "x"]);
+    let attach = caller.command(&["attach", "x"]);
     let line = format!("'{}' attach x", attach.get_program().to_string_lossy());
     let mut command = Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).env_clear().env("TERM", "xterm");
@@ -213,7 +213,6 @@ fn attached_is_seen_and_attach_ends_with_the_session() {
     eventually("somebody is attached", || (caller.said(&["is-attached", "x"]) == "true\n").then_some(()));
     caller.said(&["stop", "x"]);
     eventually("attach is over", || child.try_wait().unwrap());
-    drop(attach.stdin(Stdio::null()));
 }
 
 #[test]

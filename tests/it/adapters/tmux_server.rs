@@ -148,7 +148,7 @@ fn the_callers_locks_do_not_stay_in_the_server() {
     fs::write(&start, r#"{"command":"sleep 300"}"#).unwrap();
     // A lock on a low and on a high descriptor, as bash gives them.
     let text = r#"exec 7>"$1"; flock -n 7 || exit 9; exec {high}>"$1.high"; flock -n "$high" || exit 9; exec "$2" start x <"$3""#;
-    let mut command = caller.command(&[]);
+    let command = caller.command(&[]);
     let script = PathBuf::from(command.get_program());
     let env: Vec<_> = command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap().to_owned())).collect();
     let status = Command::new("bash")
@@ -159,7 +159,6 @@ fn the_callers_locks_do_not_stay_in_the_server() {
         .stdout(Stdio::null())
         .status()
         .unwrap();
-    drop(command.stdin(Stdio::null()));
     assert!(status.success());
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");
     for lock in [lock.clone(), lock.with_file_name("lock.high")] {
@@ -322,4 +321,32 @@ fn the_binary_is_found_in_the_path_when_nobody_names_it() {
     eventually("it came", || call(&["peek", "x", "0"], "").contains("here\nhere").then_some(()));
     assert_eq!((call(&["is-running", "x"], ""), call(&["list-running"], "")), ("true\n".into(), "x\n".into()));
     call(&["stop", "x"], "");
+}
+
+#[test]
+fn without_a_word_about_state_it_lies_in_the_home() {
+    let caller = Caller::of("tmux");
+    let far = caller.world.dir().join("far.sock");
+    let call = |args: &[&str], stdin: &str| {
+        let mut command = caller.command(args);
+        command.env_remove("GC_EXEC_STATE_DIR").env("FAIRWAY_BACKEND_SOCKET", &far);
+        crate::common::world::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap()).exits(0).stdout
+    };
+    let report = call(&["start", "x"], r#"{"command":"exec cat"}"#);
+    assert!(report.contains("far.sock"), "{report}");
+    assert!(caller.world.dir().join("home/.local/state/fairway/adapters/s-x").is_dir());
+    assert_eq!((call(&["is-running", "x"], ""), call(&["list-running"], "")), ("true\n".into(), "x\n".into()));
+    call(&["stop", "x"], "");
+    assert_eq!(call(&["list-running"], ""), "");
+}
+
+#[test]
+fn a_pane_that_is_closed_takes_its_program_along() {
+    let caller = Caller::of("tmux");
+    let report = caller.start("x", "sleep 300; sleep 300", json!({}));
+    let root = ProcessKey::of(i32::try_from(report["pid"].as_i64().unwrap()).unwrap()).unwrap();
+    tmux(&caller, &["kill-pane", "-t", "%0"]);
+    eventually("its root is gone", || (root.presence() != Presence::Alive).then_some(()));
+    assert_eq!(caller.call(&["process-alive", "x"], "sleep").exits(0).stdout, "false\n");
+    caller.said(&["stop", "x"]);
 }

@@ -145,10 +145,10 @@ fn configured(env: &Env, root: Option<&Path>, word: &str) -> Result<(Backends, O
     };
     let layers = Layers::load(&project, env)?;
     let settings = Settings::from_layers(&layers, &project)?;
-    if settings.backends.get(word).is_some_and(|backend| backend.script.is_some()) {
-        if let Trust::Untrusted(why) = trust::check(env, &project, &layers, &settings) {
-            return Err(Refusal::Untrusted { why }.into());
-        }
+    if settings.backends.get(word).is_some_and(|backend| backend.script.is_some())
+        && let Trust::Untrusted(why) = trust::check(env, &project, &layers, &settings)
+    {
+        return Err(Refusal::Untrusted { why }.into());
     }
     Ok((settings.backends, Some(project.root)))
 }

@@ -25,8 +25,11 @@ pub(super) fn look(bench: &Bench) {
     bench.probe("stop", "what a program left behind goes with its session, not with another's", || others(bench));
 }
 
+/// The processes of such a tree, by their names.
+type Grown = Vec<(&'static str, ProcessKey)>;
+
 /// A session with a tree, and its processes.
-fn grown<'a>(bench: &'a Bench, tag: &str) -> Result<(Session<'a>, Vec<(&'static str, ProcessKey)>), Wrong> {
+fn grown<'a>(bench: &'a Bench, tag: &str) -> Result<(Session<'a>, Grown), Wrong> {
     let mut one = Session::of_shell(bench, tag, TREE)?;
     let at = one.folder().display().to_string();
     one.config.env.get_or_insert_default().insert("PROBE_AT".to_owned(), at);

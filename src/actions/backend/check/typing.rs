@@ -106,10 +106,11 @@ fn two(bench: &Bench) -> Seen {
         format!("{} of {whole} bytes", one.unread().len())
     })?;
     let orders = [format!("{first}\n{second}\n"), format!("{second}\n{first}\n")];
-    if let Some(nearest) = orders.iter().find(|order| order.as_bytes().first() == seen.first()) {
-        if nearest.as_bytes() != seen {
-            return Err(parting(nearest.as_bytes(), &seen));
-        }
+    if orders.iter().all(|order| order.as_bytes() != seen) {
+        let [one_way, other_way] = &orders;
+        let begun_alike = |order: &&String| order.as_bytes().first() == seen.first();
+        let nearest = Some(other_way).filter(begun_alike).unwrap_or(one_way);
+        return Err(parting(nearest.as_bytes(), &seen));
     }
     one.stop()
 }
