@@ -205,6 +205,7 @@ clear_scrollback() {
 
 attach() {
   if ! find_pane "$1" || ! ask -Q info; then die "there is no session '$1'"; fi
+  { [ -t 0 ] && [ -t 1 ]; } || die 'attach needs a terminal'
   screen_there screen -x "${pane}"
 }
 

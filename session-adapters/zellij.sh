@@ -239,6 +239,7 @@ clear_scrollback() {
 
 attach() {
   if ! find_pane "$1" || ! ask list-clients; then die "there is no session '$1'"; fi
+  { [ -t 0 ] && [ -t 1 ]; } || die 'attach needs a terminal'
   zellij_there zellij --config "${folder}/config.kdl" --config-dir "${folder}" attach "${name}"
 }
 

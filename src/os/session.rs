@@ -253,6 +253,8 @@ impl AsFd for Running {
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 pub fn detached(args: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Result<Result<String, String>> {
     use std::io::BufRead;
+    // A lock that whoever called holds would else be held as long as the session lives.
+    super::exec::close_on_exec()?;
     let mut child: Child = Command::new(super::program::own()?)
         .args(args)
         .env_clear()

@@ -26,6 +26,9 @@ macro_rules! with_each {
 with_each! {
     the_program_is_found_in_path_and_nothing_is_open_to_others
     who_types_to_a_program_that_has_just_ended_is_not_at_fault
+    a_program_finds_the_sessions_beside_its_own_and_may_end_itself
+    no_descriptor_of_the_caller_stays_open
+    without_a_terminal_nobody_attaches_to_one
 }
 
 /// Where the multiplexer is missing, the test says so and passes; under CI it must be there.
@@ -93,4 +96,64 @@ fn who_types_to_a_program_that_has_just_ended_is_not_at_fault(caller: &Caller) {
     });
     assert!(ended.is_some(), "it never ended");
     assert!(asked.elapsed() > Duration::from_secs(1), "it ended at once: nothing was tried");
+}
+
+/// The script is called from inside and outside, wherever the caller keeps its state.
+fn a_program_finds_the_sessions_beside_its_own_and_may_end_itself(caller: &Caller) {
+    let (script, out) = (caller.script.display(), caller.world.dir().join("out"));
+    let fairway = format!("FAIRWAY_BIN='{FAIRWAY}' '{script}'");
+    let inside = format!(
+        "read -r word; {{ {fairway} list-running ''; {fairway} stop s-1; }} >'{}' 2>&1; exec sleep 300",
+        out.display()
+    );
+    let call = |args: &[&str], stdin: &str| -> Run {
+        let mut command = caller.command(args);
+        // Seen from elsewhere, a relative folder is another one.
+        command.env("GC_EXEC_STATE_DIR", "state").current_dir(caller.world.dir());
+        given(command, stdin.as_bytes()).wait_with_output().unwrap().into()
+    };
+    let work = caller.folder("work");
+    call(&["start", "s-1"], &json!({"command": inside, "work_dir": work}).to_string()).exits(0);
+    call(&["start", "s-2"], &json!({"command": "exec sleep 300"}).to_string()).exits(0);
+    call(&["nudge", "s-1"], "go").exits(0);
+    eventually("it has ended itself", || (call(&["is-running", "s-1"], "").exits(0).stdout == "false\n").then_some(()));
+    assert_eq!(fs::read_to_string(&out).unwrap(), "s-1\ns-2\n");
+    assert_eq!(call(&["list-running", ""], "").exits(0).stdout, "s-2\n");
+    call(&["start", "s-1"], "{}").exits(0);
+    for name in ["s-1", "s-2"] {
+        call(&["stop", name], "").exits(0);
+    }
+}
+
+/// A lock that the caller holds would else be held as long as the session lives.
+fn no_descriptor_of_the_caller_stays_open(caller: &Caller) {
+    let lock = caller.world.dir().join("lock");
+    let mut command = caller.world.command(Path::new("/bin/sh"));
+    command.args(["-c", "exec 9>\"$1\"; exec \"$2\" start s-1", "sh"]).args([&lock, &caller.script]);
+    command.env("FAIRWAY_BIN", FAIRWAY).env("GC_EXEC_STATE_DIR", &caller.state);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run: Run = given(command, br#"{"command":"exec sleep 300"}"#).wait_with_output().unwrap().into();
+    run.exits(0);
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let holds = |process: &PathBuf| {
+        entries(&process.join("fd")).any(|number| fs::read_link(number).is_ok_and(|file| file == lock))
+    };
+    let holders: Vec<String> = entries(Path::new("/proc"))
+        .filter(holds)
+        .map(|process| fs::read_to_string(process.join("cmdline")).unwrap_or_default().replace('\0', " "))
+        .collect();
+    assert_eq!(holders, Vec::<String>::new());
+    caller.said(&["stop", "s-1"]);
+}
+
+fn without_a_terminal_nobody_attaches_to_one(caller: &Caller) {
+    // Without a multiplexer there is none to be shown, and what the program prints is followed.
+    if caller.script.ends_with("shell.sh") {
+        return;
+    }
+    caller.start("s-1", "exec cat", json!({}));
+    let run = caller.call(&["attach", "s-1"], "").exits(1);
+    assert!(run.stderr.contains("terminal") && !run.stderr.contains("panicked"), "{run:?}");
+    assert_eq!(caller.said(&["is-running", "s-1"]), "true\n");
+    caller.said(&["stop", "s-1"]);
 }
