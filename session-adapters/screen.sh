@@ -14,7 +14,7 @@ die() {
 }
 
 # What the plumbing answers; it says itself why it does not.
-fairway() {
+plumbing() {
   "${fairway}" adapter "$@" || exit 1
 }
 
@@ -41,7 +41,7 @@ fi
 # Finds one: its folder, whether its root process lives, and what start noted in a file there: the folder of its server's
 # sockets (or `default`), its name there, and its pane, once there is one.
 find_session() {
-  found=$(fairway find -- "$1") || exit 1
+  found=$(plumbing find -- "$1") || exit 1
   [ -n "${found}" ] || return 1
   alive=${found%%"${newline}"*}
   folder=${found#*"${newline}"}
@@ -99,7 +99,7 @@ undo() {
 
 # Where the server of a session listens: in a private folder, unless the caller names one or says `default`, the person's own.
 choose_seat() {
-  seat=$(fairway seat screen -- "${session}") || undo
+  seat=$(plumbing seat screen -- "${session}") || undo
   name=${seat%%"${newline}"*}
   seat=${seat#*"${newline}"}
   mark=${seat%%"${newline}"*}
@@ -122,15 +122,15 @@ start() {
   "${fairway}" adapter unpack -- "${session}" || undo
   made=yes
   choose_seat
-  rows=$(fairway fact -- "${session}" rows) || undo
-  cols=$(fairway fact -- "${session}" cols) || undo
-  folder=$(fairway fact -- "${session}" folder) || undo
+  rows=$(plumbing fact -- "${session}" rows) || undo
+  cols=$(plumbing fact -- "${session}" cols) || undo
+  folder=$(plumbing fact -- "${session}" folder) || undo
   "${fairway}" adapter unseat screen -- "${session}" || undo
-  printf '%s\n' "${address}" "${name}" >"${folder}/screen" || undo
+  (umask 077 && printf '%s\n' "${address}" "${name}" >"${folder}/screen") || undo
   terminal=screen
   TERM=screen-256color infocmp >/dev/null 2>&1 && terminal=screen-256color
-  printf '%s\n' 'startup_message off' 'deflogin off' 'defutf8 on' 'defscrollback 10000' 'altscreen on' \
-    'vbell off' 'defflow off' "term ${terminal}" >"${folder}/screenrc" || undo
+  (umask 077 && printf '%s\n' 'startup_message off' 'deflogin off' 'defutf8 on' 'defscrollback 10000' 'altscreen on' \
+    'vbell off' 'defflow off' "term ${terminal}" >"${folder}/screenrc") || undo
   set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${folder%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm SYSSCREENRC=/dev/null \
     screen -c "${folder}/screenrc" -S "${name}" -- "${self}" pane "${session}"
   (screen_there "${fairway}" adapter hidden -- "${rows}" "${cols}" "${fairway}" adapter bare -- "$@") || undo
@@ -152,8 +152,8 @@ pane() {
 
 # Ends the program and all it has started, and then the server, also one that does not answer.
 stop() {
-  fairway kill-tree -- "$1"
-  fairway unseat screen -- "$1"
+  plumbing kill-tree -- "$1"
+  plumbing unseat screen -- "$1"
 }
 
 # ---- questions
@@ -164,11 +164,11 @@ is_running() {
 }
 
 process_alive() {
-  if find_session "$1"; then fairway process-alive -- "$1"; else printf 'false\n'; fi
+  if find_session "$1"; then plumbing process-alive -- "$1"; else printf 'false\n'; fi
 }
 
 last_activity() {
-  if find_session "$1"; then fairway last-activity -- "$1"; fi
+  if find_session "$1"; then plumbing last-activity -- "$1"; fi
 }
 
 # What its terminal shows and has shown, from the transcript: screen itself writes other letters than ASCII wrongly.
@@ -178,7 +178,7 @@ peek() {
     '' | *[!0-9]*) die "how many lines? '${lines}' is no number" ;;
     *) ;;
   esac
-  if find_session "$1"; then fairway replay -- "$1" "${lines}"; fi
+  if find_session "$1"; then plumbing replay -- "$1" "${lines}"; fi
 }
 
 is_attached() {
@@ -200,7 +200,7 @@ clear_scrollback() {
   ask -Q info || return 0
   ask -p 0 -X scrollback 0 || return 0
   ask -p 0 -X scrollback 10000 || return 0
-  fairway replay --clear -- "$1"
+  plumbing replay --clear -- "$1"
 }
 
 attach() {
@@ -228,21 +228,21 @@ shift
 case ${operation} in
   start) start "$1" ;;
   stop) stop "$1" ;;
-  interrupt) fairway keys -- "$1" C-c ;;
+  interrupt) plumbing keys -- "$1" C-c ;;
   is-running) is_running "$1" ;;
   attach) attach "$1" ;;
   process-alive) process_alive "$1" ;;
-  nudge) fairway deliver -- "$1" ;;
-  send-keys) fairway keys -- "$@" ;;
-  set-meta) fairway meta set -- "$1" "${2:-}" ;;
-  get-meta) fairway meta get -- "$1" "${2:-}" ;;
-  remove-meta) fairway meta remove -- "$1" "${2:-}" ;;
+  nudge) plumbing deliver -- "$1" ;;
+  send-keys) plumbing keys -- "$@" ;;
+  set-meta) plumbing meta set -- "$1" "${2:-}" ;;
+  get-meta) plumbing meta get -- "$1" "${2:-}" ;;
+  remove-meta) plumbing meta remove -- "$1" "${2:-}" ;;
   peek) peek "$@" ;;
-  list-running) fairway list-running --with screen -- "${1:-}" ;;
+  list-running) plumbing list-running --with screen -- "${1:-}" ;;
   get-last-activity) last_activity "$1" ;;
   clear-scrollback) clear_scrollback "$1" ;;
   is-attached) is_attached "$1" ;;
-  copy-to) fairway copy-to -- "$1" "${2:-}" "${3:-}" ;;
+  copy-to) plumbing copy-to -- "$1" "${2:-}" "${3:-}" ;;
   check-image) ;;
   protocol) printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n' ;;
   pane) pane "$1" ;;

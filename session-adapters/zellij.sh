@@ -14,7 +14,7 @@ die() {
 }
 
 # What the plumbing answers; it says itself why it does not.
-fairway() {
+plumbing() {
   "${fairway}" adapter "$@" || exit 1
 }
 
@@ -41,7 +41,7 @@ fi
 # Finds one: its folder, whether its root process lives, and what start noted in a file there: the folder of its server's
 # sockets (or `default`), its name there, and its pane, once there is one.
 find_session() {
-  found=$(fairway find -- "$1") || exit 1
+  found=$(plumbing find -- "$1") || exit 1
   [ -n "${found}" ] || return 1
   alive=${found%%"${newline}"*}
   folder=${found#*"${newline}"}
@@ -86,13 +86,13 @@ ask() {
 undo() {
   trap '' TERM INT HUP
   "${fairway}" adapter kill-tree --own-start -- "${session}"
-  [ -z "${made}" ] || "${fairway}" adapter unseat zellij -- "${session}"
+  [ -z "${made}" ] || "${fairway}" adapter unseat --alone zellij -- "${session}"
   exit 1
 }
 
 # Where the server of a session listens: in a private folder, unless the caller names one or says `default`, the person's own.
 choose_seat() {
-  seat=$(fairway seat zellij -- "${session}") || undo
+  seat=$(plumbing seat --alone zellij -- "${session}") || undo
   name=${seat%%"${newline}"*}
   seat=${seat#*"${newline}"}
   mark=${seat%%"${newline}"*}
@@ -143,16 +143,17 @@ start() {
   trap undo TERM INT HUP
   "${fairway}" adapter unpack -- "${session}" || undo
   made=yes
+  "${fairway}" adapter unseat --alone zellij -- "${session}" || undo
+  # Zellij removes the sockets of others that do not answer yet, so each has a folder to itself.
   choose_seat
-  rows=$(fairway fact -- "${session}" rows) || undo
-  cols=$(fairway fact -- "${session}" cols) || undo
-  folder=$(fairway fact -- "${session}" folder) || undo
-  "${fairway}" adapter unseat zellij -- "${session}" || undo
-  printf '%s\n' "${address}" "${name}" >"${folder}/zellij" || undo
-  printf '%s\n' 'show_release_notes false' 'show_startup_tips false' 'session_serialization false' \
+  rows=$(plumbing fact -- "${session}" rows) || undo
+  cols=$(plumbing fact -- "${session}" cols) || undo
+  folder=$(plumbing fact -- "${session}" folder) || undo
+  (umask 077 && printf '%s\n' "${address}" "${name}" >"${folder}/zellij") || undo
+  (umask 077 && printf '%s\n' 'show_release_notes false' 'show_startup_tips false' 'session_serialization false' \
     'disable_session_metadata true' 'web_server false' 'web_sharing "disabled"' 'pane_frames false' \
     'default_mode "locked"' 'scroll_buffer_size 10000' 'on_force_close "detach"' 'load_plugins {' '}' \
-    >"${folder}/config.kdl" || undo
+    >"${folder}/config.kdl") || undo
   set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${folder%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm-256color \
     COLORTERM=truecolor zellij --config "${folder}/config.kdl" --config-dir "${folder}" --layout-string 'layout { pane; }' \
     attach --create --close-on-exit "${name}" -- "${self}" pane "${session}"
@@ -180,8 +181,8 @@ pane() {
 
 # Ends the program and all it has started, and then the server, also one that does not answer.
 stop() {
-  fairway kill-tree -- "$1"
-  fairway unseat zellij -- "$1"
+  plumbing kill-tree -- "$1"
+  plumbing unseat --alone zellij -- "$1"
 }
 
 # ---- questions
@@ -192,11 +193,11 @@ is_running() {
 }
 
 process_alive() {
-  if find_session "$1"; then fairway process-alive -- "$1"; else printf 'false\n'; fi
+  if find_session "$1"; then plumbing process-alive -- "$1"; else printf 'false\n'; fi
 }
 
 last_activity() {
-  if find_session "$1"; then fairway last-activity -- "$1"; fi
+  if find_session "$1"; then plumbing last-activity -- "$1"; fi
 }
 
 # The last lines of a text, all for 0 or less; neither padding at the end of lines nor blank lines at the end.
@@ -217,7 +218,7 @@ peek() {
   if find_pane "$1" && show; then
     printf '%s\n' "${said}" | last_lines "${lines}"
   else
-    fairway peek -- "$1" "${lines}"
+    plumbing peek -- "$1" "${lines}"
   fi
 }
 
@@ -261,21 +262,21 @@ shift
 case ${operation} in
   start) start "$1" ;;
   stop) stop "$1" ;;
-  interrupt) fairway keys -- "$1" C-c ;;
+  interrupt) plumbing keys -- "$1" C-c ;;
   is-running) is_running "$1" ;;
   attach) attach "$1" ;;
   process-alive) process_alive "$1" ;;
-  nudge) fairway deliver -- "$1" ;;
-  send-keys) fairway keys -- "$@" ;;
-  set-meta) fairway meta set -- "$1" "${2:-}" ;;
-  get-meta) fairway meta get -- "$1" "${2:-}" ;;
-  remove-meta) fairway meta remove -- "$1" "${2:-}" ;;
+  nudge) plumbing deliver -- "$1" ;;
+  send-keys) plumbing keys -- "$@" ;;
+  set-meta) plumbing meta set -- "$1" "${2:-}" ;;
+  get-meta) plumbing meta get -- "$1" "${2:-}" ;;
+  remove-meta) plumbing meta remove -- "$1" "${2:-}" ;;
   peek) peek "$@" ;;
-  list-running) fairway list-running --with zellij -- "${1:-}" ;;
+  list-running) plumbing list-running --with zellij -- "${1:-}" ;;
   get-last-activity) last_activity "$1" ;;
   clear-scrollback) clear_scrollback "$1" ;;
   is-attached) is_attached "$1" ;;
-  copy-to) fairway copy-to -- "$1" "${2:-}" "${3:-}" ;;
+  copy-to) plumbing copy-to -- "$1" "${2:-}" "${3:-}" ;;
   check-image) ;;
   protocol) printf '{"version":0,"capabilities":["start-nudge","ready","report-attachment","report-activity"]}\n' ;;
   pane) pane "$1" ;;

@@ -1,22 +1,27 @@
 //! Stream sockets in a folder, whatever the length of its path: an address holds 107 bytes, a descriptor's name is short.
 
 use std::{
-    fs::File,
+    fs::{self, File, Permissions},
     io,
     os::{
         fd::AsRawFd,
-        unix::net::{UnixListener, UnixStream},
+        unix::{
+            fs::PermissionsExt,
+            net::{UnixListener, UnixStream},
+        },
     },
     path::{Path, PathBuf},
 };
 
-/// Listens under a name in a folder. Never blocks.
+/// Listens under a name in a folder, for this user alone. Never blocks.
 ///
 /// # Errors
 /// When the folder is not there, or the name is taken.
 pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
     let folder = File::open(folder)?;
-    let listener = UnixListener::bind(below(&folder, name))?;
+    let path = below(&folder, name);
+    let listener = UnixListener::bind(&path)?;
+    fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
@@ -44,7 +49,7 @@ mod tests {
     fn a_folder_with_a_long_path_will_do() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("x".repeat(200));
-        std::fs::create_dir(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
         assert!(connect(&folder, "s").is_err());
         let listener = listen(&folder, "s").unwrap();
         assert!(listen(&folder, "s").is_err());

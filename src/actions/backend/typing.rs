@@ -84,6 +84,9 @@ pub fn text(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<()>
     let _turn =
         folder.input_lock(TURN)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
     let mut terminal = Through { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
-    typing::submit(&mut terminal, &text, &Patience::default())?;
-    Ok(())
+    match typing::submit(&mut terminal, &text, &Patience::default()) {
+        // It has ended meanwhile.
+        Err(_) if folder.is_over()? => Ok(()),
+        done => Ok(done.map(drop)?),
+    }
 }

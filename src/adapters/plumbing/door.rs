@@ -181,7 +181,7 @@ fn written(job: &Job) -> Vec<u8> {
 pub fn call(folder: &Folder, job: &Job) -> io::Result<()> {
     let mut stream = match socket::connect(folder.path(), NAME) {
         Ok(stream) => stream,
-        Err(_) if !folder.is_alive()? => return Ok(()),
+        Err(_) if folder.is_over()? => return Ok(()),
         Err(error) => return Err(io::Error::new(error.kind(), format!("the session takes no input: {error}"))),
     };
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -198,7 +198,7 @@ pub fn call(folder: &Folder, job: &Job) -> io::Result<()> {
             Err(io::Error::other("the session did not take it in time"))
         }
         // It ended meanwhile.
-        _ if !folder.is_alive()? => Ok(()),
+        _ if folder.is_over()? => Ok(()),
         Ok(_) => Err(io::Error::other("the session did not take it")),
         Err(error) => Err(error),
     }

@@ -330,6 +330,15 @@ impl Folder {
         }
     }
 
+    /// Whether nobody is left to be typed to: the program has ended, though its session may still be ending what it left.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn is_over(&self) -> io::Result<bool> {
+        let is_gone = |key: ProcessKey| matches!(key.presence(), Presence::Gone(_));
+        Ok(!self.is_alive()? || self.file(ENDED).exists() || self.program().is_some_and(is_gone))
+    }
+
     /// Whether a start of it still goes on.
     #[must_use]
     pub fn is_starting(&self) -> bool {

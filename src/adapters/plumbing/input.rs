@@ -65,7 +65,7 @@ impl Folder {
         let left = deadline.saturating_duration_since(Instant::now());
         match fifo::write_within(&self.file(INPUT), text, left) {
             // It has ended meanwhile.
-            Err(_) if !self.is_alive()? => Ok(()),
+            Err(_) if self.is_over()? => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(io::Error::new(error.kind(), "the session has a terminal of its own to type into"))
             }

@@ -30,7 +30,7 @@ pub use follow::Reader;
 pub use keyboard::Job;
 pub use recorder::Recorder;
 pub use run::{Detached, detach, run};
-pub use seat::Seat;
+pub use seat::{Neighbours, Seat};
 pub use settle::{Made, settle};
 pub use staging::stage;
 pub use steps::Steps;

@@ -20,11 +20,19 @@ const PLAIN: usize = 32;
 /// How much of a digest tells two names apart.
 const DIGITS: usize = 16;
 
+/// Whose sockets lie in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Neighbours {
+    /// Those of the other servers of the same state folder and program, too.
+    Some,
+    /// This server's alone: for programs that remove the sockets of servers that are just being started.
+    None,
+}
+
 /// A server's place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
-    /// The folder of its sockets, shared with the other servers of the same state folder and program: letters, digits and
-    /// `/._-` only.
+    /// The folder of its sockets: letters, digits and `/._-` only.
     pub folder: PathBuf,
     /// The session's name as the multiplexer knows it: at most 33 letters, digits and `_-.`, of this session only.
     pub name: String,
@@ -35,14 +43,18 @@ pub struct Seat {
 impl Seat {
     /// The place of a session's server. Makes nothing.
     #[must_use]
-    pub fn of(state: &Path, program: &str, session: &str) -> Self {
-        let near = state.join(program);
+    pub fn of(state: &Path, program: &str, session: &str, neighbours: Neighbours) -> Self {
+        let (mut near, mut who) = (state.join(program), state.as_os_str().as_bytes().to_vec());
+        if neighbours == Neighbours::None {
+            near.push(short(session.as_bytes()));
+            who = [who.as_slice(), b"\0", session.as_bytes()].concat();
+        }
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
         let near_bytes = near.as_os_str().as_bytes();
         let folder = if near_bytes.len() <= LONGEST && near_bytes.iter().all(is_plain) {
             near
         } else {
-            below_tmp().join(short(state.as_os_str().as_bytes())).join(program)
+            below_tmp().join(short(&who)).join(program)
         };
         Self { folder, name: known_as(session), mark: mark(state, session) }
     }
@@ -55,8 +67,8 @@ impl Seat {
         let own = below_tmp();
         if self.folder.starts_with(&own) {
             files::private_dir(&own)?;
-            self.folder.parent().map_or(Ok(()), files::private_dir)?;
         }
+        self.folder.parent().map_or(Ok(()), files::private_dir)?;
         files::private_dir(&self.folder)
     }
 }
@@ -96,7 +108,7 @@ mod tests {
         let state = Path::new("/s/state");
         let long = "x".repeat(5_000);
         let names = ["a", "ab", "a-1", "a-10", "a.1", "a/1", "a_1", "-a", "é", "", " ", "$x", "^x", &long, &long[1..]];
-        let seats: Vec<Seat> = names.iter().map(|name| Seat::of(state, "screen", name)).collect();
+        let seats: Vec<Seat> = names.iter().map(|name| Seat::of(state, "screen", name, Neighbours::Some)).collect();
         for (at, seat) in seats.iter().enumerate() {
             assert!(seat.name.len() <= 33 && !seat.name.starts_with('-'), "{}", seat.name);
             assert!(
@@ -109,6 +121,9 @@ mod tests {
                 assert!(other.name != seat.name && other.mark != seat.mark, "{} {}", other.name, seat.name);
             }
         }
+        let alone = |name: &&str| Seat::of(state, "zellij", name, Neighbours::None).folder;
+        let folders: std::collections::BTreeSet<PathBuf> = names.iter().map(alone).collect();
+        assert_eq!(folders.len(), names.len());
         let digest = known_as("a.1");
         assert_ne!(known_as(&digest), digest);
     }
@@ -116,10 +131,13 @@ mod tests {
     #[test]
     fn a_folder_that_is_too_long_or_odd_lies_elsewhere() {
         for state in ["/s/a b", "/s/$x", &format!("/{}", "x".repeat(60))] {
-            let seat = Seat::of(Path::new(state), "zellij", "a");
-            assert!(seat.folder.starts_with("/tmp") && seat.folder.as_os_str().len() <= LONGEST, "{seat:?}");
-            assert_eq!(seat, Seat::of(Path::new(state), "zellij", "a"));
-            assert_ne!(seat.folder, Seat::of(Path::new("/s/a c"), "zellij", "a").folder);
+            for neighbours in [Neighbours::Some, Neighbours::None] {
+                let of = |state: &str| Seat::of(Path::new(state), "zellij", "a", neighbours);
+                let seat = of(state);
+                assert!(seat.folder.starts_with("/tmp") && seat.folder.as_os_str().len() <= LONGEST, "{seat:?}");
+                assert_eq!(seat, of(state));
+                assert_ne!(seat.folder, of("/s/a c").folder);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::seat,
+    adapters::plumbing::Neighbours,
     cli::{Context, Exit},
 };
 
@@ -11,6 +12,9 @@ use crate::{
 /// its environment (`NAME=value`), and the folder of its sockets, which is made
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Its sockets have a folder to themselves
+    #[arg(long)]
+    alone: bool,
     /// The multiplexer
     program: String,
     /// The session's name
@@ -19,7 +23,8 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let seat = seat::seat(&ctx.env, &self.program, &self.name)?;
+        let neighbours = if self.alone { Neighbours::None } else { Neighbours::Some };
+        let seat = seat::seat(&ctx.env, &self.program, &self.name, neighbours)?;
         ctx.out.line(&format!("{}\n{}\n{}", seat.name, seat.mark, seat.folder.display()))?;
         Ok(0)
     }

@@ -4,12 +4,16 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::seat,
+    adapters::plumbing::Neighbours,
     cli::{Context, Exit},
 };
 
 /// End what is left of a session's own multiplexer server once the session has ended
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Its sockets have a folder to themselves
+    #[arg(long)]
+    alone: bool,
     /// The multiplexer
     program: String,
     /// The session's name
@@ -18,7 +22,8 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        seat::unseat(&ctx.env, &self.program, &self.name)?;
+        let neighbours = if self.alone { Neighbours::None } else { Neighbours::Some };
+        seat::unseat(&ctx.env, &self.program, &self.name, neighbours)?;
         Ok(0)
     }
 }

@@ -1,6 +1,7 @@
 //! The built-in scripts in the hands of another caller, with real multiplexers on sockets of their own.
 
 mod check;
+mod outside;
 mod recorded;
 mod tmux;
 mod tmux_nudge;

@@ -138,7 +138,13 @@ fn a_session_from_start_to_stop(caller: &Caller) {
     let command = r#"echo "$GREETING [${TMPDIR-unset}]"; pwd; stty size; printf 'no newline   '; exec cat"#;
     let report = caller.start(name, command, start);
     assert_eq!((&report["session_name"], &report["status"]), (&json!(name), &json!("running")));
-    assert!(report["pane"].is_string() && report["socket"] == json!(caller.state.join(backend(caller))), "{report}");
+    assert!(
+        report["pane"].is_string()
+            && report["socket"]
+                .as_str()
+                .is_some_and(|folder| Path::new(folder).starts_with(caller.state.join(backend(caller)))),
+        "{report}"
+    );
     let key = ProcessKey::of(pid(&report)).unwrap();
     let server = server(caller, &report);
     let shown = format!("hi there [unset]\n{}\n33 177\nno newline\n", work.display());
@@ -593,14 +599,14 @@ fn starts_at_once_under_one_name_and_under_many(caller: &Caller) {
     assert_eq!(won.len(), 1, "{runs:?}");
     assert!(lost.iter().all(|run| run.code == Some(1) && run.stderr.contains("already exists")), "{lost:?}");
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");
-    let names = ["y1", "y2", "y3", "y4"];
-    let runs: Vec<Run> = race(4, |at| start(names[at])).into_iter().map(Run::from).collect();
+    let names = ["y1", "y2", "y3", "y4", "y5", "y6", "y7", "y8"];
+    let runs: Vec<Run> = race(8, |at| start(names[at])).into_iter().map(Run::from).collect();
     assert!(runs.iter().all(|run| run.code == Some(0)), "{runs:?}");
-    assert_eq!(caller.said(&["list-running", ""]), "x\ny1\ny2\ny3\ny4\n");
+    assert_eq!(caller.said(&["list-running", ""]), "x\ny1\ny2\ny3\ny4\ny5\ny6\ny7\ny8\n");
     assert_eq!(caller.said(&["list-running", "y3"]), "y3\n");
     let servers: BTreeSet<i32> = runs.iter().map(|run| server(caller, &run.json()).pid).collect();
-    assert_eq!(servers.len(), 4, "each has its own");
-    race(4, |at| caller.command(&["stop", names[at]]));
+    assert_eq!(servers.len(), 8, "each has its own");
+    race(8, |at| caller.command(&["stop", names[at]]));
     assert_eq!(caller.said(&["list-running", ""]), "x\n");
     caller.said(&["stop", "x"]);
     nothing_is_left(caller);
@@ -666,7 +672,7 @@ fn a_state_folder_too_deep_for_a_socket_has_one_elsewhere(caller: &Caller) {
     let own = server(caller, &report);
     call(&["stop", "x"], b"");
     assert_ne!(own.presence(), Presence::Alive);
-    fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+    let _ = fs::remove_dir_all(folder.parent().unwrap());
 }
 
 fn another_scripts_sessions_are_not_its_own(caller: &Caller) {

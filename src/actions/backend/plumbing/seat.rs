@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use super::{folder, state};
 use crate::{
-    adapters::plumbing::Seat,
+    adapters::plumbing::{Neighbours, Seat},
     domain::Refusal,
     env::{Env, vars},
     os::{hidden, process::ProcessKey, program, session::Program, terminal::Size, tree},
@@ -26,19 +26,19 @@ const LIMIT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When it cannot be made or is not this user's alone.
-pub fn seat(env: &Env, program: &str, name: &str) -> Result<Seat> {
-    let seat = place(env, program, name)?;
+pub fn seat(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<Seat> {
+    let seat = place(env, program, name, neighbours)?;
     seat.make()?;
     Ok(seat)
 }
 
-fn place(env: &Env, program: &str, name: &str) -> Result<Seat> {
+fn place(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<Seat> {
     let is_plain = |letter: char| letter.is_ascii_lowercase();
     if program.is_empty() || program.len() > 6 || !program.chars().all(is_plain) {
         return Err(Refusal::invalid("the program", "is a word of at most 6 letters").into());
     }
     let name = folder(env, name)?.name().to_owned();
-    Ok(Seat::of(&env.cwd.join(state(env)?), program, &name))
+    Ok(Seat::of(&env.cwd.join(state(env)?), program, &name, neighbours))
 }
 
 /// Ends what is left of a session's server, frozen or not, and removes its sockets. While the session lives, or somebody else
@@ -46,16 +46,23 @@ fn place(env: &Env, program: &str, name: &str) -> Result<Seat> {
 ///
 /// # Errors
 /// When something would not die.
-pub fn unseat(env: &Env, program: &str, name: &str) -> Result<()> {
+pub fn unseat(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<()> {
     let folder = folder(env, name)?;
     if folder.is_alive()? || (folder.is_starting() && !folder.is_started_here()) {
         return Ok(());
     }
-    let seat = place(env, program, name)?;
+    let seat = place(env, program, name, neighbours)?;
     let left = tree::end(GRACE, || tree::marked(&seat.mark))?;
     if !left.is_empty() {
         let pids: Vec<String> = left.iter().map(|key: &ProcessKey| key.pid.to_string()).collect();
         return Err(io::Error::other(format!("would not die: {}", pids.join(" "))).into());
+    }
+    if neighbours == Neighbours::None {
+        let _ = fs::remove_dir_all(&seat.folder);
+        // What lies elsewhere has the folder around it to itself, too.
+        if seat.folder.ends_with(program) {
+            let _ = seat.folder.parent().map(fs::remove_dir);
+        }
     }
     for path in sockets(&seat) {
         let _ = fs::remove_file(path);

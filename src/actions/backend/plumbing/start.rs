@@ -49,6 +49,10 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     let mut around = bare(env);
     // Another orchestrator's session may surround the call as well; what is its own is not this one's.
     around.retain(|name, _| !name.as_encoded_bytes().starts_with(b"GC_"));
+    // But for the state folder: the same script, called from inside, must find the same place.
+    if env.var_os(vars::GC_EXEC_STATE_DIR).is_some() {
+        around.insert(vars::GC_EXEC_STATE_DIR.into(), state(env)?.into());
+    }
     let unpacked = Unpacked { start: &start, around: &around, directory: &directory, starter: starter.as_ref() };
     folder.unpack(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
