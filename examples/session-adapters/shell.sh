@@ -13,74 +13,22 @@
 # Inside a session, that session's own lane, worktree, branch and transcript are not taken over.
 set -u
 
-fairway=${FAIRWAY_BIN:-fairway}
-
-die() {
-  printf 'shell.sh: %s\n' "$*" >&2
+backend=shell
+about='Launches a session as a process of its own.'
+self=$0
+while [ -h "${self}" ]; do
+  target=$(readlink "${self}") || exit 1
+  case ${target} in
+    /*) self=${target} ;;
+    *) self=$(dirname "${self}")/${target} ;;
+  esac
+done
+shared=$(dirname "${self}")/launch.sh
+[ -r "${shared}" ] || {
+  printf '%s: %s is not there: it goes along with this script\n' "$0" "${shared}" >&2
   exit 1
 }
-
-usage() {
-  cat <<'END'
-usage: shell.sh ROLE [TASK_ID]
-
-Launches a session as a process of its own.
-FAIRWAY_PROVIDER, FAIRWAY_PROVIDER_COMMAND, FAIRWAY_INITIAL_PROMPT, FAIRWAY_TRANSCRIPT, FAIRWAY_LANE,
-FAIRWAY_WORKTREE and FAIRWAY_BRANCH say what is launched; README.md explains them.
-END
-}
-
-case ${1:-} in
-  -h | --help)
-    usage
-    exit 0
-    ;;
-  '' | -*) die "which role? usage: shell.sh ROLE [TASK_ID]" ;;
-  *) ;;
-esac
-[ "$#" -le 2 ] || die "usage: shell.sh ROLE [TASK_ID]"
-role=$1
-task=${2:-}
-command -v "${fairway}" >/dev/null 2>&1 || die "there is no program '${fairway}'; FAIRWAY_BIN names another"
-
-# What fairway knows of the session that this is called from, if it is called from one.
-surroundings=
-if [ -n "${FAIRWAY_SESSION_ID:-}" ]; then
-  surroundings=$("${fairway}" session show "${FAIRWAY_SESSION_ID}" --json) || die 'the session around this is not known'
-fi
-
-# Whether a value is the surrounding session's own: it came along, nobody gave it.
-came_along() {
-  quoted=$(printf '%s' "$2" | sed 's/[\\"]/\\&/g')
-  case ${surroundings} in
-    *"\"$1\":\"${quoted}\""*) return 0 ;;
-    *) return 1 ;;
-  esac
-}
-lane=${FAIRWAY_LANE:-}
-worktree=${FAIRWAY_WORKTREE:-}
-branch=${FAIRWAY_BRANCH:-}
-transcript=${FAIRWAY_TRANSCRIPT:-}
-came_along lane "${lane}" && lane=
-came_along worktree "${worktree}" && worktree=
-came_along branch "${branch}" && branch=
-came_along transcript "${transcript}" && transcript=
-
-launch() {
-  set -- --role "${role}" --backend shell
-  [ -z "${task}" ] || set -- "$@" --task-id "${task}"
-  [ -z "${FAIRWAY_PROVIDER:-}" ] || set -- "$@" --provider "${FAIRWAY_PROVIDER}"
-  [ -z "${FAIRWAY_PROVIDER_COMMAND:-}" ] || set -- "$@" --command "${FAIRWAY_PROVIDER_COMMAND}"
-  [ -z "${lane}" ] || set -- "$@" --lane "${lane}"
-  [ -z "${worktree}" ] || set -- "$@" --worktree "${worktree}"
-  [ -z "${branch}" ] || set -- "$@" --branch "${branch}"
-  [ -z "${transcript}" ] || set -- "$@" --transcript "${transcript}"
-  if [ -n "${FAIRWAY_INITIAL_PROMPT:-}" ]; then
-    # A prompt goes through stdin: an argument could be read by everybody.
-    printf '%s' "${FAIRWAY_INITIAL_PROMPT}" | "${fairway}" session launch "$@" --prompt-file -
-  else
-    exec "${fairway}" session launch "$@"
-  fi
-}
+# shellcheck source=examples/session-adapters/launch.sh
+. "${shared}"
 
 launch

@@ -49,7 +49,7 @@ mod tests {
     fn a_folder_with_a_long_path_will_do() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("x".repeat(200));
-        std::fs::create_dir(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
         assert!(connect(&folder, "s").is_err());
         let listener = listen(&folder, "s").unwrap();
         assert!(listen(&folder, "s").is_err());

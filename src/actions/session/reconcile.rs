@@ -1,7 +1,7 @@
 //! Settling what sessions left behind: the dead are marked, the living revived, and what is left alone is reported.
 //! Tasks keep status, claimant and epoch.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, sync::mpsc, thread};
 
 use anyhow::{Context as _, Result};
 
@@ -11,11 +11,12 @@ use crate::{
     domain::{
         Event, Kind, SessionId, TaskId,
         checkpoint::CheckpointState,
-        rules::liveness::{self, Verdict},
+        rules::liveness::{self, Process, Verdict},
         session::{Session, SessionStatus},
         task::Task,
         text::LINE_MAX,
     },
+    env::Timestamp,
     os::{files, lock::FileLock},
     store::{
         ReadTx, StoreError, WriteTx,
@@ -42,16 +43,8 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     }
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
-    let mut asking = Asking::new();
-    let mut judged: Vec<Judged> = found
-        .into_iter()
-        .map(|session| {
-            let process = look::process(&session);
-            let backend = asking.backend(app, &session, &process, now);
-            let verdict = look::judge(app, &session, &process, &backend, now);
-            (session, verdict)
-        })
-        .collect();
+    let verdicts = verdicts(app, &found, now);
+    let mut judged: Vec<Judged> = found.into_iter().zip(verdicts).collect();
     let braked = liveness::brake(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
     let settles = |(session, verdict): &Judged| liveness::marks(session, verdict) || revives(session, verdict);
     if dry_run || (app.request.is_none() && !judged.iter().any(settles)) {
@@ -69,6 +62,20 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
             marked.push(settle(tx, session, verdict)?);
         }
         answer(&report(false, &judged, &marked, &held, tx)?, &remarks(braked), true)
+    })
+}
+
+/// Judges every session. Processes are looked at on the side, while the first answer of a backend is waited for.
+fn verdicts(app: &App, sessions: &[Session], now: Timestamp) -> Vec<Verdict> {
+    let mut asking = Asking::new();
+    thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        scope.spawn(move || sessions.iter().map(look::process).try_for_each(|process| tell.send(process)));
+        let judge = |(session, process): (&Session, Process)| {
+            let backend = asking.backend(app, session, &process, now);
+            look::judge(app, session, &process, &backend, now)
+        };
+        sessions.iter().zip(told).map(judge).collect()
     })
 }
 

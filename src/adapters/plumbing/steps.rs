@@ -6,7 +6,7 @@ use crate::{
     domain::secrets,
     os::{
         capture::{self, Call, End},
-        program,
+        exec, program,
     },
 };
 
@@ -47,7 +47,8 @@ impl Steps<'_> {
 
     fn call(&self, what: &str, text: &str, program: &Path, args: &[OsString], warn: &mut dyn FnMut(&str)) {
         let call = Call { program, args, env: self.env, cwd: self.cwd, stdin: b"", limit: LIMIT, ends_group: true };
-        let why = match capture::capture(&call) {
+        // What one leaves running would else hold the caller's locks.
+        let why = match exec::close_on_exec().and_then(|()| capture::capture(&call)) {
             Ok(done) => {
                 let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
                 match done.end {

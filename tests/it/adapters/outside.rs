@@ -132,7 +132,9 @@ fn no_descriptor_of_the_caller_stays_open(caller: &Caller) {
     command.args(["-c", "exec 9>\"$1\"; exec \"$2\" start s-1", "sh"]).args([&lock, &caller.script]);
     command.env("FAIRWAY_BIN", FAIRWAY).env("GC_EXEC_STATE_DIR", &caller.state);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let run: Run = given(command, br#"{"command":"exec sleep 300"}"#).wait_with_output().unwrap().into();
+    let start =
+        json!({"command": "exec sleep 300", "pre_start": ["sleep 301 & true"], "session_live": ["sleep 302 & true"]});
+    let run: Run = given(command, start.to_string().as_bytes()).wait_with_output().unwrap().into();
     run.exits(0);
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let holds = |process: &PathBuf| {

@@ -49,7 +49,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     let mut around = bare(env);
     // Another orchestrator's session may surround the call as well; what is its own is not this one's.
     around.retain(|name, _| !name.as_encoded_bytes().starts_with(b"GC_"));
-    // The scripts find the same sessions inside.
+    // But for the state folder: the same script, called from inside, must find the same place.
     if [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].iter().any(|name| env.var_os(name).is_some()) {
         around.insert(vars::GC_EXEC_STATE_DIR.into(), state(env)?.into());
     }
