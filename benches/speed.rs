@@ -295,7 +295,7 @@ fn panes(build: &Build) {
 }
 
 /// Two hundred sessions that were launched in tmux, looked at by their script.
-fn launched(build: &Build) {
+fn launched(name: &str, build: &Build) {
     let project = project(build, 0, 1);
     let tmux = Tmux { socket: project.path().join("state/tmux.sock") };
     let fairway = |words: &[&str]| {
@@ -358,6 +358,9 @@ fn main() {
     }
     if wanted("reconcile") {
         panes(&plain);
-        launched(&plain);
+        launched("plain release build", &plain);
+        if let Some(artefact) = &artefact {
+            launched("release artefact", artefact);
+        }
     }
 }
