@@ -176,7 +176,10 @@ pane() {
   pane=terminal_${ZELLIJ_PANE_ID:-0}
   printf '%s\n' "${pane}" >>"${folder}/zellij" || die "${folder}/zellij cannot be written"
   "${fairway}" adapter run --record -- "$1"
-  zellij_there zellij kill-session "${name}"
+  # Its end is this one's, too, but for what is left to be cleared away.
+  trap '' HUP TERM
+  (zellij_there zellij kill-session "${name}")
+  "${fairway}" adapter unseat --alone zellij -- "$1"
 }
 
 # Ends the program and all it has started, and then the server, also one that does not answer.
