@@ -168,6 +168,8 @@ start() {
     undo
   fi
   "${fairway}" adapter settle --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo
+  # Of a program that has ended already; one that lives is left alone.
+  "${fairway}" adapter unseat --alone zellij -- "${session}" || :
 }
 
 # What runs in the pane: it looks after the program, and ends the zellij session with it.
