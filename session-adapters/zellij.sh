@@ -168,6 +168,8 @@ start() {
     undo
   fi
   "${fairway}" adapter settle --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo
+  # Of a program that has ended already; one that lives is left alone.
+  "${fairway}" adapter unseat --alone zellij -- "${session}" || :
 }
 
 # What runs in the pane: it looks after the program, and ends the zellij session with it.
@@ -176,7 +178,10 @@ pane() {
   pane=terminal_${ZELLIJ_PANE_ID:-0}
   printf '%s\n' "${pane}" >>"${folder}/zellij" || die "${folder}/zellij cannot be written"
   "${fairway}" adapter run --record -- "$1"
-  zellij_there zellij kill-session "${name}"
+  # Its end is this one's, too, but for what is left to be cleared away.
+  trap '' HUP TERM
+  (zellij_there zellij kill-session "${name}")
+  "${fairway}" adapter unseat --alone zellij -- "$1"
 }
 
 # Ends the program and all it has started, and then the server, also one that does not answer.

@@ -476,6 +476,10 @@ fn the_end_of_a_program_is_the_end_of_its_server(caller: &Caller) {
     eventually("it has ended", || (caller.said(&["is-running", "y"]) == "false\n").then_some(()));
     assert_eq!(caller.said(&["peek", "y", "0"]).replace('\r', ""), "last words\n");
     nothing_is_left(caller);
+    if backend(caller) == "zellij" {
+        let folders = || fs::read_dir(caller.state.join("zellij")).unwrap().count();
+        eventually("its folder is cleared away", || (folders() == 0).then_some(()));
+    }
     caller.said(&["stop", "y"]);
 }
 
