@@ -314,14 +314,11 @@ fn launched(name: &str, build: &Build) {
     }
     // The launches left a long log; the next write folds it back.
     took(&mut fairway(&["session", "heartbeat", "s-0-0"]));
-    let call = tmux.command(&["list-panes", "-a", "-F", "#{pid} #{pane_id} #{pane_dead} #{@fairway}"]);
+    let call = tmux.command(&["list-panes", "-a", "-F", "#{pid}.#{start_time}.#{pane_id} #{pane_dead} #{@fairway}"]);
     let [ours, alone] = medians(ROUNDS, [fairway(&["session", "reconcile"]), call]);
-    against(
-        "`session reconcile` over 200 sessions in tmux, against the one tmux call that it makes",
-        ours,
-        alone,
-        "≤ 3 ×",
-    );
+    let what =
+        format!("`session reconcile` over 200 sessions in tmux, {name}, against the one tmux call that it makes");
+    against(&what, ours, alone, "≤ 3 ×");
 }
 
 fn main() {

@@ -65,6 +65,14 @@ pub fn find(name: &str) -> Option<&'static BuiltIn> {
     ALL.iter().find(|one| one.name == name)
 }
 
+/// The built-in script that lies at this path, or would.
+#[must_use]
+pub fn lying_at(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
+    // By name first: the place of each is a digest to be worked out.
+    let named = ALL.iter().find(|one| path.file_name() == Some(one.file.as_ref()));
+    named.filter(|one| one.place(env).as_deref() == Some(path))
+}
+
 /// Bytes as the digest that names them.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {

@@ -25,7 +25,7 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
         return Err(Refusal::SessionMismatch { why }.into());
     };
     let script = Path::new(script);
-    match builtin::ALL.iter().find(|one| one.place(&app.env).as_deref() == Some(script)) {
+    match builtin::lying_at(script, &app.env) {
         Some(built_in) => drop(built_in.unpack(&app.env)?),
         None => {
             // A store that came with the repository would name any program.
