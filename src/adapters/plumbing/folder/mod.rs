@@ -1,4 +1,7 @@
-//! A session's folder in the state folder: what it was started with, and which process is its root.
+//! A session's folder in the state folder: what it was started with. `stage` tells what has become of it, `ending` ends it.
+
+mod ending;
+mod stage;
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +19,7 @@ use std::{
 
 use crate::{
     adapters::StartConfig,
-    env::vars,
-    os::{
-        files,
-        lock::FileLock,
-        process::{self, Presence, ProcessKey},
-        tree,
-    },
+    os::{files, lock::FileLock, process::ProcessKey},
 };
 
 /// What was unpacked; it holds the environment and goes with the session.
@@ -37,16 +34,6 @@ const DIRECTORY: &str = "directory";
 const BEFORE: &str = "before";
 /// Who starts it, until the start is over: so that a session that is just coming up is not taken for a dead one.
 const STARTER: &str = "starter";
-/// The root process.
-const ROOT: &str = "root";
-/// The program, once it was started.
-const PROGRAM: &str = "program";
-/// Its exit code, once it has ended.
-const ENDED: &str = "ended";
-/// Its root has said its last word, and whether all is to be forgotten.
-const CONCLUDED: &str = "concluded";
-/// Why it could not be started.
-const REFUSED: &str = "refused";
 /// Whoever types holds it.
 const INPUT_LOCK: &str = "input.lock";
 /// The program's stdin, of a session without a terminal.
@@ -56,9 +43,6 @@ pub const TRANSCRIPT: &str = "transcript";
 /// Values that are kept with the session.
 pub(super) const META: &str = "meta";
 const LOCK_PATIENCE: Duration = Duration::from_secs(20);
-const GRACE: Duration = Duration::from_secs(2);
-/// Callers kill after two seconds what they have told to end.
-const ROLL_BACK: Duration = Duration::from_millis(500);
 
 /// What a session is started with.
 #[derive(Debug)]
@@ -73,20 +57,8 @@ pub struct Unpacked<'a> {
     pub starter: Option<&'a ProcessKey>,
 }
 
-/// What has become of a session that is being started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stage {
-    /// Its program has not been started yet.
-    Unpacked,
-    /// Its program was started.
-    Begun,
-    /// Its program could not be started, and why.
-    Refused(String),
-    /// Its program has ended with this code.
-    Ended(i32),
-    /// There is no such session, or nobody looks after it any more.
-    Gone,
-}
+pub(super) use ending::mark;
+pub use stage::Stage;
 
 /// A session's folder, there or not.
 #[derive(Debug, Clone)]
@@ -139,12 +111,11 @@ impl Folder {
             if self.is_alive()? || self.is_starting() {
                 return Err(io::Error::other(format!("session '{}' already exists", self.name)));
             }
-            self.end_tree(GRACE)?;
-            self.remove()?;
+            self.end_left()?;
         }
         DirBuilder::new().mode(0o700).create(&self.path)?;
         if let Some(starter) = unpacked.starter {
-            self.note(STARTER, line(starter).as_bytes())?;
+            self.note(STARTER, stage::line(starter).as_bytes())?;
         }
         self.note(NAME, self.name.as_bytes())?;
         self.note(DIRECTORY, unpacked.directory.as_os_str().as_bytes())?;
@@ -230,67 +201,6 @@ impl Folder {
         Ok(names)
     }
 
-    /// Makes this process the session's root.
-    ///
-    /// # Errors
-    /// When there is no such session (any more), or it runs already.
-    pub fn claim(&self, own: &ProcessKey) -> io::Result<()> {
-        let _turn = self.turn()?;
-        if !self.file(START).exists() {
-            return Err(self.missing());
-        }
-        if self.is_alive()? {
-            return Err(io::Error::other(format!("session '{}' already exists", self.name)));
-        }
-        self.set_root(own)
-    }
-
-    /// Notes that the program was started.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn begin(&self, program: &ProcessKey) -> io::Result<()> {
-        self.note(PROGRAM, line(program).as_bytes())
-    }
-
-    /// The program, once it was started.
-    #[must_use]
-    pub fn program(&self) -> Option<ProcessKey> {
-        read_key(&self.file(PROGRAM))
-    }
-
-    /// Notes that the program has ended.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn end(&self, code: i32) -> io::Result<()> {
-        self.note(ENDED, code.to_string().as_bytes())
-    }
-
-    /// Notes why the program could not be started. A session that is not there has nowhere to note it.
-    pub fn refuse(&self, why: &str) {
-        let _ = self.note(REFUSED, why.as_bytes());
-    }
-
-    /// What has become of it.
-    #[must_use]
-    pub fn stage(&self) -> Stage {
-        let text = |name: &str| fs::read_to_string(self.file(name)).ok();
-        if let Some(code) = text(ENDED).and_then(|code| code.parse().ok()) {
-            return Stage::Ended(code);
-        }
-        if let Some(why) = text(REFUSED) {
-            return Stage::Refused(why);
-        }
-        match self.root().map(|root| root.presence()) {
-            // It may have noted its end between the two looks.
-            Some(Presence::Gone(_)) => text(ENDED).and_then(|code| code.parse().ok()).map_or(Stage::Gone, Stage::Ended),
-            _ if !self.file(START).exists() => Stage::Gone,
-            _ if self.program().is_some() => Stage::Begun,
-            _ => Stage::Unpacked,
-        }
-    }
-
     /// The lock that whoever types into the session holds; `None` when others do for longer than `limit`.
     ///
     /// # Errors
@@ -307,147 +217,6 @@ impl Folder {
     pub(super) fn note(&self, name: &str, text: &[u8]) -> io::Result<()> {
         files::write_passing(&self.file(name), text, 0o600)
     }
-
-    fn set_root(&self, root: &ProcessKey) -> io::Result<()> {
-        self.note(ROOT, line(root).as_bytes())
-    }
-
-    /// The root process, once there is one.
-    #[must_use]
-    pub fn root(&self) -> Option<ProcessKey> {
-        read_key(&self.file(ROOT))
-    }
-
-    /// Whether the session lives.
-    ///
-    /// # Errors
-    /// When that cannot be told.
-    pub fn is_alive(&self) -> io::Result<bool> {
-        match self.root().map(|root| root.presence()) {
-            None | Some(Presence::Gone(_)) => Ok(false),
-            Some(Presence::Alive) => Ok(true),
-            Some(Presence::Unknown(why)) => Err(io::Error::other(why)),
-        }
-    }
-
-    /// Whether nobody is left to be typed to: the program has ended, though its session may still be ending what it left.
-    ///
-    /// # Errors
-    /// When that cannot be told.
-    pub fn is_over(&self) -> io::Result<bool> {
-        let is_gone = |key: ProcessKey| matches!(key.presence(), Presence::Gone(_));
-        Ok(!self.is_alive()? || self.file(ENDED).exists() || self.program().is_some_and(is_gone))
-    }
-
-    /// Whether a start of it still goes on.
-    #[must_use]
-    pub fn is_starting(&self) -> bool {
-        read_key(&self.file(STARTER)).is_some_and(|starter| starter.presence() == Presence::Alive)
-    }
-
-    /// Whether it is the call around this process that starts it just now, and not another one after it was stopped.
-    #[must_use]
-    pub fn is_started_here(&self) -> bool {
-        let starter = read_key(&self.file(STARTER));
-        // One that is gone was a shell in between.
-        starter.is_some_and(|starter| process::is_above_us(&starter) || starter.presence() != Presence::Alive)
-    }
-
-    /// Ends the session's whole tree, also what left it, and forgets the session. One that is not there is no failure.
-    ///
-    /// # Errors
-    /// When something would not die.
-    pub fn kill_tree(&self) -> io::Result<()> {
-        self.kill_within(GRACE)
-    }
-
-    /// The same for a start that is taken back: whoever gave it up does not wait long. A session that another call has
-    /// started is left alone.
-    ///
-    /// # Errors
-    /// When something would not die.
-    pub fn roll_back(&self) -> io::Result<()> {
-        if self.is_started_here() { self.kill_within(ROLL_BACK) } else { Ok(()) }
-    }
-
-    fn kill_within(&self, grace: Duration) -> io::Result<()> {
-        if !self.path.exists() {
-            return Ok(());
-        }
-        self.end_tree(grace)?;
-        let _turn = self.turn()?;
-        // One that was just coming up has its root by now, or will find nothing to be the root of.
-        self.end_tree(grace)?;
-        self.remove()
-    }
-
-    fn end_tree(&self, grace: Duration) -> io::Result<()> {
-        let root = self.root();
-        let mark = self.start()?.and_then(|start| mark(&start));
-        let left = tree::end(grace, || {
-            let mut found = match &root {
-                // Only while it is this very process: its number may be another's by now.
-                Some(root) if root.presence() == Presence::Alive => tree::below(root.pid, mark.as_deref())?,
-                _ => Vec::new(),
-            };
-            if let Some(mark) = &mark {
-                found.extend(tree::marked(mark)?);
-            }
-            Ok(found)
-        })?;
-        if !left.is_empty() {
-            let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
-            return Err(io::Error::other(format!("would not die: {}", pids.join(" "))));
-        }
-        Ok(())
-    }
-
-    /// The root's last word: what must not outlive the session is forgotten, and all of it with `forgets`. While the start
-    /// still goes on that is left to it.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub fn conclude(&self, own: &ProcessKey, forgets: bool) -> io::Result<()> {
-        let _turn = self.turn()?;
-        if self.root().as_ref() != Some(own) {
-            return Ok(());
-        }
-        if self.is_starting() {
-            return self.note(CONCLUDED, forgets.to_string().as_bytes());
-        }
-        self.close(forgets)
-    }
-
-    /// The start is over: from now on the session may be recycled when it dies.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub fn settle(&self) -> io::Result<()> {
-        let _turn = self.turn()?;
-        let _ = fs::remove_file(self.file(STARTER));
-        match fs::read_to_string(self.file(CONCLUDED)) {
-            Ok(forgets) => self.close(forgets == true.to_string()),
-            Err(_) => Ok(()),
-        }
-    }
-
-    fn close(&self, forgets: bool) -> io::Result<()> {
-        if forgets {
-            return self.remove();
-        }
-        for name in [START, STARTER, AROUND, INPUT] {
-            let _ = fs::remove_file(self.file(name));
-        }
-        let _ = fs::remove_dir_all(self.file(META));
-        Ok(())
-    }
-
-    fn remove(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
 }
 
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
@@ -456,26 +225,6 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// The entry in the environment of everything that a session runs: by it, what left the tree is found, and what is another
-/// session's is told apart.
-pub(super) fn mark(start: &StartConfig) -> Option<String> {
-    start.var(vars::FAIRWAY_RUN_ID).map(|run| format!("{}={run}", vars::FAIRWAY_RUN_ID))
-}
-
-fn line(key: &ProcessKey) -> String {
-    format!("{} {} {}\n", key.pid, key.started, key.boot)
-}
-
-fn read_key(path: &Path) -> Option<ProcessKey> {
-    let text = fs::read_to_string(path).ok()?;
-    let mut words = text.split_whitespace();
-    Some(ProcessKey {
-        pid: words.next()?.parse().ok()?,
-        started: words.next()?.parse().ok()?,
-        boot: words.next()?.to_owned(),
-    })
 }
 
 /// A name as the name of one folder; what is too long for a file system is told by its digest.
