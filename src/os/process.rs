@@ -157,6 +157,13 @@ impl ProcessStat {
 }
 
 impl ProcessKey {
+    /// The key that was recorded as three values somewhere; `None` when one of them is missing or no such number.
+    #[must_use]
+    pub fn recorded(pid: Option<i64>, started: Option<i64>, boot: Option<&str>) -> Option<Self> {
+        let (pid, started) = (i32::try_from(pid?).ok()?, u64::try_from(started?).ok()?);
+        Some(Self { pid, started, boot: boot?.to_owned() })
+    }
+
     /// The key of a process that is there now, and no zombie.
     #[must_use]
     pub fn of(pid: i32) -> Option<Self> {

@@ -231,11 +231,8 @@ pub(in crate::actions) fn is_of(event: &events::Logged, request: &str) -> bool {
 /// What became of an intention that has no answer, told from the event of its beginning; and whether it goes on.
 pub(in crate::actions) fn became(begun: Option<&events::Logged>) -> (String, bool) {
     let key = begun.and_then(|event| {
-        Some(ProcessKey {
-            pid: i32::try_from(event.data.get("pid")?.as_i64()?).ok()?,
-            started: u64::try_from(event.data.get("pid_started")?.as_i64()?).ok()?,
-            boot: event.data.get("boot")?.as_str()?.to_owned(),
-        })
+        let number = |name: &str| event.data.get(name)?.as_i64();
+        ProcessKey::recorded(number("pid"), number("pid_started"), event.data.get("boot")?.as_str())
     });
     let at = |how: &str| begun.map(|event| format!(" {how} {}", event.at)).unwrap_or_default();
     match key.as_ref().map(ProcessKey::presence) {

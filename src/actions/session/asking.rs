@@ -164,9 +164,5 @@ fn of_run(adapter: &Adapter, session: &Session, process: &Process) -> Backend {
 
 /// The server that a session's pane was recorded with.
 fn server(session: &Session) -> Option<ProcessKey> {
-    Some(ProcessKey {
-        pid: i32::try_from(session.server_pid?).ok()?,
-        started: u64::try_from(session.server_started?).ok()?,
-        boot: session.boot_id.clone()?,
-    })
+    ProcessKey::recorded(session.server_pid, session.server_started, session.boot_id.as_deref())
 }

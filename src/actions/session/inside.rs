@@ -10,7 +10,10 @@ use crate::{
     adapters::{AdapterError, bare},
     domain::session::Session,
     env::{Env, vars},
-    os::{self, process},
+    os::{
+        self,
+        process::{self, ProcessKey},
+    },
 };
 
 /// The mark of a call that is no part of any session: what has another mark than a session's is passed by when it ends.
@@ -25,20 +28,9 @@ pub(super) fn is_outsider(env: &Env) -> bool {
 pub(super) fn is_inside(env: &Env, session: &Session) -> bool {
     match env.var(vars::FAIRWAY_RUN_ID) {
         Some(run) => run == session.run_id,
-        None => session.pid.and_then(|pid| i32::try_from(pid).ok()).is_some_and(is_above),
+        None => ProcessKey::recorded(session.pid, session.pid_started, session.boot_id.as_deref())
+            .is_some_and(|root| process::is_above_us(&root)),
     }
-}
-
-/// Whether a process is a parent of this one, near or far.
-fn is_above(pid: i32) -> bool {
-    let mut here = i32::try_from(std::process::id()).ok();
-    while let Some(below) = here.filter(|below| *below > 1) {
-        if below == pid {
-            return true;
-        }
-        here = process::stat(below).ok().flatten().map(|found| found.parent);
-    }
-    false
 }
 
 /// Has a call outside stop the session, and waits for it: mostly this call is gone before that one is done.

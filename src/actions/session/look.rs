@@ -59,9 +59,8 @@ pub fn process(session: &Session) -> Process {
     let gone = || Process::Gone(format!("process {number} is gone"));
     // A number that no process can have is nobody's.
     let Some(pid) = i32::try_from(number).ok().filter(|pid| *pid > 0) else { return gone() };
-    let started = session.pid_started.and_then(|started| u64::try_from(started).ok());
-    if let (Some(started), Some(boot)) = (started, &session.boot_id) {
-        return match (ProcessKey { pid, started, boot: boot.clone() }).presence() {
+    if let Some(key) = ProcessKey::recorded(session.pid, session.pid_started, session.boot_id.as_deref()) {
+        return match key.presence() {
             Presence::Alive => Process::Alive,
             Presence::Gone(why) => Process::Gone(why),
             Presence::Unknown(why) => Process::Unknown(why),
