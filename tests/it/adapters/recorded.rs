@@ -122,7 +122,8 @@ fn sockets(caller: &Caller) -> Vec<PathBuf> {
 #[track_caller]
 fn nothing_is_left(caller: &Caller) {
     eventually("nothing runs", || naming(&caller.state).is_empty().then_some(()));
-    assert_eq!(sockets(caller), Vec::<PathBuf>::new());
+    // A program that ended by itself is told as gone before its server has put its socket away.
+    eventually("no socket lies about", || sockets(caller).is_empty().then_some(()));
 }
 
 fn called(command: Command, stdin: &[u8]) -> Run {

@@ -83,7 +83,7 @@ fn a_start_that_is_cut_off_leaves_nothing() {
         assert!(!ended.status.success(), "{ended:?}");
         assert_eq!(caller.said(&["is-running", "x"]), "false\n");
         assert_eq!(caller.said(&["list-running", ""]), "");
-        assert!(!caller.state.join("s-x").exists(), "{start}");
+        assert!(!caller.state.join("s-x").exists(), "{start} {ended:?}");
         eventually("nothing runs", || naming(caller.world.dir()).is_empty().then_some(()));
     }
     caller.start("x", "exec cat", json!({}));

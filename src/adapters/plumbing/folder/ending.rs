@@ -2,7 +2,7 @@
 
 use std::{fs, io, time::Duration};
 
-use super::{AROUND, Folder, INPUT, META, START, STARTER};
+use super::{AROUND, Folder, INPUT, META, START, STARTED_BY, STARTER};
 use crate::{
     adapters::StartConfig,
     env::vars,
@@ -96,7 +96,7 @@ impl Folder {
     /// When it cannot be removed.
     pub fn settle(&self) -> io::Result<()> {
         let _turn = self.turn()?;
-        let _ = fs::remove_file(self.file(STARTER));
+        let _ = fs::rename(self.file(STARTER), self.file(STARTED_BY));
         match fs::read_to_string(self.file(CONCLUDED)) {
             Ok(forgets) => self.close(forgets == true.to_string()),
             Err(_) => Ok(()),

@@ -34,6 +34,8 @@ const DIRECTORY: &str = "directory";
 const BEFORE: &str = "before";
 /// Who starts it, until the start is over: so that a session that is just coming up is not taken for a dead one.
 const STARTER: &str = "starter";
+/// Who started it, once the start is over: one that is told to end at the last moment still takes back what it made.
+const STARTED_BY: &str = "started-by";
 /// Whoever types holds it.
 const INPUT_LOCK: &str = "input.lock";
 /// The program's stdin, of a session without a terminal.

@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use super::{Folder, START, STARTER};
+use super::{Folder, START, STARTED_BY, STARTER};
 use crate::os::process::{self, Presence, ProcessKey};
 
 /// The root process.
@@ -134,6 +134,7 @@ impl Folder {
         let starter = read_key(&self.file(STARTER));
         // One that is gone was a shell in between.
         starter.is_some_and(|starter| process::is_above_us(&starter) || starter.presence() != Presence::Alive)
+            || read_key(&self.file(STARTED_BY)).is_some_and(|starter| process::is_above_us(&starter))
     }
 }
 
