@@ -1,7 +1,7 @@
 #!/bin/sh
 # A session backend in GNU screen: a server of its own for each session, private unless FAIRWAY_BACKEND_SOCKET names a folder of
-# sockets or says `default`. The program's terminal is kept and typed into by `fairway adapter`; screen shows it. Needs
-# coreutils. Speaks the exec session protocol: screen.sh <operation> <session-name> [args…].
+# sockets or says `default`. The program's terminal is kept and typed into by `fairway adapter`; screen shows it.
+# Speaks the exec session protocol: screen.sh <operation> <session-name> [args…].
 set -u
 
 fairway=${FAIRWAY_BIN:-fairway}
@@ -68,15 +68,16 @@ screen_there() {
 
 # Asks or tells the server something, with its answer in $said: false when there is none. One that does not answer, or a
 # screen that cannot be run, is a failure and never an answer. The pane is `pid.name`, so no other session can be meant.
+# Those who ask take turns: screen answers one at a time, and tells the others that it is gone.
 ask() {
   for try in 1 2 3 4 5 6 7 8; do
-    said=$(screen_there timeout --foreground -k 0.1 1.6 screen -S "${pane}" "$@" 2>&1)
+    said=$(screen_there "${fairway}" adapter ask --turn "${folder}/screen.turn" -- screen -S "${pane}" "$@" 2>&1)
     case $?:${said} in
       0:*) return 0 ;;
       124:* | 137:*) break ;;
       126:* | 127:*) die "screen cannot be run: ${said}" ;;
       *'No screen session found'*) return 1 ;;
-      # Two cannot ask at once, and one that asked in vain leaves its socket.
+      # A person may ask as well, and one that asked in vain leaves its socket.
       *'already a screen running'*)
         [ "${try}" -ne 6 ] || [ "${address}" = default ] || rm -f -- "${address}/${pane}"-query?
         sleep 0.1
@@ -185,7 +186,8 @@ is_attached() {
   attached=false
   if find_pane "$1"; then
     ask -Q info || :
-    said=$(screen_there timeout --foreground -k 0.1 1.8 screen -ls "${pane}")
+    said=$(screen_there "${fairway}" adapter ask --turn "${folder}/screen.turn" -- screen -ls "${pane}" 2>&1)
+    [ "$?" -ne 124 ] || die 'screen did not answer'
     case ${said} in
       *"${pane}"*ttached\)*) attached=true ;;
       *) ;;

@@ -16,7 +16,9 @@ use crate::{
     env::{Env, vars},
     os::{
         capture::{self, Call, Captured},
-        exec, program,
+        exec,
+        lock::FileLock,
+        program,
     },
 };
 
@@ -28,6 +30,9 @@ const PANES: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "ZELLIJ", "ZELLIJ
 
 /// The longest text that a multiplexer is given, in bytes.
 const LONGEST: u64 = 8 << 20;
+
+/// How long others may ask before us.
+const TURN: Duration = Duration::from_secs(10);
 
 /// The caller's environment without anything of a session or a pane.
 fn around(env: &Env) -> BTreeMap<OsString, OsString> {
@@ -44,6 +49,14 @@ fn around(env: &Env) -> BTreeMap<OsString, OsString> {
 /// Why it failed.
 pub fn bare(env: &Env, words: &[OsString]) -> Result<()> {
     Err(exec::become_program(words, &around(env)).into())
+}
+
+/// The turn to ask a server that answers one at a time only, held until it is dropped; `None` when it did not come.
+///
+/// # Errors
+/// When the file cannot be opened or locked.
+pub fn turn(file: &Path) -> io::Result<Option<FileLock>> {
+    FileLock::acquire_within(file, TURN)
 }
 
 /// Runs a command of a multiplexer, as bare, for at most so long, and keeps what it says; `None` when there is no such

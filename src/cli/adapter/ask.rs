@@ -1,6 +1,6 @@
 //! `fairway adapter ask`
 
-use std::{ffi::OsString, io::Read, time::Duration};
+use std::{ffi::OsString, io::Read, path::PathBuf, time::Duration};
 
 use anyhow::Result;
 
@@ -21,6 +21,9 @@ pub struct Args {
     /// The limit, in milliseconds
     #[arg(long, value_name = "N", default_value_t = 1_500)]
     limit_ms: u64,
+    /// A file that those who ask the same server take turns with
+    #[arg(long, value_name = "FILE")]
+    turn: Option<PathBuf>,
     /// Give it this command's stdin
     #[arg(long)]
     stdin: bool,
@@ -34,6 +37,16 @@ impl Args {
         let mut stdin = std::io::stdin().lock();
         let stdin = self.stdin.then_some(&mut stdin as &mut dyn Read);
         let limit = Duration::from_millis(self.limit_ms);
+        let _turn = match &self.turn {
+            Some(file) => match server::turn(file)? {
+                Some(turn) => Some(turn),
+                None => {
+                    ctx.out.complain(&format!("others ask all the time: {}", file.display()));
+                    return Ok(TIMED_OUT);
+                }
+            },
+            None => None,
+        };
         let Some(done) = server::ask(&ctx.env, &self.words, limit, stdin)? else {
             let first = self.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
             ctx.out.complain(&format!("there is no program '{first}'"));
