@@ -12,5 +12,6 @@ pub mod domain;
 pub mod env;
 pub mod os;
 pub mod render;
+pub mod runs;
 pub mod store;
 pub mod wire;

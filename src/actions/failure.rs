@@ -80,6 +80,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             let hint = match (near.as_slice(), *noun) {
                 ([], "lane") => Some("fairway lane list".into()),
                 ([], "session") => Some("fairway session list --all".into()),
+                ([], "run") => Some("fairway exec list".into()),
                 ([], "task") => Some("fairway task list".into()),
                 ([], _) => None,
                 (near, _) => Some(format!("did you mean {}?", near.join(", "))),

@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod config;
 pub mod events;
 pub mod evidence;
+pub mod exec;
 pub mod explain;
 pub mod failure;
 pub mod gates;

@@ -16,6 +16,9 @@ pub const STATE_DIR: &str = ".fairway";
 /// The store's file name, in the state folder.
 pub const STORE_FILE: &str = "fairway.db";
 
+/// The file name of the store of runs' output, beside the store.
+pub const OUTPUT_FILE: &str = "runs.db";
+
 /// A project's places. All absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
@@ -85,6 +88,18 @@ impl Project {
     #[must_use]
     pub fn around(&self) -> Option<&Path> {
         self.root.ancestors().skip(1).find(|folder| folder.join(CONFIG_FILE).is_file())
+    }
+
+    /// The folder of background runs, one folder each.
+    #[must_use]
+    pub fn runs(&self) -> PathBuf {
+        self.state.join("runs")
+    }
+
+    /// The file that says where their output lies, beside the store.
+    #[must_use]
+    pub fn output(&self) -> PathBuf {
+        self.store.with_file_name(OUTPUT_FILE)
     }
 
     /// The folder of sockets, locks and wakes.

@@ -49,6 +49,11 @@ closed_set! {
         MessageOffered => "message.offered",
         MessageAcknowledged => "message.acknowledged",
         MessageExpired => "message.expired",
+        ExecQueued => "exec.queued",
+        ExecStarted => "exec.started",
+        ExecFinished => "exec.finished",
+        ExecRecovered => "exec.recovered",
+        ExecRemoved => "exec.removed",
         StoreRestored => "store.restored",
         StoreRepaired => "store.repaired",
     }

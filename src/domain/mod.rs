@@ -14,15 +14,18 @@ pub mod id;
 pub mod keys;
 pub mod lane;
 pub mod message;
+pub mod output;
 pub mod provider_event;
 pub mod refusal;
 pub mod review;
 pub mod rules;
+pub mod run;
 pub mod screen;
 pub mod secrets;
 pub mod session;
 pub mod task;
 pub mod text;
+pub mod watch;
 
 pub use actor::Actor;
 pub use event::{Event, Kind};

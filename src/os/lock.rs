@@ -94,6 +94,49 @@ impl Interest {
     }
 }
 
+/// The right to something that one process at a time has; others can ask whether anybody does, without having it for a
+/// moment themselves. It belongs to the open file: a process that is started with that file has it too, and it is free when
+/// the last of them has closed it.
+#[derive(Debug)]
+pub struct Hold {
+    file: File,
+}
+
+impl Hold {
+    /// Takes it; `None` when somebody has it.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or locked at all.
+    pub fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        let file = files::private_file(path)?;
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole(libc::F_WRLCK)?)) {
+            Ok(_) => Ok(Some(Self { file })),
+            Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether anybody has it.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be asked.
+    pub fn is_taken(path: &Path) -> io::Result<bool> {
+        Interest::is_taken(path)
+    }
+
+    /// The one that came with an open file.
+    #[must_use]
+    pub const fn of(file: File) -> Self {
+        Self { file }
+    }
+
+    /// The open file that it belongs to, to start a process with. It is kept as long as that is open anywhere.
+    #[must_use]
+    pub fn into_file(self) -> File {
+        self.file
+    }
+}
+
 /// A lock of a whole file.
 fn whole(kind: i32) -> Result<libc::flock, Errno> {
     let short = |number: i32| i16::try_from(number).map_err(|_| Errno::EINVAL);

@@ -19,6 +19,7 @@ mod message;
 mod provider_event;
 mod reconcile;
 mod review;
+mod run;
 mod session;
 mod task;
 
@@ -39,6 +40,7 @@ pub use message::MessageView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{NoteView, ReconcileView};
 pub use review::ReviewView;
+pub use run::{KilledView, LoggedView, PolledView, RanView, RunItemView, RunView, SentView, SpawnedView};
 pub use session::SessionView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
 

@@ -8,6 +8,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("actions", 4),
     ("store", 3),
     ("adapters", 3),
+    ("runs", 3),
     ("config", 2),
     ("wire", 2),
     ("render", 2),

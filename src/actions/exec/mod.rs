@@ -1,0 +1,3 @@
+//! What is done with background runs.
+
+pub mod find;

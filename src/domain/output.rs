@@ -1,0 +1,151 @@
+//! What a run printed and what was noticed in it, on its way into the store and out of it.
+
+use super::{
+    run::{ItemType, RunId},
+    watch::Watcher,
+};
+use crate::env::Timestamp;
+
+/// A new item of a run's output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewItem {
+    /// Bytes that lie in the segment files of a stream by now.
+    Output {
+        /// Its place in the order of all items of the run, from 1.
+        seq: i64,
+        /// stdout or stderr.
+        stream: ItemType,
+        /// Which segment file of that stream.
+        segment: i64,
+        /// Where in that file, in bytes.
+        start: i64,
+        /// How many bytes.
+        length: i64,
+    },
+    /// Something that was noticed.
+    Event {
+        /// Its place, likewise.
+        seq: i64,
+        /// Its text: for a match, the line; masked and of limited length.
+        payload: String,
+        /// Particulars, as the text of a JSON object with at least `event`.
+        meta: String,
+        /// The key of the message that the run's session is owed.
+        owes: Option<String>,
+    },
+}
+
+/// A watcher has matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit {
+    /// Which watcher, from 0.
+    pub place: usize,
+    /// How often it has matched by now.
+    pub hits: i64,
+}
+
+/// What was left out between head and tail: output items from `first_seq` to `through_seq` go, an item that says so takes
+/// the place of the last one. Events in between stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The first item that is gone.
+    pub first_seq: i64,
+    /// The last item that is gone; the gap's own item gets its place.
+    pub through_seq: i64,
+    /// All bytes that were left out since the run began.
+    pub dropped_bytes: i64,
+}
+
+/// What is to be written in one transaction, after its bytes lie in the files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// New items, in order.
+    pub items: Vec<NewItem>,
+    /// Watchers that matched.
+    pub hits: Vec<Hit>,
+    /// The gap as it is now, when it has grown.
+    pub gap: Option<Gap>,
+    /// The number that the next item will have.
+    pub next_seq: i64,
+    /// All that stdout has brought so far, in bytes, kept or not.
+    pub stdout_bytes: i64,
+    /// All that stderr has brought so far.
+    pub stderr_bytes: i64,
+}
+
+/// What an item holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Bytes in the segment files of a stream.
+    Output {
+        /// Which segment file of that stream.
+        segment: i64,
+        /// Where in that file, in bytes.
+        start: i64,
+        /// How many bytes.
+        length: i64,
+    },
+    /// Something that was noticed: its text, and its particulars as JSON text.
+    Event {
+        /// The text.
+        payload: String,
+        /// Particulars, as the text of a JSON object.
+        meta: String,
+    },
+}
+
+/// An item as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Its place in the order of all items of the run, from 1. Never given twice.
+    pub seq: i64,
+    /// What it is.
+    pub kind: ItemType,
+    /// What it holds.
+    pub content: Content,
+    /// When it was written.
+    pub created_at: Timestamp,
+}
+
+/// How much a run has printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// The number that the next item will have.
+    pub next_seq: i64,
+    /// All that stdout has brought, in bytes.
+    pub stdout_bytes: i64,
+    /// All that stderr has brought.
+    pub stderr_bytes: i64,
+    /// What was left out of both between head and tail.
+    pub dropped_bytes: i64,
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self { next_seq: 1, stdout_bytes: 0, stderr_bytes: 0, dropped_bytes: 0 }
+    }
+}
+
+/// A watcher as it stands: how often it has matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// What it looks for.
+    pub watcher: Watcher,
+    /// How often it has matched.
+    pub hits: i64,
+}
+
+/// An event whose message has not been handed over yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owed {
+    /// The run.
+    pub run: RunId,
+    /// The event's place in it.
+    pub seq: i64,
+    /// The message's key.
+    pub key: String,
+    /// The event's text.
+    pub payload: String,
+    /// Its particulars, as the text of a JSON object.
+    pub meta: String,
+}

@@ -1,0 +1,193 @@
+//! A background run: a command that outlives the call that asked for it.
+
+use std::fmt;
+
+use super::{Refusal, SessionId, closed_set::closed_set};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// How far a run came.
+    RunStatus {
+        Queued => "queued",
+        Starting => "starting",
+        Running => "running",
+        Succeeded => "succeeded",
+        Failed => "failed",
+        Canceled => "canceled",
+        TimedOut => "timed_out",
+        Lost => "lost",
+    }
+}
+
+impl RunStatus {
+    /// Nothing will change any more.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::Canceled | Self::TimedOut | Self::Lost)
+    }
+
+    /// Somebody looks after it, or should.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::Starting | Self::Running)
+    }
+}
+
+closed_set! {
+    /// What becomes of a run whose supervisor died: run again, or never a second time.
+    Recovery { Requeue => "requeue", Lost => "lost" }
+}
+
+closed_set! {
+    /// What an item of a run's output is.
+    ItemType { Stdout => "stdout", Stderr => "stderr", Event => "event" }
+}
+
+/// How often a run is begun at most.
+pub const MAX_ATTEMPTS: i64 = 3;
+
+/// How much of a run's output is kept when nobody says, in bytes.
+pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+
+/// A run's id: a `UUIDv7`, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(uuid::Uuid);
+
+impl RunId {
+    /// An id that was just made.
+    #[must_use]
+    pub const fn new(id: uuid::Uuid) -> Self {
+        Self(id)
+    }
+
+    /// Reads a whole one.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`] when it is no UUID.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        uuid::Uuid::parse_str(text).map(Self).map_err(|_| {
+            let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
+            Refusal::invalid("run id", format!("'{shown}' is not a UUID"))
+        })
+    }
+
+    /// Its sixteen bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// What people type: its last eight digits, which are random.
+    #[must_use]
+    pub fn short(&self) -> String {
+        let text = self.to_string();
+        text.get(text.len().saturating_sub(8)..).unwrap_or_default().to_owned()
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0.to_string())
+    }
+}
+
+/// A terminal's size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalSize {
+    /// Lines.
+    pub rows: u16,
+    /// Columns.
+    pub cols: u16,
+}
+
+/// The size of a run's terminal when nobody says.
+pub const TERMINAL: TerminalSize = TerminalSize { rows: 24, cols: 80 };
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecRun {
+    /// Its place in the order of asking.
+    pub seq: i64,
+    /// Its id.
+    pub id: RunId,
+    /// Under which key its messages wait; need not be a session that Fairway knows.
+    pub session: Option<SessionId>,
+    /// Runs of one queue run one after the other; without one it waits for nobody.
+    pub queue: Option<String>,
+    /// How far it came.
+    pub status: RunStatus,
+    /// The command, as a person would type it.
+    pub command: String,
+    /// Where it runs.
+    pub cwd: String,
+    /// Whether whoever asked went on meanwhile.
+    pub background: bool,
+    /// The size of its terminal, when it has one.
+    pub pty: Option<TerminalSize>,
+    /// How long it may run, in milliseconds.
+    pub timeout_ms: Option<i64>,
+    /// How much of its output is kept, in bytes.
+    pub max_output_bytes: i64,
+    /// What becomes of it when its supervisor dies.
+    pub recovery: Recovery,
+    /// Which beginning this is, from 1.
+    pub attempt: i64,
+    /// The host and pid namespace that its numbers belong to.
+    pub host: String,
+    /// The boot that its numbers belong to.
+    pub boot_id: String,
+    /// Who looks after it: the supervisor, or whoever is just making it.
+    pub keeper_pid: Option<i64>,
+    /// That process's start time, in the kernel's ticks since boot.
+    pub keeper_started: Option<i64>,
+    /// Its root process.
+    pub pid: Option<i64>,
+    /// That process's start time, likewise.
+    pub pid_started: Option<i64>,
+    /// Its exit code.
+    pub exit_code: Option<i64>,
+    /// The signal that ended it.
+    pub signal: Option<i64>,
+    /// How much it printed, in bytes; of a run that goes on, what the output store says counts.
+    pub output_bytes: i64,
+    /// Whether something of its output was left out.
+    pub truncated: bool,
+    /// Why it failed, was canceled or lost, in a sentence.
+    pub error_message: Option<String>,
+    /// Who asked for it.
+    pub actor: String,
+    /// When it was asked for.
+    pub queued_at: Timestamp,
+    /// When it was begun.
+    pub started_at: Option<Timestamp>,
+    /// When it became final.
+    pub finished_at: Option<Timestamp>,
+    /// When its row changed last.
+    pub updated_at: Timestamp,
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// A final status.
+    pub status: RunStatus,
+    /// Its exit code, when it ended by itself.
+    pub exit_code: Option<i64>,
+    /// The signal that ended it.
+    pub signal: Option<i64>,
+    /// Why, when that is no plain exit code.
+    pub error_message: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_in_any_case_and_shown_in_one() {
+        let id = RunId::parse("0193B0C0-7E6A-7A5B-8C3D-AABBCCDDEEFF").unwrap();
+        assert_eq!(id.to_string(), "0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff");
+        assert_eq!(id.short(), "ccddeeff");
+        assert!(RunId::parse("\u{1b}x").unwrap_err().to_string().contains("\\u{1b}"));
+    }
+}

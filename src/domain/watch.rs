@@ -1,0 +1,26 @@
+//! What is looked for in a run's output.
+
+use super::{closed_set::closed_set, id::Label};
+
+closed_set! {
+    /// Whose lines are looked at.
+    Scope { Stdout => "stdout", Stderr => "stderr", Both => "both" }
+}
+
+/// How many watchers a run has at most.
+pub const MOST_WATCHERS: usize = 16;
+/// How long a watcher's expression is at most, in bytes.
+pub const LONGEST_REGEX: usize = 256;
+
+/// Something to look for in each line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watcher {
+    /// The expression.
+    pub regex: String,
+    /// What a match is called.
+    pub event: Label,
+    /// Whether the first match is the last one that counts.
+    pub once: bool,
+    /// Whose lines.
+    pub scope: Scope,
+}

@@ -1,0 +1,8 @@
+//! Background runs: the supervisor of one command, and what it keeps in the run's folder. Knows no store: what happens is
+//! told to a [`Sink`].
+
+pub mod folder;
+pub mod sink;
+
+pub use folder::RunFolder;
+pub use sink::{Sink, SinkError};

@@ -1,0 +1,275 @@
+//! Background runs as rows. What is active or queued is found through partial indexes, however many have finished.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        SessionId,
+        run::{Ending, ExecRun, Recovery, RunId, RunStatus, TerminalSize},
+    },
+    env::Timestamp,
+};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT r.seq, r.id, r.session_id, r.queue, r.status, r.command, r.cwd, r.background, r.pty_rows, ",
+            "r.pty_cols, r.timeout_ms, r.max_output_bytes, r.recovery, r.attempt, r.host, r.boot_id, r.keeper_pid, ",
+            "r.keeper_started, r.pid, r.pid_started, r.exit_code, r.signal, r.output_bytes, r.truncated, ",
+            "r.error_message, r.actor, r.queued_at, r.started_at, r.finished_at, r.updated_at FROM exec_runs r ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = select!("WHERE r.id = $1");
+const ENDING_IN: &str = select!("WHERE r.id LIKE '%' || $1 ORDER BY r.seq DESC LIMIT 8");
+const ACTIVE: &str = select!("INDEXED BY exec_runs_active WHERE r.status IN ('starting', 'running') ORDER BY r.seq");
+const NEWEST: &str = select!("ORDER BY r.seq DESC LIMIT $1");
+const OF_SESSION: &str = select!(
+    "INDEXED BY exec_runs_session WHERE r.session_id IS NOT NULL AND r.session_id = $1 ORDER BY r.seq DESC LIMIT $2"
+);
+const QUEUED: &str = select!("INDEXED BY exec_runs_queued WHERE r.status = 'queued' ORDER BY r.seq LIMIT $1");
+/// The first that waits for nobody of its queue.
+const NEXT: &str = select!(
+    "INDEXED BY exec_runs_queued WHERE r.status = 'queued' AND r.host = $1 AND NOT EXISTS (\
+     SELECT 1 FROM exec_runs a INDEXED BY exec_runs_active WHERE a.status IN ('starting', 'running') \
+     AND a.queue IS NOT NULL AND a.queue = r.queue) ORDER BY r.seq LIMIT 1"
+);
+const COUNT_ACTIVE: &str =
+    "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_active WHERE status IN ('starting', 'running') AND host = $1";
+const FINISHED: &str = select!("INDEXED BY exec_runs_final WHERE r.finished_at IS NOT NULL ORDER BY r.finished_at");
+const INSERT: &str = "INSERT INTO exec_runs (id, session_id, queue, status, command, cwd, background, pty_rows, \
+     pty_cols, timeout_ms, max_output_bytes, recovery, attempt, host, boot_id, actor, queued_at, updated_at) \
+     VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $13, $14, $15, $15) RETURNING seq";
+const TAKE: &str = "UPDATE exec_runs SET status = 'starting', host = $2, boot_id = $3, keeper_pid = $4, \
+     keeper_started = $5, pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $6 \
+     WHERE id = $1 AND status = 'queued'";
+const KEEP: &str = "UPDATE exec_runs SET keeper_pid = $2, keeper_started = $3, updated_at = $4 \
+     WHERE id = $1 AND status IN ('starting', 'running')";
+const RUNNING: &str = "UPDATE exec_runs SET status = 'running', pid = $2, pid_started = $3, keeper_pid = $4, \
+     keeper_started = $5, started_at = $6, updated_at = $6 WHERE id = $1 AND status = 'starting'";
+const BACK: &str = "UPDATE exec_runs SET status = 'queued', attempt = $2, keeper_pid = NULL, keeper_started = NULL, \
+     pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $3 \
+     WHERE id = $1 AND status IN ('starting', 'running')";
+const END: &str = "UPDATE exec_runs SET status = $2, exit_code = $3, signal = $4, error_message = $5, \
+     output_bytes = $6, truncated = $7, keeper_pid = NULL, keeper_started = NULL, finished_at = $8, updated_at = $8 \
+     WHERE id = $1 AND finished_at IS NULL";
+const REMOVE: &str = "DELETE FROM exec_runs WHERE id = $1 AND finished_at IS NOT NULL";
+
+fn read(row: &Row<'_>) -> Result<ExecRun, StoreError> {
+    let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
+        Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
+    };
+    let size = match (row.get::<_, Option<u16>>(8)?, row.get::<_, Option<u16>>(9)?) {
+        (Some(rows), Some(cols)) => Some(TerminalSize { rows, cols }),
+        _ => None,
+    };
+    Ok(ExecRun {
+        seq: row.get(0)?,
+        id: sql::id("a run's id", &row.get::<_, String>(1)?, RunId::parse)?,
+        session: sql::optional_id("a session id", row.get(2)?, SessionId::parse)?,
+        queue: row.get(3)?,
+        status: sql::word("a run's status", &row.get::<_, String>(4)?, RunStatus::parse)?,
+        command: row.get(5)?,
+        cwd: row.get(6)?,
+        background: row.get(7)?,
+        pty: size,
+        timeout_ms: row.get(10)?,
+        max_output_bytes: row.get(11)?,
+        recovery: sql::word("a recovery", &row.get::<_, String>(12)?, Recovery::parse)?,
+        attempt: row.get(13)?,
+        host: row.get(14)?,
+        boot_id: row.get(15)?,
+        keeper_pid: row.get(16)?,
+        keeper_started: row.get(17)?,
+        pid: row.get(18)?,
+        pid_started: row.get(19)?,
+        exit_code: row.get(20)?,
+        signal: row.get(21)?,
+        output_bytes: row.get(22)?,
+        truncated: row.get(23)?,
+        error_message: row.get(24)?,
+        actor: row.get(25)?,
+        queued_at: Timestamp::from_millis(row.get(26)?),
+        started_at: at(27)?,
+        finished_at: at(28)?,
+        updated_at: Timestamp::from_millis(row.get(29)?),
+    })
+}
+
+/// The run of this id.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, id: &RunId) -> Result<Option<ExecRun>, StoreError> {
+    sql::first(tx.conn(), ONE, &[&id.to_string()], read)
+}
+
+/// The runs whose ids end so, newest first, at most eight; `end` holds digits and dashes only.
+///
+/// # Errors
+/// As the store fails.
+pub fn ending_in(tx: &ReadTx<'_>, end: &str) -> Result<Vec<ExecRun>, StoreError> {
+    sql::rows(tx.conn(), ENDING_IN, &[&end], read)
+}
+
+/// Every run that is starting or running, on any host, in the order of asking.
+///
+/// # Errors
+/// As the store fails.
+pub fn active(tx: &ReadTx<'_>) -> Result<Vec<ExecRun>, StoreError> {
+    sql::rows(tx.conn(), ACTIVE, &[], read)
+}
+
+/// How many are starting or running on a host.
+///
+/// # Errors
+/// As the store fails.
+pub fn count_active(tx: &ReadTx<'_>, host: &str) -> Result<i64, StoreError> {
+    Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host], |row| Ok(row.get(0)?))?.unwrap_or_default())
+}
+
+/// The first runs that wait, in the order of asking.
+///
+/// # Errors
+/// As the store fails.
+pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<ExecRun>, StoreError> {
+    sql::rows(tx.conn(), QUEUED, &[&limit], read)
+}
+
+/// The first run of a host that waits for nobody of its queue.
+///
+/// # Errors
+/// As the store fails.
+pub fn next(tx: &ReadTx<'_>, host: &str) -> Result<Option<ExecRun>, StoreError> {
+    sql::first(tx.conn(), NEXT, &[&host], read)
+}
+
+/// The newest runs, newest first; of one session, when it is named.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest(tx: &ReadTx<'_>, session: Option<&SessionId>, limit: i64) -> Result<Vec<ExecRun>, StoreError> {
+    match session {
+        Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&session.as_str(), &limit], read),
+        None => sql::rows(tx.conn(), NEWEST, &[&limit], read),
+    }
+}
+
+/// Every final run, the one that ended first at the front.
+///
+/// # Errors
+/// As the store fails.
+pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<ExecRun>, StoreError> {
+    sql::rows(tx.conn(), FINISHED, &[], read)
+}
+
+/// Queues a run; the store gives its place and its times.
+///
+/// # Errors
+/// As the store fails.
+pub fn insert(tx: &WriteTx<'_>, run: ExecRun) -> Result<ExecRun, StoreError> {
+    let seq = sql::first(
+        tx.conn(),
+        INSERT,
+        &[
+            &run.id.to_string(),
+            &run.session.as_ref().map(SessionId::as_str),
+            &run.queue,
+            &run.command,
+            &run.cwd,
+            &run.background,
+            &run.pty.map(|size| size.rows),
+            &run.pty.map(|size| size.cols),
+            &run.timeout_ms,
+            &run.max_output_bytes,
+            &run.recovery.as_str(),
+            &run.host,
+            &run.boot_id,
+            &run.actor,
+            &tx.now().millis(),
+        ],
+        |row| Ok(row.get(0)?),
+    )?;
+    Ok(ExecRun {
+        seq: seq.unwrap_or_default(),
+        status: RunStatus::Queued,
+        attempt: 1,
+        queued_at: tx.now(),
+        updated_at: tx.now(),
+        ..run
+    })
+}
+
+/// A process as two columns hold it: pid, and start time in the kernel's ticks since boot.
+pub type Numbers = (i64, i64);
+
+/// Takes a queued run to begin it, kept by `keeper` on `host` in `boot`. `false` when it is not queued any more.
+///
+/// # Errors
+/// As the store fails.
+pub fn take(tx: &WriteTx<'_>, id: &RunId, host: &str, boot: &str, keeper: Numbers) -> Result<bool, StoreError> {
+    let values: &[&dyn rusqlite::ToSql] = &[&id.to_string(), &host, &boot, &keeper.0, &keeper.1, &tx.now().millis()];
+    Ok(sql::execute(tx.conn(), TAKE, values)? == 1)
+}
+
+/// Says who looks after an active run from now on. `false` when it is not active.
+///
+/// # Errors
+/// As the store fails.
+pub fn keep(tx: &WriteTx<'_>, id: &RunId, keeper: Numbers) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), KEEP, &[&id.to_string(), &keeper.0, &keeper.1, &tx.now().millis()])? == 1)
+}
+
+/// Writes down the root process of a run that is starting, before that process does anything. `false` when it is not
+/// starting.
+///
+/// # Errors
+/// As the store fails.
+pub fn running(tx: &WriteTx<'_>, id: &RunId, process: Numbers, keeper: Numbers) -> Result<bool, StoreError> {
+    let values: &[&dyn rusqlite::ToSql] =
+        &[&id.to_string(), &process.0, &process.1, &keeper.0, &keeper.1, &tx.now().millis()];
+    Ok(sql::execute(tx.conn(), RUNNING, values)? == 1)
+}
+
+/// Puts an active run back into its queue, where its place is as before. `false` when it is not active.
+///
+/// # Errors
+/// As the store fails.
+pub fn put_back(tx: &WriteTx<'_>, id: &RunId, attempt: i64) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), BACK, &[&id.to_string(), &attempt, &tx.now().millis()])? == 1)
+}
+
+/// Ends a run. `false` when it is final already; it then stays as it is.
+///
+/// # Errors
+/// As the store fails.
+pub fn end(
+    tx: &WriteTx<'_>,
+    id: &RunId,
+    ending: &Ending,
+    output_bytes: i64,
+    truncated: bool,
+) -> Result<bool, StoreError> {
+    let values: &[&dyn rusqlite::ToSql] = &[
+        &id.to_string(),
+        &ending.status.as_str(),
+        &ending.exit_code,
+        &ending.signal,
+        &ending.error_message,
+        &output_bytes,
+        &truncated,
+        &tx.now().millis(),
+    ];
+    Ok(sql::execute(tx.conn(), END, values)? == 1)
+}
+
+/// Forgets a final run. `false` when it is not final, or not there.
+///
+/// # Errors
+/// As the store fails.
+pub fn remove(tx: &WriteTx<'_>, id: &RunId) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), REMOVE, &[&id.to_string()])? == 1)
+}

@@ -1,0 +1,2 @@
+//! What background runs printed: `runs.db` beside the store. Its rows say where the bytes lie; a power cut may cost its
+//! last moments, and never a state.

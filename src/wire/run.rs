@@ -1,0 +1,156 @@
+//! A background run as a document.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::time;
+use crate::domain::run::ExecRun;
+
+/// A run, in lists.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
+pub struct RunView {
+    pub run_id: String,
+    pub session_id: Option<String>,
+    pub queue: Option<String>,
+    pub status: &'static str,
+    /// `false`: it is active, and nobody looks after it.
+    pub supervised: bool,
+    pub command: String,
+    pub cwd: String,
+    pub background: bool,
+    pub pty: bool,
+    pub recovery: &'static str,
+    pub attempt: i64,
+    pub pid: Option<i64>,
+    pub exit_code: Option<i64>,
+    pub signal: Option<i64>,
+    pub output_bytes: i64,
+    pub truncated: bool,
+    pub error_message: Option<String>,
+    pub queued_at: String,
+    pub started_at: Option<String>,
+    pub finished_at: Option<String>,
+    pub updated_at: String,
+}
+
+impl RunView {
+    /// A run as it stands; `supervised` says whether somebody looks after it, `output_bytes` and `truncated` how much it
+    /// has printed so far.
+    #[must_use]
+    pub fn new(run: &ExecRun, supervised: bool, output_bytes: i64, truncated: bool) -> Self {
+        Self {
+            run_id: run.id.to_string(),
+            session_id: run.session.as_ref().map(ToString::to_string),
+            queue: run.queue.clone(),
+            status: run.status.as_str(),
+            supervised,
+            command: run.command.clone(),
+            cwd: run.cwd.clone(),
+            background: run.background,
+            pty: run.pty.is_some(),
+            recovery: run.recovery.as_str(),
+            attempt: run.attempt,
+            pid: run.pid.filter(|_| run.status.is_active()),
+            exit_code: run.exit_code,
+            signal: run.signal,
+            output_bytes,
+            truncated,
+            error_message: run.error_message.clone(),
+            queued_at: run.queued_at.to_string(),
+            started_at: time(run.started_at),
+            finished_at: time(run.finished_at),
+            updated_at: run.updated_at.to_string(),
+        }
+    }
+}
+
+/// An item of a run's output.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunItemView {
+    /// Its place, from 1.
+    pub seq: i64,
+    /// `stdout`, `stderr` or `event`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The text, decoded and masked.
+    pub payload: String,
+    /// Particulars of an event: an object with at least `event`; `null` for output.
+    pub meta: Value,
+    /// When it was written.
+    pub created_at: String,
+}
+
+/// The answer to `spawn`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
+pub struct SpawnedView {
+    pub run_id: String,
+    pub session_id: Option<String>,
+    pub status: &'static str,
+    pub queued_at: String,
+    pub background: bool,
+    pub pty: bool,
+}
+
+/// The answer to `poll`: the run, and what came after `since_seq`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolledView {
+    /// The run, with `supervised`.
+    #[serde(flatten)]
+    pub run: RunView,
+    /// Exclusive.
+    pub since_seq: i64,
+    /// What to give as `since_seq` the next time.
+    pub next_seq: i64,
+    /// The end of what it has printed, decoded and masked: at most 2,000 characters.
+    pub snippet: String,
+    /// What came after `since_seq`, in order.
+    pub items: Vec<RunItemView>,
+}
+
+/// The answer to `log`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoggedView {
+    /// The run.
+    pub run_id: String,
+    /// What came after `since_seq`, in order.
+    pub items: Vec<RunItemView>,
+    /// What to give as `since_seq` the next time.
+    pub next_seq: i64,
+    /// Whether there is more than `limit`.
+    pub has_more: bool,
+}
+
+/// The answer to `kill`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
+pub struct KilledView {
+    pub run_id: String,
+    pub status: &'static str,
+    pub finished_at: Option<String>,
+}
+
+/// The answer to `send_keys`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SentView {
+    /// The run.
+    pub run_id: String,
+    /// Whether everything was taken.
+    pub sent: bool,
+    /// How many bytes were typed.
+    pub bytes: usize,
+    /// The newest item before they were typed: `poll --since-seq` with it shows what they caused.
+    pub seq_before: i64,
+}
+
+/// The answer to a call without an action.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RanView {
+    /// Whether it exited with 0 in time.
+    pub success: bool,
+    /// What it printed on both streams, decoded and masked.
+    pub output: String,
+    /// Why it did not succeed.
+    pub error: Option<String>,
+}
