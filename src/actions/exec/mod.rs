@@ -1,3 +1,9 @@
 //! What is done with background runs.
 
+mod begin;
+pub mod end;
 pub mod find;
+pub mod next;
+pub mod note;
+pub mod spawn;
+pub mod standby;
