@@ -12,6 +12,7 @@ mod doctor;
 mod error;
 mod events;
 mod evidence;
+mod exec;
 mod explain;
 mod globals;
 mod handoff;
@@ -89,6 +90,8 @@ enum Verb {
     #[command(subcommand)]
     Session(session::Verb),
     #[command(subcommand)]
+    Exec(exec::Verb),
+    #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
     #[command(subcommand)]
@@ -121,6 +124,7 @@ impl Verb {
             Self::Message(verb) => verb.run(ctx),
             Self::Inbox(args) => args.run(ctx),
             Self::Session(verb) => verb.run(ctx),
+            Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),

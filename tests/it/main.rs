@@ -14,6 +14,7 @@
 mod adapters;
 mod cli;
 mod common;
+mod exec;
 mod floors;
 mod help;
 mod hostile;

@@ -1,0 +1,1 @@
+//! Background runs, from outside: real supervisors and real commands.
