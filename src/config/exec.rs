@@ -46,7 +46,9 @@ impl Raw {
         let at_least_one = |key, number: i64| {
             if number < 1 { Err((key, format!("must be at least 1, not {number}"))) } else { Ok(number) }
         };
-        let runs = self.keep_runs.map(|number| usize::try_from(number).map_err(|_| ("keep_runs", "must not be below 0".into())));
+        let runs = self
+            .keep_runs
+            .map(|number| usize::try_from(number).map_err(|_| ("keep_runs", "must not be below 0".into())));
         Ok(Exec {
             parallel: at_least_one("parallel", self.parallel.unwrap_or(usual.parallel))?,
             keep_for: match self.keep_for.as_deref() {
@@ -69,7 +71,8 @@ impl Raw {
 /// # Errors
 /// A sentence that says what was expected.
 pub fn size(text: &str) -> Result<u64, String> {
-    const UNITS: &[(&str, u32)] = &[("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("K", 10), ("M", 20), ("G", 30), ("B", 0)];
+    const UNITS: &[(&str, u32)] =
+        &[("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("K", 10), ("M", 20), ("G", 30), ("B", 0)];
     let unit = UNITS.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
     let (number, shift) = unit.unwrap_or((text, 0));
     let read = number.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
@@ -83,7 +86,9 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_their_units_and_nothing_else() {
-        for (text, want) in [("0", 0), ("4096", 4096), ("64KiB", 65_536), ("1 MiB", 1 << 20), ("1GiB", 1 << 30), ("2M", 2 << 20)] {
+        for (text, want) in
+            [("0", 0), ("4096", 4096), ("64KiB", 65_536), ("1 MiB", 1 << 20), ("1GiB", 1 << 30), ("2M", 2 << 20)]
+        {
             assert_eq!(size(text), Ok(want), "{text}");
         }
         for bad in ["", "x", "-1", "+1", "1.5M", "KiB", "99999999999TiB", "1 PiB"] {

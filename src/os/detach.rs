@@ -5,11 +5,16 @@ use std::{
     ffi::OsString,
     fs::File,
     io,
-    os::unix::process::CommandExt,
+    os::{fd::BorrowedFd, unix::process::CommandExt},
     process::{Command, Stdio},
+    time::Duration,
 };
 
-use nix::unistd;
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::wait::{WaitPidFlag, WaitStatus, waitpid},
+    unistd,
+};
 
 /// Starts this program with these words and this whole environment. It reads from `handed` when that is given: so a lock that
 /// belongs to that file is its own from its first moment. Nobody waits for it.
@@ -27,4 +32,23 @@ pub fn start(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed: Opti
     // SAFETY: the call is async-signal-safe and touches no memory of ours.
     unsafe { command.pre_exec(|| unistd::setsid().map(drop).map_err(io::Error::from)) };
     command.spawn().map(drop)
+}
+
+/// Buries what this process has started and has ended since; asks no more of it.
+pub fn bury() {
+    while let Ok(found) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+        if found == WaitStatus::StillAlive {
+            return;
+        }
+    }
+}
+
+/// Sleeps until one of these becomes readable, a signal comes, or the limit is over (`None`: no limit).
+pub fn sleep(until: &[BorrowedFd<'_>], limit: Option<Duration>) {
+    let pause = limit.map_or(PollTimeout::NONE, |limit| {
+        PollTimeout::from(u16::try_from(limit.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
+    });
+    let mut ready: Vec<PollFd<'_>> = until.iter().map(|one| PollFd::new(*one, PollFlags::POLLIN)).collect();
+    // Whoever was interrupted looks again.
+    let _ = poll(&mut ready, pause);
 }

@@ -17,13 +17,7 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn settled(
-    tx: &WriteTx<'_>,
-    run: &ExecRun,
-    ending: &Ending,
-    output_bytes: i64,
-    truncated: bool,
-) -> Result<bool> {
+pub fn settled(tx: &WriteTx<'_>, run: &ExecRun, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<bool> {
     if !exec_runs::end(tx, &run.id, ending, output_bytes, truncated)? {
         return Ok(false);
     }

@@ -7,3 +7,4 @@ pub mod next;
 pub mod note;
 pub mod spawn;
 pub mod standby;
+pub mod worker;

@@ -62,7 +62,6 @@ pub(super) fn take(tx: &WriteTx<'_>, run: &ExecRun, keeper: exec_runs::Numbers) 
 }
 
 fn lose(app: &App, run: &ExecRun, why: &str) -> Result<bool> {
-    let ending =
-        Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
+    let ending = Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
     end::outside(app, run, &ending)
 }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::{begin, next, note, standby};
+use super::{begin, find, next, note, standby};
 use crate::{
     actions::{Answer, App, failure, lookup, path, session::life},
     domain::{
@@ -96,7 +96,7 @@ impl Order {
 pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
     let (draft, start) = draft(app, order)?;
     let folder = RunFolder::of(&app.project.runs(), &draft.id);
-    let made = make(app, order, &folder, &start)?;
+    let made = make(order, &folder, &start)?;
     let mut taken = None;
     let answer = ask(app, order, draft.clone(), &mut taken);
     // A repeat of a request was answered with the first one's run: there is nothing of ours then.
@@ -107,15 +107,19 @@ pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
     }
     match taken {
         Some(run) => {
-            begin::supervisor(app, &run, &start, made)?;
+            let begun = begin::supervisor(app, &run, &start, made)?;
+            standby::wake(app);
+            if begun { answer } else { app.read(|tx| self::answer(&find::run(tx, &run.id.to_string())?)) }
         }
-        // Dropped first: whoever waits takes it.
         None => {
+            // The lock first: whoever waits takes it. The run is asked for by now, whatever becomes of this.
             drop(made);
-            standby::ensure(app)?;
+            match standby::ensure(app) {
+                Ok(()) => answer,
+                Err(error) => answer.map(|answer| answer.remark(format!("warning: {error:#}"))),
+            }
         }
     }
-    answer
 }
 
 /// The run as it will be written, and what it is started with.
@@ -235,7 +239,7 @@ fn environment(
 }
 
 /// Makes the run's folder and takes its lock, before anybody can know of the run.
-fn make(app: &App, order: &Order, folder: &RunFolder, start: &Start) -> Result<Hold> {
+fn make(order: &Order, folder: &RunFolder, start: &Start) -> Result<Hold> {
     let make = || {
         folder.create(start, order.stdin.as_deref())?;
         folder.hold()
@@ -286,7 +290,11 @@ fn answer(run: &ExecRun) -> Result<Answer> {
         background: run.background,
         pty: run.pty.is_some(),
     };
-    let did = if run.status == RunStatus::Queued { "queued" } else { "started" };
+    let did = match run.status {
+        RunStatus::Queued => "queued",
+        RunStatus::Failed => "could not start",
+        _ => "started",
+    };
     let command: String = secrets::masked(&run.command).lines().next().unwrap_or_default().chars().take(80).collect();
     Answer::new(&view, &run.id, format!("{did} run {}: {command}", run.id))
 }

@@ -1,5 +1,8 @@
 //! `fairway exec …`
 
+mod spawn;
+mod worker;
+
 use anyhow::Result;
 use clap::Subcommand;
 
@@ -8,10 +11,16 @@ use super::{Context, Exit};
 /// Commands that outlive the call: start, look, steer, end
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
-pub enum Verb {}
+pub enum Verb {
+    Spawn(spawn::Args),
+    Worker(worker::Args),
+}
 
 impl Verb {
-    pub(super) fn run(self, _ctx: &Context) -> Result<Exit> {
-        match self {}
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Spawn(args) => args.run(ctx),
+            Self::Worker(args) => args.run(ctx),
+        }
     }
 }
