@@ -3,17 +3,21 @@
 
 mod fields;
 mod spawn;
-mod typed;
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use self::fields::{Fields, no, shown, sort};
-use crate::domain::{Refusal, SessionId, closed_set::closed_set, run::ItemType};
+use super::typed;
+use crate::domain::{
+    Refusal, SessionId,
+    closed_set::closed_set,
+    run::ItemType,
+    typed::{Input, check},
+};
 
 pub use spawn::{Spawn, Words};
-pub use typed::Typed;
 
 /// The longest document, in bytes.
 pub const LONGEST: usize = 1 << 20;
@@ -74,7 +78,7 @@ pub enum Call {
         /// The run.
         run: String,
         /// What is typed, in order.
-        keys: Vec<Typed>,
+        keys: Vec<Input>,
     },
     /// `wait`
     Wait {
@@ -139,7 +143,7 @@ pub fn read(text: &str) -> Result<Call, Refusal> {
             signal: signal(&mut fields)?,
             grace: millis(&mut fields, "grace_ms")?,
         },
-        "send_keys" => Call::SendKeys { run: fields.needed("run_id")?, keys: typed::read(&mut fields)? },
+        "send_keys" => Call::SendKeys { run: fields.needed("run_id")?, keys: keys(&mut fields)? },
         "wait" => Call::Wait { runs: runs(&mut fields)?, limit: seconds(&mut fields, "timeout_secs")? },
         "list" => Call::List {
             all: fields.flag("all")?.unwrap_or_default(),
@@ -193,6 +197,13 @@ fn signal(fields: &mut Fields) -> Result<Option<String>, Refusal> {
     }
 }
 
+fn keys(fields: &mut Fields) -> Result<Vec<Input>, Refusal> {
+    let keys = fields.take("keys").ok_or_else(|| no("keys", "is missing: a text, or a list of what is typed"))?;
+    let keys = typed::inputs(&keys)?;
+    check(&keys)?;
+    Ok(keys)
+}
+
 /// One run as `run_id`, or several as `run_ids`.
 fn runs(fields: &mut Fields) -> Result<Vec<String>, Refusal> {
     match (fields.text("run_id")?, fields.texts("run_ids")?) {
@@ -241,7 +252,7 @@ mod tests {
         let Call::Direct { timeout, .. } = read(r#"{"command":"true"}"#).unwrap() else { panic!() };
         assert_eq!(timeout, Duration::from_secs(60));
         let keys = r#"{"action":"send_keys","run_id":"r","keys":"C-c\n"}"#;
-        let literal = Call::SendKeys { run: "r".into(), keys: vec![Typed::Text("C-c\n".into())] };
+        let literal = Call::SendKeys { run: "r".into(), keys: vec![Input::Text("C-c\n".into())] };
         assert_eq!(read(keys).unwrap(), literal);
     }
 
@@ -305,9 +316,12 @@ mod tests {
             ),
             (
                 r#"{"action":"send_keys","run_id":"r","keys":[{"text":"a","key":"Enter"}]}"#,
-                "keys[0] must hold exactly one of text, key, paste, hex, eof, size",
+                "keys[0]: must be an object with one of text, key, paste, hex, eof, size",
             ),
-            (r#"{"action":"send_keys","run_id":"r","keys":["a"]}"#, "keys[0] must be an object, not a string"),
+            (
+                r#"{"action":"send_keys","run_id":"r","keys":[{"key":"Entr"}]}"#,
+                "keys[0]: 'Entr' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5",
+            ),
             (r#"{"action":"wait"}"#, "which runs? give run_id or run_ids"),
             (r#"{"action":"rm","run_id":"a","run_ids":["b"]}"#, "give run_id or run_ids, not both"),
         ] {
