@@ -1,3 +1,5 @@
 //! What is done with background runs.
 
+pub mod call;
+pub mod direct;
 pub mod find;
