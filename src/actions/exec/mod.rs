@@ -1,6 +1,8 @@
 //! What is done with background runs.
 
 mod begin;
+pub mod call;
+pub mod direct;
 pub mod end;
 pub mod find;
 pub mod next;

@@ -1,5 +1,6 @@
 //! `fairway exec …`
 
+mod call;
 mod spawn;
 mod worker;
 
@@ -8,11 +9,12 @@ use clap::Subcommand;
 
 use super::{Context, Exit};
 
-/// Commands that outlive the call: start, look, steer, end
+/// Start commands that outlive the call, look at them, steer and end them
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
     Spawn(spawn::Args),
+    Call(call::Args),
     Worker(worker::Args),
 }
 
@@ -20,7 +22,13 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Spawn(args) => args.run(ctx),
+            Self::Call(args) => args.run(ctx),
             Self::Worker(args) => args.run(ctx),
         }
+    }
+
+    /// Whether it speaks JSON whatever the flags say.
+    pub(super) const fn is_json(&self) -> bool {
+        matches!(self, Self::Call(_))
     }
 }
