@@ -3,6 +3,8 @@
 
 pub mod folder;
 pub mod sink;
+pub mod watching;
 
 pub use folder::RunFolder;
 pub use sink::{Sink, SinkError};
+pub use watching::{Noticed, Watching};
