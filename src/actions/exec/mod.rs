@@ -3,3 +3,4 @@
 pub mod call;
 pub mod direct;
 pub mod find;
+pub mod steer;
