@@ -1,6 +1,8 @@
 //! `fairway exec …`
 
 mod call;
+mod spawn;
+mod worker;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -11,13 +13,17 @@ use super::{Context, Exit};
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
+    Spawn(spawn::Args),
     Call(call::Args),
+    Worker(worker::Args),
 }
 
 impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
+            Self::Spawn(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
+            Self::Worker(args) => args.run(ctx),
         }
     }
 
