@@ -2,7 +2,10 @@
 //! told to a [`Sink`].
 
 pub mod folder;
+pub mod recorder;
+pub mod segments;
 pub mod sink;
 
 pub use folder::RunFolder;
+pub use recorder::Recorder;
 pub use sink::{Sink, SinkError};
