@@ -3,6 +3,7 @@
 pub mod alarm;
 pub mod below;
 pub mod capture;
+pub mod detach;
 pub mod disk;
 pub mod exec;
 pub mod fifo;

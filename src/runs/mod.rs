@@ -5,7 +5,9 @@ pub mod folder;
 pub mod recorder;
 pub mod segments;
 pub mod sink;
+pub mod watching;
 
 pub use folder::RunFolder;
 pub use recorder::Recorder;
 pub use sink::{Sink, SinkError};
+pub use watching::{Noticed, Watching};

@@ -1,6 +1,7 @@
 //! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
 //! `null`, lists are never `null`.
 
+pub mod call;
 mod checked;
 mod checkpoint;
 mod config;
@@ -22,6 +23,7 @@ mod review;
 mod run;
 mod session;
 mod task;
+pub mod typed;
 
 pub use checked::{CheckedAdapterView, CheckedOperationView, ProbeView, Verdict};
 pub use checkpoint::{CheckpointTurnView, CheckpointView};
