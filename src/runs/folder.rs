@@ -196,7 +196,7 @@ impl RunFolder {
         }
     }
 
-    /// The file of a name in it, for its user alone.
+    /// The path of a file of this name in it.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

@@ -12,4 +12,5 @@ pub mod note;
 pub mod recover;
 pub mod spawn;
 pub mod standby;
+pub mod steer;
 pub mod worker;
