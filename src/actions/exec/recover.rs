@@ -34,6 +34,14 @@ pub struct Recovered {
     pub reason: String,
 }
 
+impl Recovered {
+    /// Whether it was queued again since it was never begun.
+    #[must_use]
+    pub fn is_unbegun(&self) -> bool {
+        self.status == RunStatus::Queued && self.reason == NEVER_BEGUN
+    }
+}
+
 /// Settles every run of this host that nobody looks after: completes what has ended, queues what never began, and with the
 /// rest does what was asked for. Then begins what may begin. With `dry_run` it gives the same verdicts and writes nothing.
 ///
@@ -194,8 +202,7 @@ fn complete(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<Option<Recov
 
 fn lose(app: &App, run: &ExecRun, why: &str) -> Result<Option<Recovered>> {
     let why = with_leftovers(why, &kill(run, None)?);
-    let ending =
-        Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
+    let ending = Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
     write_end(app, run, &ending, &why)
 }
 

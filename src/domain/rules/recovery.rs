@@ -54,9 +54,7 @@ pub const fn judge(facts: &Facts) -> Verdict {
     match facts.policy {
         Recovery::Lost => Verdict::Lost("its supervisor died, and it must not run twice"),
         Recovery::Requeue if !facts.same_boot => Verdict::Lost("the machine was booted again while it ran"),
-        Recovery::Requeue if facts.session_over => {
-            Verdict::Lost("its supervisor died, and its session is over")
-        }
+        Recovery::Requeue if facts.session_over => Verdict::Lost("its supervisor died, and its session is over"),
         Recovery::Requeue if facts.attempt >= MAX_ATTEMPTS => {
             Verdict::Lost("its supervisor died, as it did each time before: it is not begun again")
         }
