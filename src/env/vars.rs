@@ -34,6 +34,8 @@ pub const FAIRWAY_RUN_ID: &str = "FAIRWAY_RUN_ID";
 /// The run that a script is starting, in the environment of that one call: what a failing start leaves is found by it. Not
 /// `FAIRWAY_RUN_ID`, or a session that ends at once would take its own start for something it left behind.
 pub const FAIRWAY_LAUNCH: &str = "FAIRWAY_LAUNCH";
+/// The background run that a command is of, in its environment: what it leaves behind is found by it.
+pub const FAIRWAY_EXEC_RUN: &str = "FAIRWAY_EXEC_RUN";
 /// The session's provider, a label.
 pub const FAIRWAY_PROVIDER: &str = "FAIRWAY_PROVIDER";
 /// The session's backend, a label.

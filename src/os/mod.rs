@@ -8,6 +8,7 @@ pub mod exec;
 pub mod fifo;
 pub mod files;
 pub mod foreground;
+pub mod gate;
 pub mod git;
 pub mod hidden;
 pub mod host;

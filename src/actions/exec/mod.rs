@@ -1,3 +1,5 @@
 //! What is done with background runs.
 
 pub mod find;
+pub mod note;
+pub mod supervise;
