@@ -12,36 +12,102 @@ pub fn bytes_in(word: &str, application_arrows: bool) -> Vec<u8> {
     named(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
 }
 
-fn named(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
-    if let Some(key) = word.strip_prefix("M-").filter(|key| !key.is_empty()) {
-        let one = one(key).map(|letter| letter.to_string().into_bytes());
-        let rest = named(key, application_arrows).or(one)?;
-        return Some([b"\x1b".to_vec(), rest].concat());
+/// The same, but strictly: `None` when the word names no key.
+///
+/// A key is a letter, a name, or one of these behind `C-`, `M-` and `S-`, in any order.
+#[must_use]
+pub fn named(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
+    let (held, key) = Held::before(word)?;
+    if let Some(letter) = one(key).filter(|letter| !letter.is_control()) {
+        return held.letter(letter);
     }
-    if let Some(key) = word.strip_prefix("C-") {
-        return control(key).map(|byte| vec![byte]);
+    let plain = |text: &str| held.plain(text.as_bytes());
+    match key {
+        "Enter" => plain("\r"),
+        "Tab" if held.shift => Held { shift: false, ..held }.plain(b"\x1b[Z"),
+        "Tab" => plain("\t"),
+        "BTab" => plain("\x1b[Z"),
+        "Space" => held.letter(' '),
+        "BSpace" => plain("\x7f"),
+        "Escape" => plain("\x1b"),
+        "Up" => Some(held.arrow('A', application_arrows)),
+        "Down" => Some(held.arrow('B', application_arrows)),
+        "Right" => Some(held.arrow('C', application_arrows)),
+        "Left" => Some(held.arrow('D', application_arrows)),
+        "Home" => Some(held.arrow('H', false)),
+        "End" => Some(held.arrow('F', false)),
+        "IC" | "Insert" => Some(held.numbered(2)),
+        "DC" | "Delete" => Some(held.numbered(3)),
+        "PPage" | "PageUp" | "PgUp" => Some(held.numbered(5)),
+        "NPage" | "PageDown" | "PgDn" => Some(held.numbered(6)),
+        _ => function(key, held),
     }
-    let arrow = |letter: char| if application_arrows { format!("\x1bO{letter}") } else { format!("\x1b[{letter}") };
-    let sequence = match word {
-        "Enter" => "\r".to_owned(),
-        "Tab" => "\t".to_owned(),
-        "BTab" => "\x1b[Z".to_owned(),
-        "Space" => " ".to_owned(),
-        "BSpace" => "\x7f".to_owned(),
-        "Escape" => "\x1b".to_owned(),
-        "Up" => arrow('A'),
-        "Down" => arrow('B'),
-        "Right" => arrow('C'),
-        "Left" => arrow('D'),
-        "Home" => arrow('H'),
-        "End" => arrow('F'),
-        "IC" | "Insert" => "\x1b[2~".to_owned(),
-        "DC" | "Delete" => "\x1b[3~".to_owned(),
-        "PPage" | "PageUp" | "PgUp" => "\x1b[5~".to_owned(),
-        "NPage" | "PageDown" | "PgDn" => "\x1b[6~".to_owned(),
-        _ => return function(word),
-    };
-    Some(sequence.into_bytes())
+}
+
+/// What is held down while a key is pressed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    control: bool,
+    meta: bool,
+    shift: bool,
+}
+
+impl Held {
+    /// What stands before a key, each once, and the key.
+    fn before(word: &str) -> Option<(Self, &str)> {
+        let (mut held, mut key) = (Self::default(), word);
+        while let Some((before, rest)) = key.split_once('-').filter(|(_, rest)| !rest.is_empty()) {
+            let this = match before {
+                "C" => &mut held.control,
+                "M" => &mut held.meta,
+                "S" => &mut held.shift,
+                _ => break,
+            };
+            if std::mem::replace(this, true) {
+                return None;
+            }
+            key = rest;
+        }
+        Some((held, key))
+    }
+
+    /// As terminals count it, from 1.
+    fn number(self) -> u8 {
+        1 + u8::from(self.shift) + 2 * u8::from(self.meta) + 4 * u8::from(self.control)
+    }
+
+    /// A key that a terminal sends only as it is, or behind an Escape.
+    fn plain(self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let escape: &[u8] = if self.meta { b"\x1b" } else { b"" };
+        (!self.control && !self.shift).then(|| [escape, bytes].concat())
+    }
+
+    fn letter(self, letter: char) -> Option<Vec<u8>> {
+        let bytes = match (self.control, self.shift) {
+            (false, false) => letter.to_string().into_bytes(),
+            (false, true) if letter.is_ascii_alphabetic() => vec![u8::try_from(letter).ok()?.to_ascii_uppercase()],
+            (true, false) => vec![control(letter)?],
+            _ => return None,
+        };
+        Self { meta: self.meta, ..Self::default() }.plain(&bytes)
+    }
+
+    fn arrow(self, letter: char, application: bool) -> Vec<u8> {
+        match self.number() {
+            1 if application => format!("\x1bO{letter}"),
+            1 => format!("\x1b[{letter}"),
+            number => format!("\x1b[1;{number}{letter}"),
+        }
+        .into_bytes()
+    }
+
+    fn numbered(self, key: u8) -> Vec<u8> {
+        match self.number() {
+            1 => format!("\x1b[{key}~"),
+            number => format!("\x1b[{key};{number}~"),
+        }
+        .into_bytes()
+    }
 }
 
 fn one(text: &str) -> Option<char> {
@@ -49,34 +115,35 @@ fn one(text: &str) -> Option<char> {
     letters.next().filter(|_| letters.next().is_none())
 }
 
-fn control(key: &str) -> Option<u8> {
-    if key == "Space" {
-        return Some(0);
-    }
-    match u8::try_from(one(key)?).ok()?.to_ascii_uppercase() {
+fn control(letter: char) -> Option<u8> {
+    match u8::try_from(letter).ok()?.to_ascii_uppercase() {
+        b' ' => Some(0),
         b'?' => Some(0x7f),
         byte @ b'@'..=b'_' => Some(byte & 0x1f),
         _ => None,
     }
 }
 
-fn function(word: &str) -> Option<Vec<u8>> {
-    let sequence = match word.strip_prefix('F')? {
-        "1" => "\x1bOP",
-        "2" => "\x1bOQ",
-        "3" => "\x1bOR",
-        "4" => "\x1bOS",
-        "5" => "\x1b[15~",
-        "6" => "\x1b[17~",
-        "7" => "\x1b[18~",
-        "8" => "\x1b[19~",
-        "9" => "\x1b[20~",
-        "10" => "\x1b[21~",
-        "11" => "\x1b[23~",
-        "12" => "\x1b[24~",
-        _ => return None,
+fn function(key: &str, held: Held) -> Option<Vec<u8>> {
+    let first = |letter: char| match held.number() {
+        1 => format!("\x1bO{letter}").into_bytes(),
+        _ => held.arrow(letter, false),
     };
-    Some(sequence.as_bytes().to_vec())
+    Some(match key.strip_prefix('F')? {
+        "1" => first('P'),
+        "2" => first('Q'),
+        "3" => first('R'),
+        "4" => first('S'),
+        "5" => held.numbered(15),
+        "6" => held.numbered(17),
+        "7" => held.numbered(18),
+        "8" => held.numbered(19),
+        "9" => held.numbered(20),
+        "10" => held.numbered(21),
+        "11" => held.numbered(23),
+        "12" => held.numbered(24),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -103,6 +170,20 @@ mod tests {
             ("C-xy", "C-xy"),
             ("C-1", "C-1"),
             ("C-é", "C-é"),
+            ("S-Up", "\x1b[1;2A"),
+            ("C-M-Left", "\x1b[1;7D"),
+            ("M-Up", "\x1b[1;3A"),
+            ("S-F1", "\x1b[1;2P"),
+            ("C-F5", "\x1b[15;5~"),
+            ("C-Delete", "\x1b[3;5~"),
+            ("S-Tab", "\x1b[Z"),
+            ("S-a", "A"),
+            ("-", "-"),
+            ("C--", "C--"),
+            ("M--", "\x1b-"),
+            ("C-C-c", "C-C-c"),
+            ("C-Enter", "C-Enter"),
+            ("C-S-c", "C-S-c"),
             ("M-", "M-"),
             ("F13", "F13"),
             ("F", "F"),
@@ -113,5 +194,16 @@ mod tests {
             assert_eq!(String::from_utf8(bytes(word)).unwrap(), sent, "{word}");
         }
         assert_eq!(bytes_in("Up", true), b"\x1bOA");
+        assert_eq!(bytes_in("C-Up", true), b"\x1b[1;5A");
+    }
+
+    #[test]
+    fn strictly_a_word_is_no_key() {
+        for word in ["enter", "", "ab", "C-", "C-1", "X-a", "F13", "F0", "F01", "C-C-a", "M-M-a", "S-1", "é!", "Esc"] {
+            assert_eq!(named(word, false), None, "{word}");
+        }
+        for (word, sent) in [("é", "é"), ("y", "y"), ("M-é", "\x1bé"), ("C-m", "\r"), ("S-M-Tab", "\x1b\x1b[Z")] {
+            assert_eq!(named(word, false).as_deref(), Some(sent.as_bytes()), "{word}");
+        }
     }
 }

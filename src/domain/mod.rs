@@ -25,6 +25,7 @@ pub mod secrets;
 pub mod session;
 pub mod task;
 pub mod text;
+pub mod typed;
 pub mod watch;
 
 pub use actor::Actor;

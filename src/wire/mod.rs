@@ -22,6 +22,7 @@ mod review;
 mod run;
 mod session;
 mod task;
+pub mod typed;
 
 pub use checked::{CheckedAdapterView, CheckedOperationView, ProbeView, Verdict};
 pub use checkpoint::{CheckpointTurnView, CheckpointView};
