@@ -3,6 +3,7 @@
 pub mod alarm;
 pub mod below;
 pub mod capture;
+pub mod children;
 pub mod disk;
 pub mod exec;
 pub mod fifo;
@@ -14,6 +15,7 @@ pub mod hidden;
 pub mod host;
 pub mod kept;
 pub mod lock;
+pub mod pipe;
 pub mod process;
 pub mod program;
 pub mod pty;
