@@ -32,3 +32,7 @@ bench *rows:
     cargo build --locked --release --bins --examples
     RUSTFLAGS="{{artefact_flags}}" cargo build --locked --release --bins --examples --target {{target}} --target-dir target/artefact
     FAIRWAY_BENCH_ARTEFACT="$PWD/target/artefact/{{target}}/release" cargo bench --locked --bench speed -- {{rows}}
+
+# Background runs beside pueue, task-spooler and nq; `just peers --install` brings those first
+peers *words:
+    benches/peers.sh {{words}}

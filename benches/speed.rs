@@ -11,105 +11,18 @@
     reason = "a measuring program"
 )]
 
+mod exec;
+mod measure;
+
 use std::{
     env, fs,
     io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
-use rusqlite::Connection;
-use tempfile::TempDir;
-
-/// Where one kind of build left its programs.
-#[derive(Clone)]
-struct Build {
-    folder: PathBuf,
-}
-
-impl Build {
-    fn fairway(&self, project: &Path, words: &[&str]) -> Command {
-        self.command(&self.folder.join("fairway"), project, words)
-    }
-
-    fn example(&self, name: &str, project: &Path, words: &[&str]) -> Command {
-        self.command(&self.folder.join("examples").join(name), project, words)
-    }
-
-    fn command(&self, program: &Path, project: &Path, words: &[&str]) -> Command {
-        assert!(program.exists(), "{} is missing: run `just bench`", program.display());
-        let mut command = Command::new(program);
-        command.args(words).current_dir(project).env_clear().env("HOME", project).env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command
-    }
-}
-
-/// A project of its own with so many ready tasks, and so many that are done.
-fn project(build: &Build, ready: u32, done: u32) -> TempDir {
-    let folder = tempfile::Builder::new().prefix("fairway-bench").tempdir().unwrap();
-    assert!(build.fairway(folder.path(), &["init", "--quiet"]).status().unwrap().success());
-    let conn = Connection::open(store(&folder)).unwrap();
-    let all = ready + done;
-    conn.execute_batch(&format!(
-        "PRAGMA synchronous = OFF; BEGIN;
-         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {all})
-         INSERT INTO tasks (id, title, status, priority, created_at, updated_at, closed_at)
-         SELECT 'S-' || i, 'task number ' || i, iif(i > {done}, 'todo', 'done'), 2, i, i, iif(i > {done}, NULL, i) FROM n
-         WHERE {all} > 0;
-         COMMIT;"
-    ))
-    .unwrap();
-    folder
-}
-
-fn store(project: &TempDir) -> PathBuf {
-    project.path().join(".fairway/fairway.db")
-}
-
-fn took(command: &mut Command) -> Duration {
-    let start = Instant::now();
-    let status = command.status().unwrap();
-    let took = start.elapsed();
-    assert!(status.success(), "{command:?}");
-    took
-}
-
-fn median(mut spans: Vec<Duration>) -> Duration {
-    spans.sort_unstable();
-    spans[spans.len() / 2]
-}
-
-/// The medians of several commands that take turns.
-fn medians<const N: usize>(rounds: usize, mut commands: [Command; N]) -> [Duration; N] {
-    for command in &mut commands {
-        for _ in 0..5 {
-            took(command);
-        }
-    }
-    let mut spans: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::new());
-    for _ in 0..rounds {
-        for (command, spans) in commands.iter_mut().zip(&mut spans) {
-            spans.push(took(command));
-        }
-    }
-    spans.map(median)
-}
-
-/// What the report says of one thing.
-fn row(what: &str, figure: &str, goal: &str) {
-    println!("| {what} | {figure} | {goal} |");
-}
-
-fn against(what: &str, ours: Duration, theirs: Duration, goal: &str) {
-    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    row(what, &format!("{ratio:.2} × ({:.2} ms against {:.2} ms)", ms(ours), ms(theirs)), goal);
-}
-
-fn ms(span: Duration) -> f64 {
-    span.as_secs_f64() * 1_000.0
-}
+use measure::{Build, against, median, medians, ms, project, row, store, took};
 
 const ROUNDS: usize = 300;
 
@@ -353,6 +266,7 @@ fn main() {
     if wanted("log") {
         log(&plain);
     }
+    exec::rows(&plain, &wanted);
     if wanted("reconcile") {
         panes(&plain);
         launched("plain release build", &plain);

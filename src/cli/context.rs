@@ -132,13 +132,21 @@ impl Context {
     /// # Errors
     /// What cannot be read, is no UTF-8 or is larger than [`INPUT_MAX`].
     pub fn input(&self, what: &'static str, path: &Path) -> Result<String> {
+        self.input_of(what, path, INPUT_MAX)
+    }
+
+    /// The same, of at most `most` bytes.
+    ///
+    /// # Errors
+    /// What cannot be read, is no UTF-8 or is larger.
+    pub fn input_of(&self, what: &'static str, path: &Path, most: usize) -> Result<String> {
         let text = if path.as_os_str() == "-" {
-            self.read(what, io::stdin().lock(), INPUT_MAX)?
+            self.read(what, io::stdin().lock(), most)?
         } else {
-            self.read(what, self.open(what, path)?, INPUT_MAX)?
+            self.read(what, self.open(what, path)?, most)?
         };
-        if text.len() > INPUT_MAX {
-            let why = format!("is larger than {} MiB; split it", INPUT_MAX >> 20);
+        if text.len() > most {
+            let why = format!("is larger than {} MiB; split it", most >> 20);
             return Err(Refusal::invalid(what, why).into());
         }
         Ok(text)

@@ -151,7 +151,7 @@ pub fn command() -> clap::Command {
 #[must_use]
 pub fn main(env: Env) -> Exit {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&words) {
+    let mut cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         // Verbs are built when they are parsed, which is quick; a list of them with their words needs them all.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
@@ -160,6 +160,7 @@ pub fn main(env: Env) -> Exit {
         }
         Err(error) => return error::unparsed(&error, &words, &env),
     };
+    cli.globals.json |= matches!(&cli.verb, Verb::Exec(verb) if verb.is_json());
     let out = out(&cli.globals, &env);
     // What was asked for, in the order of the program and not of the typist: two spellings of one command are the same
     // request.

@@ -3,6 +3,17 @@
 /// The words of some output, line by line; of a line that was written over, the last that was written.
 #[must_use]
 pub fn words(output: &str) -> String {
+    let plain = plain(output);
+    let line = |line: &str| {
+        let line = line.trim_end_matches('\r');
+        line.rsplit('\r').next().unwrap_or(line).trim_end().to_owned()
+    };
+    plain.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Text without what moves, colours and names things; line ends and tabs stay.
+#[must_use]
+pub fn plain(output: &str) -> String {
     let mut letters = output.chars();
     let mut plain = String::with_capacity(output.len());
     while let Some(letter) = letters.next() {
@@ -25,11 +36,7 @@ pub fn words(output: &str) -> String {
             letter => plain.push(letter),
         }
     }
-    let line = |line: &str| {
-        let line = line.trim_end_matches('\r');
-        line.rsplit('\r').next().unwrap_or(line).trim_end().to_owned()
-    };
-    plain.split('\n').map(line).collect::<Vec<_>>().join("\n")
+    plain
 }
 
 fn skip_csi(letters: &mut impl Iterator<Item = char>) {

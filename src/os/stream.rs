@@ -3,7 +3,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Read},
+    io::{self, PipeReader, Read},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::{net::UnixStream, process::CommandExt},
@@ -51,6 +51,8 @@ pub struct Program<'a> {
     pub folder: &'a Path,
     /// How long it may run.
     pub timeout: Option<Duration>,
+    /// Both streams are one, which keeps what is written to them in its order; all of it comes as [`Stream::Out`].
+    pub together: bool,
 }
 
 /// How a program ended.
@@ -133,11 +135,12 @@ fn watched(
     // Whoever loses its parent becomes our child, so that everything the program started is found below us.
     prctl::set_child_subreaper(true).map_err(watch)?;
     let begun = Instant::now();
-    let mut child = start(program)?;
+    let (mut child, both) = start(program)?;
     let guard = Guard;
     let root = i32::try_from(child.id()).map_err(io::Error::other).map_err(watch)?;
     let signals = Signals { signals, root };
     let (done, working) = UnixStream::pair().map_err(watch)?;
+    read(both, Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch)?)?;
     read(child.stdout.take(), Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch)?)?;
     read(child.stderr.take(), Stream::Err, see, working)?;
 
@@ -196,7 +199,7 @@ fn below_us() -> io::Result<Vec<process::ProcessKey>> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the place that runs programs whose output streams; argv as data")]
-fn start(program: &Program<'_>) -> Result<Child, StreamError> {
+fn start(program: &Program<'_>) -> Result<(Child, Option<PipeReader>), StreamError> {
     let name = program.argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if !program.folder.is_dir() {
         return Err(StreamError::NoFolder { folder: program.folder.to_path_buf() });
@@ -210,10 +213,19 @@ fn start(program: &Program<'_>) -> Result<Child, StreamError> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    command.spawn().map_err(|source| match source.kind() {
+    let both = if program.together {
+        let (both, end) = io::pipe().map_err(watch)?;
+        command.stdout(end.try_clone().map_err(watch)?).stderr(end);
+        Some(both)
+    } else {
+        None
+    };
+    let child = command.spawn().map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => StreamError::NotFound { program: name },
         _ => StreamError::Start { program: name, source },
-    })
+    })?;
+    // With the command go our own ends of the pipe.
+    Ok((child, both))
 }
 
 fn read(

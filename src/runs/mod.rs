@@ -5,6 +5,8 @@ mod child;
 pub mod folder;
 pub mod machine;
 pub mod sink;
+pub mod watching;
 
 pub use folder::RunFolder;
 pub use sink::{Sink, SinkError};
+pub use watching::{Noticed, Watching};

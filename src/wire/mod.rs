@@ -1,6 +1,7 @@
 //! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
 //! `null`, lists are never `null`.
 
+pub mod call;
 mod checked;
 mod checkpoint;
 mod config;

@@ -8,6 +8,7 @@ use crate::domain::run::ExecRun;
 
 /// A run, in lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 #[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
 pub struct RunView {
     pub run_id: String,

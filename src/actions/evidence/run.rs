@@ -92,7 +92,7 @@ pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
     let commit = git.clean_head();
     let kept = Arc::new(Mutex::new(Kept::new(KEPT)));
     let seen = Arc::clone(&kept);
-    let program = Program { argv: &scene.argv, folder: &scene.folder, timeout: order.timeout };
+    let program = Program { argv: &scene.argv, folder: &scene.folder, timeout: order.timeout, together: false };
     let ran = stream::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);

@@ -1,17 +1,28 @@
 //! `fairway exec …`
 
+mod call;
+
 use anyhow::Result;
 use clap::Subcommand;
 
 use super::{Context, Exit};
 
-/// Commands that outlive the call: start, look, steer, end
+/// Start commands that outlive the call, look at them, steer and end them
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
-pub enum Verb {}
+pub enum Verb {
+    Call(call::Args),
+}
 
 impl Verb {
-    pub(super) fn run(self, _ctx: &Context) -> Result<Exit> {
-        match self {}
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Call(args) => args.run(ctx),
+        }
+    }
+
+    /// Whether it speaks JSON whatever the flags say.
+    pub(super) const fn is_json(&self) -> bool {
+        matches!(self, Self::Call(_))
     }
 }

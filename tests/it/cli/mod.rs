@@ -9,6 +9,7 @@ mod doctor;
 mod edit;
 mod events;
 mod evidence;
+mod exec;
 mod explain;
 mod gates;
 mod handoff;

@@ -346,6 +346,7 @@ pub const VERBS: &[Verb] = &[
     ),
     verb("session meta get", "session meta get s4 key", &["session meta get {} k", "session meta get s4 {}"]),
     verb("session meta rm", "session meta rm s4 key", &["session meta rm {} k", "session meta rm s4 {}"]),
+    verb("exec call", "exec call --file call.json", &["exec call --file {}"]),
     verb("explain task", "explain task T-1", &["explain task {}"]),
     verb("explain session", "explain session s1", &["explain session {}"]),
     verb("adapter list", "adapter list", &["adapter list --root {}"]),
@@ -449,6 +450,7 @@ impl World {
         world.register("s4");
         world.give_backend("s4");
         fs::write(world.root().join("s2.log"), "what it printed\n").unwrap();
+        fs::write(world.root().join("call.json"), r#"{"command":"true"}"#).unwrap();
         fs::write(world.root().join("tasks.yaml"), "- id: I-1\n  title: from a file\n").unwrap();
         for call in [
             "task dep add T-1 T-5",

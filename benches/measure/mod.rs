@@ -1,0 +1,157 @@
+//! What measuring programs share: builds, projects, medians of whole processes in turns, and rows of a table.
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::stat::Mode,
+    time::{ClockId, clock_gettime},
+    unistd::mkfifo,
+};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// Where one kind of build left its programs.
+#[derive(Clone)]
+pub struct Build {
+    pub folder: PathBuf,
+}
+
+impl Build {
+    /// The command with these words, in a project.
+    pub fn fairway(&self, project: &Path, words: &[&str]) -> Command {
+        self.command(&self.folder.join("fairway"), project, words)
+    }
+
+    /// A program of comparison.
+    pub fn example(&self, name: &str, project: &Path, words: &[&str]) -> Command {
+        self.command(&self.program(name), project, words)
+    }
+
+    /// Where a program of comparison lies.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.folder.join("examples").join(name)
+    }
+
+    fn command(&self, program: &Path, project: &Path, words: &[&str]) -> Command {
+        assert!(program.exists(), "{} is missing: run `just bench`", program.display());
+        let mut command = Command::new(program);
+        command.args(words).current_dir(project).env_clear().env("HOME", project).env("PATH", "/usr/bin:/bin");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+}
+
+/// A project of its own with so many ready tasks, and so many that are done.
+pub fn project(build: &Build, ready: u32, done: u32) -> TempDir {
+    let folder = tempfile::Builder::new().prefix("fairway-bench").tempdir().unwrap();
+    assert!(build.fairway(folder.path(), &["init", "--quiet"]).status().unwrap().success());
+    let conn = Connection::open(store(&folder)).unwrap();
+    let all = ready + done;
+    conn.execute_batch(&format!(
+        "PRAGMA synchronous = OFF; BEGIN;
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {all})
+         INSERT INTO tasks (id, title, status, priority, created_at, updated_at, closed_at)
+         SELECT 'S-' || i, 'task number ' || i, iif(i > {done}, 'todo', 'done'), 2, i, i, iif(i > {done}, NULL, i) FROM n
+         WHERE {all} > 0;
+         COMMIT;"
+    ))
+    .unwrap();
+    folder
+}
+
+/// A project's store.
+pub fn store(project: &TempDir) -> PathBuf {
+    project.path().join(".fairway/fairway.db")
+}
+
+/// How long a command takes; it must succeed.
+pub fn took(command: &mut Command) -> Duration {
+    let start = Instant::now();
+    let status = command.status().unwrap();
+    let took = start.elapsed();
+    assert!(status.success(), "{command:?}");
+    took
+}
+
+/// The one in the middle.
+pub fn median(mut spans: Vec<Duration>) -> Duration {
+    spans.sort_unstable();
+    spans[spans.len() / 2]
+}
+
+/// The medians of several commands that take turns.
+pub fn medians<const N: usize>(rounds: usize, mut commands: [Command; N]) -> [Duration; N] {
+    for command in &mut commands {
+        for _ in 0..5 {
+            took(command);
+        }
+    }
+    let mut spans: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::new());
+    for _ in 0..rounds {
+        for (command, spans) in commands.iter_mut().zip(&mut spans) {
+            spans.push(took(command));
+        }
+    }
+    spans.map(median)
+}
+
+/// What the report says of one thing.
+pub fn row(what: &str, figure: &str, goal: &str) {
+    println!("| {what} | {figure} | {goal} |");
+}
+
+/// A row that is a ratio.
+pub fn against(what: &str, ours: Duration, theirs: Duration, goal: &str) {
+    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+    row(what, &format!("{ratio:.2} × ({:.2} ms against {:.2} ms)", ms(ours), ms(theirs)), goal);
+}
+
+/// In milliseconds.
+pub fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1_000.0
+}
+
+/// The clock that the programs of comparison tell.
+pub fn clock() -> Duration {
+    clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap().into()
+}
+
+/// A pipe with a name, in a folder.
+pub fn fifo(folder: &Path) -> PathBuf {
+    let path = folder.join("fifo");
+    mkfifo(&path, Mode::S_IRWXU).unwrap();
+    path
+}
+
+/// From the start of a command to the moment that the program which it starts reads the clock: the program writes that into
+/// `fifo`.
+pub fn until_stamp(command: &mut Command, fifo: &Path) -> Duration {
+    let start = clock();
+    let mut child = command.spawn().unwrap();
+    let mut stamp = String::new();
+    File::open(fifo).unwrap().read_to_string(&mut stamp).unwrap();
+    assert!(child.wait().unwrap().success(), "{command:?}");
+    Duration::from_nanos(stamp.trim().parse().unwrap()).checked_sub(start).unwrap()
+}
+
+/// Ten thousand more runs like the one that is there.
+pub fn finished_runs(project: &TempDir) {
+    let conn = Connection::open(store(project)).unwrap();
+    conn.execute_batch(
+        "PRAGMA synchronous = OFF; BEGIN IMMEDIATE;
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+         INSERT INTO exec_runs (id, status, command, cwd, background, max_output_bytes, recovery, host, boot_id, exit_code,
+             actor, queued_at, started_at, finished_at, updated_at)
+         SELECT printf('01900000-0000-7000-8000-%012x', i), status, command, cwd, background, max_output_bytes, recovery,
+             host, boot_id, exit_code, actor, queued_at, started_at, finished_at, updated_at FROM n, exec_runs r
+         WHERE r.finished_at IS NOT NULL;
+         COMMIT;",
+    )
+    .unwrap();
+}

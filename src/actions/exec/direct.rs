@@ -1,0 +1,68 @@
+//! A command that is run at once, while the caller waits: no record, no supervisor, only what it printed.
+
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use crate::{
+    actions::App,
+    config::show_duration,
+    domain::{Refusal, run::MAX_OUTPUT_BYTES, secrets::masked},
+    os::{
+        kept::Kept,
+        stream::{self, Ending, Program},
+    },
+    wire::RanView,
+};
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The program and its arguments.
+    pub argv: Vec<OsString>,
+    /// Where, when not here.
+    pub cwd: Option<PathBuf>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// Runs it to its end. Both streams are kept in the order in which they were written, their beginning and their end where that is too
+/// much; whatever it started is ended with it.
+///
+/// # Errors
+/// `usage` when no program can be given these words; `interrupted` when we are told to stop. A command that cannot be started
+/// is no error: the answer says so.
+pub fn run(app: &App, order: &Order) -> Result<RanView> {
+    if order.argv.iter().any(|word| word.as_encoded_bytes().contains(&0)) {
+        return Err(Refusal::Usage { why: "the command holds a NUL, which no program can be given".into() }.into());
+    }
+    let most = usize::try_from(MAX_OUTPUT_BYTES).unwrap_or(usize::MAX);
+    let kept = Arc::new(Mutex::new(Kept::new(most)));
+    let seen = Arc::clone(&kept);
+    let folder = order.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
+    let program = Program { argv: &order.argv, folder: &folder, timeout: Some(order.timeout), together: true };
+    let ran = stream::run(&program, move |_, bytes| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    });
+    let error = match ran {
+        Ok(ran) => told(ran.ending, order.timeout),
+        Err(error) if error.is_unstarted() => Some(error.to_string()),
+        Err(error) => return Err(error.into()),
+    };
+    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+    Ok(RanView { success: error.is_none(), output: masked(&String::from_utf8_lossy(&output)), error })
+}
+
+fn told(ending: Ending, timeout: Duration) -> Option<String> {
+    match ending {
+        Ending::Exited(0) => None,
+        Ending::Exited(code) => Some(format!("exit code {code}")),
+        Ending::Signalled(signal) => Some(format!("ended by signal {signal}")),
+        Ending::TimedOut => Some(format!("ended after its time of {}", show_duration(timeout))),
+    }
+}
