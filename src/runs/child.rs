@@ -47,6 +47,7 @@ pub struct Child {
     pub gate: Gate,
     outputs: Vec<Output>,
     terminal: Option<Pty>,
+    had_terminal: bool,
     input: Option<Feed>,
 }
 
@@ -78,7 +79,7 @@ impl Child {
             let (stdin, stdout) = (Stdio::from(end.try_clone()?), Stdio::from(end.try_clone()?));
             let streams = Streams { stdin, stdout, stderr: Stdio::from(end), is_terminal: true };
             let gate = gate::start(&program, streams)?;
-            return Ok(Self { gate, outputs: Vec::new(), terminal: Some(terminal), input: None });
+            return Ok(Self { gate, outputs: Vec::new(), terminal: Some(terminal), had_terminal: true, input: None });
         }
         let (stdin, input) = match begin.stdin {
             None => (Stdio::null(), None),
@@ -98,18 +99,27 @@ impl Child {
         };
         let (stdout, stderr) = (output(ItemType::Stdout)?, output(ItemType::Stderr)?);
         let gate = gate::start(&program, Streams { stdin, stdout, stderr, is_terminal: false })?;
-        Ok(Self { gate, outputs, terminal: None, input })
+        Ok(Self { gate, outputs, terminal: None, had_terminal: false, input })
     }
 
-    /// Its terminal, when it has one.
-    pub const fn terminal(&mut self) -> Option<&mut Pty> {
+    /// Its terminal, as long as anybody has it open.
+    pub const fn terminal(&self) -> Option<&Pty> {
+        self.terminal.as_ref()
+    }
+
+    /// The same, to type to.
+    pub const fn terminal_mut(&mut self) -> Option<&mut Pty> {
         self.terminal.as_mut()
     }
 
-    /// What can be read from: pipes, or the terminal.
-    pub fn printing(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let pipes = self.outputs.iter().map(|output| output.pipe.as_fd());
-        pipes.chain(self.terminal.as_ref().map(AsFd::as_fd))
+    /// Whether it was given one.
+    pub const fn had_terminal(&self) -> bool {
+        self.had_terminal
+    }
+
+    /// The pipes that it prints to.
+    pub fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.outputs.iter().map(|output| output.pipe.as_fd())
     }
 
     /// What it reads from, while there is something left for it.
