@@ -62,6 +62,10 @@ pub const KEYS: &[Key] = &[
         Some(vars::FAIRWAY_SESSIONS_LAUNCH_TIMEOUT),
         "how long a start may take before it counts as failed",
     ),
+    key("exec.parallel", "256", None, "how many background runs go on at once; the next one waits"),
+    key("exec.keep_for", "\"14d\"", None, "how long a finished run and its output are kept; \"off\" for ever"),
+    key("exec.keep_runs", "10000", None, "how many finished runs are kept"),
+    key("exec.keep_bytes", "\"1GiB\"", None, "how much of what finished runs printed is kept; \"off\" for all"),
     key("gates.done.require", "[\"evidence\"]", None, "what `done` asks for"),
     key(
         "gates.merge.require",

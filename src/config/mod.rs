@@ -3,6 +3,7 @@
 mod backend;
 mod duration;
 mod error;
+mod exec;
 mod keys;
 mod launch;
 mod layers;
@@ -13,6 +14,7 @@ pub mod trust;
 pub use backend::{Backend, Setup};
 pub use duration::{parse as parse_duration, show as show_duration};
 pub use error::ConfigError;
+pub use exec::{Exec, size as parse_size};
 pub use keys::{KEYS, Key, example};
 pub use launch::{Launch, Program};
 pub use layers::{Layers, Sourced};

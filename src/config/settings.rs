@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
 
-use super::{Backend, ConfigError, Launch, Layers, Project, backend, duration, launch};
+use super::{Backend, ConfigError, Exec, Launch, Layers, Project, backend, duration, exec, launch};
 use crate::domain::{
     Role,
     id::Label,
@@ -48,6 +48,8 @@ pub struct Settings {
     pub stale_after: Silence,
     /// How long a start may take.
     pub launch_timeout: Duration,
+    /// Background runs.
+    pub exec: Exec,
     /// What `done` asks for.
     pub done_gates: Vec<Gate>,
     /// What `merge-ready` asks for.
@@ -70,6 +72,7 @@ struct Raw {
     tasks: RawTasks,
     claims: RawClaims,
     sessions: RawSessions,
+    exec: exec::Raw,
     gates: RawGates,
     roles: BTreeMap<String, launch::Raw>,
     providers: BTreeMap<String, launch::Raw>,
@@ -175,6 +178,7 @@ impl Settings {
             default_backend,
             stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
+            exec: raw.exec.read().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
             done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
             merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,
             roles: launch::read("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,

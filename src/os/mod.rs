@@ -4,6 +4,7 @@ pub mod alarm;
 pub mod below;
 pub mod capture;
 pub mod children;
+pub mod detach;
 pub mod disk;
 pub mod exec;
 pub mod fifo;

@@ -3,7 +3,10 @@
 
 use std::{
     fs, io,
-    os::unix::net::UnixDatagram,
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixDatagram,
+    },
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -48,11 +51,25 @@ impl Waiter {
                 Err(error) => return Err(error),
             }
         }
-        // One look answers all the wakes that came before it.
+        self.calm()?;
+        Ok(true)
+    }
+
+    /// Forgets the wakes that came so far: one look answers them all.
+    ///
+    /// # Errors
+    /// When the socket fails.
+    pub fn calm(&self) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         while self.socket.recv(&mut [0; 16]).is_ok() {}
-        self.socket.set_nonblocking(false)?;
-        Ok(true)
+        self.socket.set_nonblocking(false)
+    }
+}
+
+impl AsFd for Waiter {
+    /// Becomes readable when a byte has come.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

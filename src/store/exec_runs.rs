@@ -31,12 +31,14 @@ const OF_SESSION: &str = select!(
     "INDEXED BY exec_runs_session WHERE r.session_id IS NOT NULL AND r.session_id = $1 ORDER BY r.seq DESC LIMIT $2"
 );
 const QUEUED: &str = select!("INDEXED BY exec_runs_queued WHERE r.status = 'queued' ORDER BY r.seq LIMIT $1");
-/// The first that waits for nobody of its queue.
+/// The first that waits for nobody of its queue. The queues that are busy are gathered once, however many wait.
 const NEXT: &str = select!(
-    "INDEXED BY exec_runs_queued WHERE r.status = 'queued' AND r.host = $1 AND NOT EXISTS (\
-     SELECT 1 FROM exec_runs a INDEXED BY exec_runs_active WHERE a.status IN ('starting', 'running') \
-     AND a.queue IS NOT NULL AND a.queue = r.queue) ORDER BY r.seq LIMIT 1"
+    "INDEXED BY exec_runs_queued WHERE r.status = 'queued' AND r.host = $1 AND (r.queue IS NULL OR r.queue NOT IN (\
+     SELECT a.queue FROM exec_runs a INDEXED BY exec_runs_active WHERE a.status IN ('starting', 'running') \
+     AND a.queue IS NOT NULL)) ORDER BY r.seq LIMIT 1"
 );
+const FIRST_QUEUED: &str =
+    select!("INDEXED BY exec_runs_queued WHERE r.status = 'queued' AND r.host = $1 ORDER BY r.seq LIMIT 1");
 const COUNT_ACTIVE: &str =
     "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_active WHERE status IN ('starting', 'running') AND host = $1";
 const FINISHED: &str = select!("INDEXED BY exec_runs_final WHERE r.finished_at IS NOT NULL ORDER BY r.finished_at");
@@ -137,6 +139,14 @@ pub fn count_active(tx: &ReadTx<'_>, host: &str) -> Result<i64, StoreError> {
 /// As the store fails.
 pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<ExecRun>, StoreError> {
     sql::rows(tx.conn(), QUEUED, &[&limit], read)
+}
+
+/// The first run of a host that waits.
+///
+/// # Errors
+/// As the store fails.
+pub fn first_queued(tx: &ReadTx<'_>, host: &str) -> Result<Option<ExecRun>, StoreError> {
+    sql::first(tx.conn(), FIRST_QUEUED, &[&host], read)
 }
 
 /// The first run of a host that waits for nobody of its queue.

@@ -115,16 +115,24 @@ fn every_code_is_documented() {
 
 #[test]
 fn migrations_have_no_gaps_and_are_all_listed() {
-    let mut numbers: Vec<u32> = Vec::new();
     let listed = text("src/store/schema.rs");
-    for entry in fs::read_dir(root().join("migrations")).unwrap() {
-        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
-        let number = name.strip_prefix('V').and_then(|rest| rest.split_once("__")).map(|(number, _)| number);
-        numbers.push(number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name}")));
-        assert!(listed.contains(&name), "{name} is not in src/store/schema.rs");
+    // The state's, and below them those of what runs printed.
+    for folder in ["migrations", "migrations/runs"] {
+        let mut numbers: Vec<u32> = Vec::new();
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let entry = entry.unwrap();
+            if entry.path().is_dir() {
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let number = name.strip_prefix('V').and_then(|rest| rest.split_once("__")).map(|(number, _)| number);
+            numbers.push(number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name}")));
+            let path = format!("{folder}/{name}");
+            assert!(listed.contains(&path), "{path} is not in src/store/schema.rs");
+        }
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=u32::try_from(numbers.len()).unwrap()).collect::<Vec<_>>());
     }
-    numbers.sort_unstable();
-    assert_eq!(numbers, (1..=u32::try_from(numbers.len()).unwrap()).collect::<Vec<_>>());
 }
 
 #[test]

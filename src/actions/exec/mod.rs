@@ -1,7 +1,13 @@
 //! What is done with background runs.
 
+mod begin;
 pub mod call;
 pub mod direct;
+pub mod end;
 pub mod find;
+pub mod next;
 pub mod note;
+pub mod spawn;
+pub mod standby;
 pub mod supervise;
+pub mod worker;

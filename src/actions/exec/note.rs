@@ -6,5 +6,5 @@ use crate::domain::{Event, Kind, run::ExecRun};
 #[must_use]
 pub fn event(kind: Kind, run: &ExecRun) -> Event {
     let event = Event { session: run.session.clone(), run_id: Some(run.id.to_string()), ..Event::new(kind) };
-    event.with("attempt", run.attempt)
+    event.with("run", run.id.to_string()).with("attempt", run.attempt)
 }

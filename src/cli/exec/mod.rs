@@ -1,6 +1,9 @@
 //! `fairway exec …`
 
 mod call;
+mod spawn;
+mod supervise;
+mod worker;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -11,13 +14,20 @@ use super::{Context, Exit};
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
+    Spawn(spawn::Args),
     Call(call::Args),
+    Worker(worker::Args),
+    #[command(hide = true)]
+    Supervise(supervise::Args),
 }
 
 impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
+            Self::Spawn(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
+            Self::Worker(args) => args.run(ctx),
+            Self::Supervise(args) => args.run(ctx),
         }
     }
 

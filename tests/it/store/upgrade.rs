@@ -33,8 +33,26 @@ fn a_store_of_the_first_schema_opens_whole() {
     assert_eq!((session["pane"].as_str(), session["backend"].as_str()), (Some("%1"), Some("tmux")));
     // It is written to as well, and afterwards it is of the newest schema.
     world.run(["session", "heartbeat", "s1"]).exits(0);
+    assert_newest(&world);
+}
+
+#[test]
+fn a_store_of_the_second_schema_keeps_the_server_of_a_pane() {
+    let world = world_of(2);
+    world.run(["session", "heartbeat", "s1"]).exits(0);
+    let conn = Connection::open(world.store()).unwrap();
+    let server: (i64, i64) = conn
+        .query_row("SELECT server_pid, server_started FROM agent_sessions WHERE id = 's1'", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    assert_eq!(server, (4711, 12345));
+    assert_newest(&world);
+}
+
+fn assert_newest(world: &World) {
     let version: i64 =
         Connection::open(world.store()).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 2);
+    assert_eq!(version, 3);
     world.run(["doctor"]).exits(0);
 }

@@ -1,0 +1,67 @@
+//! What runs next: the first in the order of asking whose queue is free, as long as there is room.
+
+use anyhow::{Context as _, Result};
+
+use super::{begin, end, standby};
+use crate::{
+    actions::App,
+    domain::run::{Ending, ExecRun, RunStatus},
+    os::host,
+    runs::RunFolder,
+    store::{ReadTx, WriteTx, exec_runs},
+};
+
+/// Begins every queued run of this host that may begin now. While some are left, there is a process that waits to begin
+/// them.
+///
+/// # Errors
+/// As the store fails, or a run's folder.
+pub fn start_next(app: &App) -> Result<()> {
+    start_what_may(app)?;
+    standby::ensure(app)
+}
+
+/// The same without a look at who waits.
+pub(super) fn start_what_may(app: &App) -> Result<usize> {
+    let mut begun = 0;
+    while let Some(run) = app.read(|tx| eligible(app, tx))? {
+        let folder = RunFolder::of(&app.project.runs(), &run.id);
+        if !folder.path().is_dir() {
+            lose(app, &run, "its folder is gone")?;
+            continue;
+        }
+        // The lock first: who has it decides what becomes of the run. Who drops it looks again, or makes others look.
+        let hold = folder.hold().with_context(|| format!("cannot lock {}", folder.path().display()))?;
+        let Some(hold) = hold else { break };
+        let start = folder.start().ok().flatten();
+        let Some(start) = start.filter(|_| !folder.has_begun()) else {
+            // A store that was put back may know of runs that have been run since.
+            lose(app, &run, "what it is to be started with is gone: it may have run before")?;
+            continue;
+        };
+        let own = begin::ourselves()?;
+        if app.write(|tx| Ok(eligible(app, tx)?.is_some_and(|next| next.id == run.id) && take(tx, &run, own)?))? {
+            begun += usize::from(begin::supervisor(app, &run, &start, hold)?);
+        }
+    }
+    Ok(begun)
+}
+
+/// The run that may begin now, if there is one.
+pub(super) fn eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<ExecRun>> {
+    let host = host::identity();
+    if exec_runs::count_active(tx, &host)? >= app.settings.exec.parallel {
+        return Ok(None);
+    }
+    Ok(exec_runs::next(tx, &host)?)
+}
+
+/// Takes a queued run to begin it.
+pub(super) fn take(tx: &WriteTx<'_>, run: &ExecRun, keeper: exec_runs::Numbers) -> Result<bool> {
+    Ok(exec_runs::take(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
+}
+
+fn lose(app: &App, run: &ExecRun, why: &str) -> Result<bool> {
+    let ending = Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
+    end::outside(app, run, &ending)
+}

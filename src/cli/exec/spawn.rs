@@ -1,0 +1,93 @@
+//! `fairway exec spawn`
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use anyhow::Result;
+
+use crate::{
+    actions::exec::spawn::{self, Order, What},
+    cli::{Context, Exit, values},
+    config::parse_size,
+    domain::{
+        SessionId,
+        run::{Recovery, TERMINAL, TerminalSize},
+        typed,
+    },
+};
+
+/// Start a command that outlives this call
+///
+/// Runs of one queue run one after the other, in the order of asking; the queue is the session's unless another is named.
+/// Nothing is read by a shell unless it is given with --shell.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session that its messages go to; by default the acting one
+    #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
+    session: Option<SessionId>,
+    /// Give it a terminal
+    #[arg(long)]
+    pty: bool,
+    /// The terminal's size; by default 24x80
+    #[arg(long, value_name = "ROWSxCOLS", requires = "pty", value_parser = size)]
+    size: Option<TerminalSize>,
+    /// End it after so long
+    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    timeout: Option<Duration>,
+    /// How much of its output is kept: its beginning and its end; by default 1MiB
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    max_output: Option<u64>,
+    /// Where it runs; by default here
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// A variable of its environment; an empty value unsets one
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
+    env: Vec<(String, String)>,
+    /// What it reads; - reads stdin. By default it reads nothing
+    #[arg(long, value_name = "TEXT")]
+    stdin: Option<String>,
+    /// A file with what it reads; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    stdin_file: Option<PathBuf>,
+    /// Its queue, by default the session's; '' for none
+    #[arg(long, value_name = "NAME")]
+    queue: Option<String>,
+    /// What becomes of it when its supervisor dies: it is run again, or lost
+    #[arg(long, value_name = "HOW", value_parser = recovery)]
+    recovery: Option<Recovery>,
+    /// Shell text
+    #[arg(long, value_name = "TEXT", required_unless_present = "command", conflicts_with = "command")]
+    shell: Option<String>,
+    /// A program and its arguments, exactly
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+fn size(text: &str) -> Result<TerminalSize, String> {
+    typed::size(text).map_err(|refusal| refusal.to_string())
+}
+
+fn recovery(text: &str) -> Result<Recovery, String> {
+    values::word(text, Recovery::parse(text), Recovery::ALL.iter().map(|one| one.as_str()))
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let stdin = ctx.bytes("stdin", self.stdin, self.stdin_file.as_deref())?;
+        let variable = |(name, value): (String, String)| {
+            (OsString::from(name), Some(OsString::from(value)).filter(|value| !value.is_empty()))
+        };
+        let order = Order {
+            pty: self.pty.then(|| self.size.unwrap_or(TERMINAL)),
+            timeout: self.timeout,
+            max_output_bytes: self.max_output,
+            session: self.session,
+            queue: self.queue,
+            cwd: self.cwd,
+            env: self.env.into_iter().map(variable).collect(),
+            stdin,
+            recovery: self.recovery.unwrap_or(Recovery::Requeue),
+            ..Order::new(self.shell.map_or(What::Program(self.command), What::Shell))
+        };
+        ctx.answer(&spawn::spawn(&ctx.app()?, &order)?)
+    }
+}
