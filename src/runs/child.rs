@@ -145,8 +145,7 @@ impl Child {
             goes_on
         });
         if let Some(terminal) = &mut self.terminal {
-            let (read, goes_on) =
-                read_some(|buffer| terminal.read(buffer), &mut |bytes| see(ItemType::Stdout, bytes));
+            let (read, goes_on) = read_some(|buffer| terminal.read(buffer), &mut |bytes| see(ItemType::Stdout, bytes));
             total += read;
             if !goes_on {
                 self.terminal = None;

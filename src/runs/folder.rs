@@ -3,8 +3,7 @@
 
 use std::{
     ffi::OsString,
-    fs,
-    io,
+    fs, io,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
@@ -205,7 +204,7 @@ impl RunFolder {
         }
     }
 
-    /// The file of a name in it, for its user alone.
+    /// The path of a file of this name in it.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

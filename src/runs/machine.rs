@@ -234,7 +234,9 @@ impl Machine {
             Some(Exit::Refused(_)) | None => (None, None),
         };
         let (status, error_message) = match (&self.cause, &self.exit) {
-            (Some(Cause::Asked(with)), _) => (RunStatus::Canceled, Some(format!("it was killed on request, by {with}"))),
+            (Some(Cause::Asked(with)), _) => {
+                (RunStatus::Canceled, Some(format!("it was killed on request, by {with}")))
+            }
             (Some(Cause::Late(timeout)), _) => {
                 let span = humantime::format_duration(*timeout);
                 (RunStatus::TimedOut, Some(format!("it ran longer than {span}")))
@@ -303,7 +305,8 @@ mod tests {
         let exit = Event::Exited(Exit::Code(3));
         let (machine, seen) = play(None, &[(0, exit.clone()), (299, Event::Turn)]);
         assert_eq!((machine.due(), &*seen[1]), (Some(DRAIN), &[][..]));
-        let (machine, seen) = play(None, &[(0, exit), (300, Event::Turn), (300, LEFT), (301, Event::Turn), (301, LEFT)]);
+        let (machine, seen) =
+            play(None, &[(0, exit), (300, Event::Turn), (300, LEFT), (301, Event::Turn), (301, LEFT)]);
         assert_eq!(seen[1..], [vec![Look], vec![NameLeftovers, Send(Signal::SIGTERM)], vec![Look], vec![]]);
         assert_eq!(machine.due(), Some(at(2_300)));
         let (machine, effects) = machine.step(Event::Turn, at(2_300));
@@ -381,13 +384,15 @@ mod tests {
     fn a_foreign_signal_and_a_program_that_never_began_have_failed() {
         let (_, seen) = play(None, &[(0, Event::Exited(Exit::Signal(9)))]);
         assert_eq!(seen[0], [Note(ending(RunStatus::Failed, None, Some(9), Some("it was ended by SIGKILL")))]);
-        let (_, seen) = play(None, &[(0, Event::Exited(Exit::Refused("no".into()))), (0, Event::Exited(Exit::Code(127)))]);
+        let (_, seen) =
+            play(None, &[(0, Event::Exited(Exit::Refused("no".into()))), (0, Event::Exited(Exit::Code(127)))]);
         assert_eq!(seen, [vec![Note(ending(RunStatus::Failed, None, None, Some("no")))], vec![]]);
     }
 
     #[test]
     fn what_cannot_be_killed_is_named_and_left() {
-        let (machine, seen) = play(None, &[(0, Event::Exited(Exit::Code(0))), (0, Event::Silent), (0, LEFT), (300, LEFT)]);
+        let (machine, seen) =
+            play(None, &[(0, Event::Exited(Exit::Code(0))), (0, Event::Silent), (0, LEFT), (300, LEFT)]);
         assert_eq!(seen[2..], [vec![], vec![NameLeftovers, Send(Signal::SIGTERM)]]);
         let (machine, _) = machine.step(LEFT, at(2_300));
         let (_, effects) = machine.step(LEFT, at(7_300));

@@ -103,7 +103,9 @@ pub fn supervise(
     let mut book = Book { folder, recorder, watching, signals, sink, key: order.key, begun: Instant::now() };
     let mut child = match Child::start(Begin { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
-        Err(_) if !cwd.is_dir() => return book.unstarted(&failed(format!("the folder {} is not there", cwd.display()))),
+        Err(_) if !cwd.is_dir() => {
+            return book.unstarted(&failed(format!("the folder {} is not there", cwd.display())));
+        }
         Err(error) => return book.unstarted(&failed(format!("it cannot be started: {error}"))),
     };
     // A gate that is dropped before it was opened ends without having done anything.

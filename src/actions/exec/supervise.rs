@@ -74,8 +74,6 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     supervisor::supervise(order, recorder, watching, &mut keeper).map_err(failure::internal)?;
     // It holds the run's environment.
     let _ = folder.forget_start();
-    // What is not told now stays owed, and is told by whoever comes next.
-    let _ = steer::deliver(app, &keeper.output, run);
     Ok(())
 }
 
@@ -119,8 +117,7 @@ impl Sink for Keeper<'_> {
             let (payload, meta, owes) = steer::end_event(self.run, ending);
             let now = self.app.env.now();
             // A full disk ends the keeping of output, not the run.
-            self.is_end_told =
-                self.output.append_event(&self.run.id, &payload, &meta, owes.as_deref(), now).is_ok();
+            self.is_end_told = self.output.append_event(&self.run.id, &payload, &meta, owes.as_deref(), now).is_ok();
         }
         let written = self.app.write(|tx| end::settled(tx, self.run, ending, output_bytes, truncated));
         match written {

@@ -24,7 +24,6 @@ use super::{
     Folder,
     door::{Came, Door},
     keyboard::{Keyboard, Step},
-
     recorder::Recorder,
 };
 use crate::{
