@@ -1,6 +1,6 @@
 //! Looking after a run: what a supervisor does before the program begins, and after it has ended.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use anyhow::{Context as _, Result};
 
