@@ -10,4 +10,5 @@ pub mod note;
 pub mod spawn;
 pub mod standby;
 pub mod steer;
+pub mod supervise;
 pub mod worker;
