@@ -11,4 +11,5 @@ pub mod note;
 pub mod spawn;
 pub mod standby;
 pub mod steer;
+pub mod supervise;
 pub mod worker;
