@@ -26,7 +26,7 @@ pub fn settled(
     ending: &Ending,
     output_bytes: i64,
     truncated: bool,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     if !exec_runs::end(tx, &run.id, ending, output_bytes, truncated)? {
         return Ok(false);
     }
@@ -51,7 +51,7 @@ pub fn outside(app: &App, run: &ExecRun, ending: &Ending) -> Result<bool> {
     let (bytes, truncated) = totals.map_or((run.output_bytes, run.truncated), |totals| {
         (totals.stdout_bytes.saturating_add(totals.stderr_bytes), totals.dropped_bytes > 0)
     });
-    let done = app.write(|tx| Ok(settled(tx, run, ending, bytes, truncated)?))?;
+    let done = app.write(|tx| settled(tx, run, ending, bytes, truncated))?;
     // What it was started with holds its environment: gone as soon as nobody needs it.
     let _ = RunFolder::of(&app.project.runs(), &run.id).forget_start();
     Ok(done)
