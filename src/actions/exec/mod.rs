@@ -9,4 +9,5 @@ pub mod next;
 pub mod note;
 pub mod spawn;
 pub mod standby;
+pub mod steer;
 pub mod worker;
