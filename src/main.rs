@@ -2,8 +2,12 @@
 
 use std::process::ExitCode;
 
-use fairway::{cli, env::Env};
+use fairway::{cli, env::Env, os::gate};
 
 fn main() -> ExitCode {
-    ExitCode::from(cli::main(Env::real()))
+    // A process that only waits to become a program is none of the command line's.
+    match gate::serve() {
+        Some(code) => ExitCode::from(code),
+        None => ExitCode::from(cli::main(Env::real())),
+    }
 }

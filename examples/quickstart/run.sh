@@ -29,6 +29,9 @@ finish() {
     for session in $(cd "${demo}/shop" && "${FAIRWAY}" session list --quiet 2>/dev/null); do
       (cd "${demo}/shop" && "${FAIRWAY}" session stop "${session}" >/dev/null 2>&1) || true
     done
+    for run in $(cd "${demo}/shop" && "${FAIRWAY}" exec list --quiet 2>/dev/null); do
+      (cd "${demo}/shop" && "${FAIRWAY}" exec kill "${run}" >/dev/null 2>&1) || true
+    done
   fi
   rm -rf "${demo}"
 }
@@ -135,6 +138,18 @@ holds '"status":"stale"' session show calendar-agent --json
 holds '"status":"in_progress"' task show shop-4 --json
 try release shop-4 --force --reason "its session died"
 try session stop calendar-agent
+
+step "What takes long runs in the background; what a watcher sees in it comes with the next checkpoint"
+try session upsert --id night-agent --role backend
+try --session night-agent claim shop-4
+words=(--session night-agent exec spawn --watch FAILED=broken -- sh -c 'echo testing; echo "FAILED: saturday is a working day"; exit 1')
+printf '$ fairway %s\n' "${words[*]}"
+run=$("${FAIRWAY}" --quiet "${words[@]}")
+refused 7 exec wait "${run}"
+try exec log "${run}"
+said=$(try --session night-agent checkpoint record shop-4 --state active --summary "a test fails")
+printf '%s\n' "${said}"
+grep -q 'FAILED: saturday' <<<"${said}" || fail "the checkpoint brings no message of the background run"
 
 step "At the end of the day"
 try lane list

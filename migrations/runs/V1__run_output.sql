@@ -7,6 +7,8 @@ CREATE TABLE exec_run_items (
     segment     INTEGER,
     start       INTEGER,
     length      INTEGER,
+    -- How many bytes of its stream were printed before it: whether two items follow one another without a hole.
+    origin      INTEGER,
     -- Of an event: its text, its particulars as JSON, and the key of the message that it owes to the run's session.
     payload     TEXT,
     meta        TEXT,
@@ -16,7 +18,8 @@ CREATE TABLE exec_run_items (
     CHECK ((type = 'event') = (payload IS NOT NULL)),
     CHECK ((type = 'event') = (segment IS NULL)),
     CHECK ((segment IS NULL) = (start IS NULL)),
-    CHECK ((segment IS NULL) = (length IS NULL))
+    CHECK ((segment IS NULL) = (length IS NULL)),
+    CHECK ((segment IS NULL) = (origin IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX exec_run_items_owing ON exec_run_items (run, seq) WHERE owes IS NOT NULL;
 
@@ -37,9 +40,10 @@ CREATE TABLE exec_outputs (
     next_seq      INTEGER NOT NULL,
     stdout_bytes  INTEGER NOT NULL DEFAULT 0,
     stderr_bytes  INTEGER NOT NULL DEFAULT 0,
-    -- Left out between head and tail.
-    dropped_bytes INTEGER NOT NULL DEFAULT 0
+    -- Left out between head and tail, and the event that says so.
+    dropped_bytes INTEGER NOT NULL DEFAULT 0,
+    gap_seq       INTEGER
 ) STRICT, WITHOUT ROWID;
 
-PRAGMA application_id = 1178683730;
+PRAGMA application_id = 1178683727;
 PRAGMA user_version = 1;

@@ -10,7 +10,7 @@ use crate::{
         session::Session,
         task::{Task, Waiting},
     },
-    store::{ReadTx, claims, lanes, sessions, tasks},
+    store::{ReadTx, claims, exec_runs, lanes, messages, sessions, tasks},
     wire::TaskView,
 };
 
@@ -58,6 +58,15 @@ pub fn standing(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, Option<
     let session = actor.session.as_ref().map(|id| session(tx, id)).transpose()?;
     let (role, lane) = session.map_or((None, None), |session| (Some(session.role), session.lane));
     Ok((actor.role.clone().or(role), actor.lane.clone().or(lane)))
+}
+
+/// Whether this names no session that Fairway knows, but one that messages wait for, or that asked for background runs.
+///
+/// # Errors
+/// As the store fails.
+pub fn is_foreign(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
+    Ok(sessions::find(tx, session)?.is_none()
+        && (!exec_runs::newest(tx, Some(session), 1)?.is_empty() || messages::any_to(tx, session)?))
 }
 
 /// Whether `actor` may write to a task.

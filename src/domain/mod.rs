@@ -14,6 +14,7 @@ pub mod id;
 pub mod keys;
 pub mod lane;
 pub mod message;
+pub mod modes;
 pub mod output;
 pub mod provider_event;
 pub mod refusal;

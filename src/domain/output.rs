@@ -21,6 +21,8 @@ pub enum NewItem {
         start: i64,
         /// How many bytes.
         length: i64,
+        /// How many bytes of its stream were printed before it.
+        origin: i64,
     },
     /// Something that was noticed.
     Event {
@@ -84,6 +86,8 @@ pub enum Content {
         start: i64,
         /// How many bytes.
         length: i64,
+        /// How many bytes of its stream were printed before it: the item before follows on without a hole when it ends there.
+        origin: i64,
     },
     /// Something that was noticed: its text, and its particulars as JSON text.
     Event {

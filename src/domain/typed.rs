@@ -82,9 +82,9 @@ impl Input {
         match self {
             Self::Text(text) => text.as_bytes().to_vec(),
             Self::Key(name) => keys::bytes_in(name, application_arrows),
-            // A paste cannot end itself from within.
+            // A paste cannot end itself from within: nothing in it begins a sequence.
             Self::Paste(text) if bracketed => {
-                let text = text.replace("\x1b[201~", "");
+                let text = text.replace(['\u{1b}', '\u{9b}'], "");
                 [PASTE.0, text.as_bytes(), PASTE.1].concat()
             }
             Self::Paste(text) => text.as_bytes().to_vec(),
@@ -165,9 +165,9 @@ mod tests {
 
     #[test]
     fn a_paste_is_bracketed_where_the_program_asks_and_cannot_end_itself() {
-        let paste = Input::Paste("a\x1b[201~rm\r".into());
-        assert_eq!(paste.bytes(true, false), b"\x1b[200~arm\r\x1b[201~");
-        assert_eq!(paste.bytes(false, false), b"a\x1b[201~rm\r");
+        let paste = Input::Paste("a\x1b[20\x1b[201~1~\u{9b}201~rm\r".into());
+        assert_eq!(paste.bytes(true, false), b"\x1b[200~a[20[201~1~201~rm\r\x1b[201~");
+        assert_eq!(Input::Paste("a\x1b[201~\r".into()).bytes(false, false), b"a\x1b[201~\r");
     }
 
     #[test]

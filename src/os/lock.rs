@@ -1,9 +1,12 @@
 //! Advisory locks on files (flock): held by a descriptor, gone with the process however it ends.
 
 use std::{
-    fs::{File, TryLockError},
+    fs::{self, File, TryLockError},
     io,
-    os::fd::AsRawFd,
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::fs::MetadataExt,
+    },
     path::Path,
     time::Duration,
 };
@@ -11,7 +14,7 @@ use std::{
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, fcntl},
-    libc,
+    libc, unistd,
 };
 
 use super::{alarm, files};
@@ -124,10 +127,26 @@ impl Hold {
         Interest::is_taken(path)
     }
 
-    /// The one that came with an open file.
-    #[must_use]
-    pub const fn of(file: File) -> Self {
-        Self { file }
+    /// The one that this process was started with, as its stdin, which reads nothing from then on; `None` when what came is
+    /// another file than the one at `path`, or somebody else has it.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn handed_on(path: &Path) -> io::Result<Option<Self>> {
+        let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let nothing = File::open("/dev/null")?;
+        let (found, wanted) = (file.metadata()?, fs::symlink_metadata(path)?);
+        if (found.dev(), found.ino()) != (wanted.dev(), wanted.ino()) {
+            return Ok(None);
+        }
+        // A program that is started with our stdin would have the lock.
+        unistd::dup2_stdin(&nothing)?;
+        // Of a lock that this open file has already, taking it again changes nothing.
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole(libc::F_WRLCK)?)) {
+            Ok(_) => Ok(Some(Self { file })),
+            Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The open file that it belongs to, to start a process with. It is kept as long as that is open anywhere.

@@ -10,7 +10,13 @@ use std::{
     process::Command,
 };
 
-use nix::{errno::Errno, libc, pty::openpty, sys::termios::Termios, unistd};
+use nix::{
+    errno::Errno,
+    libc,
+    pty::openpty,
+    sys::termios::{self, LocalFlags, SpecialCharacterIndices, Termios},
+    unistd,
+};
 
 use super::{
     capture::unblock,
@@ -33,13 +39,10 @@ pub struct Pty {
 #[expect(unsafe_code, reason = "a controlling terminal can only be taken between fork and exec")]
 pub fn start(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
     let (first, rest) = program.argv.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
-    let pty = openpty(None, like)?;
-    terminal::resize(pty.master.as_fd(), size)?;
-    close_on_exec(&pty.master)?;
-    close_on_exec(&pty.slave)?;
+    let (ours, end) = ends(size, like)?;
     let mut command = Command::new(first);
     command.args(rest).env_clear().envs(program.env).current_dir(program.cwd);
-    command.stdin(pty.slave.try_clone()?).stdout(pty.slave.try_clone()?).stderr(pty.slave);
+    command.stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
     // SAFETY: both calls are async-signal-safe and touch no memory of ours.
     unsafe {
         command.pre_exec(|| {
@@ -51,8 +54,24 @@ pub fn start(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::R
     let running = Running::of(&command.spawn()?)?;
     // The command holds our copies of the program's end; as long as they are open its last word has no end.
     drop(command);
+    Ok((ours, running))
+}
+
+/// A new terminal of this size: our end, and a program's.
+///
+/// # Errors
+/// When there is none to be had.
+pub fn open(size: Size) -> io::Result<(Pty, OwnedFd)> {
+    ends(size, None)
+}
+
+fn ends(size: Size, like: Option<&Termios>) -> io::Result<(Pty, OwnedFd)> {
+    let pty = openpty(None, like)?;
+    terminal::resize(pty.master.as_fd(), size)?;
+    close_on_exec(&pty.master)?;
+    close_on_exec(&pty.slave)?;
     unblock(pty.master.as_fd())?;
-    Ok((Pty { end: File::from(pty.master) }, running))
+    Ok((Pty { end: File::from(pty.master) }, pty.slave))
 }
 
 fn close_on_exec(end: &OwnedFd) -> io::Result<()> {
@@ -80,6 +99,22 @@ impl Pty {
     /// As the kernel says.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.end.write(bytes)
+    }
+
+    /// The byte by which a terminal that hands on whole lines ends the input; `None` when it hands on every byte.
+    #[must_use]
+    pub fn line_mode(&self) -> Option<u8> {
+        let mode = termios::tcgetattr(&self.end).ok()?;
+        mode.local_flags.contains(LocalFlags::ICANON).then(|| self.end_of_input())
+    }
+
+    /// The byte that ends the input, Ctrl-D unless the program has chosen another.
+    #[must_use]
+    pub fn end_of_input(&self) -> u8 {
+        const USUAL: u8 = 4;
+        let chosen = |mode: Termios| mode.control_chars.get(SpecialCharacterIndices::VEOF as usize).copied();
+        // 0 switches it off.
+        termios::tcgetattr(&self.end).ok().and_then(chosen).filter(|byte| *byte != 0).unwrap_or(USUAL)
     }
 
     /// Gives it another size.

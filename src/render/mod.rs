@@ -8,6 +8,6 @@ mod table;
 
 pub use out::{Out, OutError};
 pub use relay::Relay;
-pub use safe::{safe, safe_json, safe_line};
+pub use safe::{safe, safe_json, safe_line, stripped};
 pub use style::{Meaning, Style};
 pub use table::Table;

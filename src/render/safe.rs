@@ -23,6 +23,15 @@ pub fn safe_line(text: &str) -> String {
     safe(text).replace(['\n', '\t'], " ")
 }
 
+/// Text on one line with everything that a terminal would obey left out; newlines and tabs become spaces.
+#[must_use]
+pub fn stripped(text: &str) -> String {
+    text.chars()
+        .map(|letter| if matches!(letter, '\n' | '\t') { ' ' } else { letter })
+        .filter(|l| !obeyed(*l))
+        .collect()
+}
+
 /// A JSON text that a terminal does not obey either: what it would obey stands there as `\uXXXX`, which readers take for the
 /// same letter. It can only be inside strings.
 #[must_use]
@@ -66,5 +75,6 @@ mod tests {
         assert_eq!(safe("a\u{1b}[31mb\r\u{202e}c\u{9b}"), "a\\u{1b}[31mb\\u{d}\\u{202e}c\\u{9b}");
         assert_eq!(safe("Grüße 👋\n\tx"), "Grüße 👋\n\tx");
         assert_eq!(safe_line("a\nb\tc"), "a b c");
+        assert_eq!(stripped("a\u{1b}[31mb\r\u{202e}c\td"), "a[31mbc d");
     }
 }

@@ -3,8 +3,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
-    io,
+    fs, io,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
@@ -118,6 +117,15 @@ impl RunFolder {
         Hold::try_take(&self.path.join(LOCK))
     }
 
+    /// The lock that this process was started with, as its stdin: so a run is looked after without a break. `None` when that
+    /// is another file, or somebody else has it. Whoever starts the process gives it [`Hold::into_file`].
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn handed_on(&self) -> io::Result<Option<Hold>> {
+        Hold::handed_on(&self.path.join(LOCK))
+    }
+
     /// Whether somebody looks after the run. Asking takes nothing.
     ///
     /// # Errors
@@ -196,7 +204,7 @@ impl RunFolder {
         }
     }
 
-    /// The file of a name in it, for its user alone.
+    /// The path of a file of this name in it.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
@@ -231,15 +239,6 @@ fn parse(text: &[u8]) -> Option<Start> {
         Some((own(bytes.get(..at)?), own(bytes.get(at + 1..)?)))
     };
     Some(Start { cwd, argv, env: env.into_iter().map(entry).collect::<Option<_>>()? })
-}
-
-/// The lock's descriptor is handed on with [`Hold::into_file`], so that a run is looked after without a break.
-impl RunFolder {
-    /// The lock that a process was started with.
-    #[must_use]
-    pub fn handed_on(&self, file: File) -> Hold {
-        Hold::of(file)
-    }
 }
 
 #[cfg(test)]
@@ -285,7 +284,7 @@ mod tests {
         assert!(!folder.is_held().unwrap());
         let held = folder.hold().unwrap().unwrap();
         assert!(folder.is_held().unwrap() && folder.hold().unwrap().is_none());
-        let again = folder.handed_on(held.into_file());
+        let again = held.into_file();
         assert!(folder.hold().unwrap().is_none());
         drop(again);
         assert!(folder.hold().unwrap().is_some());

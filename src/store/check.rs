@@ -191,5 +191,5 @@ pub fn tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
 /// The schema that this binary knows and the SQLite that is linked.
 #[must_use]
 pub fn versions() -> (i64, &'static str) {
-    (schema::NEWEST, rusqlite::version())
+    (schema::STATE.newest, rusqlite::version())
 }

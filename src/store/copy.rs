@@ -12,7 +12,7 @@ use rusqlite::{
 
 use super::{
     ReadTx, Store, StoreError, WriteTx, beside, check, open,
-    schema::{self, NEWEST},
+    schema::{self, STATE},
     sql, turnstile,
 };
 use crate::{
@@ -92,7 +92,7 @@ pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackedUp, 
     let draft = Draft::of(target)?;
     pages(&store.conn, &draft.path)?;
     let tasks = {
-        let conn = open::open_checked(&draft.path)?;
+        let conn = open::open_checked(&draft.path, &STATE)?;
         verified(&conn, &draft.path)?;
         check::tasks(&ReadTx::of(&conn))?
     };
@@ -107,7 +107,7 @@ pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackedUp, 
 
 /// Copies all pages of one snapshot; who writes meanwhile is not held up.
 fn pages(from: &Connection, to: &Path) -> Result<(), StoreError> {
-    let mut conn = open::open_checked(to)?;
+    let mut conn = open::open_checked(to, &STATE)?;
     {
         let copy = Backup::new(from, &mut conn)?;
         match copy.step(-1)? {
@@ -120,7 +120,7 @@ fn pages(from: &Connection, to: &Path) -> Result<(), StoreError> {
 
 /// Refuses a file that is not whole, not ours or newer than we are.
 fn verified(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
-    let version = open::version(conn, path)?;
+    let version = open::version(conn, path, &STATE)?;
     match check::faults(conn)?.first() {
         None => Ok(version),
         Some(fault) => Err(StoreError::Damaged { path: Some(path.to_path_buf()), why: fault.clone() }),
@@ -171,9 +171,9 @@ fn import(source: &Path, draft: &Path) -> Result<(), StoreError> {
         copied.map_err(|error| StoreError::io(from.display().to_string(), error))?;
     }
     let bring = || -> Result<(), StoreError> {
-        let mut conn = open::open_checked(draft)?;
-        if verified(&conn, source)? < NEWEST {
-            schema::migrate(&mut conn)?;
+        let mut conn = open::open_checked(draft, &STATE)?;
+        if verified(&conn, source)? < STATE.newest {
+            schema::migrate(&mut conn, &STATE)?;
         }
         // Also a copy by other hands has a log from here on.
         conn.pragma_update(None, "journal_mode", "WAL")?;
@@ -238,9 +238,9 @@ impl Restore<'_> {
     fn instead(&self, draft: Draft) -> Result<Restored, StoreError> {
         let turn = turnstile::enter(self.path)?;
         // As far as it can still be read, it tells what it has given out.
-        let known = open::open_checked(self.path).and_then(|conn| highest(&conn)).unwrap_or(0);
+        let known = open::open_checked(self.path, &STATE).and_then(|conn| highest(&conn)).unwrap_or(0);
         let kept = self.name_kept();
-        let conn = open::open_checked(&draft.path)?;
+        let conn = open::open_checked(&draft.path, &STATE)?;
         let epoch = known.max(highest(&conn)?) + LEAP;
         let there = self.path.exists() || open::wal_size(self.path).is_some();
         let tx = Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
@@ -260,7 +260,7 @@ impl Restore<'_> {
     fn keep_copy(&self) -> Result<PathBuf, StoreError> {
         let kept = self.name_kept();
         let draft = Draft::of(&kept)?;
-        pages(&open::open_checked(self.path)?, &draft.path)?;
+        pages(&open::open_checked(self.path, &STATE)?, &draft.path)?;
         let io = |error| StoreError::io(kept.display().to_string(), error);
         fs::File::open(&draft.path).and_then(|file| file.sync_all()).map_err(io)?;
         files::rename_new(&draft.path, &kept).map_err(io)?;

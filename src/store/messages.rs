@@ -35,6 +35,10 @@ const EXPIRED: &str = select!(
     "INDEXED BY messages_expiring WHERE settled_at IS NULL AND expires_at IS NOT NULL AND expires_at <= $1 \
      ORDER BY expires_at"
 );
+const UNDER_KEY: &str =
+    "SELECT id FROM messages INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 LIMIT 1";
+/// Asked only about a session that nobody knows.
+const EVER_TO: &str = "SELECT id FROM messages WHERE to_session = $1 LIMIT 1";
 const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priority, source, content, metadata, status, \
      dedup, count, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, 1, $9, $10) RETURNING id";
 const REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4 WHERE id = $1";
@@ -86,6 +90,22 @@ pub fn unsettled(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreE
 /// As the store fails.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreError> {
     sql::rows(tx.conn(), EXPIRED, &[&now.millis()], read)
+}
+
+/// Whether there is a message under this key, read or not. Those that were read are forgotten after a week.
+///
+/// # Errors
+/// As the store fails.
+pub fn is_under_key(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), UNDER_KEY, &[&key], |_| Ok(()))?.is_some())
+}
+
+/// Whether there is a message to this session, read or not.
+///
+/// # Errors
+/// As the store fails.
+pub fn any_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), EVER_TO, &[&session.as_str()], |_| Ok(()))?.is_some())
 }
 
 /// Queues a message; the store gives its number and time. Forgets some that were settled more than a week ago.

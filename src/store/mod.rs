@@ -71,7 +71,7 @@ impl Store {
     /// As for [`Store::open_for_reading`], and when it cannot be made.
     pub fn open_for_writing(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
-            open::create(path)?;
+            open::create(path, &schema::STATE)?;
         }
         Self::open(path, runtime)
     }
@@ -79,7 +79,7 @@ impl Store {
     fn open(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         let wal_was_there = open::wal_size(path).is_some();
         let file = open::identity(path);
-        let conn = open::existing(path)?;
+        let conn = open::existing(path, &schema::STATE)?;
         Ok(Self { conn, path: Some(path.to_path_buf()), wake: runtime.join("wake"), wal_was_there, file })
     }
 
@@ -145,16 +145,9 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// Decides whether closing writes the log back into the file. That costs a millisecond, so it waits until the log
-    /// has grown; and a process that found a log leaves it as it was when it only read.
     fn drop(&mut self) {
-        let Some(path) = &self.path else { return };
-        let small = open::wal_size(path).is_none_or(|size| size < open::WAL_LIMIT);
-        let wrote = self.conn.total_changes() > 0;
-        let keep_log = if wrote { small } else { self.wal_was_there };
-        if keep_log {
-            // When this fails the log is written back as usual: slower, as safe.
-            let _ = self.conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        if let Some(path) = &self.path {
+            open::before_close(&self.conn, path, self.wal_was_there);
         }
     }
 }

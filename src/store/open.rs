@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::{
     StoreError,
-    schema::{self, APPLICATION_ID, NEWEST},
+    schema::{self, Schema},
     turnstile::beside,
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How large the log may grow before a writer that closes writes it back, in bytes.
-pub(super) const WAL_LIMIT: u64 = 1 << 20;
+const WAL_LIMIT: u64 = 1 << 20;
 
 /// An older SQLite can lose frames of its log.
 const OLDEST_SQLITE: (i32, &str) = (3_051_003, "3.51.3");
@@ -80,12 +80,12 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
 pub(super) fn in_memory() -> Result<Connection, StoreError> {
     #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
     let mut conn = Connection::open_in_memory()?;
-    schema::migrate(&mut conn)?;
+    schema::migrate(&mut conn, &schema::STATE)?;
     Ok(conn)
 }
 
 /// Makes a store, under a lock and as a draft that is renamed when it is whole: who finds the file finds a good one.
-pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
     let _held = making(path)?;
     // Another process may have made it while this one waited.
     if !is_absent(path)? {
@@ -97,7 +97,7 @@ pub(super) fn create(path: &Path) -> Result<(), StoreError> {
         drop(files::private_file(&draft).map_err(|error| StoreError::io(draft.display().to_string(), error))?);
         let mut conn = connect(&draft)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
-        schema::migrate(&mut conn)?;
+        schema::migrate(&mut conn, schema)?;
         conn.pragma_update(None, "journal_mode", "WAL")?;
         conn.close().map_err(|(_, error)| StoreError::from(error))?;
         put_in_place(&draft, path)
@@ -148,35 +148,33 @@ fn remove_one(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Opens a store that is there, after a look at what it is.
-pub(super) fn existing(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn existing(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
     refuse_alien(path)?;
-    let conn = open_checked(path).map_err(|error| error.at(path))?;
-    match version(&conn, path).map_err(|error| error.at(path))? {
-        NEWEST => Ok(conn),
-        _ => {
-            drop(conn);
-            upgrade(path).map_err(|error| error.at(path))
-        }
+    let conn = open_checked(path, schema).map_err(|error| error.at(path))?;
+    if version(&conn, path, schema).map_err(|error| error.at(path))? == schema.newest {
+        return Ok(conn);
     }
+    drop(conn);
+    upgrade(path, schema).map_err(|error| error.at(path))
 }
 
-pub(super) fn open_checked(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn open_checked(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
     let conn = connect(path)?;
     conn.busy_timeout(BUSY_PATIENCE)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_prepared_statement_cache_capacity(64);
-    // The only pragma that has no other way in; FULL makes a commit survive a power cut.
-    conn.pragma_update(None, "synchronous", "FULL")?;
+    // The only pragma that has no other way in.
+    conn.pragma_update(None, "synchronous", schema.synchronous)?;
     Ok(conn)
 }
 
 /// The schema version of a file that is ours.
-pub(super) fn version(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
+pub(super) fn version(conn: &Connection, path: &Path, schema: &Schema) -> Result<i64, StoreError> {
     let read = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (read("application_id")?, read("user_version")?);
-    if application != APPLICATION_ID {
+    if application != schema.application_id {
         let why = if version == 0 && application == 0 {
             "it is empty or another program's"
         } else {
@@ -184,21 +182,21 @@ pub(super) fn version(conn: &Connection, path: &Path) -> Result<i64, StoreError>
         };
         return Err(StoreError::Foreign { path: path.to_path_buf(), why: why.into() });
     }
-    if version > NEWEST {
-        return Err(StoreError::Newer { path: path.to_path_buf(), found: version, known: NEWEST });
+    if version > schema.newest {
+        return Err(StoreError::Newer { path: path.to_path_buf(), found: version, known: schema.newest });
     }
     Ok(version)
 }
 
 /// Migrates an older store: lock, look again, migrate.
-fn upgrade(path: &Path) -> Result<Connection, StoreError> {
+fn upgrade(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
     let lock = FileLock::acquire_within(&beside(path, "-init"), LOCK_PATIENCE)?;
     if lock.is_none() {
         return Err(StoreError::Busy);
     }
-    let mut conn = open_checked(path)?;
-    if version(&conn, path)? < NEWEST {
-        schema::migrate(&mut conn)?;
+    let mut conn = open_checked(path, schema)?;
+    if version(&conn, path, schema)? < schema.newest {
+        schema::migrate(&mut conn, schema)?;
     }
     Ok(conn)
 }
@@ -272,6 +270,18 @@ fn refuse_network(path: &Path) -> Result<(), StoreError> {
     match NETWORK_FILE_SYSTEMS.iter().find(|(number, _)| *number == magic) {
         Some((_, kind)) => Err(StoreError::NetworkFileSystem { path: path.to_path_buf(), kind }),
         None => Ok(()),
+    }
+}
+
+/// Decides, before a connection is closed, whether closing writes the log back into the file. That costs a millisecond, so
+/// it waits until the log has grown; and a process that found a log leaves it as it was when it only read.
+pub(super) fn before_close(conn: &Connection, path: &Path, wal_was_there: bool) {
+    let small = wal_size(path).is_none_or(|size| size < WAL_LIMIT);
+    let wrote = conn.total_changes() > 0;
+    let keep_log = if wrote { small } else { wal_was_there };
+    if keep_log {
+        // When this fails the log is written back as usual: slower, as safe.
+        let _ = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }
 }
 

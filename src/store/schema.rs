@@ -5,11 +5,25 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-/// "FAIR": written into the file's header by the first migration.
-pub(super) const APPLICATION_ID: i64 = 1_178_683_730;
+/// What a file of ours holds.
+#[derive(Debug)]
+pub(super) struct Schema {
+    /// Written into the file's header by the first migration.
+    pub application_id: i64,
+    /// The newest version that this binary knows; each migration sets it as the file's `user_version`.
+    pub newest: i64,
+    /// What a commit survives: `FULL` a power cut, `NORMAL` the end of every process.
+    pub synchronous: &'static str,
+    migrations: &'static [(&'static str, &'static str)],
+}
 
-/// The newest schema that this binary knows; each migration sets it as the file's `user_version`.
-pub(super) const NEWEST: i64 = 3;
+/// The state: "FAIR".
+pub(super) const STATE: Schema =
+    Schema { application_id: 1_178_683_730, newest: 3, synchronous: "FULL", migrations: MIGRATIONS };
+
+/// What background runs printed: "FAIO".
+pub(super) const OUTPUT: Schema =
+    Schema { application_id: 1_178_683_727, newest: 1, synchronous: "NORMAL", migrations: RUN_MIGRATIONS };
 
 // An explicit list: the embedding macro does not notice a new file.
 const MIGRATIONS: &[(&str, &str)] = &[
@@ -17,11 +31,12 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V2__multiplexer_server", include_str!("../../migrations/V2__multiplexer_server.sql")),
     ("V3__background_runs", include_str!("../../migrations/V3__background_runs.sql")),
 ];
+const RUN_MIGRATIONS: &[(&str, &str)] = &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];
 
 /// Brings a store up to date, all missing migrations in one transaction.
-pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
+pub(super) fn migrate(conn: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
     let migrations =
-        MIGRATIONS.iter().map(|(name, sql)| Migration::unapplied(name, sql)).collect::<Result<Vec<_>, _>>()?;
+        schema.migrations.iter().map(|(name, sql)| Migration::unapplied(name, sql)).collect::<Result<Vec<_>, _>>()?;
     Runner::new(&migrations).set_grouped(true).run(conn)?;
     let broken: Option<String> = conn
         .query_row("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1", [], |row| row.get(0))
@@ -43,10 +58,12 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the schema alone is looked at, without a store around it")]
     fn the_migrations_lead_to_the_version_that_this_binary_knows() {
-        let mut conn = Connection::open_in_memory().unwrap();
-        migrate(&mut conn).unwrap();
-        let read = |pragma: &str| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
-        assert_eq!((read("user_version"), read("application_id")), (NEWEST, APPLICATION_ID));
-        assert_eq!(MIGRATIONS.len(), usize::try_from(NEWEST).unwrap());
+        for schema in [STATE, OUTPUT] {
+            let mut conn = Connection::open_in_memory().unwrap();
+            migrate(&mut conn, &schema).unwrap();
+            let read = |pragma: &str| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
+            assert_eq!((read("user_version"), read("application_id")), (schema.newest, schema.application_id));
+            assert_eq!(schema.migrations.len(), usize::try_from(schema.newest).unwrap());
+        }
     }
 }

@@ -4,10 +4,10 @@ use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::Result;
 
-use super::direct;
+use super::{direct, spawn};
 use crate::{
     actions::{Answer, App},
-    wire::call::{self, Call, Words},
+    wire::call::{self, Call, Spawn, Words},
 };
 
 /// Does what a document asks for and answers with another.
@@ -17,9 +17,13 @@ use crate::{
 pub fn call(app: &App, text: &str) -> Result<Answer> {
     match call::read(text)? {
         Call::Direct { what, timeout, cwd } => {
-            let order = direct::Order { argv: argv(what), cwd: cwd.map(PathBuf::from), timeout };
-            document(&direct::run(app, &order)?)
+            let argv = match what {
+                Words::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
+                Words::Program(argv) => words(argv),
+            };
+            document(&direct::run(app, &direct::Order { argv, cwd: cwd.map(PathBuf::from), timeout })?)
         }
+        Call::Spawn(order) => spawn::spawn(app, &wanted(*order)),
         _ => Err(crate::domain::Refusal::Usage { why: "this action does not work yet".into() }.into()),
     }
 }
@@ -28,9 +32,27 @@ fn document(view: &impl serde::Serialize) -> Result<Answer> {
     Ok(Answer { ids: Vec::new(), ..Answer::new(view, "", "")? })
 }
 
-fn argv(what: Words) -> Vec<OsString> {
-    match what {
-        Words::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
-        Words::Program(argv) => argv.into_iter().map(OsString::from).collect(),
+fn words(words: Vec<String>) -> Vec<OsString> {
+    words.into_iter().map(OsString::from).collect()
+}
+
+fn wanted(asked: Spawn) -> spawn::Order {
+    spawn::Order {
+        what: match asked.what {
+            Words::Shell(text) => spawn::What::Shell(text),
+            Words::Program(argv) => spawn::What::Program(words(argv)),
+        },
+        background: asked.background,
+        pty: asked.pty,
+        timeout: asked.timeout,
+        max_output_bytes: asked.max_output_bytes,
+        watch: asked.watch,
+        session: asked.session,
+        queue: asked.queue,
+        cwd: asked.cwd.map(PathBuf::from),
+        env: asked.env.into_iter().map(|(name, value)| (name.into(), value.map(OsString::from))).collect(),
+        stdin: asked.stdin.map(String::into_bytes),
+        recovery: asked.recovery,
+        yield_for: asked.yield_for,
     }
 }

@@ -9,4 +9,6 @@ pub mod next;
 pub mod note;
 pub mod spawn;
 pub mod standby;
+pub mod steer;
+pub mod supervise;
 pub mod worker;

@@ -23,6 +23,8 @@ use crate::{
 pub struct Reader {
     name: String,
     addresses: Vec<Recipient>,
+    /// Its session is not one that Fairway knows.
+    is_foreign: bool,
     /// Since when it waits.
     asked: Timestamp,
 }
@@ -46,12 +48,17 @@ impl Taken {
     }
 }
 
-/// The reader that `actor` is since `asked`: their session, and the lane and role they act in.
+/// The reader that `actor` is since `asked`: their session, and the lane and role they act in. A session that Fairway does
+/// not know is one too when something was sent to it, or when background runs were asked for under its name.
 ///
 /// # Errors
 /// `not_found` for an unknown session, `usage` when there is no address at all.
 pub fn reader(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<Reader> {
-    let (role, lane) = lookup::standing(tx, actor)?;
+    let is_foreign = match &actor.session {
+        Some(session) => lookup::is_foreign(tx, session)?,
+        None => false,
+    };
+    let (role, lane) = if is_foreign { (actor.role.clone(), actor.lane.clone()) } else { lookup::standing(tx, actor)? };
     let session = actor.session.clone().map(Recipient::Session);
     let addresses: Vec<Recipient> =
         session.into_iter().chain(lane.map(Recipient::Lane)).chain(role.map(Recipient::Role)).collect();
@@ -59,7 +66,7 @@ pub fn reader(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<Reader
         let why = "nobody to read for: name a --session ID or act --as ROLE".into();
         return Err(Refusal::Usage { why }.into());
     }
-    Ok(Reader { name: actor.name.clone(), addresses, asked })
+    Ok(Reader { name: actor.name.clone(), addresses, is_foreign, asked })
 }
 
 fn plan(tx: &ReadTx<'_>, reader: &Reader, now: Timestamp) -> Result<Reading> {
@@ -144,7 +151,8 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
             Ok((reader, seen))
         })?;
         if !seen.offered.is_empty() {
-            match app.change(|tx| offered(tx, &reader, acknowledge)) {
+            let take = |tx: &WriteTx<'_>| offered(tx, &reader, acknowledge);
+            match if reader.is_foreign { app.register(take) } else { app.change(take) } {
                 // Somebody else of this lane or role was faster.
                 Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => {}
                 done => return done,

@@ -3,8 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::modes::Modes;
-use crate::domain::keys;
+use crate::domain::{keys, modes::Modes};
 
 /// A text is shown once nothing was printed for so long.
 const QUIET: Duration = Duration::from_millis(80);

@@ -7,7 +7,6 @@ mod follow;
 mod input;
 mod keyboard;
 mod meta;
-mod modes;
 pub mod probe;
 mod programs;
 mod record;

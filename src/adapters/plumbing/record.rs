@@ -24,13 +24,15 @@ use super::{
     Folder,
     door::{Came, Door},
     keyboard::{Keyboard, Step},
-    modes::Modes,
     recorder::Recorder,
 };
-use crate::os::{
-    pty::{self, Pty},
-    session::{Program, Running},
-    terminal::{self, Raw, Size},
+use crate::{
+    domain::modes::Modes,
+    os::{
+        pty::{self, Pty},
+        session::{Program, Running},
+        terminal::{self, Raw, Size},
+    },
 };
 
 /// How much may wait for a pane or a program, in bytes, before no more is read for it.

@@ -2,6 +2,7 @@
 
 mod call;
 mod spawn;
+mod supervise;
 mod worker;
 
 use anyhow::Result;
@@ -16,6 +17,8 @@ pub enum Verb {
     Spawn(spawn::Args),
     Call(call::Args),
     Worker(worker::Args),
+    #[command(hide = true)]
+    Supervise(supervise::Args),
 }
 
 impl Verb {
@@ -24,6 +27,7 @@ impl Verb {
             Self::Spawn(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
             Self::Worker(args) => args.run(ctx),
+            Self::Supervise(args) => args.run(ctx),
         }
     }
 

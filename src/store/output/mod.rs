@@ -1,2 +1,207 @@
 //! What background runs printed: `runs.db` beside the store. Its rows say where the bytes lie; a power cut may cost its
 //! last moments, and never a state.
+
+mod items;
+mod owing;
+mod watchers;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::{
+    StoreError,
+    open::{self, before_close},
+    schema, sql,
+};
+use crate::{
+    domain::{
+        output::{Batch, Gap, Hit, NewItem, Totals},
+        run::{ItemType, RunId},
+    },
+    env::Timestamp,
+};
+
+const TOTALS: &str = "SELECT next_seq, stdout_bytes, stderr_bytes, dropped_bytes FROM exec_outputs WHERE run = $1";
+const COUNT: &str = "INSERT INTO exec_outputs (run, next_seq, stdout_bytes, stderr_bytes) VALUES ($1, $2, $3, $4) \
+     ON CONFLICT (run) DO UPDATE SET next_seq = max(next_seq, $2), stdout_bytes = max(stdout_bytes, $3), \
+     stderr_bytes = max(stderr_bytes, $4)";
+const NUMBER: &str = "INSERT INTO exec_outputs (run, next_seq) VALUES ($1, 2) \
+     ON CONFLICT (run) DO UPDATE SET next_seq = next_seq + 1 RETURNING next_seq - 1";
+const PRINTED: &str = "INSERT INTO exec_run_items (run, seq, type, segment, start, length, origin, created_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (run, seq) DO NOTHING";
+const NOTICED: &str = "INSERT INTO exec_run_items (run, seq, type, payload, meta, owes, created_at) \
+     VALUES ($1, $2, 'event', $3, $4, $5, $6) ON CONFLICT (run, seq) DO NOTHING";
+const FORGET_GAP: &str = "DELETE FROM exec_run_items WHERE run = $1 \
+     AND seq = (SELECT gap_seq FROM exec_outputs WHERE run = $1)";
+/// What lies in the first segment is the head, and stays.
+const LEAVE_OUT: &str = "DELETE FROM exec_run_items WHERE run = $1 AND seq BETWEEN $2 AND $3 \
+     AND type <> 'event' AND segment > 0";
+const SAY_GAP: &str = "UPDATE exec_outputs SET dropped_bytes = $2, gap_seq = $3 WHERE run = $1";
+const FORGET: [&str; 3] = [
+    "DELETE FROM exec_run_items WHERE run = $1",
+    "DELETE FROM exec_watchers WHERE run = $1",
+    "DELETE FROM exec_outputs WHERE run = $1",
+];
+
+/// The open file: one connection, used by one thread.
+#[derive(Debug)]
+pub struct OutputStore {
+    conn: Connection,
+    path: PathBuf,
+    /// Whether a log file was there before this process came.
+    wal_was_there: bool,
+}
+
+impl OutputStore {
+    /// Opens it for reading and writing, making it where there is none. Any number of processes may do so at once.
+    ///
+    /// # Errors
+    /// When what is there cannot be used: newer, damaged, foreign, not ours, on a network file system; when it cannot be
+    /// made.
+    pub fn open_for_writing(path: &Path) -> Result<Self, StoreError> {
+        if open::is_absent(path)? {
+            open::create(path, &schema::OUTPUT)?;
+        }
+        Self::open(path)
+    }
+
+    /// Opens it for reading; `None` where there is none: nothing was ever printed.
+    ///
+    /// # Errors
+    /// When what is there cannot be used.
+    pub fn open_for_reading(path: &Path) -> Result<Option<Self>, StoreError> {
+        if open::is_absent(path)? { Ok(None) } else { Self::open(path).map(Some) }
+    }
+
+    fn open(path: &Path) -> Result<Self, StoreError> {
+        let wal_was_there = open::wal_size(path).is_some();
+        let conn = open::existing(path, &schema::OUTPUT)?;
+        Ok(Self { conn, path: path.to_path_buf(), wal_was_there })
+    }
+
+    /// Runs `change` as one IMMEDIATE transaction.
+    fn write<T>(&self, change: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+        let done = change(&tx).map_err(|error| error.at(&self.path))?;
+        tx.commit()?;
+        Ok(done)
+    }
+
+    /// Writes what a run printed and what was noticed in it, in one transaction. The same batch may come again: it is
+    /// written once.
+    ///
+    /// # Errors
+    /// As the store fails; nothing of it is then written.
+    pub fn apply(&self, run: &RunId, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
+        self.write(|conn| {
+            let values: &[&dyn rusqlite::ToSql] =
+                &[run.bytes(), &batch.next_seq, &batch.stdout_bytes, &batch.stderr_bytes];
+            sql::execute(conn, COUNT, values)?;
+            for item in &batch.items {
+                put(conn, run, item, now)?;
+            }
+            for Hit { place, hits } in &batch.hits {
+                watchers::count(conn, run, *place, *hits)?;
+            }
+            match &batch.gap {
+                Some(gap) => leave_out(conn, run, gap, now),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Adds an event after everything that the run has printed; answers its place. For whoever is not the run's
+    /// supervisor.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn append_event(
+        &self,
+        run: &RunId,
+        payload: &str,
+        meta: &str,
+        owes: Option<&str>,
+        now: Timestamp,
+    ) -> Result<i64, StoreError> {
+        self.write(|conn| {
+            let seq = sql::first(conn, NUMBER, &[run.bytes()], |row| Ok(row.get(0)?))?.unwrap_or_default();
+            sql::execute(conn, NOTICED, &[run.bytes(), &seq, &payload, &meta, &owes, &now.millis()])?;
+            Ok(seq)
+        })
+    }
+
+    /// How much a run has printed.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn totals(&self, run: &RunId) -> Result<Totals, StoreError> {
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Totals {
+                next_seq: row.get(0)?,
+                stdout_bytes: row.get(1)?,
+                stderr_bytes: row.get(2)?,
+                dropped_bytes: row.get(3)?,
+            })
+        };
+        sql::first(&self.conn, TOTALS, &[run.bytes()], read)
+            .map(Option::unwrap_or_default)
+            .map_err(|error| error.at(&self.path))
+    }
+
+    /// Forgets all about a run.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn forget(&self, run: &RunId) -> Result<(), StoreError> {
+        self.write(|conn| {
+            for statement in FORGET {
+                sql::execute(conn, statement, &[run.bytes()])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn put(conn: &Connection, run: &RunId, item: &NewItem, now: Timestamp) -> Result<(), StoreError> {
+    let now = now.millis();
+    match item {
+        NewItem::Output { seq, stream, segment, start, length, origin } => {
+            let values: &[&dyn rusqlite::ToSql] =
+                &[run.bytes(), seq, &stream.as_str(), segment, start, length, origin, &now];
+            sql::execute(conn, PRINTED, values)
+        }
+        NewItem::Event { seq, payload, meta, owes } => {
+            sql::execute(conn, NOTICED, &[run.bytes(), seq, payload, meta, owes, &now])
+        }
+    }
+    .map(drop)
+}
+
+/// What was left out goes, and one event says so in its place.
+fn leave_out(conn: &Connection, run: &RunId, gap: &Gap, now: Timestamp) -> Result<(), StoreError> {
+    sql::execute(conn, FORGET_GAP, &[run.bytes()])?;
+    sql::execute(conn, LEAVE_OUT, &[run.bytes(), &gap.first_seq, &gap.through_seq])?;
+    let item = NewItem::Event {
+        seq: gap.through_seq,
+        payload: format!("{} bytes left out", gap.dropped_bytes),
+        meta: format!("{{\"event\":\"gap\",\"bytes\":{}}}", gap.dropped_bytes),
+        owes: None,
+    };
+    put(conn, run, &item, now)?;
+    sql::execute(conn, SAY_GAP, &[run.bytes(), &gap.dropped_bytes, &gap.through_seq]).map(drop)
+}
+
+/// A kind of item as it came from the store.
+fn kind(text: &str) -> Result<ItemType, StoreError> {
+    sql::word("an item's type", text, ItemType::parse)
+}
+
+impl Drop for OutputStore {
+    fn drop(&mut self) {
+        before_close(&self.conn, &self.path, self.wal_was_there);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ use crate::domain::{
     Refusal, SessionId,
     id::Label,
     run::{Recovery, TERMINAL, TerminalSize},
+    typed::MOST_LINES,
     watch::{Scope, Watcher},
 };
 
@@ -98,11 +99,12 @@ fn terminal(fields: &mut Fields) -> Result<Option<TerminalSize>, Refusal> {
 }
 
 /// A terminal's size, `{"rows": 24, "cols": 80}`.
-pub(super) fn size(value: Value, place: &str) -> Result<TerminalSize, Refusal> {
+fn size(value: Value, place: &str) -> Result<TerminalSize, Refusal> {
     let mut fields = Fields::of(value, place)?;
     let mut side = |name: &'static str| {
-        let side = fields.whole(name)?.and_then(|side| u16::try_from(side).ok()).filter(|side| *side > 0);
-        side.ok_or_else(|| no(&fields.at(name), "must be a whole number from 1 to 65535"))
+        let side = fields.whole(name)?.and_then(|side| u16::try_from(side).ok());
+        let side = side.filter(|side| (1..=MOST_LINES).contains(side));
+        side.ok_or_else(|| no(&fields.at(name), format!("must be a whole number from 1 to {MOST_LINES}")))
     };
     let size = TerminalSize { rows: side("rows")?, cols: side("cols")? };
     fields.end()?;

@@ -1,0 +1,213 @@
+//! Background runs as people see them.
+
+use std::time::Duration;
+
+use crate::{
+    config::show_duration,
+    env::Timestamp,
+    render::{Meaning, Style, Table, safe, safe_line},
+    wire::{PolledView, RunItemView, RunView},
+};
+
+/// How much of a command a line shows, in characters; a table has its own width.
+const COMMAND: usize = 80;
+
+/// What people type for a run: the last eight digits of its id.
+pub(super) fn short(run_id: &str) -> &str {
+    run_id.get(run_id.len().saturating_sub(8)..).unwrap_or(run_id)
+}
+
+/// Runs, one a line.
+pub(super) fn table(runs: &[RunView], now: Timestamp) -> Table {
+    let mut table = Table::new(&["id", "status", "age", "session", "queue", "command"]);
+    for run in runs {
+        let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        let age = age(&run.queued_at, now).map_or_else(|| "-".into(), rough);
+        table.row([
+            short(&run.run_id).to_owned(),
+            status(run),
+            age,
+            dash(&run.session_id),
+            dash(&run.queue),
+            run.command.clone(),
+        ]);
+    }
+    table
+}
+
+/// A run in one line: how it stands, since when, and what it is.
+pub(super) fn line(run: &RunView, now: Timestamp, style: Style) -> String {
+    let meaning = match run.status {
+        "succeeded" => Meaning::Good,
+        "failed" | "lost" | "timed_out" => Meaning::Bad,
+        "running" if run.supervised => Meaning::Good,
+        _ => Meaning::Notice,
+    };
+    let took = match (run.started_at.as_deref().and_then(Timestamp::parse), run.finished_at.as_deref()) {
+        (Some(started), Some(finished)) => {
+            Timestamp::parse(finished).map(|finished| format!(" after {}", show_duration(finished.since(started))))
+        }
+        (Some(started), None) => Some(format!(" since {}", rough(now.since(started)))),
+        (None, _) => None,
+    };
+    let how = match (run.exit_code, run.signal) {
+        (Some(code), _) if code != 0 => format!(" with exit code {code}"),
+        (_, Some(signal)) => format!(" by signal {signal}"),
+        _ => String::new(),
+    };
+    let why = run.error_message.as_ref().map(|why| format!(" ({})", safe_line(why))).unwrap_or_default();
+    let attempt = if run.attempt > 1 { format!(", attempt {}", run.attempt) } else { String::new() };
+    let nobody = if is_left(run) { "; nobody looks after it: fairway session reconcile" } else { "" };
+    let command: String = safe_line(&run.command).chars().take(COMMAND).collect();
+    let status = style.paint(meaning, run.status);
+    format!(
+        "{} {status}{how}{}{attempt}{why}: {command}{nobody}",
+        short(&run.run_id),
+        took.unwrap_or_default()
+    )
+}
+
+/// A run and what is new of it.
+pub(super) fn polled(polled: &PolledView, now: Timestamp, style: Style) -> String {
+    let mut text = line(&polled.run, now, style);
+    text.push('\n');
+    for item in &polled.items {
+        if !text.ends_with('\n') && item.kind == "event" {
+            text.push('\n');
+        }
+        text.push_str(&shown(item));
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// An item as text that no terminal obeys: output as it was printed, an event on a line of its own.
+pub(super) fn shown(item: &RunItemView) -> String {
+    if item.kind == "event" {
+        return format!("{}\n", event(item));
+    }
+    // A terminal's own line ends; by themselves they would be shown as escapes.
+    safe(&item.payload.replace("\r\n", "\n"))
+}
+
+/// An event in a line.
+pub(super) fn event(item: &RunItemView) -> String {
+    let name = item.meta.get("event").and_then(|name| name.as_str()).unwrap_or("event");
+    let said = if item.payload.is_empty() { item.meta.to_string() } else { item.payload.clone() };
+    safe_line(&format!("[{name}] {said}"))
+}
+
+fn status(run: &RunView) -> String {
+    if is_left(run) { format!("{} (unsupervised)", run.status) } else { run.status.to_owned() }
+}
+
+/// Whether it is active and nobody looks after it.
+fn is_left(run: &RunView) -> bool {
+    !run.supervised && matches!(run.status, "starting" | "running")
+}
+
+fn age(since: &str, now: Timestamp) -> Option<Duration> {
+    Timestamp::parse(since).map(|since| now.since(since))
+}
+
+/// A span as it matters to eyes: its two largest units at most.
+fn rough(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let seconds = match seconds {
+        0..3_600 => seconds,
+        3_600..86_400 => seconds - seconds % 60,
+        _ => seconds - seconds % 3_600,
+    };
+    show_duration(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn run() -> RunView {
+        RunView {
+            run_id: "0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4".into(),
+            session_id: None,
+            queue: Some("q".into()),
+            status: "running",
+            supervised: true,
+            command: "echo \u{1b}[2J".into(),
+            cwd: "/".into(),
+            background: true,
+            pty: false,
+            recovery: "requeue",
+            attempt: 1,
+            pid: Some(7),
+            exit_code: None,
+            signal: None,
+            output_bytes: 0,
+            truncated: false,
+            error_message: None,
+            queued_at: "2026-01-01T00:00:00.000Z".into(),
+            started_at: Some("2026-01-01T00:00:01.000Z".into()),
+            finished_at: None,
+            updated_at: "2026-01-01T00:00:01.000Z".into(),
+        }
+    }
+
+    fn plain() -> Style {
+        Style::choose("never", false, &crate::env::Env::real())
+    }
+
+    #[test]
+    fn a_run_is_a_line_that_no_terminal_obeys() {
+        let now = Timestamp::parse("2026-01-01T02:03:04.000Z").unwrap();
+        assert_eq!(line(&run(), now, plain()), "8c1e03d4 running since 2h 3m: echo \\u{1b}[2J");
+        let left = RunView { supervised: false, attempt: 2, ..run() };
+        assert_eq!(
+            line(&left, now, plain()),
+            "8c1e03d4 running since 2h 3m, attempt 2: echo \\u{1b}[2J; nobody looks after it: fairway session reconcile"
+        );
+        let failed = RunView {
+            status: "failed",
+            supervised: false,
+            exit_code: Some(3),
+            finished_at: Some("2026-01-01T00:00:13.500Z".into()),
+            ..run()
+        };
+        assert_eq!(line(&failed, now, plain()), "8c1e03d4 failed with exit code 3 after 12s: echo \\u{1b}[2J");
+        assert_eq!(
+            table(&[left], now).show(None),
+            "ID        STATUS                  AGE    SESSION  QUEUE  COMMAND\n\
+             8c1e03d4  running (unsupervised)  2h 3m  -        q      echo \\u{1b}[2J\n"
+        );
+    }
+
+    #[test]
+    fn items_are_output_as_it_was_and_events_on_lines_of_their_own() {
+        let now = Timestamp::parse("2026-01-01T00:00:02.000Z").unwrap();
+        let item = |seq, kind, payload: &str, meta| RunItemView {
+            seq,
+            kind,
+            payload: payload.into(),
+            meta,
+            created_at: String::new(),
+        };
+        let view = PolledView {
+            run: run(),
+            since_seq: 0,
+            next_seq: 4,
+            snippet: String::new(),
+            items: vec![
+                item(1, "stdout", "a\r\nb\u{202e}", json!(null)),
+                item(2, "event", "b\nc", json!({ "event": "hit" })),
+                item(3, "event", "", json!({ "event": "gap", "bytes": 9 })),
+                item(4, "stderr", "c", json!(null)),
+            ],
+        };
+        assert_eq!(
+            polled(&view, now, plain()),
+            "8c1e03d4 running since 1s: echo \\u{1b}[2J\na\nb\\u{202e}\n[hit] b c\n[gap] {\"event\":\"gap\",\"bytes\":9}\nc\n"
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Burying children, also those that were handed over.
+
+use std::io;
+
+use nix::{errno::Errno, libc};
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Buries every child that has ended, telling `see` its number and how; says whether any other is left. Never waits.
+///
+/// # Errors
+/// When they cannot be waited for.
+#[expect(unsafe_code, reason = "the crates used here lose how a child ended when a real-time signal did it")]
+pub fn bury(see: &mut dyn FnMut(i32, Ended)) -> io::Result<bool> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the kernel writes one number, to where there is one.
+        match Errno::result(unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) }) {
+            Ok(0) => return Ok(true),
+            Ok(pid) if libc::WIFEXITED(status) => see(pid, Ended::Code(libc::WEXITSTATUS(status))),
+            Ok(pid) if libc::WIFSIGNALED(status) => see(pid, Ended::Signal(libc::WTERMSIG(status))),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(Errno::ECHILD) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A process that waits to become a program: its number can be written down before the program's first instruction. It is
+//! this very binary under another name, which is looked for before anything else is read.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs::File,
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, RawFd},
+        unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
+    },
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, FdFlag, fcntl},
+    libc, unistd,
+};
+
+use super::{capture::unblock, exec, process::ProcessKey, signals};
+
+/// What a gate is called, as its own first word.
+const NAME: &str = "fairway-gate";
+/// This very binary, also when another file has taken its place since.
+const OWN: &str = "/proc/self/exe";
+const GO: u8 = b'g';
+
+/// A program that is to wait behind a gate.
+#[derive(Debug)]
+pub struct Program<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// Its whole environment.
+    pub env: &'a BTreeMap<OsString, OsString>,
+    /// Its working directory.
+    pub cwd: &'a Path,
+}
+
+/// What a program reads from and prints to.
+#[derive(Debug)]
+pub struct Streams {
+    /// What it reads.
+    pub stdin: Stdio,
+    /// What it prints.
+    pub stdout: Stdio,
+    /// What it remarks.
+    pub stderr: Stdio,
+    /// Whether stdin is a terminal that is to be its controlling one.
+    pub is_terminal: bool,
+}
+
+/// A process that waits. When this is dropped before [`Gate::open`], it ends without having done anything.
+#[derive(Debug)]
+pub struct Gate {
+    line: UnixStream,
+    key: ProcessKey,
+}
+
+/// What became of a gate that was opened.
+#[derive(Debug)]
+pub enum Opened {
+    /// The program has begun.
+    Begun,
+    /// It cannot be run, for this reason.
+    Refused(io::Error),
+    /// Not yet.
+    Undecided,
+}
+
+/// Starts a process that waits, at the head of a session of its own, and with no descriptor but its streams.
+///
+/// # Errors
+/// When it cannot be started; its working directory may be gone.
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+#[expect(unsafe_code, reason = "a session and its terminal can only be taken between fork and exec")]
+pub fn start(program: &Program<'_>, streams: Streams) -> io::Result<Gate> {
+    if program.argv.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program"));
+    }
+    let (line, theirs) = UnixStream::pair()?;
+    let number = theirs.as_raw_fd();
+    let mut command = Command::new(OWN);
+    command.arg0(NAME).arg(number.to_string()).args(program.argv);
+    command.env_clear().envs(program.env).current_dir(program.cwd);
+    command.stdin(streams.stdin).stdout(streams.stdout).stderr(streams.stderr);
+    let is_terminal = streams.is_terminal;
+    // SAFETY: the calls are async-signal-safe and touch no memory of ours.
+    unsafe {
+        command.pre_exec(move || {
+            unistd::setsid()?;
+            if is_terminal {
+                Errno::result(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
+            }
+            Errno::result(libc::fcntl(number, libc::F_SETFD, 0))?;
+            Ok(())
+        });
+    }
+    let child = signals::unblocked(&mut command).spawn()?;
+    drop(theirs);
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    let key = ProcessKey::of(pid).ok_or_else(|| io::Error::other("the process that was to wait has ended"))?;
+    unblock(line.as_fd())?;
+    Ok(Gate { line, key })
+}
+
+impl Gate {
+    /// Which process waits; the program will be the same one.
+    #[must_use]
+    pub const fn key(&self) -> &ProcessKey {
+        &self.key
+    }
+
+    /// Lets the program begin.
+    ///
+    /// # Errors
+    /// When nobody waits any more.
+    pub fn open(&mut self) -> io::Result<()> {
+        self.line.write_all(&[GO])
+    }
+
+    /// What became of it. Never waits.
+    pub fn look(&mut self) -> Opened {
+        let mut number = [0; 4];
+        match self.line.read(&mut number) {
+            Ok(4) => Opened::Refused(io::Error::from_raw_os_error(i32::from_ne_bytes(number))),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                Opened::Undecided
+            }
+            // Its end of the line is closed by becoming the program, and by nothing else that it survives.
+            Ok(_) | Err(_) => Opened::Begun,
+        }
+    }
+}
+
+impl AsFd for Gate {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.line.as_fd()
+    }
+}
+
+/// The exit code of a gate that was never opened, or behind which was no program; whoever opened it knows better.
+const SHUT: u8 = 127;
+
+/// Waits and becomes the program, when this process was started as a gate; its exit code when that fails. `None`: it was
+/// not.
+#[must_use]
+pub fn serve() -> Option<u8> {
+    let mut words = std::env::args_os();
+    if words.next().as_deref() != Some(OsStr::new(NAME)) {
+        return None;
+    }
+    let number = words.next().and_then(|word| std::str::from_utf8(word.as_bytes()).ok()?.parse().ok());
+    let argv: Vec<OsString> = words.collect();
+    if let Some(mut line) = number.and_then(line) {
+        let mut said = [0];
+        if matches!(line.read(&mut said), Ok(1)) && said == [GO] {
+            let error = become_it(&argv);
+            let number = error.raw_os_error().unwrap_or(libc::EINVAL);
+            let _ = line.write_all(&number.to_ne_bytes());
+        }
+    }
+    Some(SHUT)
+}
+
+/// The line that came with us; `None` when there is none of that number.
+#[expect(unsafe_code, reason = "a descriptor that was inherited has no owner yet")]
+fn line(number: RawFd) -> Option<File> {
+    if number <= libc::STDERR_FILENO {
+        return None;
+    }
+    // SAFETY: nothing was opened before; whoever started us as a gate left this one open for us alone.
+    let line = unsafe { File::from_raw_fd(number) };
+    match fcntl(&line, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
+        Ok(_) => Some(line),
+        // There is no such descriptor: it must not be closed either.
+        Err(_) => {
+            std::mem::forget(line);
+            None
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "one of the places that start programs")]
+fn become_it(argv: &[OsString]) -> io::Error {
+    let Some((program, args)) = argv.split_first() else { return io::Error::from_raw_os_error(libc::EINVAL) };
+    if let Err(error) = exec::close_on_exec() {
+        return error;
+    }
+    Command::new(program).args(args).exec()
+}

@@ -1,0 +1,401 @@
+//! What a supervisor decides: pure, from what has happened to what is to be done. Times are spans since it began.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use crate::domain::run::{Ending, RunStatus};
+
+/// How long the last words may take once the program itself has ended.
+pub const DRAIN: Duration = Duration::from_millis(300);
+/// How long what is told to end may take for it, when nobody says.
+pub const GRACE: Duration = Duration::from_secs(2);
+/// The pause between two looks at what must not be there any more.
+const AGAIN: Duration = Duration::from_millis(20);
+/// How long what was killed may take to be gone, before it is left to itself.
+const DYING: Duration = Duration::from_secs(5);
+
+/// How the program itself ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It never began: why.
+    Refused(String),
+}
+
+/// Something that has happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The program itself has ended.
+    Exited(Exit),
+    /// Nobody can print anything any more.
+    Silent,
+    /// Whether anything is left of the run, without the dead.
+    Looked {
+        /// Something is.
+        is_left: bool,
+    },
+    /// Somebody wants it ended.
+    Kill {
+        /// What everything in it gets first.
+        signal: Signal,
+        /// How long that may take.
+        grace: Duration,
+    },
+    /// The supervisor itself is told to end.
+    Told(Signal),
+    /// Time has passed, or something below has ended.
+    Turn,
+}
+
+/// Something that is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Note how it ended, for whoever comes after us.
+    Note(Ending),
+    /// Look what is left, and come back with [`Event::Looked`].
+    Look,
+    /// Say in the output what outlived the program.
+    NameLeftovers,
+    /// Say in the output what would not die.
+    NameSurvivors,
+    /// Send this to everything that is left.
+    Signal(Signal),
+    /// All is over: read what is still there, and write the end.
+    Finish(Ending),
+}
+
+/// Why a run is ended before its own end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Asked(Signal),
+    Late(Duration),
+    Told(Signal),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    /// The program runs.
+    Running,
+    /// It has ended; what it said last may still come.
+    Draining { until: Duration },
+    /// Everything that is left was told to end.
+    Ending { until: Duration },
+    /// It was killed, again and again.
+    Killing { next: Duration, until: Duration },
+    /// Nothing more is to be done.
+    Over,
+}
+
+/// A run in the eyes of its supervisor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    phase: Phase,
+    timeout: Option<Duration>,
+    cause: Option<Cause>,
+    exit: Option<Exit>,
+    silent: bool,
+    /// The program had ended before anybody wanted it to; what outlived it was named.
+    named: bool,
+}
+
+impl Machine {
+    /// A program that begins now.
+    #[must_use]
+    pub const fn new(timeout: Option<Duration>) -> Self {
+        Self { phase: Phase::Running, timeout, cause: None, exit: None, silent: false, named: false }
+    }
+
+    /// When to come back with [`Event::Turn`] though nothing happens.
+    #[must_use]
+    pub fn due(&self) -> Option<Duration> {
+        match self.phase {
+            Phase::Running => self.timeout,
+            Phase::Draining { until } | Phase::Ending { until } => Some(until),
+            Phase::Killing { next, until } => Some(next.min(until)),
+            Phase::Over => None,
+        }
+    }
+
+    /// What becomes of it, and what is to be done, in order.
+    #[must_use]
+    pub fn step(mut self, event: Event, now: Duration) -> (Self, Vec<Effect>) {
+        let effects = match event {
+            Event::Exited(exit) => self.exited(exit, now),
+            Event::Silent => {
+                self.silent = true;
+                if matches!(self.phase, Phase::Draining { .. }) { vec![Effect::Look] } else { Vec::new() }
+            }
+            Event::Looked { is_left } => self.looked(is_left, now),
+            Event::Kill { signal, grace } => self.kill(Cause::Asked(signal), signal, grace, now),
+            Event::Told(signal) => self.kill(Cause::Told(signal), Signal::SIGTERM, GRACE, now),
+            Event::Turn => self.turn(now),
+        };
+        (self, effects)
+    }
+
+    fn exited(&mut self, exit: Exit, now: Duration) -> Vec<Effect> {
+        if self.exit.is_some() {
+            return Vec::new();
+        }
+        self.exit = Some(exit);
+        let mut effects = vec![Effect::Note(self.ending())];
+        if self.phase == Phase::Running {
+            self.phase = Phase::Draining { until: now + DRAIN };
+            if self.silent {
+                effects.push(Effect::Look);
+            }
+        } else {
+            effects.push(Effect::Look);
+        }
+        effects
+    }
+
+    fn looked(&mut self, is_left: bool, now: Duration) -> Vec<Effect> {
+        // While the program itself is not buried, something is left.
+        let is_left = is_left || self.exit.is_none();
+        match self.phase {
+            Phase::Running | Phase::Over => Vec::new(),
+            _ if !is_left => self.finish(),
+            // What is about to end by itself is no leftover.
+            Phase::Draining { until } if now < until => Vec::new(),
+            Phase::Draining { .. } => {
+                self.phase = Phase::Ending { until: now + GRACE };
+                self.named = true;
+                vec![Effect::NameLeftovers, Effect::Signal(Signal::SIGTERM)]
+            }
+            Phase::Ending { until } if now >= until => {
+                self.phase = Phase::Killing { next: now + AGAIN, until: now + DYING };
+                vec![Effect::Signal(Signal::SIGKILL)]
+            }
+            Phase::Ending { .. } => Vec::new(),
+            Phase::Killing { until, .. } if now >= until => {
+                let mut effects = vec![Effect::NameSurvivors];
+                effects.extend(self.finish());
+                effects
+            }
+            Phase::Killing { next, until } if now >= next => {
+                self.phase = Phase::Killing { next: now + AGAIN, until };
+                vec![Effect::Signal(Signal::SIGKILL)]
+            }
+            Phase::Killing { .. } => Vec::new(),
+        }
+    }
+
+    fn finish(&mut self) -> Vec<Effect> {
+        self.phase = Phase::Over;
+        vec![Effect::Finish(self.ending())]
+    }
+
+    fn kill(&mut self, cause: Cause, signal: Signal, grace: Duration, now: Duration) -> Vec<Effect> {
+        // What has ended has ended as it did.
+        if self.exit.is_none() {
+            self.cause.get_or_insert(cause);
+        }
+        let mut effects = Vec::new();
+        if matches!(self.phase, Phase::Draining { .. }) && !self.named {
+            self.named = true;
+            effects.push(Effect::NameLeftovers);
+        }
+        match self.phase {
+            Phase::Over | Phase::Killing { .. } => return Vec::new(),
+            _ if signal == Signal::SIGKILL || grace.is_zero() => {
+                self.phase = Phase::Killing { next: now + AGAIN, until: now + DYING };
+            }
+            Phase::Ending { until } => self.phase = Phase::Ending { until: until.min(now + grace) },
+            Phase::Running | Phase::Draining { .. } => self.phase = Phase::Ending { until: now + grace },
+        }
+        let is_last = matches!(self.phase, Phase::Killing { .. });
+        effects.push(Effect::Signal(if is_last { Signal::SIGKILL } else { signal }));
+        effects.push(Effect::Look);
+        effects
+    }
+
+    fn turn(&mut self, now: Duration) -> Vec<Effect> {
+        match self.phase {
+            Phase::Running => match self.timeout {
+                Some(timeout) if now >= timeout => self.kill(Cause::Late(timeout), Signal::SIGTERM, GRACE, now),
+                _ => Vec::new(),
+            },
+            Phase::Draining { until } if now < until && !self.silent => Vec::new(),
+            Phase::Over => Vec::new(),
+            _ => vec![Effect::Look],
+        }
+    }
+
+    /// How the run ended, as far as it is known.
+    fn ending(&self) -> Ending {
+        let (exit_code, signal) = match self.exit {
+            Some(Exit::Code(code)) => (Some(i64::from(code)), None),
+            Some(Exit::Signal(signal)) => (None, Some(i64::from(signal))),
+            Some(Exit::Refused(_)) | None => (None, None),
+        };
+        let (status, error_message) = match (&self.cause, &self.exit) {
+            (Some(Cause::Asked(with)), _) => {
+                (RunStatus::Canceled, Some(format!("it was killed on request, by {with}")))
+            }
+            (Some(Cause::Late(timeout)), _) => {
+                let span = humantime::format_duration(*timeout);
+                (RunStatus::TimedOut, Some(format!("it ran longer than {span}")))
+            }
+            (Some(Cause::Told(signal)), _) => {
+                (RunStatus::Canceled, Some(format!("its supervisor was told to end, by {signal}")))
+            }
+            (None, Some(Exit::Code(0))) => (RunStatus::Succeeded, None),
+            (None, Some(Exit::Code(_)) | None) => (RunStatus::Failed, None),
+            (None, Some(Exit::Signal(number))) => {
+                let name = Signal::try_from(*number).map_or_else(|_| number.to_string(), |name| name.to_string());
+                (RunStatus::Failed, Some(format!("it was ended by {name}")))
+            }
+            (None, Some(Exit::Refused(why))) => (RunStatus::Failed, Some(why.clone())),
+        };
+        Ending { status, exit_code, signal, error_message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    /// Plays events with their times; what is done is answered as effects of each.
+    fn play(timeout: Option<Duration>, events: &[(u64, Event)]) -> (Machine, Vec<Vec<Effect>>) {
+        let mut machine = Machine::new(timeout);
+        let mut seen = Vec::new();
+        for (millis, event) in events {
+            let (next, effects) = machine.step(event.clone(), at(*millis));
+            machine = next;
+            seen.push(effects);
+        }
+        (machine, seen)
+    }
+
+    fn ending(status: RunStatus, code: Option<i64>, signal: Option<i64>, why: Option<&str>) -> Ending {
+        Ending { status, exit_code: code, signal, error_message: why.map(str::to_owned) }
+    }
+
+    fn kill(grace: u64) -> Event {
+        Event::Kill { signal: Signal::SIGTERM, grace: at(grace) }
+    }
+
+    const GONE: Event = Event::Looked { is_left: false };
+    const LEFT: Event = Event::Looked { is_left: true };
+    use Effect::{Finish, Look, NameLeftovers, NameSurvivors, Note, Signal as Send};
+
+    #[test]
+    fn an_exit_is_noted_at_once_and_written_once_nothing_is_said_and_nothing_left() {
+        let done = ending(RunStatus::Succeeded, Some(0), None, None);
+        let exit = Event::Exited(Exit::Code(0));
+        let (machine, seen) = play(None, &[(5, exit.clone()), (9, Event::Silent), (9, GONE)]);
+        assert_eq!(seen, [vec![Note(done.clone())], vec![Look], vec![Finish(done.clone())]]);
+        assert_eq!(machine.due(), None);
+        // The other order, as of a program that closes its streams first.
+        let (_, seen) = play(None, &[(5, Event::Silent), (9, exit), (9, GONE)]);
+        assert_eq!(seen, [vec![], vec![Note(done.clone()), Look], vec![Finish(done)]]);
+    }
+
+    #[test]
+    fn a_stream_that_stays_open_is_waited_for_only_so_long() {
+        let exit = Event::Exited(Exit::Code(3));
+        let (machine, seen) = play(None, &[(0, exit.clone()), (299, Event::Turn)]);
+        assert_eq!((machine.due(), &*seen[1]), (Some(DRAIN), &[][..]));
+        let (machine, seen) =
+            play(None, &[(0, exit), (300, Event::Turn), (300, LEFT), (301, Event::Turn), (301, LEFT)]);
+        assert_eq!(seen[1..], [vec![Look], vec![NameLeftovers, Send(Signal::SIGTERM)], vec![Look], vec![]]);
+        assert_eq!(machine.due(), Some(at(2_300)));
+        let (machine, effects) = machine.step(Event::Turn, at(2_300));
+        assert_eq!(effects, [Look]);
+        let (machine, effects) = machine.step(LEFT, at(2_300));
+        assert_eq!((effects, machine.due()), (vec![Send(Signal::SIGKILL)], Some(at(2_320))));
+        let (machine, effects) = machine.step(LEFT, at(2_310));
+        assert_eq!(effects, [], "no sooner than that");
+        let (_, effects) = machine.step(GONE, at(2_311));
+        assert_eq!(effects, [Finish(ending(RunStatus::Failed, Some(3), None, None))]);
+    }
+
+    #[test]
+    fn a_kill_ends_the_tree_and_an_exit_with_0_does_not_make_it_a_success() {
+        let (_, seen) = play(None, &[(0, kill(500)), (0, LEFT), (3, Event::Exited(Exit::Code(0))), (3, GONE)]);
+        let canceled = ending(RunStatus::Canceled, Some(0), None, Some("it was killed on request, by SIGTERM"));
+        assert_eq!(
+            seen,
+            [vec![Send(Signal::SIGTERM), Look], vec![], vec![Note(canceled.clone()), Look], vec![Finish(canceled)]]
+        );
+    }
+
+    #[test]
+    fn the_run_is_not_over_while_its_program_is_not_buried() {
+        let (_, seen) = play(None, &[(0, kill(500)), (0, GONE), (1, Event::Turn), (1, GONE)]);
+        assert_eq!(seen[1..], [vec![], vec![Look], vec![]]);
+    }
+
+    #[test]
+    fn a_tree_that_ignores_the_first_signal_is_killed_after_the_grace() {
+        let (machine, seen) = play(None, &[(0, kill(500)), (0, LEFT), (499, Event::Turn), (499, LEFT)]);
+        assert_eq!((machine.due(), &*seen[3]), (Some(at(500)), &[][..]));
+        let (_, effects) = machine.step(LEFT, at(500));
+        assert_eq!(effects, [Send(Signal::SIGKILL)]);
+    }
+
+    #[test]
+    fn a_second_kill_can_only_hasten_it() {
+        let (machine, _) = play(None, &[(0, kill(5_000)), (100, kill(60_000))]);
+        assert_eq!(machine.due(), Some(at(5_000)));
+        let (machine, _) = machine.step(kill(200), at(100));
+        assert_eq!(machine.due(), Some(at(300)));
+        let (machine, effects) = machine.step(Event::Kill { signal: Signal::SIGKILL, grace: at(9) }, at(150));
+        assert_eq!(effects, [Send(Signal::SIGKILL), Look]);
+        let (machine, effects) = machine.step(kill(200), at(160));
+        assert_eq!(effects, []);
+        let (_, effects) = machine.step(Event::Exited(Exit::Signal(9)), at(161));
+        let first = "it was killed on request, by SIGTERM";
+        assert_eq!(effects, [Note(ending(RunStatus::Canceled, None, Some(9), Some(first))), Look]);
+    }
+
+    #[test]
+    fn a_kill_after_the_exit_hastens_the_end_and_does_not_change_it() {
+        let (machine, seen) = play(None, &[(0, Event::Exited(Exit::Code(0))), (10, kill(0)), (10, LEFT), (20, GONE)]);
+        assert_eq!(seen[1], [NameLeftovers, Send(Signal::SIGKILL), Look]);
+        assert_eq!(seen[3], [Finish(ending(RunStatus::Succeeded, Some(0), None, None))]);
+        assert_eq!(machine.due(), None);
+    }
+
+    #[test]
+    fn time_runs_out_and_the_supervisor_may_be_told_to_end() {
+        let (machine, seen) = play(Some(at(1_000)), &[(999, Event::Turn), (1_000, Event::Turn)]);
+        assert_eq!(seen, [vec![], vec![Send(Signal::SIGTERM), Look]]);
+        let (_, effects) = machine.step(Event::Exited(Exit::Signal(15)), at(1_001));
+        let late = ending(RunStatus::TimedOut, None, Some(15), Some("it ran longer than 1s"));
+        assert_eq!(effects, [Note(late), Look]);
+        let (machine, seen) = play(Some(at(1_000)), &[(1, Event::Told(Signal::SIGHUP))]);
+        assert_eq!(seen, [[Send(Signal::SIGTERM), Look]]);
+        let (_, effects) = machine.step(Event::Exited(Exit::Code(0)), at(1_001));
+        let told = ending(RunStatus::Canceled, Some(0), None, Some("its supervisor was told to end, by SIGHUP"));
+        assert_eq!(effects, [Note(told), Look]);
+    }
+
+    #[test]
+    fn a_foreign_signal_and_a_program_that_never_began_have_failed() {
+        let (_, seen) = play(None, &[(0, Event::Exited(Exit::Signal(9)))]);
+        assert_eq!(seen[0], [Note(ending(RunStatus::Failed, None, Some(9), Some("it was ended by SIGKILL")))]);
+        let (_, seen) =
+            play(None, &[(0, Event::Exited(Exit::Refused("no".into()))), (0, Event::Exited(Exit::Code(127)))]);
+        assert_eq!(seen, [vec![Note(ending(RunStatus::Failed, None, None, Some("no")))], vec![]]);
+    }
+
+    #[test]
+    fn what_cannot_be_killed_is_named_and_left() {
+        let (machine, seen) =
+            play(None, &[(0, Event::Exited(Exit::Code(0))), (0, Event::Silent), (0, LEFT), (300, LEFT)]);
+        assert_eq!(seen[2..], [vec![], vec![NameLeftovers, Send(Signal::SIGTERM)]]);
+        let (machine, _) = machine.step(LEFT, at(2_300));
+        let (_, effects) = machine.step(LEFT, at(7_300));
+        assert_eq!(effects, [NameSurvivors, Finish(ending(RunStatus::Succeeded, Some(0), None, None))]);
+    }
+}

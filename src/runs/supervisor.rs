@@ -1,0 +1,489 @@
+//! The one who looks after a run, from its gate to its end: tells the machine what happens, and does what it says. One
+//! thread, which sleeps while nothing happens.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    ffi::OsString,
+    io,
+    os::fd::AsFd,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::signal::Signal,
+};
+use serde_json::json;
+use thiserror::Error;
+
+use super::{
+    Recorder, RunFolder, Sink, SinkError,
+    child::{Begin, Child},
+    door::{Came, Door, Reply, Request},
+    machine::{Effect, Event, Exit, Machine},
+    typing::Typing,
+    watching::{Noticed, Watching},
+};
+use crate::{
+    domain::{
+        run::{Ending, ItemType, RunStatus, TerminalSize},
+        secrets,
+    },
+    os::{
+        children::{self, Ended},
+        gate::Opened,
+        process::{self, ProcessKey},
+        session,
+        signals::Caught,
+        tree,
+    },
+};
+
+/// How long the store may refuse the beginning before the run is left to others.
+const BEGINNING: Duration = Duration::from_secs(30);
+/// How long what was printed last may take to be written before the end is.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long the store may refuse the end before it is left to others, who find it in the folder.
+const CLOSING: Duration = Duration::from_secs(300);
+/// The longest pause between two tries.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How many processes are named at most.
+const NAMED: usize = 16;
+
+/// A run that is to be looked after.
+pub struct Order<'a> {
+    /// Its folder, whose lock this process holds.
+    pub folder: &'a RunFolder,
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// Its whole environment.
+    pub env: &'a BTreeMap<OsString, OsString>,
+    /// The entry of it (`NAME=value`) that nobody else's processes have. What has another one of that name is a run of its
+    /// own.
+    pub mark: &'a str,
+    /// Its working directory.
+    pub cwd: &'a Path,
+    /// What it reads.
+    pub stdin: Option<Vec<u8>>,
+    /// The size of its terminal, when it has one.
+    pub pty: Option<TerminalSize>,
+    /// How long it may run.
+    pub timeout: Option<Duration>,
+    /// The key of a message, from what a watcher calls it.
+    pub key: &'a dyn Fn(&str) -> String,
+}
+
+/// Why a run was not looked after to its end.
+#[derive(Debug, Error)]
+pub enum SuperviseError {
+    /// It was not written down; nothing was begun, or the end is in the folder for whoever comes.
+    #[error("the run could not be written down: {0}")]
+    Sink(#[from] SinkError),
+    /// The operating system does not do what is needed; whatever had been begun was ended.
+    #[error("the run could not be looked after: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Looks after a run until it has ended and that is written.
+///
+/// # Errors
+/// When it could not be written down that it begins, which then did not happen, or that it has ended.
+pub fn supervise(
+    order: Order<'_>,
+    recorder: Recorder,
+    watching: Watching,
+    sink: &mut dyn Sink,
+) -> Result<(), SuperviseError> {
+    session::adopt()?;
+    let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
+    let door = Door::open(order.folder)?;
+    let Order { folder, argv, env, cwd, stdin, pty, .. } = order;
+    let mut book = Book { folder, recorder, watching, signals, sink, key: order.key, begun: Instant::now() };
+    let mut child = match Child::start(Begin { argv, env, cwd, stdin, pty }) {
+        Ok(child) => child,
+        Err(_) if !cwd.is_dir() => {
+            return book.unstarted(&failed(format!("the folder {} is not there", cwd.display())));
+        }
+        Err(error) => return book.unstarted(&failed(format!("it cannot be started: {error}"))),
+    };
+    // A gate that is dropped before it was opened ends without having done anything.
+    let key = child.gate.key().clone();
+    book.begin(&key)?;
+    if let Some(signal) = book.told()? {
+        drop(child);
+        let why = format!("its supervisor was told to end, by {signal}, before it began");
+        return book.unstarted(&Ending { status: RunStatus::Canceled, ..failed(why) });
+    }
+    if let Err(error) = folder.note_begun().and_then(|()| child.gate.open()) {
+        drop(child);
+        return book.unstarted(&failed(format!("it could not be let begin: {error}")));
+    }
+    let mut at_work = Loop {
+        root: key.pid,
+        mark: order.mark,
+        program: argv.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
+        begun: Instant::now(),
+        machine: Machine::new(order.timeout),
+        child,
+        door,
+        typing: Typing::default(),
+        killers: Vec::new(),
+        is_decided: false,
+        refused: None,
+        exited: None,
+        is_silent: false,
+        over: None,
+        book,
+    };
+    let ending = at_work.until_over()?;
+    let Loop { mut book, mut door, killers, child, .. } = at_work;
+    // Nobody types to what has ended, and who holds its streams still is none of the run's.
+    drop(child);
+    book.end(&ending)?;
+    for id in killers {
+        door.answer(id, &Reply::Ended);
+    }
+    Ok(())
+}
+
+fn failed(why: String) -> Ending {
+    Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) }
+}
+
+/// What is written down about a run.
+struct Book<'a> {
+    folder: &'a RunFolder,
+    recorder: Recorder,
+    watching: Watching,
+    signals: Caught,
+    sink: &'a mut dyn Sink,
+    key: &'a dyn Fn(&str) -> String,
+    begun: Instant,
+}
+
+impl Book<'_> {
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// The first signal that came and means that we are to end.
+    fn told(&self) -> io::Result<Option<Signal>> {
+        while let Some(signal) = self.signals.next()? {
+            if signal != Signal::SIGCHLD {
+                return Ok(Some(signal));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits a little before another try; `false` when we are told to end.
+    fn may_try_again(&self, pause: &mut Duration) -> io::Result<bool> {
+        let mut watched = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, timeout(Some(*pause))) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        *pause = (*pause * 2).min(PAUSE);
+        Ok(self.told()?.is_none())
+    }
+
+    /// Writes down which process is about to begin.
+    fn begin(&mut self, key: &ProcessKey) -> Result<(), SuperviseError> {
+        let mut pause = Duration::from_millis(20);
+        loop {
+            match self.sink.running(key) {
+                Ok(()) => return Ok(()),
+                Err(SinkError::Store(_)) if self.now() < BEGINNING && self.may_try_again(&mut pause)? => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn printed(&mut self, stream: ItemType, bytes: &[u8]) {
+        let now = self.now();
+        self.recorder.push(stream, bytes, now);
+        let noticed = self.watching.feed(stream, bytes, now);
+        self.note(noticed);
+    }
+
+    fn note(&mut self, noticed: Vec<Noticed>) {
+        for one in noticed {
+            self.recorder.hit(one.place, one.hits);
+            self.recorder.event(one.payload, one.meta, one.owes.as_deref().map(self.key));
+        }
+    }
+
+    /// When there is something to be written or looked at, though nothing happens.
+    fn due(&self) -> Option<Duration> {
+        [self.recorder.due(), self.watching.due()].into_iter().flatten().min()
+    }
+
+    /// Does what is due.
+    fn go_on(&mut self) {
+        let now = self.now();
+        if self.watching.due().is_some_and(|due| due <= now) {
+            let noticed = self.watching.tick(now);
+            self.note(noticed);
+        }
+        if self.recorder.due().is_some_and(|due| due <= now) {
+            self.recorder.flush(now, self.sink);
+        }
+    }
+
+    /// The end of a run that never began.
+    fn unstarted(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
+        // Whoever comes after us will find it in the store, or not at all, if there is no room for it here.
+        let _ = self.folder.note_ended(ending);
+        self.end(ending)
+    }
+
+    /// Writes what was printed last, then the end.
+    fn end(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
+        let noticed = self.watching.finish(self.now());
+        self.note(noticed);
+        let (since, mut pause) = (Instant::now(), Duration::from_millis(20));
+        loop {
+            self.recorder.flush(self.now(), self.sink);
+            if self.recorder.due().is_none() || since.elapsed() >= LAST_WORDS || !self.may_try_again(&mut pause)? {
+                break;
+            }
+        }
+        loop {
+            match self.sink.ended(ending, self.recorder.output_bytes(), self.recorder.truncated()) {
+                Ok(()) => return Ok(()),
+                Err(SinkError::Store(_)) if since.elapsed() < CLOSING && self.may_try_again(&mut pause)? => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// A run that has begun.
+struct Loop<'a> {
+    root: i32,
+    mark: &'a str,
+    program: String,
+    begun: Instant,
+    machine: Machine,
+    child: Child,
+    door: Door,
+    typing: Typing,
+    /// Who waits at the door for the end.
+    killers: Vec<u64>,
+    /// Whether it is known if the program could be run.
+    is_decided: bool,
+    /// Why it could not.
+    refused: Option<String>,
+    /// The program was buried, and the machine does not know yet.
+    exited: Option<Exit>,
+    is_silent: bool,
+    over: Option<Ending>,
+    book: Book<'a>,
+}
+
+impl Loop<'_> {
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// Goes on until everything is over and read.
+    fn until_over(&mut self) -> io::Result<Ending> {
+        // How much can still lie in pipes that nobody writes to any more.
+        const LAST_READS: u8 = 4;
+        loop {
+            if let Some(ending) = self.over.take() {
+                for _ in 0..LAST_READS {
+                    if self.read() == 0 {
+                        break;
+                    }
+                }
+                return Ok(ending);
+            }
+            self.wait()?;
+            self.turn()?;
+        }
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let book = self.book.due().map(|due| due.saturating_sub(self.book.now()));
+        let own = [self.machine.due(), self.typing.due()].into_iter().flatten().min();
+        let left = own.map(|due| due.saturating_sub(self.now())).into_iter().chain(book).min();
+        let mut watched = vec![PollFd::new(self.book.signals.as_fd(), PollFlags::POLLIN)];
+        if !self.is_decided {
+            watched.push(PollFd::new(self.child.gate.as_fd(), PollFlags::POLLIN));
+        }
+        watched.extend(self.child.pipes().map(|pipe| PollFd::new(pipe, PollFlags::POLLIN)));
+        if let Some(terminal) = self.child.terminal() {
+            let wanted = if self.typing.is_busy() { PollFlags::POLLOUT } else { PollFlags::empty() };
+            watched.push(PollFd::new(terminal.as_fd(), PollFlags::POLLIN | wanted));
+        }
+        watched.extend(self.child.reading().map(|pipe| PollFd::new(pipe, PollFlags::POLLOUT)));
+        watched.extend(self.door.watched());
+        match poll(&mut watched, timeout(left)) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        let mut has_died = false;
+        while let Some(signal) = self.book.signals.next()? {
+            if signal == Signal::SIGCHLD {
+                has_died = true;
+            } else {
+                self.happen(Event::Told(signal));
+            }
+        }
+        self.answer_door();
+        self.read();
+        self.child.feed();
+        for (id, reply) in self.typing.go_on(self.child.terminal_mut(), self.begun.elapsed()) {
+            self.door.answer(id, &reply);
+        }
+        if self.child.is_silent() && !self.is_silent {
+            self.is_silent = true;
+            self.happen(Event::Silent);
+        }
+        if has_died {
+            self.bury();
+        }
+        if let Some(exit) = self.exited.take() {
+            self.happen(Event::Exited(exit));
+        }
+        if has_died || self.machine.due().is_some_and(|due| due <= self.now()) {
+            self.happen(Event::Turn);
+        }
+        self.book.go_on();
+        Ok(())
+    }
+
+    fn answer_door(&mut self) {
+        for came in self.door.look() {
+            match came {
+                Came::Asked(id, Request::Kill { signal, grace }) => {
+                    self.killers.push(id);
+                    self.happen(Event::Kill { signal, grace });
+                }
+                Came::Asked(id, Request::Type(inputs)) => match (self.child.had_terminal(), self.child.terminal()) {
+                    (false, _) => self.door.answer(id, &Reply::NoTerminal),
+                    (true, None) => self.door.answer(id, &Reply::Over(0)),
+                    (true, Some(_)) => self.typing.add(id, inputs),
+                },
+                Came::Gone(id) => {
+                    self.killers.retain(|killer| *killer != id);
+                    self.typing.forget(id);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self) -> usize {
+        let Self { child, book, typing, .. } = self;
+        let has_terminal = child.had_terminal();
+        child.read(&mut |stream, bytes| {
+            if has_terminal {
+                typing.modes.see(bytes);
+            }
+            book.printed(stream, bytes);
+        })
+    }
+
+    /// Tells the machine, and does what it says.
+    fn happen(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let (machine, effects) = self.machine.clone().step(event, self.now());
+            self.machine = machine;
+            for effect in effects {
+                match effect {
+                    Effect::Note(ending) => {
+                        // The store will know; this is for whoever comes after one that dies before that.
+                        let _ = self.book.folder.note_ended(&ending);
+                    }
+                    Effect::Look => {
+                        let is_left = self.bury() && !self.below().is_empty();
+                        events.extend(self.exited.take().map(Event::Exited));
+                        events.push_back(Event::Looked { is_left });
+                    }
+                    Effect::NameLeftovers => self.name("leftovers", "left behind by the program, and ended"),
+                    Effect::NameSurvivors => self.name("survivors", "could not be ended"),
+                    Effect::Signal(signal) => self.signal(signal),
+                    Effect::Finish(ending) => self.over = Some(ending),
+                }
+            }
+        }
+    }
+
+    /// Buries the dead; says whether any child is left.
+    fn bury(&mut self) -> bool {
+        if !self.is_decided {
+            match self.child.gate.look() {
+                Opened::Undecided => {}
+                Opened::Begun => self.is_decided = true,
+                Opened::Refused(error) => {
+                    self.is_decided = true;
+                    self.refused = Some(format!("'{}' cannot be run: {error}", self.program));
+                }
+            }
+        }
+        let Self { root, exited, refused, .. } = self;
+        children::bury(&mut |pid, ended| {
+            if pid == *root {
+                *exited = Some(match (refused.take(), ended) {
+                    (Some(why), _) => Exit::Refused(why),
+                    (None, Ended::Code(code)) => Exit::Code(code),
+                    (None, Ended::Signal(signal)) => Exit::Signal(signal),
+                });
+            }
+        })
+        // Who cannot be waited for may be there.
+        .unwrap_or(true)
+    }
+
+    /// Everything of the run that lives.
+    fn below(&self) -> Vec<ProcessKey> {
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        // Every orphan is handed to us, so that nothing of the run is elsewhere.
+        tree::below(own, Some(self.mark)).unwrap_or_default()
+    }
+
+    fn signal(&self, signal: Signal) {
+        for key in self.below() {
+            // Another user's, started through sudo, does not hear us; it is named when it stays.
+            let _ = key.signal(signal);
+            // What is stopped hears nothing until it goes on.
+            if !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP | Signal::SIGCONT) {
+                let _ = key.signal(Signal::SIGCONT);
+            }
+        }
+    }
+
+    fn name(&mut self, event: &str, what: &str) {
+        let found = self.below();
+        if found.is_empty() {
+            return;
+        }
+        let mut names = Vec::new();
+        for key in found.iter().take(NAMED) {
+            let name = process::names(key.pid).into_iter().next().unwrap_or_default();
+            names.push((secrets::masked(&name), key.pid));
+        }
+        let more = match found.len().saturating_sub(names.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let said: Vec<String> = names.iter().map(|(name, pid)| format!("{name} ({pid})")).collect();
+        let processes: Vec<_> = names.iter().map(|(name, pid)| json!({ "pid": pid, "name": name })).collect();
+        let meta = json!({ "event": event, "count": found.len(), "processes": processes });
+        self.book.recorder.event(format!("{what}: {}{more}", said.join(", ")), meta.to_string(), None);
+    }
+}
+
+/// A span as `poll` wants it, rounded up, so that a last part of a millisecond is no busy loop.
+fn timeout(left: Option<Duration>) -> PollTimeout {
+    left.map_or(PollTimeout::NONE, |left| {
+        PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX)
+    })
+}

@@ -1,0 +1,91 @@
+//! Reading what a run printed. Everything is found by the run and a place in it, however many others there are.
+
+use rusqlite::{Row, ToSql};
+
+use super::{OutputStore, kind};
+use crate::{
+    domain::{
+        output::{Content, Item},
+        run::{ItemType, RunId},
+    },
+    env::Timestamp,
+    store::{StoreError, sql},
+};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT seq, type, segment, start, length, origin, payload, meta, created_at FROM exec_run_items WHERE run = $1 ",
+            $rest
+        )
+    };
+}
+
+const SINCE: &str = select!("AND seq > $2 ORDER BY seq LIMIT $3");
+const SINCE_OF: &str = select!("AND seq > $2 AND type = $4 ORDER BY seq LIMIT $3");
+const NEWEST: &str = select!("AND seq < $2 AND type <> 'event' ORDER BY seq DESC LIMIT $3");
+const BEFORE: &str = select!("AND seq < $2 AND type = $4 ORDER BY seq DESC LIMIT $3");
+const NEWEST_OF: &str = "SELECT seq FROM exec_run_items WHERE run = $1 AND seq > $2 AND (type = 'event') = $3 \
+     ORDER BY seq DESC LIMIT 1";
+
+fn read(row: &Row<'_>) -> Result<Item, StoreError> {
+    let kind = kind(&row.get::<_, String>(1)?)?;
+    let content = if kind == ItemType::Event {
+        Content::Event { payload: row.get(6)?, meta: row.get(7)? }
+    } else {
+        Content::Output { segment: row.get(2)?, start: row.get(3)?, length: row.get(4)?, origin: row.get(5)? }
+    };
+    Ok(Item { seq: row.get(0)?, kind, content, created_at: Timestamp::from_millis(row.get(8)?) })
+}
+
+impl OutputStore {
+    fn ask(&self, statement: &str, values: &[&dyn ToSql]) -> Result<Vec<Item>, StoreError> {
+        sql::rows(&self.conn, statement, values, read).map_err(|error| error.at(&self.path))
+    }
+
+    /// At most `limit` items after `since_seq`, in order, of one type when it is named; and whether there are more.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn items(
+        &self,
+        run: &RunId,
+        since_seq: i64,
+        limit: usize,
+        stream: Option<ItemType>,
+    ) -> Result<(Vec<Item>, bool), StoreError> {
+        let most = i64::try_from(limit.saturating_add(1)).unwrap_or(i64::MAX);
+        let mut found = match stream {
+            None => self.ask(SINCE, &[run.bytes(), &since_seq, &most])?,
+            Some(stream) => self.ask(SINCE_OF, &[run.bytes(), &since_seq, &most, &stream.as_str()])?,
+        };
+        let has_more = found.len() > limit;
+        found.truncate(limit);
+        Ok((found, has_more))
+    }
+
+    /// At most `limit` items of output before the place `before`, the newest first.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn newest(&self, run: &RunId, before: i64, limit: i64) -> Result<Vec<Item>, StoreError> {
+        self.ask(NEWEST, &[run.bytes(), &before, &limit])
+    }
+
+    /// The items of a stream right before a place, the newest first.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn before(&self, run: &RunId, stream: ItemType, seq: i64, limit: i64) -> Result<Vec<Item>, StoreError> {
+        self.ask(BEFORE, &[run.bytes(), &seq, &limit, &stream.as_str()])
+    }
+
+    /// The place of the newest event, or of the newest output, after `since_seq`.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn newest_after(&self, run: &RunId, since_seq: i64, events: bool) -> Result<Option<i64>, StoreError> {
+        sql::first(&self.conn, NEWEST_OF, &[run.bytes(), &since_seq, &events], |row| Ok(row.get(0)?))
+            .map_err(|error| error.at(&self.path))
+    }
+}

@@ -1,0 +1,68 @@
+//! What is looked for in a run's output, and how often it was found.
+
+use rusqlite::{Connection, Row};
+
+use super::OutputStore;
+use crate::{
+    domain::{
+        id::Label,
+        output::Standing,
+        run::RunId,
+        watch::{Scope, Watcher},
+    },
+    store::{StoreError, sql},
+};
+
+const ADD: &str = "INSERT INTO exec_watchers (run, place, regex, event, once, scope) VALUES ($1, $2, $3, $4, $5, $6) \
+     ON CONFLICT (run, place) DO NOTHING";
+const ALL: &str = "SELECT regex, event, once, scope, hits FROM exec_watchers WHERE run = $1 ORDER BY place";
+const COUNT: &str = "UPDATE exec_watchers SET hits = max(hits, $3) WHERE run = $1 AND place = $2";
+
+fn read(row: &Row<'_>) -> Result<Standing, StoreError> {
+    let watcher = Watcher {
+        regex: row.get(0)?,
+        event: sql::id("a watcher's event", &row.get::<_, String>(1)?, Label::parse)?,
+        once: row.get(2)?,
+        scope: sql::word("a watcher's scope", &row.get::<_, String>(3)?, Scope::parse)?,
+    };
+    Ok(Standing { watcher, hits: row.get(4)? })
+}
+
+/// Says how often a watcher has matched by now.
+pub(super) fn count(conn: &Connection, run: &RunId, place: usize, hits: i64) -> Result<(), StoreError> {
+    sql::execute(conn, COUNT, &[run.bytes(), &i64::try_from(place).unwrap_or(i64::MAX), &hits]).map(drop)
+}
+
+impl OutputStore {
+    /// Adds the watchers of a run that is being made.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn add_watchers(&self, run: &RunId, watchers: &[Watcher]) -> Result<(), StoreError> {
+        if watchers.is_empty() {
+            return Ok(());
+        }
+        self.write(|conn| {
+            for (place, watcher) in (0_i64..).zip(watchers) {
+                let values: &[&dyn rusqlite::ToSql] = &[
+                    run.bytes(),
+                    &place,
+                    &watcher.regex,
+                    &watcher.event.as_str(),
+                    &watcher.once,
+                    &watcher.scope.as_str(),
+                ];
+                sql::execute(conn, ADD, values)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The watchers of a run, by their place, and how often each has matched.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn watchers(&self, run: &RunId) -> Result<Vec<Standing>, StoreError> {
+        sql::rows(&self.conn, ALL, &[run.bytes()], read).map_err(|error| error.at(&self.path))
+    }
+}
