@@ -20,13 +20,7 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn settled(
-    tx: &WriteTx<'_>,
-    run: &ExecRun,
-    ending: &Ending,
-    output_bytes: i64,
-    truncated: bool,
-) -> Result<bool> {
+pub fn settled(tx: &WriteTx<'_>, run: &ExecRun, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<bool> {
     if !exec_runs::end(tx, &run.id, ending, output_bytes, truncated)? {
         return Ok(false);
     }
@@ -53,7 +47,13 @@ pub fn outside(app: &App, run: &ExecRun, ending: &Ending) -> Result<bool> {
     });
     let done = app.write(|tx| settled(tx, run, ending, bytes, truncated))?;
     // What it was started with holds its environment: gone as soon as nobody needs it.
-    let _ = RunFolder::of(&app.project.runs(), &run.id).forget_start();
+    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let _ = folder.forget_start();
+    folder.wake();
+    if let Some(output) = &output {
+        // What could not be told now stays owed.
+        let _ = steer::deliver(app, output, run);
+    }
     Ok(done)
 }
 

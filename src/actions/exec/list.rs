@@ -2,11 +2,8 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    domain::{SessionId, run::ExecRun},
-    store::exec_runs,
-};
+use super::look::Looker;
+use crate::{actions::App, domain::SessionId, store::exec_runs, wire::RunView};
 
 /// How many are listed when nobody says.
 pub const USUAL: i64 = 50;
@@ -26,9 +23,9 @@ pub struct Order {
 ///
 /// # Errors
 /// As the store fails.
-pub fn list(app: &App, order: &Order) -> Result<Vec<ExecRun>> {
+pub fn list(app: &App, order: &Order) -> Result<Vec<RunView>> {
     let limit = order.limit.unwrap_or(USUAL).max(0);
-    app.read(|tx| {
+    let found = app.read(|tx| {
         if !order.unfinished {
             return Ok(exec_runs::newest(tx, order.session.as_ref(), limit)?);
         }
@@ -38,5 +35,7 @@ pub fn list(app: &App, order: &Order) -> Result<Vec<ExecRun>> {
         found.sort_by_key(|run| std::cmp::Reverse(run.seq));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
-    })
+    })?;
+    let mut looker = Looker::new();
+    Ok(found.iter().map(|run| looker.view(app, run)).collect())
 }

@@ -139,6 +139,7 @@ fn settle(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recover
     };
     // The lock first: whoever waits can take it then.
     drop(hold);
+    folder.wake();
     standby::wake(app);
     Ok(settled)
 }
