@@ -14,6 +14,7 @@ use crate::{
         review::Verdict,
         session::{Activity, SessionStatus},
         task::Status,
+        watch::{Scope, Watcher},
     },
     env::Timestamp,
 };
@@ -134,6 +135,16 @@ pub fn commit(text: &str) -> Result<String, String> {
     } else {
         Err("is not a commit of 7 to 64 hexadecimal digits".into())
     }
+}
+
+/// An expression to look for and what a match is called, `REGEX=EVENT`. The last `=` is the one between.
+pub fn watcher(text: &str) -> Result<Watcher, String> {
+    let (regex, event) = text.rsplit_once('=').unwrap_or((text, "match"));
+    if regex.is_empty() {
+        return Err("there is no expression before '='".into());
+    }
+    let event = Label::parse(event).map_err(|refusal| format!("the event's {refusal}; write REGEX=EVENT"))?;
+    Ok(Watcher { regex: regex.to_owned(), event, once: false, scope: Scope::Both })
 }
 
 /// A variable and its value, `NAME=VALUE`.

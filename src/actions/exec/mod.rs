@@ -5,6 +5,7 @@ pub mod call;
 pub mod direct;
 pub mod end;
 pub mod find;
+mod letters;
 pub mod next;
 pub mod note;
 pub mod spawn;

@@ -22,8 +22,8 @@ use crate::{
     env::{Timestamp, vars},
     os::{host, lock::Hold},
     render::safe,
-    runs::{RunFolder, folder::Start},
-    store::{WriteTx, exec_runs, sessions, tasks},
+    runs::{RunFolder, folder::Start, watching},
+    store::{WriteTx, exec_runs, output::OutputStore, sessions, tasks},
     wire::SpawnedView,
 };
 
@@ -98,11 +98,15 @@ pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
     let folder = RunFolder::of(&app.project.runs(), &draft.id);
     let made = make(order, &folder, &start)?;
     let mut taken = None;
-    let answer = ask(app, order, draft.clone(), &mut taken);
+    let answer = match watched(app, order, &draft.id) {
+        Ok(()) => ask(app, order, draft.clone(), &mut taken),
+        Err(error) => Err(error),
+    };
     // A repeat of a request was answered with the first one's run: there is nothing of ours then.
     let ours = answer.as_ref().is_ok_and(|answer| answer.ids.first() == Some(&draft.id.to_string()));
     if !ours {
         let _ = folder.remove();
+        unwatched(app, order, &draft.id);
         return answer;
     }
     match taken {
@@ -125,6 +129,7 @@ pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
 /// The run as it will be written, and what it is started with.
 fn draft(app: &App, order: &Order) -> Result<(ExecRun, Start)> {
     let (argv, command) = words(&order.what)?;
+    watching::compile(&order.watch)?;
     let cwd = place(app, order.cwd.as_deref())?;
     let id = RunId::new(app.env.ids.uuid(app.env.now()));
     let env = environment(app, &order.env, &id)?;
@@ -247,6 +252,23 @@ fn make(order: &Order, folder: &RunFolder, start: &Start) -> Result<Hold> {
     let made = make().with_context(|| format!("cannot make the run's folder {}", folder.path().display()));
     let made = made.and_then(|hold| hold.ok_or_else(|| failure::internal("a run's new folder is somebody else's")));
     made.inspect_err(|_| drop(folder.remove()))
+}
+
+/// Writes down what is looked for, before anybody can know of the run.
+fn watched(app: &App, order: &Order, id: &RunId) -> Result<()> {
+    if !order.watch.is_empty() {
+        OutputStore::open_for_writing(&app.project.output())?.add_watchers(id, &order.watch)?;
+    }
+    Ok(())
+}
+
+/// Takes that back. What cannot be taken back belongs to no run and does nothing.
+fn unwatched(app: &App, order: &Order, id: &RunId) {
+    if !order.watch.is_empty()
+        && let Ok(output) = OutputStore::open_for_writing(&app.project.output())
+    {
+        let _ = output.forget(id);
+    }
 }
 
 /// Writes the run down; takes it in the same transaction when it may begin now.

@@ -5,12 +5,88 @@
 //! message and only marks: each is told once. What could not be told, as when the store was busy, stays owed; a supervisor
 //! calls again with its next batch and at its end, and whoever recovers calls [`deliver_all`].
 
+use std::collections::BTreeMap;
+
+use anyhow::Result;
 use serde_json::json;
 
-use crate::domain::run::{Ending, ExecRun, RunId, RunStatus};
+use super::letters;
+use crate::{
+    actions::{App, failure, message::send},
+    domain::{
+        output::Owed,
+        run::{Ending, ExecRun, RunId, RunStatus},
+    },
+    runs::RunFolder,
+    store::{ReadTx, exec_runs, messages, output::OutputStore},
+};
+
+/// How many events are told by one call for all runs. A run that has more of them at once is told the rest by the next call.
+const AT_ONCE: i64 = 10_000;
 
 /// Where these messages say they come from: a program, never the user.
 pub const SOURCE: &str = "exec";
+
+/// Tells the session of a run what the run owes it, and marks that as told. One that has ended is not told, nor is anybody
+/// when nobody asked under a session's name.
+///
+/// # Errors
+/// As the stores fail; what was not told then is owed as before.
+pub fn deliver(app: &App, output: &OutputStore, run: &ExecRun) -> Result<()> {
+    tell(app, output, &run.id, &output.owing_of(&run.id)?)
+}
+
+/// The same for everything that is owed: after a crash, when nobody else would do it.
+///
+/// # Errors
+/// As [`deliver`] has them.
+pub fn deliver_all(app: &App) -> Result<()> {
+    // Looked at before it is opened for writing, which would make it.
+    let path = app.project.output();
+    let Some(output) = OutputStore::open_for_reading(&path)? else { return Ok(()) };
+    let owing = output.owing(AT_ONCE)?;
+    drop(output);
+    if owing.is_empty() {
+        return Ok(());
+    }
+    let output = OutputStore::open_for_writing(&path)?;
+    let mut runs: BTreeMap<RunId, Vec<Owed>> = BTreeMap::new();
+    for owed in owing {
+        runs.entry(owed.run.clone()).or_default().push(owed);
+    }
+    runs.iter().try_for_each(|(id, owing)| tell(app, &output, id, owing))
+}
+
+fn tell(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<()> {
+    if owing.is_empty() {
+        return Ok(());
+    }
+    // As it stands by now: it may have ended since.
+    let run = app.read(|tx| Ok(exec_runs::find(tx, id)?))?;
+    let session = run.as_ref().and_then(|run| run.session.as_ref());
+    let paid: Vec<i64> = match (&run, session) {
+        (Some(run), Some(session)) => {
+            let held = || RunFolder::of(&app.project.runs(), id).is_held().map_err(failure::internal);
+            let goes_on = run.status.is_active() && held()?;
+            let write =
+                |tx: &ReadTx<'_>| Ok(letters::write(run, owing, goes_on, "", |key| messages::is_under_key(tx, key))?);
+            let seen = app.read(write)?;
+            if seen.new.is_empty() {
+                seen.paid
+            } else {
+                app.write(|tx| {
+                    let letters = write(tx)?;
+                    for letter in letters.new {
+                        send::tell(tx, session, SOURCE, letter.content, &letter.metadata, &letter.key)?;
+                    }
+                    Ok(letters.paid)
+                })?
+            }
+        }
+        _ => owing.iter().map(|owed| owed.seq).collect(),
+    };
+    paid.into_iter().try_for_each(|seq| Ok(output.paid(id, seq)?))
+}
 
 /// The key of a message about a run. What is a key already stays one.
 #[must_use]

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     actions::{Answer, App, lookup},
     domain::{
-        Event, Kind, Refusal,
+        Event, Kind, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
         text,
@@ -73,6 +73,41 @@ pub fn send(app: &App, letter: &Letter) -> Result<Answer> {
         let (noun, name) = named(&message.to);
         Answer::new(&MessageView::from(&message), message.id, format!("queued message {} to {noun} {name}", message.id))
     })
+}
+
+/// Queues what a program has to say to a session, under a key that no message has had. `false` when the session has ended:
+/// it will never read it.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn tell(
+    tx: &WriteTx<'_>,
+    session: &SessionId,
+    source: &str,
+    content: String,
+    metadata: &Value,
+    key: &str,
+) -> Result<bool> {
+    if sessions::find(tx, session)?.is_some_and(|session| session.status.is_final()) {
+        return Ok(false);
+    }
+    let message = Message {
+        id: 0,
+        to: Recipient::Session(session.clone()),
+        priority: Priority::Normal,
+        source: source.to_owned(),
+        content,
+        metadata: Some(metadata.to_string()),
+        status: MessageStatus::Queued,
+        offered_to: None,
+        offered_until: None,
+        dedup: Some(key.to_owned()),
+        count: 1,
+        expires_at: None,
+        created_at: tx.now(),
+    };
+    tx.record(&event(Kind::MessageQueued, &messages::insert(tx, message)?))?;
+    Ok(true)
 }
 
 fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {

@@ -12,6 +12,7 @@ use crate::{
         SessionId,
         run::{Recovery, TERMINAL, TerminalSize},
         typed,
+        watch::Watcher,
     },
 };
 
@@ -36,6 +37,12 @@ pub struct Args {
     /// How much of its output is kept: its beginning and its end; by default 1MiB
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     max_output: Option<u64>,
+    /// Tell its session when a line matches: an expression and what that is called, by default match
+    #[arg(long, value_name = "REGEX=EVENT", value_parser = values::watcher)]
+    watch: Vec<Watcher>,
+    /// The same for the first match only
+    #[arg(long, value_name = "REGEX=EVENT", value_parser = values::watcher)]
+    watch_once: Vec<Watcher>,
     /// Where it runs; by default here
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -76,7 +83,9 @@ impl Args {
         let variable = |(name, value): (String, String)| {
             (OsString::from(name), Some(OsString::from(value)).filter(|value| !value.is_empty()))
         };
+        let once = self.watch_once.into_iter().map(|watcher| Watcher { once: true, ..watcher });
         let order = Order {
+            watch: self.watch.into_iter().chain(once).collect(),
             pty: self.pty.then(|| self.size.unwrap_or(TERMINAL)),
             timeout: self.timeout,
             max_output_bytes: self.max_output,
