@@ -152,7 +152,9 @@ pub enum Refusal {
     #[error("the run {run} has no terminal to type into: it was started without --pty")]
     NoTerminal { run: String },
     /// A background run whose program does not read what is typed.
-    #[error("the input of run {run} is full, its program does not read it: of what was to be typed it took {taken} bytes")]
+    #[error(
+        "the input of run {run} is full, its program does not read it: of what was to be typed it took {taken} bytes"
+    )]
     InputFull { run: String, taken: usize },
     /// A background run whose supervisor died.
     #[error("nobody looks after the run {run}: its supervisor is gone")]

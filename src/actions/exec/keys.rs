@@ -58,7 +58,7 @@ pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
     let sent = newest().and_then(|before| hand_over(app, &run, inputs).map(|bytes| (before, bytes)));
     let (seq_before, bytes) = match sent {
         Ok(sent) => sent,
-        Err((error)) => {
+        Err(error) => {
             if let Some(request) = &app.request {
                 // Of what was taken in part a repeat would type the beginning twice.
                 let is_partial = matches!(error.downcast_ref(), Some(Refusal::InputFull { taken, .. }) if *taken > 0);

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{end, find, recover, standby};
+use super::{end, find, standby};
 use crate::{
     actions::{Answer, App, app::remembered, failure},
     domain::{
@@ -45,7 +45,8 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
     let limit = grace.unwrap_or(GRACE) + PATIENCE;
     let since = Instant::now();
-    let ended = wait::until(limit, PAUSE, || attempt(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose());
+    let ended =
+        wait::until(limit, PAUSE, || attempt(app, &first, &asked, limit.saturating_sub(since.elapsed())).transpose());
     let ended = ended.unwrap_or_else(|| Err(Refusal::RunBusy { run: first.id.to_string() }.into()))?;
     let answer = answer(&ended, first.status.is_final())?;
     // A repeat finds the run ended, and changes nothing; it is given the same answer all the same.
@@ -53,16 +54,14 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
 }
 
 /// One try; `None` when the run is changing hands.
-fn attempt(app: &App, first: &ExecRun, asked: &Request, grace: Option<Duration>, left: Duration) -> Result<Option<ExecRun>> {
+fn attempt(app: &App, first: &ExecRun, asked: &Request, left: Duration) -> Result<Option<ExecRun>> {
     let look = || app.read(|tx| find::run(tx, &first.id.to_string()));
     let run = look()?;
     let final_now = || look().map(|run| Some(run).filter(|run| run.status.is_final()));
     match run.status {
         status if status.is_final() => return Ok(Some(run)),
         RunStatus::Queued => {
-            if cancel_queued(app, &run)? {
-                standby::wake(app);
-            }
+            cancel_queued(app, &run)?;
             return final_now();
         }
         _ => {}
@@ -70,14 +69,10 @@ fn attempt(app: &App, first: &ExecRun, asked: &Request, grace: Option<Duration>,
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     match door::ask(&folder, asked, left) {
         Ok(Some(_)) => final_now(),
-        Ok(None) if folder.ended().is_some() => {
-            recover::settle_one(app, &run)?;
-            final_now()
+        Ok(None) if !folder.is_held().unwrap_or(true) => {
+            Err(Refusal::RunUnsupervised { run: run.id.to_string() }.into())
         }
-        Ok(None) => {
-            recover::cancel(app, &run, grace, "it was killed on request; nobody looked after it any more")?;
-            final_now()
-        }
+        Ok(None) => final_now(),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
             Err(Refusal::RunBusy { run: run.id.to_string() }.into())
         }
@@ -85,18 +80,22 @@ fn attempt(app: &App, first: &ExecRun, asked: &Request, grace: Option<Duration>,
     }
 }
 
-/// Cancels a run that waits. `false` when somebody has taken it meanwhile.
-fn cancel_queued(app: &App, run: &ExecRun) -> Result<bool> {
-    let why = "it was killed on request, before it was begun".to_owned();
-    let ending = Ending { status: RunStatus::Canceled, exit_code: None, signal: None, error_message: Some(why) };
-    let done = app.write(|tx| {
-        let queued = exec_runs::find(tx, &run.id)?.filter(|run| run.status == RunStatus::Queued);
-        queued.map_or(Ok(false), |run| end::settled(tx, &run, &ending, run.output_bytes, run.truncated))
-    })?;
-    if done {
-        end::told(app, run, &ending);
+/// Cancels a run that waits. Who has its lock decides what becomes of it: without the lock somebody is just beginning it.
+fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
+    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let hold = if folder.path().is_dir() { folder.hold().context("the run's lock cannot be taken")? } else { None };
+    if hold.is_none() && folder.path().is_dir() {
+        return Ok(());
     }
-    Ok(done)
+    let known = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?;
+    if let Some(run) = known.filter(|run| run.status == RunStatus::Queued) {
+        let why = "it was killed on request, before it was begun".to_owned();
+        let ending = Ending { status: RunStatus::Canceled, exit_code: None, signal: None, error_message: Some(why) };
+        end::outside(app, &run, &ending)?;
+    }
+    drop(hold);
+    standby::wake(app);
+    Ok(())
 }
 
 fn answer(run: &ExecRun, was_final: bool) -> Result<Answer> {

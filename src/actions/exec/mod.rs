@@ -5,6 +5,8 @@ pub mod call;
 pub mod direct;
 pub mod end;
 pub mod find;
+pub mod keys;
+pub mod kill;
 mod letters;
 pub mod next;
 pub mod note;
