@@ -7,6 +7,8 @@ pub mod direct;
 pub mod end;
 pub mod find;
 pub mod gc;
+pub mod keys;
+pub mod kill;
 pub mod leftovers;
 mod letters;
 pub mod list;
