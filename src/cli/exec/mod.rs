@@ -3,6 +3,8 @@
 mod call;
 mod spawn;
 mod supervise;
+mod tail;
+mod words;
 mod worker;
 
 use anyhow::Result;

@@ -60,11 +60,7 @@ pub(super) fn line(run: &RunView, now: Timestamp, style: Style) -> String {
     let nobody = if is_left(run) { "; nobody looks after it: fairway session reconcile" } else { "" };
     let command: String = safe_line(&run.command).chars().take(COMMAND).collect();
     let status = style.paint(meaning, run.status);
-    format!(
-        "{} {status}{how}{}{attempt}{why}: {command}{nobody}",
-        short(&run.run_id),
-        took.unwrap_or_default()
-    )
+    format!("{} {status}{how}{}{attempt}{why}: {command}{nobody}", short(&run.run_id), took.unwrap_or_default())
 }
 
 /// A run and what is new of it.

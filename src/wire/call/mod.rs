@@ -89,10 +89,12 @@ pub enum Call {
     },
     /// `list`
     List {
-        /// Also those that have ended.
-        all: bool,
         /// Only those of this session.
         session: Option<SessionId>,
+        /// Only those that have not ended.
+        unfinished: bool,
+        /// How many.
+        limit: Option<i64>,
     },
     /// `rm`
     Rm {
@@ -146,8 +148,9 @@ pub fn read(text: &str) -> Result<Call, Refusal> {
         "send_keys" => Call::SendKeys { run: fields.needed("run_id")?, keys: keys(&mut fields)? },
         "wait" => Call::Wait { runs: runs(&mut fields)?, limit: seconds(&mut fields, "timeout_secs")? },
         "list" => Call::List {
-            all: fields.flag("all")?.unwrap_or_default(),
             session: fields.parsed("session_id", SessionId::parse)?,
+            unfinished: fields.flag("unfinished")?.unwrap_or_default(),
+            limit: fields.whole("limit")?,
         },
         "rm" => Call::Rm { runs: runs(&mut fields)? },
         "gc" => Call::Gc { dry_run: fields.flag("dry_run")?.unwrap_or_default() },
