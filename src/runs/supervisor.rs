@@ -336,6 +336,7 @@ impl Loop<'_> {
                 self.happen(Event::Told(signal));
             }
         }
+        self.decide();
         self.answer_door();
         self.read();
         self.child.feed();
@@ -416,18 +417,24 @@ impl Loop<'_> {
         }
     }
 
-    /// Buries the dead; says whether any child is left.
-    fn bury(&mut self) -> bool {
-        if !self.is_decided {
-            match self.child.gate.look() {
-                Opened::Undecided => {}
-                Opened::Begun => self.is_decided = true,
-                Opened::Refused(error) => {
-                    self.is_decided = true;
-                    self.refused = Some(format!("'{}' cannot be run: {error}", self.program));
-                }
+    /// Looks whether the program could be run, until that is known.
+    fn decide(&mut self) {
+        if self.is_decided {
+            return;
+        }
+        match self.child.gate.look() {
+            Opened::Undecided => {}
+            Opened::Begun => self.is_decided = true,
+            Opened::Refused(error) => {
+                self.is_decided = true;
+                self.refused = Some(format!("'{}' cannot be run: {error}", self.program));
             }
         }
+    }
+
+    /// Buries the dead; says whether any child is left.
+    fn bury(&mut self) -> bool {
+        self.decide();
         let Self { root, exited, refused, .. } = self;
         children::bury(&mut |pid, ended| {
             if pid == *root {

@@ -1,1 +1,7 @@
 //! Background runs, from outside: real supervisors and real commands.
+
+mod crash;
+mod kill_points;
+mod many;
+mod place;
+mod streams;
