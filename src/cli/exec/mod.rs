@@ -1,9 +1,12 @@
 //! `fairway exec …`
 
 mod call;
+mod log;
+mod poll;
 mod spawn;
 mod supervise;
 mod tail;
+mod wait;
 mod words;
 mod worker;
 
@@ -17,6 +20,9 @@ use super::{Context, Exit};
 #[command(defer = true)]
 pub enum Verb {
     Spawn(spawn::Args),
+    Poll(poll::Args),
+    Log(log::Args),
+    Wait(wait::Args),
     Call(call::Args),
     Worker(worker::Args),
     #[command(hide = true)]
@@ -27,6 +33,9 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Spawn(args) => args.run(ctx),
+            Self::Poll(args) => args.run(ctx),
+            Self::Log(args) => args.run(ctx),
+            Self::Wait(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
             Self::Worker(args) => args.run(ctx),
             Self::Supervise(args) => args.run(ctx),
