@@ -120,6 +120,7 @@ pub fn supervise(
         drop(child);
         return book.unstarted(&failed(format!("it could not be let begin: {error}")));
     }
+    book.sink.begun();
     let mut at_work = Loop {
         root: key.pid,
         mark: order.mark,
@@ -336,7 +337,7 @@ impl Loop<'_> {
                 self.happen(Event::Told(signal));
             }
         }
-        self.decide();
+        self.look_at_gate();
         self.answer_door();
         self.read();
         self.child.feed();
@@ -417,8 +418,8 @@ impl Loop<'_> {
         }
     }
 
-    /// Looks whether the program could be run, until that is known.
-    fn decide(&mut self) {
+    /// Whether the program could be run. Looked at before its end is: what it has to say it says first.
+    fn look_at_gate(&mut self) {
         if self.is_decided {
             return;
         }
@@ -434,7 +435,7 @@ impl Loop<'_> {
 
     /// Buries the dead; says whether any child is left.
     fn bury(&mut self) -> bool {
-        self.decide();
+        self.look_at_gate();
         let Self { root, exited, refused, .. } = self;
         children::bury(&mut |pid, ended| {
             if pid == *root {

@@ -6,6 +6,8 @@ pub mod decode;
 pub mod direct;
 pub mod end;
 pub mod find;
+pub mod keys;
+pub mod kill;
 mod letters;
 pub mod log;
 pub mod look;

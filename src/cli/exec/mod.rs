@@ -1,8 +1,10 @@
 //! `fairway exec …`
 
 mod call;
+mod kill;
 mod log;
 mod poll;
+mod send_keys;
 mod spawn;
 mod supervise;
 mod tail;
@@ -23,6 +25,8 @@ pub enum Verb {
     Poll(poll::Args),
     Log(log::Args),
     Wait(wait::Args),
+    Kill(kill::Args),
+    SendKeys(send_keys::Args),
     Call(call::Args),
     Worker(worker::Args),
     #[command(hide = true)]
@@ -36,6 +40,8 @@ impl Verb {
             Self::Poll(args) => args.run(ctx),
             Self::Log(args) => args.run(ctx),
             Self::Wait(args) => args.run(ctx),
+            Self::Kill(args) => args.run(ctx),
+            Self::SendKeys(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
             Self::Worker(args) => args.run(ctx),
             Self::Supervise(args) => args.run(ctx),

@@ -6,15 +6,19 @@ mod spawn;
 
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use self::fields::{Fields, no, shown, sort};
 use super::typed;
-use crate::domain::{
-    Refusal, SessionId,
-    closed_set::closed_set,
-    run::ItemType,
-    typed::{Input, check},
+use crate::{
+    domain::{
+        Refusal, SessionId,
+        closed_set::closed_set,
+        run::ItemType,
+        typed::{Input, check},
+    },
+    os::signals,
 };
 
 pub use spawn::{Spawn, Words};
@@ -68,8 +72,8 @@ pub enum Call {
     Kill {
         /// The run.
         run: String,
-        /// A name or number.
-        signal: Option<String>,
+        /// The first signal.
+        signal: Option<Signal>,
         /// How long it has to end by itself.
         grace: Option<Duration>,
     },
@@ -191,13 +195,17 @@ fn millis(fields: &mut Fields, name: &'static str) -> Result<Option<Duration>, R
 }
 
 /// A signal by name or number.
-fn signal(fields: &mut Fields) -> Result<Option<String>, Refusal> {
-    match fields.take("signal") {
-        None => Ok(None),
-        Some(Value::String(name)) => Ok(Some(name)),
-        Some(Value::Number(number)) if number.is_u64() => Ok(Some(number.to_string())),
-        Some(other) => Err(no("signal", format!("must be a name such as \"TERM\" or a number, not {}", sort(&other)))),
-    }
+fn signal(fields: &mut Fields) -> Result<Option<Signal>, Refusal> {
+    let name = match fields.take("signal") {
+        None => return Ok(None),
+        Some(Value::String(name)) => name,
+        Some(Value::Number(number)) => number.to_string(),
+        Some(other) => {
+            return Err(no("signal", format!("must be a name such as \"TERM\" or a number, not {}", sort(&other))));
+        }
+    };
+    let signal = signals::named(&name).map(Some);
+    signal.ok_or_else(|| no("signal", format!("is {}, which is none: name one as \"TERM\" or 15", shown(&name))))
 }
 
 fn keys(fields: &mut Fields) -> Result<Vec<Input>, Refusal> {
@@ -316,6 +324,10 @@ mod tests {
             (
                 r#"{"action":"kill","run_id":"r","signal":true}"#,
                 "signal must be a name such as \"TERM\" or a number, not true or false",
+            ),
+            (
+                r#"{"action":"kill","run_id":"r","signal":"TRM"}"#,
+                "signal is 'TRM', which is none: name one as \"TERM\" or 15",
             ),
             (
                 r#"{"action":"send_keys","run_id":"r","keys":[{"text":"a","key":"Enter"}]}"#,
