@@ -1,1 +1,4 @@
 //! Background runs, from outside: real supervisors and real commands.
+
+mod steer;
+mod watch;
