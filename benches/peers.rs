@@ -142,15 +142,18 @@ fn pueue_killed(places: &mut Places) {
     let file = places.folder("ran");
     println!("\n| pueue | shown |\n|---|---|");
     let told = |places: &Places| {
-        let text = Places::asked(places.command("pueue", &["status", "--json"]));
+        let text = Places::asked(places.command("pueue", &["--color", "never", "status", "--json"]));
         match serde_json::from_str::<Value>(&text) {
             Ok(state) => {
                 let tasks = state["tasks"].as_object().unwrap();
                 let task =
                     tasks.values().find(|task| task["command"].as_str().is_some_and(|text| text.contains("began")));
-                format!("`{}`", task.unwrap()["status"])
+                let (status, facts) = task.unwrap()["status"].as_object().unwrap().iter().next().unwrap();
+                facts["result"]
+                    .as_str()
+                    .map_or_else(|| format!("`{status}`"), |result| format!("`{status}`: `{result}`"))
             }
-            Err(_) => format!("no answer: {}", text.lines().collect::<Vec<_>>().join(" ")),
+            Err(_) => format!("no answer: {}", text.lines().find(|line| line.contains("os error")).unwrap().trim()),
         }
     };
     took(&mut places.command("pueue", &["add", "--", &work(&file)]));

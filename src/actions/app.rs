@@ -154,3 +154,20 @@ pub(super) fn remembered(tx: &ReadTx<'_>, request: &Request) -> Result<Option<An
     }
     known.answer.map(|text| serde_json::from_str(&text).map_err(failure::internal)).transpose()
 }
+
+/// Writes what is about to be done outside, under a request. `Some` is what the request was answered with meanwhile;
+/// `became` says what is known of one that was cut off.
+///
+/// # Errors
+/// [`Refusal::RequestOpen`] when it was begun before and has no answer; as [`remembered`] fails.
+pub(super) fn intend(tx: &WriteTx<'_>, request: &Request, became: &str) -> Result<Option<Answer>> {
+    if let Some(answer) = remembered(tx, request)? {
+        return Ok(Some(answer));
+    }
+    if requests::find(tx, &request.id)?.is_some() {
+        let (id, became) = (request.id.clone(), became.to_owned());
+        return Err(Refusal::RequestOpen { id, became, running: false }.into());
+    }
+    requests::put(tx, &request.id, &request.words, None)?;
+    Ok(None)
+}

@@ -71,7 +71,7 @@ fn refusal(refusal: &Refusal) -> Failure {
 }
 
 fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
-    use FailureKind::{Conflict, Empty, NotFound, Refused, Untrusted, Usage};
+    use FailureKind::{Busy, Conflict, Empty, NotFound, Refused, Untrusted, Usage};
     match refusal {
         Refusal::Invalid { .. } | Refusal::Line { .. } | Refusal::Usage { .. } => (Usage, None),
         Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
@@ -116,6 +116,12 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NotCreator { .. } => (Conflict, Some("to stand in for whoever made it: --force --reason TEXT".into())),
         Refusal::RequestOpen { running: true, .. } => (Conflict, Some("wait for it, then repeat".into())),
         Refusal::RequestOpen { .. } => (Conflict, Some("look at what it did; a new --request-id runs it again".into())),
+        Refusal::RunFinal { run, .. } => (Conflict, Some(format!("to see what it printed: fairway exec log {run}"))),
+        Refusal::RunQueued { run } => (Conflict, Some(format!("to wait for it: fairway exec poll {run} --wait 30s"))),
+        Refusal::NoTerminal { .. } => (Conflict, Some("start it with: fairway exec spawn --pty".into())),
+        Refusal::InputFull { run, .. } => (Conflict, Some(format!("to see what it does: fairway exec poll {run}"))),
+        Refusal::RunUnsupervised { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
+        Refusal::RunBusy { run } => (Busy, Some(format!("fairway exec poll {run}"))),
         Refusal::DepsOpen { task, .. } => (Refused, Some(format!("fairway task dep tree {task}"))),
         Refusal::RoleMismatch { wants, .. } => (Refused, Some(format!("--role {wants}, or --any-role"))),
         Refusal::LaneMismatch { wants, .. } => (Refused, Some(format!("--lane {wants}"))),
@@ -182,6 +188,8 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::SessionFinal { session, status } | Refusal::SessionGone { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }
+        Refusal::RunFinal { run, status } => json!({ "run_id": run, "status": status.as_str() }),
+        Refusal::InputFull { run, taken } => json!({ "run_id": run, "bytes": taken }),
         Refusal::Answered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
         Refusal::LaneFull { lane, held, limit } => {
             json!({ "lane": lane.as_str(), "held": held, "wip_limit": limit })

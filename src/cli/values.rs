@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
+
 use crate::{
     config::parse_duration,
     domain::{
@@ -17,6 +19,7 @@ use crate::{
         watch::{Scope, Watcher},
     },
     env::Timestamp,
+    os::signals,
 };
 
 macro_rules! reader {
@@ -59,6 +62,11 @@ word_reader!(
     /// A message's priority.
     priority -> Priority
 );
+
+/// A signal by its name or number.
+pub fn signal(text: &str) -> Result<Signal, String> {
+    signals::named(text).ok_or_else(|| format!("'{}' is no signal: name one as TERM, INT or 9", text.escape_debug()))
+}
 
 /// A span of time.
 pub fn duration(text: &str) -> Result<Duration, String> {

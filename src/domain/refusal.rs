@@ -5,6 +5,7 @@ use thiserror::Error;
 use super::{
     LaneName, Role, SessionId, TaskId,
     rules::gate::GateReport,
+    run::RunStatus,
     session::SessionStatus,
     task::{Status, Waiting},
 };
@@ -141,6 +142,26 @@ pub enum Refusal {
     /// A `--request-id` whose command was begun and has no answer yet.
     #[error("the request '{id}' was begun and has no answer: {became}; nothing was started again")]
     RequestOpen { id: String, became: String, running: bool },
+    /// A background run that is over.
+    #[error("the run {run} has ended: it is {status}")]
+    RunFinal { run: String, status: RunStatus },
+    /// A background run that waits for its turn.
+    #[error("the run {run} waits in its queue: it reads nothing yet")]
+    RunQueued { run: String },
+    /// A background run that nothing can be typed to.
+    #[error("the run {run} has no terminal to type into: it was started without --pty")]
+    NoTerminal { run: String },
+    /// A background run whose program does not read what is typed.
+    #[error(
+        "the input of run {run} is full, its program does not read it: of what was to be typed it took {taken} bytes"
+    )]
+    InputFull { run: String, taken: usize },
+    /// A background run whose supervisor died.
+    #[error("nobody looks after the run {run}: its supervisor is gone")]
+    RunUnsupervised { run: String },
+    /// A background run whose supervisor lives, and says nothing.
+    #[error("the supervisor of the run {run} does not answer")]
+    RunBusy { run: String },
     /// A program that this would run has not been trusted here.
     #[error("{why}")]
     Untrusted { why: String },
@@ -187,6 +208,12 @@ impl Refusal {
             Self::NothingArrived { .. } => "nothing_arrived",
             Self::RequestReused { .. } | Self::EventReused { .. } => "request_reused",
             Self::RequestOpen { .. } => "request_open",
+            Self::RunFinal { .. } => "run_final",
+            Self::RunQueued { .. } => "run_queued",
+            Self::NoTerminal { .. } => "no_terminal",
+            Self::InputFull { .. } => "input_full",
+            Self::RunUnsupervised { .. } => "run_unsupervised",
+            Self::RunBusy { .. } => "run_busy",
             Self::Untrusted { .. } | Self::Tracked { .. } => "untrusted",
         }
     }

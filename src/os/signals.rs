@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io::{self, Read},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    str::FromStr,
     sync::atomic::{AtomicI32, Ordering::Relaxed},
 };
 
@@ -89,6 +90,16 @@ impl Drop for Caught {
     }
 }
 
+/// The signal of this name, with or without `SIG`, or of this number.
+#[must_use]
+pub fn named(text: &str) -> Option<Signal> {
+    if let Ok(number) = text.parse::<i32>() {
+        return Signal::try_from(number).ok();
+    }
+    let name = text.to_ascii_uppercase();
+    Signal::from_str(&name).or_else(|_| Signal::from_str(&format!("SIG{name}"))).ok()
+}
+
 /// A command whose program blocks no signal, whatever this thread holds back: the standard library hands the mask on.
 #[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
 pub fn unblocked(command: &mut std::process::Command) -> &mut std::process::Command {
@@ -113,6 +124,16 @@ mod tests {
         raise(Signal::SIGUSR1).unwrap();
         assert_eq!(caught.next().unwrap(), Some(Signal::SIGUSR1));
         assert_eq!(caught.next().unwrap(), None);
+    }
+
+    #[test]
+    fn signals_go_by_name_and_number() {
+        for text in ["TERM", "sigterm", "15"] {
+            assert_eq!(named(text), Some(Signal::SIGTERM), "{text}");
+        }
+        for text in ["", "SIG", "0", "-15", "65", "TERMINATE", "SIGSIGTERM"] {
+            assert_eq!(named(text), None, "{text}");
+        }
     }
 
     #[test]

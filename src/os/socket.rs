@@ -35,7 +35,8 @@ pub fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     UnixStream::connect(below(&folder, name))
 }
 
-fn below(folder: &File, name: &str) -> PathBuf {
+/// A short path of a name in an open folder.
+pub(super) fn below(folder: &File, name: impl AsRef<Path>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name)
 }
 

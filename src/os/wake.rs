@@ -2,7 +2,8 @@
 //! sends a byte to all of them. Nobody polls, and a waiter that died is swept away by the next sender.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
     os::{
         fd::{AsFd, BorrowedFd},
         unix::net::UnixDatagram,
@@ -11,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::files;
+use super::{files, socket::below};
 
 /// One who waits. The socket is removed when it is dropped.
 #[derive(Debug)]
@@ -24,11 +25,11 @@ impl Waiter {
     /// Binds a socket in `folder`, which no other may have the name of. Read what you wait for once after this, then after each wake: so nothing is missed.
     ///
     /// # Errors
-    /// When the folder cannot be made or the socket not bound (its path may hold 107 bytes).
+    /// When the folder cannot be made or the socket not bound.
     pub fn bind(folder: &Path, name: &str) -> io::Result<Self> {
         files::private_dir(folder)?;
+        let socket = UnixDatagram::bind(below(&File::open(folder)?, name))?;
         let path = folder.join(name);
-        let socket = UnixDatagram::bind(&path)?;
         Ok(Self { socket, path })
     }
 
@@ -82,14 +83,15 @@ impl Drop for Waiter {
 /// Sends a byte to every waiter in `folder`. Never waits and never fails: a full socket is about to wake anyway, and a
 /// dead one is removed.
 pub fn wake_all(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let (Ok(folder), Ok(entries)) = (File::open(folder), fs::read_dir(folder)) else { return };
     let mut sender = None;
     for path in entries.flatten().map(|entry| entry.path()) {
+        let Some(name) = path.file_name() else { continue };
         if sender.is_none() {
             sender = UnixDatagram::unbound().ok().filter(|socket| socket.set_nonblocking(true).is_ok());
         }
         let Some(socket) = &sender else { return };
-        if let Err(error) = socket.send_to(&[1], &path)
+        if let Err(error) = socket.send_to(&[1], below(&folder, name))
             && error.kind() == io::ErrorKind::ConnectionRefused
         {
             let _ = fs::remove_file(&path);
@@ -100,6 +102,16 @@ pub fn wake_all(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_with_a_long_path_will_do() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("x".repeat(200));
+        let waiter = Waiter::bind(&folder, "a").unwrap();
+        assert!(Waiter::bind(&folder, "a").is_err());
+        wake_all(&folder);
+        assert!(waiter.wait(Some(Duration::from_secs(5))).unwrap());
+    }
 
     #[test]
     fn a_waiter_wakes_and_a_dead_one_is_swept() {

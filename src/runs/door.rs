@@ -253,8 +253,8 @@ impl Caller {
     }
 }
 
-/// Asks a run's supervisor for something, and waits for what becomes of it, at most so long. `None`: nobody is there, or it
-/// went away without an answer.
+/// Asks a run's supervisor for something, and waits for what becomes of it, at most so long. `None`: nobody is there. One
+/// that went away without an answer has seen the run's end.
 ///
 /// # Errors
 /// `TimedOut` when it takes too long; as the socket fails.
@@ -267,12 +267,14 @@ pub fn ask(folder: &RunFolder, request: &Request, patience: Duration) -> io::Res
         .write_all(format!("{}\n", request.to_json()).as_bytes())
         .and_then(|()| BufReader::new(&stream).read_until(b'\n', &mut line));
     match asked {
-        Ok(_) => Ok(Reply::read(&line)),
+        Ok(_) => Ok(Some(Reply::read(&line).unwrap_or(Reply::Over(0)))),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             Err(io::Error::new(io::ErrorKind::TimedOut, "the run's supervisor does not answer in time"))
         }
         // It closed the door.
-        Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
+            Ok(Some(Reply::Over(0)))
+        }
         Err(error) => Err(error),
     }
 }

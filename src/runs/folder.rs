@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     domain::run::{Ending, RunId, RunStatus},
-    os::{files, lock::Hold},
+    os::{files, lock::Hold, wake},
 };
 
 /// Held by whoever looks after the run.
@@ -23,6 +23,8 @@ const STDIN: &str = "stdin";
 const BEGUN: &str = "begun";
 /// How it ended, known before the store knows.
 const ENDED: &str = "ended";
+/// Where its waiters are.
+const WAKE: &str = "wake";
 /// What a whole start file begins and ends with.
 const HEAD: &[u8] = b"fairway-run-1";
 
@@ -202,6 +204,17 @@ impl RunFolder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// The folder where those who wait for the run bind their sockets.
+    #[must_use]
+    pub fn wake_folder(&self) -> PathBuf {
+        self.path.join(WAKE)
+    }
+
+    /// Wakes all who wait for the run: after everything that was written about it.
+    pub fn wake(&self) {
+        wake::wake_all(&self.wake_folder());
     }
 
     /// The path of a file of this name in it.

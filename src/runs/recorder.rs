@@ -204,17 +204,20 @@ impl Recorder {
     /// Writes everything that waits. What cannot be written goes on waiting, within bounds, and is tried again when it is
     /// due.
     pub fn flush(&mut self, now: Duration, sink: &mut dyn Sink) {
-        if self.try_flush(sink) {
+        let done = self.try_flush(sink) && (!self.say_loss() || self.try_flush(sink));
+        if done {
             (self.flushed, self.since, self.retry) = (Some(now), None, None);
-            if let Some(Trouble { why, lost }) = self.trouble.take()
-                && lost > 0
-            {
-                let meta = serde_json::json!({ "event": "not_kept", "bytes": lost, "reason": why });
-                self.event(format!("{lost} bytes could not be kept: {why}"), meta.to_string(), None);
-            }
         } else {
             self.retry = Some(now.saturating_add(RETRY));
         }
+    }
+
+    /// Adds the event that says what could not be kept, now that it can be written; `false` when all was.
+    fn say_loss(&mut self) -> bool {
+        let Some(Trouble { why, lost: lost @ 1.. }) = self.trouble.take() else { return false };
+        let meta = serde_json::json!({ "event": "not_kept", "bytes": lost, "reason": why });
+        self.event(format!("{lost} bytes could not be kept: {why}"), meta.to_string(), None);
+        true
     }
 
     /// All that was printed, in bytes, kept or not.

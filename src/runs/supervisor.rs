@@ -120,6 +120,7 @@ pub fn supervise(
         drop(child);
         return book.unstarted(&failed(format!("it could not be let begin: {error}")));
     }
+    book.sink.begun();
     let mut at_work = Loop {
         root: key.pid,
         mark: order.mark,
@@ -336,6 +337,7 @@ impl Loop<'_> {
                 self.happen(Event::Told(signal));
             }
         }
+        self.look_at_gate();
         self.answer_door();
         self.read();
         self.child.feed();
@@ -416,18 +418,24 @@ impl Loop<'_> {
         }
     }
 
-    /// Buries the dead; says whether any child is left.
-    fn bury(&mut self) -> bool {
-        if !self.is_decided {
-            match self.child.gate.look() {
-                Opened::Undecided => {}
-                Opened::Begun => self.is_decided = true,
-                Opened::Refused(error) => {
-                    self.is_decided = true;
-                    self.refused = Some(format!("'{}' cannot be run: {error}", self.program));
-                }
+    /// Whether the program could be run. Looked at before its end is: what it has to say it says first.
+    fn look_at_gate(&mut self) {
+        if self.is_decided {
+            return;
+        }
+        match self.child.gate.look() {
+            Opened::Undecided => {}
+            Opened::Begun => self.is_decided = true,
+            Opened::Refused(error) => {
+                self.is_decided = true;
+                self.refused = Some(format!("'{}' cannot be run: {error}", self.program));
             }
         }
+    }
+
+    /// Buries the dead; says whether any child is left.
+    fn bury(&mut self) -> bool {
+        self.look_at_gate();
         let Self { root, exited, refused, .. } = self;
         children::bury(&mut |pid, ended| {
             if pid == *root {

@@ -2,14 +2,22 @@
 
 mod begin;
 pub mod call;
+pub mod decode;
 pub mod direct;
 pub mod end;
 pub mod find;
+pub mod keys;
+pub mod kill;
 mod letters;
+pub mod log;
+pub mod look;
 pub mod next;
 pub mod note;
+pub mod poll;
 pub mod spawn;
 pub mod standby;
 pub mod steer;
 pub mod supervise;
+pub mod wait;
+mod waiting;
 pub mod worker;

@@ -9,7 +9,7 @@ use crate::{
     actions::{App, failure},
     domain::{
         Kind, Refusal,
-        output::Batch,
+        output::{Batch, NewItem},
         run::{Ending, ExecRun, RunId, RunStatus},
     },
     env::vars,
@@ -45,7 +45,7 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
 
 fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     let output = OutputStore::open_for_writing(&app.project.output())?;
-    let mut keeper = Keeper { app, run, output, is_end_told: false };
+    let mut keeper = Keeper { app, run, output, is_end_told: false, is_owing: false };
     let start = folder.start().context("what the run is started with cannot be read")?;
     let Some(Start { cwd, argv, env }) = start else {
         let why = "what it is to be started with is gone".to_owned();
@@ -74,6 +74,8 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     supervisor::supervise(order, recorder, watching, &mut keeper).map_err(failure::internal)?;
     // It holds the run's environment.
     let _ = folder.forget_start();
+    // What is not told now stays owed, and is told by whoever comes next.
+    let _ = steer::deliver(app, &keeper.output, run);
     Ok(())
 }
 
@@ -84,6 +86,8 @@ struct Keeper<'a> {
     output: OutputStore,
     /// The item of the end is written; the state may not be.
     is_end_told: bool,
+    /// A message is owed, and could not be handed over.
+    is_owing: bool,
 }
 
 fn refused(error: impl Into<anyhow::Error>) -> SinkError {
@@ -109,7 +113,13 @@ impl Sink for Keeper<'_> {
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
-        self.output.apply(&self.run.id, batch, self.app.env.now()).map_err(refused)
+        self.output.apply(&self.run.id, batch, self.app.env.now()).map_err(refused)?;
+        self.is_owing |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
+        if self.is_owing {
+            // When it fails it is tried again with the next batch, and at the end.
+            self.is_owing = steer::deliver(self.app, &self.output, self.run).is_err();
+        }
+        Ok(())
     }
 
     fn ended(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {

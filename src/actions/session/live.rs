@@ -5,10 +5,14 @@ use anyhow::Result;
 
 use super::endpoint;
 use crate::{
-    actions::{Answer, App, Request, app::remembered, failure, lookup},
+    actions::{
+        Answer, App,
+        app::{intend, remembered},
+        failure, lookup,
+    },
     adapters::{Adapter, Known},
     domain::{Event, Refusal, SessionId, session::Session},
-    store::{WriteTx, requests},
+    store::requests,
     wire::SessionView,
 };
 
@@ -71,7 +75,7 @@ pub(super) fn once(
     }
     let live = Live::find(app, id)?;
     if let Some(request) = &app.request
-        && let Some(answer) = app.write(|tx| intend(tx, request))?
+        && let Some(answer) = app.write(|tx| intend(tx, request, "whether the session got it is not known"))?
     {
         return Ok(answer);
     }
@@ -93,17 +97,4 @@ pub(super) fn once(
         Ok(answer)
     })?;
     Ok(done)
-}
-
-/// Writes what is about to be done. `Some` is what the request was answered with meanwhile.
-fn intend(tx: &WriteTx<'_>, request: &Request) -> Result<Option<Answer>> {
-    if let Some(answer) = remembered(tx, request)? {
-        return Ok(Some(answer));
-    }
-    if requests::find(tx, &request.id)?.is_some() {
-        let became = "whether the session got it is not known".to_owned();
-        return Err(Refusal::RequestOpen { id: request.id.clone(), became, running: false }.into());
-    }
-    requests::put(tx, &request.id, &request.words, None)?;
-    Ok(None)
 }

@@ -1,6 +1,8 @@
 //! `fairway exec …`
 
 mod call;
+mod kill;
+mod send_keys;
 mod spawn;
 mod supervise;
 mod worker;
@@ -15,6 +17,8 @@ use super::{Context, Exit};
 #[command(defer = true)]
 pub enum Verb {
     Spawn(spawn::Args),
+    Kill(kill::Args),
+    SendKeys(send_keys::Args),
     Call(call::Args),
     Worker(worker::Args),
     #[command(hide = true)]
@@ -25,6 +29,8 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Spawn(args) => args.run(ctx),
+            Self::Kill(args) => args.run(ctx),
+            Self::SendKeys(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
             Self::Worker(args) => args.run(ctx),
             Self::Supervise(args) => args.run(ctx),

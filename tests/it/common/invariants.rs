@@ -87,6 +87,30 @@ const NEVER: &[(&str, &str)] = &[
          WHERE e.session_id = s.id AND e.kind IN ('session.ended', 'session.failed'))",
     ),
     (
+        "a background run without its first event",
+        "SELECT id FROM exec_runs WHERE id NOT IN (SELECT run_id FROM events WHERE kind = 'exec.queued' \
+         AND run_id IS NOT NULL)",
+    ),
+    (
+        "a final background run without its event, or an event of an end without a final run",
+        "SELECT id FROM exec_runs WHERE (finished_at IS NOT NULL) <> (id IN (SELECT run_id FROM events \
+         WHERE kind = 'exec.finished' AND run_id IS NOT NULL))",
+    ),
+    (
+        "a background run that became final twice",
+        "SELECT run_id FROM events WHERE kind = 'exec.finished' GROUP BY run_id HAVING count(*) > 1",
+    ),
+    (
+        "a background run that runs without its event",
+        "SELECT id FROM exec_runs WHERE status = 'running' AND id NOT IN (SELECT run_id FROM events \
+         WHERE kind = 'exec.started' AND run_id IS NOT NULL)",
+    ),
+    (
+        "two active background runs in one queue",
+        "SELECT queue FROM exec_runs WHERE queue IS NOT NULL AND status IN ('starting', 'running') \
+         GROUP BY queue HAVING count(*) > 1",
+    ),
+    (
         "a session that became final twice",
         "SELECT session_id FROM events WHERE kind IN ('session.ended', 'session.failed') \
          GROUP BY session_id HAVING count(*) > 1",

@@ -4,5 +4,5 @@
 mod claims;
 mod kill;
 mod retry;
-mod strace;
+pub mod strace;
 mod turnstile;

@@ -53,12 +53,21 @@ fn strace(world: &World, place: &Path, reach: Reach, words: &[String], command: 
 
 /// All points of a command, in order, from the first call that names `begin` on: what the loader does is not ours.
 pub fn points(world: &World, place: &Path, reach: Reach, command: &Command, begin: &str) -> Vec<Point> {
-    let log = place.join("trace");
-    let words = ["-o".into(), log.display().to_string(), "-e".into(), CALLS.into()];
-    let run: Run = strace(world, place, reach, &words, command).output().unwrap().into();
+    let run = Run::from(listing(world, place, reach, command).output().unwrap());
     assert_eq!(run.code, Some(0), "{run:?}");
+    listed(place, begin)
+}
+
+/// A command whose calls are listed in its place, for [`listed`]. Who starts it may give it a stdin.
+pub fn listing(world: &World, place: &Path, reach: Reach, command: &Command) -> Command {
+    let log = place.join("trace");
+    strace(world, place, reach, &["-o".into(), log.display().to_string(), "-e".into(), CALLS.into()], command)
+}
+
+/// The points that were listed, from the first call that names `begin` on.
+pub fn listed(place: &Path, begin: &str) -> Vec<Point> {
     let (mut seen, mut points, mut begun) = (BTreeMap::<String, usize>::new(), Vec::new(), false);
-    for line in fs::read_to_string(&log).unwrap().lines() {
+    for line in fs::read_to_string(place.join("trace")).unwrap().lines() {
         // `name(arguments) = result`, and before it the pid when there may be several.
         let call = line.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start().split_once('(');
         let Some((call, arguments)) =
@@ -79,9 +88,14 @@ pub fn points(world: &World, place: &Path, reach: Reach, command: &Command, begi
 
 /// Runs a command and kills it as it is about to make this call.
 pub fn killed_at(world: &World, place: &Path, reach: Reach, command: &Command, point: &Point) -> Run {
+    killing(world, place, reach, command, point).output().unwrap().into()
+}
+
+/// A command that is killed as it is about to make this call. Who starts it may give it a stdin.
+pub fn killing(world: &World, place: &Path, reach: Reach, command: &Command, point: &Point) -> Command {
     let inject = format!("inject={}:signal=SIGKILL:when={}", point.call, point.number);
     let words = ["-o".into(), "/dev/null".into(), "-e".into(), format!("trace={}", point.call), "-e".into(), inject];
-    strace(world, place, reach, &words, command).output().unwrap().into()
+    strace(world, place, reach, &words, command)
 }
 
 /// A copy of a folder, files and folders only.

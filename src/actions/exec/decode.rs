@@ -1,0 +1,209 @@
+//! From bytes in segments to text. A character whose bytes were printed apart is whole: bytes of an unfinished one at an
+//! item's end belong to the next item of that stream.
+
+use std::str;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use crate::{
+    domain::{
+        output::{Content, Item},
+        run::{ItemType, RunId},
+        secrets::masked,
+    },
+    env::Timestamp,
+    runs::{RunFolder, segments},
+    store::output::OutputStore,
+    wire::RunItemView,
+};
+
+/// How many bytes of a character can come before its last one.
+const MOST_BEFORE: usize = 3;
+
+/// An item as text, not masked yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    /// Its place.
+    pub seq: i64,
+    /// What it is.
+    pub kind: ItemType,
+    /// Its text.
+    pub text: String,
+    /// Particulars of an event.
+    pub meta: Value,
+    /// When it was written.
+    pub created_at: Timestamp,
+}
+
+impl From<&Piece> for RunItemView {
+    fn from(piece: &Piece) -> Self {
+        Self {
+            seq: piece.seq,
+            kind: piece.kind.as_str(),
+            payload: masked(&piece.text),
+            meta: piece.meta.clone(),
+            created_at: piece.created_at.to_string(),
+        }
+    }
+}
+
+/// Reads what a run printed.
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    output: &'a OutputStore,
+    run: &'a RunId,
+    folder: RunFolder,
+    /// Whether nothing will follow.
+    is_over: bool,
+}
+
+/// The bytes of an output item, and where in its stream they end.
+struct Span {
+    stream: ItemType,
+    segment: i64,
+    start: i64,
+    length: i64,
+    origin: i64,
+}
+
+impl Span {
+    const fn of(item: &Item) -> Option<Self> {
+        match item.content {
+            Content::Output { segment, start, length, origin } => {
+                Some(Self { stream: item.kind, segment, start, length, origin })
+            }
+            Content::Event { .. } => None,
+        }
+    }
+
+    const fn end(&self) -> i64 {
+        self.origin.saturating_add(self.length)
+    }
+}
+
+/// How much text an item has, about, in bytes.
+pub(super) fn length(item: &Item) -> usize {
+    match &item.content {
+        Content::Output { length, .. } => usize::try_from(*length).unwrap_or(0),
+        Content::Event { payload, meta } => payload.len() + meta.len(),
+    }
+}
+
+/// The end of what one stream has printed so far, as it was read last.
+struct Last {
+    end: i64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Decoder<'a> {
+    /// Reads what `run` printed into its folder; `is_over` says that nothing will follow.
+    #[must_use]
+    pub const fn new(output: &'a OutputStore, run: &'a RunId, folder: RunFolder, is_over: bool) -> Self {
+        Self { output, run, folder, is_over }
+    }
+
+    /// The items as text, in their order. One whose bytes have just been left out is not among them.
+    ///
+    /// # Errors
+    /// As the store or the run's folder fails.
+    pub fn pieces(&self, items: &[Item]) -> Result<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        let mut last: [Option<Last>; 2] = [None, None];
+        for (place, item) in items.iter().enumerate() {
+            let (text, meta) = match &item.content {
+                Content::Event { payload, meta } => {
+                    (payload.clone(), serde_json::from_str(meta).unwrap_or(Value::Null))
+                }
+                Content::Output { .. } => {
+                    let Some(span) = Span::of(item) else { continue };
+                    let Some(bytes) = self.bytes(&span, span.start, span.length)? else { continue };
+                    let last = &mut last[usize::from(item.kind == ItemType::Stderr)];
+                    let carried = self.carried(item.seq, &span, last.take())?;
+                    let whole = [carried, bytes].concat();
+                    let mut held = unfinished(&whole);
+                    if held > 0 && !self.goes_on(item.seq, &span, items.get(place + 1..).unwrap_or_default())? {
+                        held = 0;
+                    }
+                    let (said, kept) = whole.split_at(whole.len().saturating_sub(held));
+                    let text = String::from_utf8_lossy(said).into_owned();
+                    *last = Some(Last { end: span.end(), bytes: kept.to_vec() });
+                    (text, Value::Null)
+                }
+            };
+            pieces.push(Piece { seq: item.seq, kind: item.kind, text, meta, created_at: item.created_at });
+        }
+        Ok(pieces)
+    }
+
+    fn bytes(&self, span: &Span, start: i64, length: i64) -> Result<Option<Vec<u8>>> {
+        let (start, length) = (u64::try_from(start).unwrap_or(0), usize::try_from(length).unwrap_or(0));
+        segments::read(&self.folder, span.stream, span.segment, start, length)
+            .with_context(|| format!("cannot read what {} printed", self.run))
+    }
+
+    /// The bytes of an unfinished character right before a span.
+    fn carried(&self, seq: i64, span: &Span, last: Option<Last>) -> Result<Vec<u8>> {
+        match last {
+            Some(last) if last.end == span.origin => return Ok(last.bytes),
+            _ if span.origin == 0 => return Ok(Vec::new()),
+            _ => {}
+        }
+        let mut before = Vec::new();
+        // What lies before it in the same file is what was printed before it.
+        let here = span.start.min(MOST_BEFORE as i64);
+        if here > 0 {
+            before = self.bytes(span, span.start - here, here)?.unwrap_or_default();
+        }
+        if before.len() < MOST_BEFORE {
+            let mut origin = span.origin;
+            let mut first = span.origin - here;
+            for item in self.output.before(self.run, span.stream, seq, MOST_BEFORE as i64 * 2)? {
+                let Some(earlier) = Span::of(&item).filter(|earlier| earlier.end() == origin) else { break };
+                origin = earlier.origin;
+                let wanted = (MOST_BEFORE - before.len()) as i64;
+                // Some of it may be here already, from the same file.
+                let end = earlier.end().min(first);
+                let from = earlier.origin.max(end - wanted);
+                if from < end {
+                    let start = earlier.start + (from - earlier.origin);
+                    let Some(bytes) = self.bytes(&earlier, start, end - from)? else { break };
+                    before = [bytes, before].concat();
+                    first = from;
+                }
+                if before.len() >= MOST_BEFORE {
+                    break;
+                }
+            }
+        }
+        let length = unfinished(&before);
+        Ok(before.split_off(before.len() - length))
+    }
+
+    /// Whether an item of the same stream follows, or may, that begins where this one ends.
+    fn goes_on(&self, seq: i64, span: &Span, behind: &[Item]) -> Result<bool> {
+        if let Some(next) = behind.iter().find(|item| item.kind == span.stream) {
+            return Ok(Span::of(next).is_some_and(|next| next.origin == span.end()));
+        }
+        let (found, _) = self.output.items(self.run, seq, 1, Some(span.stream))?;
+        Ok(match found.first().and_then(Span::of) {
+            Some(next) => next.origin == span.end(),
+            None => !self.is_over,
+        })
+    }
+}
+
+/// How many bytes at the end are the beginning of a character whose rest is missing.
+fn unfinished(bytes: &[u8]) -> usize {
+    (1..=MOST_BEFORE.min(bytes.len()))
+        .find(|length| {
+            let end = bytes.get(bytes.len() - length..).unwrap_or_default();
+            // A first byte of several, and nothing in it is wrong so far.
+            end.first().is_some_and(|byte| *byte >= 0xC0)
+                && str::from_utf8(end).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+        })
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

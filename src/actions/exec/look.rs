@@ -1,0 +1,71 @@
+//! A run as it is shown.
+
+use anyhow::Result;
+
+use crate::{
+    actions::App,
+    domain::run::{ExecRun, RunStatus},
+    runs::RunFolder,
+    store::{StoreError, output::OutputStore},
+    wire::RunView,
+};
+
+/// Looks at runs: opens what they printed once, when that is needed.
+#[derive(Debug, Default)]
+pub struct Looker {
+    output: Option<Option<OutputStore>>,
+}
+
+impl Looker {
+    /// Has opened nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { output: None }
+    }
+
+    /// What runs printed; `None` when none has ever printed anything. Asked again, it looks again.
+    ///
+    /// # Errors
+    /// As the store of output fails.
+    pub fn output(&mut self, app: &App) -> Result<Option<&OutputStore>, StoreError> {
+        if self.output.as_ref().is_none_or(Option::is_none) {
+            self.output = Some(OutputStore::open_for_reading(&app.project.output())?);
+        }
+        Ok(self.output.as_ref().and_then(Option::as_ref))
+    }
+
+    /// How much a run has printed so far, in bytes, and whether something of it was left out. What cannot be told is as the
+    /// run's row has it: a damaged file of output hides no run.
+    pub fn printed(&mut self, app: &App, run: &ExecRun) -> (i64, bool) {
+        let never = run.status == RunStatus::Queued && run.attempt == 1;
+        if never || run.status.is_final() {
+            return (run.output_bytes, run.truncated);
+        }
+        let totals = self.output(app).ok().flatten().and_then(|output| output.totals(&run.id).ok());
+        totals.map_or((run.output_bytes, run.truncated), |totals| {
+            (totals.stdout_bytes.saturating_add(totals.stderr_bytes), totals.dropped_bytes > 0)
+        })
+    }
+
+    /// A run as it stands.
+    pub fn view(&mut self, app: &App, run: &ExecRun) -> RunView {
+        let (bytes, truncated) = self.printed(app, run);
+        RunView::new(run, is_supervised(app, run), bytes, truncated)
+    }
+}
+
+/// A run as it stands.
+#[must_use]
+pub fn view(app: &App, run: &ExecRun) -> RunView {
+    Looker::new().view(app, run)
+}
+
+/// Whether somebody looks after a run, or nobody has to. What cannot be told counts as looked after.
+#[must_use]
+pub fn is_supervised(app: &App, run: &ExecRun) -> bool {
+    // Another host's locks cannot be seen from here.
+    if !run.status.is_active() || run.host != crate::os::host::identity() {
+        return true;
+    }
+    RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true)
+}

@@ -1,0 +1,281 @@
+//! `kill -9` at every call of a spawn and of a supervisor: there is no child that is on no record, what is shown is true,
+//! what must not run twice never does, and a repeat of the same request has one effect.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    process::{Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use fairway::{
+    domain::run::RunId,
+    os::lock::Hold,
+    runs::{RunFolder, folder::Start},
+};
+use rusqlite::Connection;
+
+use super::place::{Place, forgotten_folders};
+use crate::{
+    common::{
+        World,
+        again::{again, part, place},
+        world::Run,
+    },
+    storm::strace::{self, Point, Reach},
+};
+
+/// What the command does: says in a file that it ran, and prints something.
+const COMMAND: &str = "echo ran >>ran; echo out; sleep 0.02";
+
+/// How many points of each line the quick set takes; the soak's share is as that of the storms.
+const QUICK: usize = 30;
+
+fn wanted(all: usize) -> usize {
+    let soak = std::env::var("FAIRWAY_SOAK").ok().and_then(|count| count.parse::<usize>().ok());
+    soak.map_or(QUICK, |soak| soak / 4).min(all)
+}
+
+/// What became of the points.
+#[derive(Debug, Default)]
+struct Tally {
+    points: AtomicUsize,
+    killed: AtomicUsize,
+    acknowledged: AtomicUsize,
+    /// Of those killed, how many had run their command by then.
+    ran: AtomicUsize,
+}
+
+/// Kills at evenly chosen points, two at a time.
+fn everywhere(name: &str, world: &World, all: &[Point], kill: impl Fn(&Place<'_>, &Point, &Tally) + Sync) -> Tally {
+    let (begun, wanted, tally) = (Instant::now(), wanted(all.len()), Tally::default());
+    let next = Mutex::new((0..wanted).map(|number| (number, &all[number * all.len() / wanted])));
+    let one = || {
+        loop {
+            let Some((number, point)) = next.lock().unwrap().next() else { return };
+            let place = Place::new(world, world.dir().join(format!("{name}-{number}")));
+            kill(&place, point, &tally);
+            tally.points.fetch_add(1, Relaxed);
+            fs::remove_dir_all(&place.dir).unwrap();
+        }
+    };
+    thread::scope(|scope| {
+        let workers = [scope.spawn(one), scope.spawn(one)];
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+    println!("{name}: {wanted} of {} calls in {:?}: {tally:?}", all.len(), begun.elapsed());
+    tally
+}
+
+/// The words that are killed and repeated.
+fn spawning(place: &Place<'_>, policy: &str) -> Command {
+    place.fairway(["exec", "spawn", "--json", "--request-id", "R-1", "--recovery", policy, "--shell", COMMAND])
+}
+
+/// After whatever was killed: lets reconcile and time do theirs, and looks whether all is well.
+fn settled(place: &Place<'_>, about: &str) {
+    // What the killed one has started may still be taking the run over.
+    let rows = fairway::os::wait::until(super::place::PATIENCE, Duration::from_millis(100), || {
+        place.run(["session", "reconcile"]).exits(0);
+        let rows = place.rows();
+        rows.iter().all(super::place::Row::is_final).then_some(rows)
+    });
+    let rows = rows.unwrap_or_else(|| panic!("{about}: never settled: {:?}, {:?}", place.rows(), place.processes()));
+    place.nobody_left(about);
+    place.is_whole();
+    let ran = place.count("ran", "ran");
+    for row in &rows {
+        match (&*row.status, &*row.recovery) {
+            ("succeeded", "lost") => assert_eq!(ran, 1, "{about}: {row:?}"),
+            ("lost", "lost") => assert!(ran <= 1, "{about}: ran {ran} times: {row:?}"),
+            ("succeeded", "requeue") => assert!((1..=row.attempt).contains(&ran), "{about}: ran {ran} times: {row:?}"),
+            _ => panic!("{about}: {row:?}"),
+        }
+    }
+    // No environment is left lying about, nor a folder that nobody knows.
+    place.run(["exec", "gc"]).exits(0);
+    assert_eq!(forgotten_folders(place), Vec::<String>::new(), "{about}: folders of no run");
+    for row in &rows {
+        let start = place.dir.join(".fairway/runs").join(&row.id).join("start");
+        assert!(!start.exists(), "{about}: its environment is still there: {row:?}");
+    }
+}
+
+fn kill_spawn(place: &Place<'_>, policy: &str, point: &Point, tally: &Tally) {
+    let about = format!("spawn, {policy}, killed at {point:?}");
+    place.run(["init", "--quiet"]).exits(0);
+    let run = strace::killed_at(place.world, &place.dir, Reach::Process, &spawning(place, policy), point);
+    let acknowledged = run.stdout.ends_with('\n');
+    assert!(place.rows().len() <= 1, "{about}: {:?}", place.rows());
+    assert!(!acknowledged || place.rows().len() == 1, "{about}: acknowledged and lost: {run:?}");
+    place.run(["session", "reconcile"]).exits(0);
+
+    let retry = Run::from(spawning(place, policy).output().unwrap()).exits(0);
+    let rows = place.rows();
+    assert_eq!(rows.len(), 1, "{about}: {rows:?}");
+    assert_eq!(retry.json()["run_id"], *rows[0].id, "{about}: {retry:?}");
+    assert!(!acknowledged || run.stdout == retry.stdout, "{about}: another answer: {run:?}, {retry:?}");
+
+    settled(place, &about);
+    // Whoever asks is killed, not the one who looks after the run: it must come to its end, and run once.
+    let row = place.rows().remove(0);
+    assert_eq!((&*row.status, place.count("ran", "ran")), ("succeeded", 1), "{about}: {row:?}");
+    assert_eq!(place.log(&row.id, "stdout"), "out\n", "{about}");
+    tally.killed.fetch_add(usize::from(run.code.is_none()), Relaxed);
+    tally.acknowledged.fetch_add(usize::from(acknowledged), Relaxed);
+}
+
+fn spawn_points(world: &World, policy: &str) -> Vec<Point> {
+    let place = Place::new(world, world.dir().join(format!("spawn-{policy}")));
+    place.run(["init", "--quiet"]).exits(0);
+    let all = strace::points(world, &place.dir, Reach::Process, &spawning(&place, policy), ".fairway.toml");
+    settled(&place, "spawn, not killed");
+    all
+}
+
+#[test]
+fn a_spawn_that_is_killed_anywhere_leaves_no_child_off_the_record_and_a_retry_has_one_effect() {
+    if !strace::is_possible() {
+        return;
+    }
+    let world = World::bare();
+    world.real_time();
+    let (mut points, mut killed, mut acknowledged) = (0, 0, 0);
+    for policy in ["lost", "requeue"] {
+        let all = spawn_points(&world, policy);
+        let name = format!("spawn, {policy}");
+        let tally = everywhere(&name, &world, &all, |place, point, tally| kill_spawn(place, policy, point, tally));
+        points += tally.points.into_inner();
+        killed += tally.killed.into_inner();
+        acknowledged += tally.acknowledged.into_inner();
+    }
+    assert!(points >= 2 * QUICK && killed * 10 >= points * 9, "only {killed} of {points} were killed");
+    assert!(acknowledged > 0, "no point lies behind the acknowledgement");
+}
+
+/// A run that somebody has taken and whose supervisor does not live yet, as a spawn leaves it at that moment; its lock.
+fn taken(place: &Place<'_>, policy: &str) -> (String, File) {
+    place.run(["init", "--quiet"]).exits(0);
+    let run = place.spawn(["--queue", "", "--recovery", policy, "--shell", COMMAND]);
+    place.all_final("the template");
+    place.nobody_left("the template");
+    let conn = place.store();
+    let own = i64::from(std::process::id());
+    conn.execute_batch(&format!(
+        "BEGIN IMMEDIATE;
+         UPDATE exec_runs SET status = 'starting', keeper_pid = {own}, keeper_started = 1, pid = NULL, pid_started = NULL,
+             exit_code = NULL, started_at = NULL, finished_at = NULL, output_bytes = 0 WHERE id = '{run}';
+         DELETE FROM events WHERE kind IN ('exec.started', 'exec.finished');
+         COMMIT;"
+    ))
+    .unwrap();
+    place.output().unwrap().execute_batch("DELETE FROM exec_run_items; DELETE FROM exec_outputs;").unwrap();
+    fs::remove_file(place.dir.join("ran")).unwrap();
+    let folder = RunFolder::of(&place.dir.join(".fairway/runs"), &RunId::parse(&run).unwrap());
+    folder.remove().unwrap();
+    let words = ["/bin/sh", "-c", COMMAND].map(Into::into).to_vec();
+    let env = [("PATH", "/usr/bin:/bin"), ("FAIRWAY_EXEC_RUN", &run)].map(|(name, value)| (name.into(), value.into()));
+    folder.create(&Start { cwd: place.dir.clone(), argv: words, env: env.to_vec() }, None).unwrap();
+    (run, folder.hold().unwrap().map(Hold::into_file).unwrap())
+}
+
+fn supervising(place: &Place<'_>, run: &str) -> Command {
+    let mut command = place.fairway(["--root", place.dir.to_str().unwrap(), "exec", "supervise", run]);
+    command.env("FAIRWAY_EXEC_RUN", run);
+    command
+}
+
+fn kill_supervisor(place: &Place<'_>, policy: &str, point: &Point, tally: &Tally) {
+    let about = format!("supervisor, {policy}, killed at {point:?}");
+    let (run, lock) = taken(place, policy);
+    let command = supervising(place, &run);
+    let mut killing = strace::killing(place.world, &place.dir, Reach::Process, &command, point);
+    let code = killing.env("FAIRWAY_EXEC_RUN", &run).stdin(Stdio::from(lock)).output().unwrap().status.code();
+    let row = place.rows().remove(0);
+    // A command that is on no record must never have begun.
+    if row.status == "starting" {
+        assert_eq!(place.count("ran", "ran"), 0, "{about}: it ran and is on no record: {row:?}");
+    }
+    let shown = place.json(["exec", "poll", &run]);
+    assert!(row.is_final() || shown["supervised"] == false, "{about}: {shown:#}");
+    tally.killed.fetch_add(usize::from(code.is_none()), Relaxed);
+    tally.ran.fetch_add(usize::from(place.count("ran", "ran") > 0), Relaxed);
+
+    settled(place, &about);
+    let row = place.rows().remove(0);
+    assert!(row.status == "succeeded" || policy == "lost", "{about}: {row:?}");
+}
+
+#[test]
+fn a_supervisor_that_is_killed_anywhere_leaves_a_true_record_and_runs_nothing_that_it_must_not() {
+    if !strace::is_possible() {
+        return;
+    }
+    let world = World::bare();
+    world.real_time();
+    let (mut points, mut killed, mut ran) = (0, 0, 0);
+    for policy in ["lost", "requeue"] {
+        let place = Place::new(&world, world.dir().join(format!("supervisor-{policy}")));
+        let (run, lock) = taken(&place, policy);
+        let command = supervising(&place, &run);
+        let listing = strace::listing(&world, &place.dir, Reach::Process, &command)
+            .env("FAIRWAY_EXEC_RUN", &run)
+            .stdin(Stdio::from(lock))
+            .output();
+        assert!(listing.as_ref().unwrap().status.success(), "{listing:?}");
+        let all = strace::listed(&place.dir, ".fairway.toml");
+        settled(&place, "supervisor, not killed");
+        let name = format!("supervisor, {policy}");
+        let tally = everywhere(&name, &world, &all, |place, point, tally| kill_supervisor(place, policy, point, tally));
+        points += tally.points.into_inner();
+        killed += tally.killed.into_inner();
+        ran += tally.ran.into_inner();
+    }
+    assert!(points >= 2 * QUICK && killed * 10 >= points * 8, "only {killed} of {points} were killed");
+    assert!(ran > 0 && ran < points, "{ran} of {points} had begun: no point lies before it, or none after");
+}
+
+/// A supervisor that lets its command begin before that is on record.
+fn begin_before_the_record() {
+    let conn = Connection::open(place().join("early.db")).unwrap();
+    let child = Command::new("/bin/sh").args(["-c", "echo ran >>ran"]).current_dir(place()).spawn();
+    conn.execute("INSERT INTO begun VALUES (?1)", [child.unwrap().id()]).unwrap();
+}
+
+#[test]
+fn the_control_that_begins_before_it_records_leaves_a_child_off_the_record() {
+    const NAME: &str = "exec::kill_points::the_control_that_begins_before_it_records_leaves_a_child_off_the_record";
+    if part().is_some() {
+        return begin_before_the_record();
+    }
+    if !strace::is_possible() {
+        return;
+    }
+    let world = World::bare();
+    let early = |place: &Path| Connection::open(place.join("early.db")).unwrap();
+    let template = world.dir().join("template");
+    fs::create_dir(&template).unwrap();
+    early(&template).execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE begun (pid)").unwrap();
+    let all = strace::copy(&template, &world.dir().join("all"));
+    let points = strace::points(&world, &all, Reach::Tree, &again(&world, NAME, "early", &all), "early.db");
+    let mut off = 0;
+    for (number, point) in
+        points.iter().enumerate().filter(|(_, point)| ["pwrite64", "fdatasync"].contains(&&*point.call))
+    {
+        let place = strace::copy(&template, &world.dir().join(format!("point-{number}")));
+        strace::killed_at(&world, &place, Reach::Tree, &again(&world, NAME, "early", &place), point);
+        let recorded: i64 = early(&place).query_row("SELECT count(*) FROM begun", [], |row| row.get(0)).unwrap();
+        let ran = fairway::os::wait::until(Duration::from_secs(2), Duration::from_millis(20), || {
+            place.join("ran").exists().then_some(())
+        });
+        off += i32::from(ran.is_some() && recorded == 0);
+    }
+    assert!(off > 0, "no child was left off the record at {} points", points.len());
+}
