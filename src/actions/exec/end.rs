@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::note;
+use super::{look::Looker, note};
 use crate::{
     actions::App,
     domain::{
@@ -36,8 +36,11 @@ pub fn settled(tx: &WriteTx<'_>, run: &ExecRun, ending: &Ending, output_bytes: i
 /// # Errors
 /// As the stores fail.
 pub fn outside(app: &App, run: &ExecRun, ending: &Ending) -> Result<bool> {
-    let done = app.write(|tx| settled(tx, run, ending, run.output_bytes, run.truncated))?;
+    let (bytes, truncated) = Looker::new().printed(app, run);
+    let done = app.write(|tx| settled(tx, run, ending, bytes, truncated))?;
     // What it was started with holds its environment: gone as soon as nobody needs it.
-    let _ = RunFolder::of(&app.project.runs(), &run.id).forget_start();
+    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let _ = folder.forget_start();
+    folder.wake();
     Ok(done)
 }

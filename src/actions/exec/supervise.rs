@@ -45,7 +45,7 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
 
 fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     let output = OutputStore::open_for_writing(&app.project.output())?;
-    let mut keeper = Keeper { app, run, output, is_end_told: false, is_owing: false };
+    let mut keeper = Keeper { app, run, folder, output, is_end_told: false, is_owing: false };
     let start = folder.start().context("what the run is started with cannot be read")?;
     let Some(Start { cwd, argv, env }) = start else {
         let why = "what it is to be started with is gone".to_owned();
@@ -83,6 +83,8 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
 struct Keeper<'a> {
     app: &'a App,
     run: &'a ExecRun,
+    /// Where those who wait for the run are woken.
+    folder: &'a RunFolder,
     output: OutputStore,
     /// The item of the end is written; the state may not be.
     is_end_told: bool,
@@ -105,6 +107,7 @@ impl Sink for Keeper<'_> {
             tx.record(&note::event(Kind::ExecStarted, self.run).with("pid", i64::from(process.pid)))?;
             Ok(true)
         });
+        self.folder.wake();
         match written {
             Ok(true) => Ok(()),
             Ok(false) => Err(SinkError::NotOurs),
@@ -114,6 +117,7 @@ impl Sink for Keeper<'_> {
 
     fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
         self.output.apply(&self.run.id, batch, self.app.env.now()).map_err(refused)?;
+        self.folder.wake();
         self.is_owing |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
         if self.is_owing {
             // When it fails it is tried again with the next batch, and at the end.
@@ -130,6 +134,7 @@ impl Sink for Keeper<'_> {
             self.is_end_told = self.output.append_event(&self.run.id, &payload, &meta, owes.as_deref(), now).is_ok();
         }
         let written = self.app.write(|tx| end::settled(tx, self.run, ending, output_bytes, truncated));
+        self.folder.wake();
         match written {
             Ok(true) => Ok(()),
             Ok(false) => Err(SinkError::NotOurs),
