@@ -47,7 +47,7 @@ fn a_session_that_has_ended_is_not_told_and_nobody_is_when_nobody_asked() {
     world.run(["session", "end", "s-1"]).exits(0);
     let ended = spawn(&world, "s-1", &["--watch", "x=x"], "echo x");
     over(&world, &ended);
-    let run = world.json(["exec", "spawn", "--watch", "x=x", "--", "echo", "x"]);
+    let run = world.json(["exec", "spawn", "--watch", "x=x", "--shell", "echo x"]);
     let run = run["run_id"].as_str().unwrap();
     over(&world, run);
     assert_eq!((events(&world, &ended).len(), events(&world, run).len(), messages(&world)), (2, 2, 0));
