@@ -2,9 +2,14 @@
 
 mod call;
 mod kill;
+mod log;
+mod poll;
 mod send_keys;
 mod spawn;
 mod supervise;
+mod tail;
+mod wait;
+mod words;
 mod worker;
 
 use anyhow::Result;
@@ -17,6 +22,9 @@ use super::{Context, Exit};
 #[command(defer = true)]
 pub enum Verb {
     Spawn(spawn::Args),
+    Poll(poll::Args),
+    Log(log::Args),
+    Wait(wait::Args),
     Kill(kill::Args),
     SendKeys(send_keys::Args),
     Call(call::Args),
@@ -29,6 +37,9 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Spawn(args) => args.run(ctx),
+            Self::Poll(args) => args.run(ctx),
+            Self::Log(args) => args.run(ctx),
+            Self::Wait(args) => args.run(ctx),
             Self::Kill(args) => args.run(ctx),
             Self::SendKeys(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
