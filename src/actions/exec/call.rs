@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::Result;
 
-use super::{direct, keys, kill, log, poll, spawn, wait};
+use super::{direct, gc, keys, kill, list, log, poll, rm, spawn, wait};
 use crate::{
     actions::{Answer, App},
     wire::call::{self, Call, Spawn, Words},
@@ -33,7 +33,11 @@ pub fn call(app: &App, text: &str) -> Result<Answer> {
         Call::Kill { run, signal, grace } => kill::kill(app, &run, signal, grace),
         Call::SendKeys { run, keys } => keys::send(app, &run, &keys),
         Call::Wait { runs, limit } => document(&wait::wait(app, &runs, limit, |_| {})?),
-        _ => Err(crate::domain::Refusal::Usage { why: "this action does not work yet".into() }.into()),
+        Call::List { session, unfinished, limit } => {
+            document(&list::list(app, &list::Order { session, unfinished, limit })?)
+        }
+        Call::Rm { runs } => rm::rm(app, &runs),
+        Call::Gc { dry_run } => gc::gc(app, dry_run),
     }
 }
 

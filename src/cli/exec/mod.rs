@@ -1,9 +1,12 @@
 //! `fairway exec …`
 
 mod call;
+mod gc;
 mod kill;
+mod list;
 mod log;
 mod poll;
+mod rm;
 mod send_keys;
 mod spawn;
 mod supervise;
@@ -25,8 +28,11 @@ pub enum Verb {
     Poll(poll::Args),
     Log(log::Args),
     Wait(wait::Args),
-    Kill(kill::Args),
     SendKeys(send_keys::Args),
+    Kill(kill::Args),
+    List(list::Args),
+    Rm(rm::Args),
+    Gc(gc::Args),
     Call(call::Args),
     Worker(worker::Args),
     #[command(hide = true)]
@@ -40,8 +46,11 @@ impl Verb {
             Self::Poll(args) => args.run(ctx),
             Self::Log(args) => args.run(ctx),
             Self::Wait(args) => args.run(ctx),
-            Self::Kill(args) => args.run(ctx),
             Self::SendKeys(args) => args.run(ctx),
+            Self::Kill(args) => args.run(ctx),
+            Self::List(args) => args.run(ctx),
+            Self::Rm(args) => args.run(ctx),
+            Self::Gc(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
             Self::Worker(args) => args.run(ctx),
             Self::Supervise(args) => args.run(ctx),
