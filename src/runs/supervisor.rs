@@ -102,7 +102,8 @@ pub fn supervise(
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
     let door = Door::open(order.folder)?;
     let Order { folder, argv, env, cwd, stdin, pty, .. } = order;
-    let mut book = Book { folder, recorder, watching, signals, sink, key: order.key, begun: Instant::now(), pays_at: None };
+    let mut book =
+        Book { folder, recorder, watching, signals, sink, key: order.key, begun: Instant::now(), pays_at: None };
     let mut child = match Child::start(Begin { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
