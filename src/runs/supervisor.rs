@@ -263,8 +263,14 @@ impl Book<'_> {
                 break;
             }
         }
+        let mut ending = ending.clone();
+        if let Some(why) = self.recorder.trouble() {
+            let lost = format!("its output could not all be kept: {why}");
+            let said = ending.error_message.take();
+            ending.error_message = Some(said.map_or_else(|| lost.clone(), |said| format!("{said}; {lost}")));
+        }
         loop {
-            match self.sink.ended(ending, self.recorder.output_bytes(), self.recorder.truncated()) {
+            match self.sink.ended(&ending, self.recorder.output_bytes(), self.recorder.truncated()) {
                 Ok(()) => return Ok(()),
                 Err(SinkError::Store(_)) if since.elapsed() < CLOSING && self.may_try_again(&mut pause)? => {}
                 Err(error) => return Err(error.into()),

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{end, find, standby};
+use super::{end, find, next, recover, standby};
 use crate::{
     actions::{Answer, App, app::remembered, failure},
     domain::{
@@ -46,7 +46,7 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
     let limit = grace.unwrap_or(GRACE) + PATIENCE;
     let since = Instant::now();
     let ended =
-        wait::until(limit, PAUSE, || attempt(app, &first, &asked, limit.saturating_sub(since.elapsed())).transpose());
+        wait::until(limit, PAUSE, || attempt(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose());
     let ended = ended.unwrap_or_else(|| Err(Refusal::RunBusy { run: first.id.to_string() }.into()))?;
     let answer = answer(&ended, first.status.is_final())?;
     // A repeat finds the run ended, and changes nothing; it is given the same answer all the same.
@@ -69,10 +69,17 @@ fn attempt(app: &App, first: &ExecRun, asked: &Request, left: Duration) -> Resul
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     match door::ask(&folder, asked, left) {
         Ok(Some(_)) => final_now(),
-        Ok(None) if !folder.is_held().unwrap_or(true) => {
-            Err(Refusal::RunUnsupervised { run: run.id.to_string() }.into())
+        // Its supervisor died: the end that it knew of is the truth, or else this is the end.
+        Ok(None) if folder.ended().is_some() => {
+            recover::settle_one(app, &run)?;
+            final_now()
         }
-        Ok(None) => final_now(),
+        Ok(None) => {
+            if recover::cancel(app, &run, grace, "it was killed on request; its supervisor was gone")? {
+                next::start_next(app)?;
+            }
+            final_now()
+        }
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
             Err(Refusal::RunBusy { run: run.id.to_string() }.into())
         }
@@ -101,6 +108,8 @@ fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
 fn answer(run: &ExecRun, was_final: bool) -> Result<Answer> {
     let (id, status) = (run.id.to_string(), run.status.as_str());
     let finished_at = run.finished_at.map(|at| at.to_string());
-    let line = if was_final { format!("{id} had ended: {status}") } else { format!("ended {id}: {status}") };
+    let short = run.id.short();
+    let line =
+        if was_final { format!("run {short} had ended: {status}") } else { format!("ended run {short}: {status}") };
     Answer::new(&KilledView { run_id: id.clone(), status, finished_at }, id, line)
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, rc::Rc, time::Duration};
 
 use anyhow::{Context as _, Result};
 
-use super::{begin, end, next, note, standby, steer};
+use super::{begin, end, gc, next, note, standby, steer};
 use crate::{
     actions::{App, failure},
     domain::{
@@ -40,12 +40,12 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     // Whatever became of it, who waits may go on.
     drop(held);
     let next = next::start_next(app);
+    gc::now_and_then(app, run.seq);
     looked_after.and(next)
 }
 
 fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
-    let output = OutputStore::open_for_writing(&app.project.output())?;
-    let mut keeper = Keeper { app, fresh: None, run, folder, output, is_end_told: false, is_owing: false };
+    let mut keeper = Keeper { app, fresh: None, run, folder, output: None, is_end_told: false, is_owing: false };
     let start = folder.start().context("what the run is started with cannot be read")?;
     let Some(Start { cwd, argv, env }) = start else {
         let why = "what it is to be started with is gone".to_owned();
@@ -57,9 +57,11 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
     env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
-    let watching = Watching::new(&keeper.output.watchers(&run.id)?)?;
+    // What a run prints is kept as far as that can be; that it runs does not depend on it.
+    let known = keeper.output(|output| Ok((output.watchers(&run.id)?, output.totals(&run.id)?))).unwrap_or_default();
+    let watching = Watching::new(&known.0)?;
     let most = u64::try_from(run.max_output_bytes).unwrap_or_default();
-    let recorder = Recorder::new(folder.clone(), most, keeper.output.totals(&run.id)?);
+    let recorder = Recorder::new(folder.clone(), most, known.1);
     let order = Order {
         folder,
         argv: &argv,
@@ -75,7 +77,8 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     // It holds the run's environment.
     let _ = folder.forget_start();
     // What is not told now stays owed, and is told by whoever comes next.
-    let _ = steer::deliver(keeper.house(), &keeper.output, run);
+    keeper.is_owing = true;
+    keeper.pay();
     Ok(())
 }
 
@@ -90,7 +93,8 @@ struct Keeper<'a> {
     run: &'a ExecRun,
     /// Where those who wait for the run are woken.
     folder: &'a RunFolder,
-    output: OutputStore,
+    /// Opened when it is needed, and again when that failed.
+    output: Option<OutputStore>,
     /// The item of the end is written; the state may not be.
     is_end_told: bool,
     /// A message is owed, and could not be handed over.
@@ -102,13 +106,24 @@ fn refused(error: impl Into<anyhow::Error>) -> SinkError {
 }
 
 impl Keeper<'_> {
+    /// Does something with the output's store.
+    fn output<T>(&mut self, act: impl FnOnce(&OutputStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.output.is_none() {
+            self.output = Some(OutputStore::open_for_writing(&self.app.project.output())?);
+        }
+        match &self.output {
+            Some(output) => act(output),
+            None => Err(StoreError::Busy),
+        }
+    }
+
     fn house(&self) -> &App {
         self.fresh.as_ref().unwrap_or(self.app)
     }
 
     /// From now on somebody prints, who must not wait for others; or not any more.
-    fn hurry(&self, patience: Option<Duration>) {
-        let _ = self.output.hurry(patience);
+    fn hurry(&mut self, patience: Option<Duration>) {
+        let _ = self.output(|output| output.hurry(patience));
         if let Ok(store) = self.house().store_for_writing() {
             let _ = store.hurry(patience);
         }
@@ -155,7 +170,8 @@ impl Sink for Keeper<'_> {
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
-        self.output.apply(&self.run.id, batch, self.app.env.now()).map_err(refused)?;
+        let now = self.app.env.now();
+        self.output(|output| output.apply(&self.run.id, batch, now)).map_err(refused)?;
         self.folder.wake();
         self.is_owing |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
         self.pay();
@@ -168,7 +184,10 @@ impl Sink for Keeper<'_> {
 
     fn pay(&mut self) {
         if self.is_owing {
-            self.is_owing = steer::deliver(self.house(), &self.output, self.run).is_err();
+            self.is_owing = match &self.output {
+                Some(output) => steer::deliver(self.house(), output, self.run).is_err(),
+                None => true,
+            };
         }
     }
 
@@ -177,9 +196,10 @@ impl Sink for Keeper<'_> {
         self.hurry(None);
         if !self.is_end_told {
             let (payload, meta, owes) = steer::end_event(self.run, ending);
-            let now = self.app.env.now();
+            let (id, now) = (&self.run.id, self.app.env.now());
+            let told = self.output(|output| output.append_event(id, &payload, &meta, owes.as_deref(), now));
             // A full disk ends the keeping of output, not the run.
-            self.is_end_told = self.output.append_event(&self.run.id, &payload, &meta, owes.as_deref(), now).is_ok();
+            self.is_end_told = told.is_ok();
         }
         let written = self.house().write(|tx| end::settled(tx, self.run, ending, output_bytes, truncated));
         self.written(written)
