@@ -41,8 +41,9 @@ fn text_keys_bytes_and_the_end_of_input_arrive_in_order() {
     let place = Place::of(&world);
     let run = place.spawn(["--pty", "--shell", "stty -echo; echo up; cat >got"]);
     let before = shows(&place, &run, "up\r\n");
-    let sent = place.json(["exec", "send-keys", &run, "-l", "Enter C-c $HOME ü", "--hex", "7e 41", "Enter", "x", "Enter"]);
-    assert_eq!(sent["bytes"], 24, "{sent}");
+    let sent =
+        place.json(["exec", "send-keys", &run, "-l", "Enter C-c $HOME ü", "--hex", "7e 41", "Enter", "x", "Enter"]);
+    assert_eq!(sent["bytes"], 23, "{sent}");
     assert_eq!(sent["seq_before"], before["next_seq"].as_i64().unwrap_or_default(), "{sent} {before}");
     place.json(["exec", "send-keys", &run, "--eof"]);
     let seen = place.json(["exec", "poll", &run, "--until", "exit", "--wait", "30s"]);
@@ -54,7 +55,8 @@ fn text_keys_bytes_and_the_end_of_input_arrive_in_order() {
 fn a_paste_is_marked_for_a_program_that_asked_for_it() {
     let world = World::new();
     let place = Place::of(&world);
-    let run = place.spawn(["--pty", "--shell", "stty raw -echo; printf '\\033[?2004hup'; dd bs=1 count=15 2>/dev/null >got"]);
+    let run =
+        place.spawn(["--pty", "--shell", "stty raw -echo; printf '\\033[?2004hup'; dd bs=1 count=15 2>/dev/null >got"]);
     shows(&place, &run, "up");
     place.json(["exec", "send-keys", &run, "--paste", "a\nb"]);
     place.json(["exec", "poll", &run, "--until", "exit", "--wait", "30s"]);

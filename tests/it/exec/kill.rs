@@ -25,9 +25,11 @@ fn up(place: &Place<'_>, run: &str) {
 fn when_it_returns_everything_is_dead_and_written() {
     let world = World::new();
     let place = Place::of(&world);
-    for (words, least) in
-        [(&["--grace", "300ms"][..], 300), (&["--signal", "KILL"][..], 0), (&["--grace", "0s", "--signal", "INT"][..], 0)]
-    {
+    for (words, least) in [
+        (&["--grace", "300ms"][..], 300),
+        (&["--signal", "KILL"][..], 0),
+        (&["--grace", "0s", "--signal", "INT"][..], 0),
+    ] {
         let run = place.spawn(["--shell", DEAF]);
         up(&place, &run);
         let members: Vec<_> =
@@ -143,7 +145,8 @@ fn nonsense_and_silence_at_the_door_disturb_nobody() {
     up(&place, &run);
     let folder = place.dir.join(".fairway/runs").join(&run);
     let _silent: Vec<_> = (0..20).map(|_| socket::connect(&folder, "door").unwrap()).collect();
-    for nonsense in [&b"\n"[..], b"{}\n", b"{\"do\":\"kill\",\"signal\":0,\"grace_ms\":0}\n", b"\xff\xfe\n", b"{\"do\""] {
+    for nonsense in [&b"\n"[..], b"{}\n", b"{\"do\":\"kill\",\"signal\":0,\"grace_ms\":0}\n", b"\xff\xfe\n", b"{\"do\""]
+    {
         let mut caller = socket::connect(&folder, "door").unwrap();
         caller.write_all(nonsense).unwrap();
         caller.shutdown(std::net::Shutdown::Write).unwrap();
@@ -152,7 +155,10 @@ fn nonsense_and_silence_at_the_door_disturb_nobody() {
         assert!(said.is_empty() || said == "{\"unknown\":true}\n", "{said}");
     }
     assert_eq!(place.json(["exec", "poll", &run])["status"], "running");
-    assert_eq!(fs::metadata(folder.join("door")).map(|found| std::os::unix::fs::MetadataExt::mode(&found) & 0o777).unwrap(), 0o600);
+    assert_eq!(
+        fs::metadata(folder.join("door")).map(|found| std::os::unix::fs::MetadataExt::mode(&found) & 0o777).unwrap(),
+        0o600
+    );
     assert_eq!(place.json(["exec", "kill", &run])["status"], "canceled");
     assert!(!folder.join("door").exists());
 }
