@@ -5,7 +5,10 @@ mod items;
 mod owing;
 mod watchers;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -78,6 +81,15 @@ impl OutputStore {
         let wal_was_there = open::wal_size(path).is_some();
         let conn = open::existing(path, &schema::OUTPUT)?;
         Ok(Self { conn, path: path.to_path_buf(), wal_was_there })
+    }
+
+    /// From now on waits for others at most so long; `None`: as long as is usual. For one who has something else to do
+    /// meanwhile, and tries again.
+    ///
+    /// # Errors
+    /// As SQLite fails.
+    pub fn hurry(&self, patience: Option<Duration>) -> Result<(), StoreError> {
+        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_PATIENCE))?)
     }
 
     /// Runs `change` as one IMMEDIATE transaction.
