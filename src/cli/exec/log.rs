@@ -22,7 +22,7 @@ use crate::{
 /// only the words. What looks like a secret is masked. With --follow and --json a line per item.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the last digits of it
+    /// The run: its id, or the short form that is shown
     run: String,
     /// Only items above this number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
