@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::{begin, find, next, note, standby};
+use super::{begin, find, next, note, poll, standby, wait};
 use crate::{
     actions::{Answer, App, failure, lookup, path, session::life},
     domain::{
@@ -89,11 +89,46 @@ impl Order {
     }
 }
 
+/// Asks for a run, as [`start`] does, and waits for its end where that is wanted: then the answer is that of `poll`.
+///
+/// # Errors
+/// As [`start`]; as the stores fail while it waits: the run goes on.
+pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
+    if !order.background && order.yield_for.is_some() {
+        let why = "a run whose end is waited for yields to nobody: give one of background false and yield".into();
+        return Err(Refusal::Usage { why }.into());
+    }
+    let started = start(app, order)?;
+    match started.ids.first() {
+        Some(run) if !order.background || order.yield_for.is_some() => {
+            let ended = ended(app, run, order.yield_for)?;
+            Ok(Answer { remarks: started.remarks, ..ended })
+        }
+        _ => Ok(started),
+    }
+}
+
+/// What became of a run that was just asked for: the whole result, or how it stands when the limit is over.
+fn ended(app: &App, run: &str, limit: Option<Duration>) -> Result<Answer> {
+    match wait::wait(app, &[run.to_owned()], limit, |_| {}) {
+        Ok(_) => {
+            let order = poll::Order { run: run.to_owned(), since_seq: 0, wait: None, until: None };
+            let polled = poll::poll(app, &order)?;
+            let line = format!("run {run}: {}", polled.run.status);
+            Answer::new(&polled, run, line)
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => {
+            app.read(|tx| answer(&find::run(tx, run)?))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Asks for a run; begins it when its queue is free and there is room.
 ///
 /// # Errors
 /// `usage`, `invalid_value`, `not_found` for an unknown acting session; as the stores or the run's folder fail.
-pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
+pub fn start(app: &App, order: &Order) -> Result<Answer> {
     let (draft, start) = draft(app, order)?;
     let folder = RunFolder::of(&app.project.runs(), &draft.id);
     let made = make(order, &folder, &start)?;

@@ -9,16 +9,26 @@ use std::{
 
 use anyhow::Result;
 
+use super::{log::Reader, words};
 use crate::{
-    actions::exec::spawn::{self, Order, What},
-    cli::{Context, Exit, values},
+    actions::{
+        App,
+        exec::{
+            log, poll,
+            spawn::{self, Order, What},
+            wait,
+        },
+    },
+    cli::{Context, Exit, stands, values},
     config::parse_size,
     domain::{
         SessionId,
-        run::{Recovery, TERMINAL, TerminalSize},
+        run::{Recovery, RunStatus, TERMINAL, TerminalSize},
         typed,
         watch::Watcher,
     },
+    render::{OutError, safe},
+    wire::FailureKind,
 };
 
 /// Start a command that outlives this call
@@ -66,6 +76,12 @@ pub struct Args {
     /// What becomes of it when its supervisor dies: it is run again, or lost
     #[arg(long, value_name = "HOW", value_parser = recovery)]
     recovery: Option<Recovery>,
+    /// Wait for its end and show what it prints; exit 7 when it does not succeed. INT ends the waiting, not the run
+    #[arg(long)]
+    foreground: bool,
+    /// Wait so long for its end; when it has ended by then, answer as exec poll does
+    #[arg(long, value_name = "SPAN", value_parser = values::duration, conflicts_with = "foreground")]
+    r#yield: Option<Duration>,
     /// Shell text
     #[arg(long, value_name = "TEXT", required_unless_present = "command", conflicts_with = "command")]
     shell: Option<String>,
@@ -108,8 +124,54 @@ impl Args {
             env: self.env.into_iter().map(variable).collect(),
             stdin,
             recovery: self.recovery.unwrap_or(Recovery::Requeue),
+            background: !self.foreground,
+            yield_for: self.r#yield,
             ..Order::new(self.shell.map_or(What::Program(self.command), What::Shell))
         };
-        ctx.answer(&spawn::spawn(&ctx.app()?, &order)?)
+        let app = ctx.app()?;
+        if self.foreground && !ctx.out.json && !ctx.out.quiet {
+            return watched(ctx, &app, &order);
+        }
+        let answer = spawn::spawn(&app, &order)?;
+        // A run that has ended is answered with all that there is of it.
+        let Some(status) = answer.document.get("items").and(answer.document.get("status")) else {
+            return ctx.answer(&answer);
+        };
+        let exit = exit(status.as_str().and_then(RunStatus::parse));
+        if ctx.out.json || ctx.out.quiet {
+            return stands(exit, ctx.answer(&answer));
+        }
+        let run = answer.ids.first().cloned().unwrap_or_default();
+        let polled = poll::poll(&app, &poll::Order { run, since_seq: 0, wait: None, until: None })?;
+        let text = words::polled(&polled, ctx.env.now(), ctx.out.style);
+        stands(exit, ctx.out.text(&text).map(|()| 0).map_err(Into::into))
     }
+}
+
+const fn exit(status: Option<RunStatus>) -> Exit {
+    match status {
+        Some(RunStatus::Succeeded) => 0,
+        _ => FailureKind::External.exit_code(),
+    }
+}
+
+/// Starts a run and shows what it prints until it has ended.
+fn watched(ctx: &Context, app: &App, order: &Order) -> Result<Exit> {
+    let started = spawn::start(app, order)?;
+    for remark in started.remarks.iter().chain([&started.line]) {
+        ctx.out.remark(&safe(remark));
+    }
+    let run = started.ids.first().cloned().unwrap_or_default();
+    let mut reader = Reader::new(ctx);
+    // Who does not read any more has seen enough; the exit code stands.
+    let enough = |shown: Result<_>| match shown {
+        Err(error) if !matches!(error.downcast_ref(), Some(OutError::Closed)) => Err(error),
+        _ => Ok(()),
+    };
+    enough(reader.read(app, &log::Order { run: run.clone(), since_seq: 0, limit: None, stream: None }, true))?;
+    // When its supervisor died, what becomes of it is seen to here; it may even be run again.
+    let ended = wait::wait(app, std::slice::from_ref(&run), None, |_| {})?;
+    let since_seq = reader.seen();
+    enough(reader.read(app, &log::Order { run, since_seq, limit: None, stream: None }, false))?;
+    Ok(exit(ended.first().and_then(|run| RunStatus::parse(run.status))))
 }
