@@ -24,7 +24,7 @@ use crate::{
     render::safe,
     runs::{RunFolder, folder::Start, watching},
     store::{WriteTx, exec_runs, output::OutputStore, sessions, tasks},
-    wire::SpawnedView,
+    wire::{PolledView, SpawnedView},
 };
 
 /// What is to be run.
@@ -89,46 +89,48 @@ impl Order {
     }
 }
 
-/// Asks for a run, as [`start`] does, and waits for its end where that is wanted: then the answer is that of `poll`.
-///
-/// # Errors
-/// As [`start`]; as the stores fail while it waits: the run goes on.
-pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
-    if !order.background && order.yield_for.is_some() {
-        let why = "a run whose end is waited for yields to nobody: give one of background false and yield".into();
-        return Err(Refusal::Usage { why }.into());
-    }
-    let started = start(app, order)?;
-    match started.ids.first() {
-        Some(run) if !order.background || order.yield_for.is_some() => {
-            let ended = ended(app, run, order.yield_for)?;
-            Ok(Answer { remarks: started.remarks, ..ended })
-        }
-        _ => Ok(started),
-    }
-}
-
-/// What became of a run that was just asked for: the whole result, or how it stands when the limit is over.
-fn ended(app: &App, run: &str, limit: Option<Duration>) -> Result<Answer> {
-    match wait::wait(app, &[run.to_owned()], limit, |_| {}) {
-        Ok(_) => {
-            let order = poll::Order { run: run.to_owned(), since_seq: 0, wait: None, until: None };
-            let polled = poll::poll(app, &order)?;
-            let line = format!("run {run}: {}", polled.run.status);
-            Answer::new(&polled, run, line)
-        }
-        Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => {
-            app.read(|tx| answer(&find::run(tx, run)?))
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Asks for a run; begins it when its queue is free and there is room.
+/// Asks for a run; begins it when its queue is free and there is room. What runs in the foreground is waited for, and so is
+/// what is to yield; when it has ended by then the answer is what `poll` gives.
 ///
 /// # Errors
 /// `usage`, `invalid_value`, `not_found` for an unknown acting session; as the stores or the run's folder fail.
-pub fn start(app: &App, order: &Order) -> Result<Answer> {
+pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
+    let answer = begin(app, order)?;
+    let Some(polled) = seen(app, order, &answer)? else { return Ok(answer) };
+    let line = format!("run {} {}", polled.run.run_id, polled.run.status);
+    Answer::new(&polled, &polled.run.run_id, line)
+}
+
+/// The end of a run that [`begin`] has answered, when it is waited for and comes in time.
+///
+/// # Errors
+/// As the stores fail.
+pub fn seen(app: &App, order: &Order, answer: &Answer) -> Result<Option<PolledView>> {
+    let limit = match (order.background, order.yield_for) {
+        (false, limit) => limit,
+        (true, Some(limit)) => Some(limit),
+        (true, None) => return Ok(None),
+    };
+    match wait::wait(app, &answer.ids, limit, |_| ()) {
+        Ok(_) => {}
+        Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let run = answer.ids.first().cloned().unwrap_or_default();
+    poll::poll(app, &poll::Order { run, since_seq: 0, wait: None, until: None }).map(Some)
+}
+
+/// Whether a run has done what it was to do.
+#[must_use]
+pub fn succeeded(polled: &PolledView) -> bool {
+    polled.run.status == RunStatus::Succeeded.as_str()
+}
+
+/// Asks for a run and answers at once.
+///
+/// # Errors
+/// As for [`spawn`].
+pub fn begin(app: &App, order: &Order) -> Result<Answer> {
     let (draft, start) = draft(app, order)?;
     let folder = RunFolder::of(&app.project.runs(), &draft.id);
     let made = make(order, &folder, &start)?;

@@ -14,7 +14,7 @@ use crate::{
     actions::{
         App,
         exec::{
-            log, poll,
+            log,
             spawn::{self, Order, What},
             wait,
         },
@@ -46,6 +46,12 @@ pub struct Args {
     /// The terminal's size; by default 24x80
     #[arg(long, value_name = "ROWSxCOLS", requires = "pty", value_parser = size)]
     size: Option<TerminalSize>,
+    /// Wait for its end and show what it prints; exit 7 when it does not succeed. INT ends the waiting, not the run
+    #[arg(long, conflicts_with = "yield_for")]
+    foreground: bool,
+    /// Wait so long for its end before answering
+    #[arg(long = "yield", id = "yield_for", value_name = "SPAN", value_parser = values::duration)]
+    yield_for: Option<Duration>,
     /// End it after so long
     #[arg(long, value_name = "SPAN", value_parser = values::duration)]
     timeout: Option<Duration>,
@@ -76,12 +82,6 @@ pub struct Args {
     /// What becomes of it when its supervisor dies: it is run again, or lost
     #[arg(long, value_name = "HOW", value_parser = recovery)]
     recovery: Option<Recovery>,
-    /// Wait for its end and show what it prints; exit 7 when it does not succeed. INT ends the waiting, not the run
-    #[arg(long)]
-    foreground: bool,
-    /// Wait so long for its end; when it has ended by then, answer as exec poll does
-    #[arg(long, value_name = "SPAN", value_parser = values::duration, conflicts_with = "foreground")]
-    r#yield: Option<Duration>,
     /// Shell text
     #[arg(long, value_name = "TEXT", required_unless_present = "command", conflicts_with = "command")]
     shell: Option<String>,
@@ -114,6 +114,8 @@ impl Args {
         let stdin = ctx.bytes("stdin", self.stdin, self.stdin_file.as_deref())?;
         let once = self.watch_once.into_iter().map(|watcher| Watcher { once: true, ..watcher });
         let order = Order {
+            background: !self.foreground,
+            yield_for: self.yield_for,
             watch: self.watch.into_iter().chain(once).collect(),
             pty: self.pty.then(|| self.size.unwrap_or(TERMINAL)),
             timeout: self.timeout,
@@ -124,40 +126,23 @@ impl Args {
             env: self.env.into_iter().map(variable).collect(),
             stdin,
             recovery: self.recovery.unwrap_or(Recovery::Requeue),
-            background: !self.foreground,
-            yield_for: self.r#yield,
             ..Order::new(self.shell.map_or(What::Program(self.command), What::Shell))
         };
         let app = ctx.app()?;
         if self.foreground && !ctx.out.json && !ctx.out.quiet {
             return watched(ctx, &app, &order);
         }
-        let answer = spawn::spawn(&app, &order)?;
-        // A run that has ended is answered with all that there is of it.
-        let Some(status) = answer.document.get("items").and(answer.document.get("status")) else {
-            return ctx.answer(&answer);
-        };
-        let exit = exit(status.as_str().and_then(RunStatus::parse));
-        if ctx.out.json || ctx.out.quiet {
-            return stands(exit, ctx.answer(&answer));
-        }
-        let run = answer.ids.first().cloned().unwrap_or_default();
-        let polled = poll::poll(&app, &poll::Order { run, since_seq: 0, wait: None, until: None })?;
-        let text = words::polled(&polled, ctx.env.now(), ctx.out.style);
-        stands(exit, ctx.out.text(&text).map(|()| 0).map_err(Into::into))
-    }
-}
-
-const fn exit(status: Option<RunStatus>) -> Exit {
-    match status {
-        Some(RunStatus::Succeeded) => 0,
-        _ => FailureKind::External.exit_code(),
+        let answer = spawn::begin(&app, &order)?;
+        let Some(polled) = spawn::seen(&app, &order, &answer)? else { return ctx.answer(&answer) };
+        let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
+        let shown = ctx.show(&polled, || answer.ids.clone(), || words::polled(&polled, ctx.env.now(), ctx.out.style));
+        stands(exit, shown)
     }
 }
 
 /// Starts a run and shows what it prints until it has ended.
 fn watched(ctx: &Context, app: &App, order: &Order) -> Result<Exit> {
-    let started = spawn::start(app, order)?;
+    let started = spawn::begin(app, order)?;
     for remark in started.remarks.iter().chain([&started.line]) {
         ctx.out.remark(&safe(remark));
     }
@@ -173,5 +158,6 @@ fn watched(ctx: &Context, app: &App, order: &Order) -> Result<Exit> {
     let ended = wait::wait(app, std::slice::from_ref(&run), None, |_| {})?;
     let since_seq = reader.seen();
     enough(reader.read(app, &log::Order { run, since_seq, limit: None, stream: None }, false))?;
-    Ok(exit(ended.first().and_then(|run| RunStatus::parse(run.status))))
+    let succeeded = ended.iter().all(|run| run.status == RunStatus::Succeeded.as_str());
+    Ok(if succeeded { 0 } else { FailureKind::External.exit_code() })
 }

@@ -1,6 +1,7 @@
 //! Background runs, from outside: real supervisors and real commands.
 
 mod crash;
+mod doors;
 mod kill_points;
 mod many;
 mod place;
