@@ -2,9 +2,12 @@
 
 mod crash;
 mod doors;
+mod keys;
+mod kill;
 mod kill_points;
 mod many;
 mod place;
 mod steer;
 mod streams;
+mod supervisor;
 mod watch;
