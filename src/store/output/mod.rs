@@ -161,6 +161,14 @@ impl OutputStore {
             .map_err(|error| error.at(&self.path))
     }
 
+    /// What SQLite itself finds wrong with the file. Empty when nothing is.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn faults(&self) -> Result<Vec<String>, StoreError> {
+        super::check::faults(&self.conn)
+    }
+
     /// Forgets all about a run.
     ///
     /// # Errors
