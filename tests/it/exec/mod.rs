@@ -1,6 +1,7 @@
 //! Background runs, from outside: real supervisors and real commands.
 
 mod crash;
+mod doors;
 mod keys;
 mod kill;
 mod kill_points;
