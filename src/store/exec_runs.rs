@@ -42,6 +42,12 @@ const FIRST_QUEUED: &str =
 const COUNT_ACTIVE: &str =
     "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_active WHERE status IN ('starting', 'running') AND host = $1";
 const FINISHED: &str = select!("INDEXED BY exec_runs_final WHERE r.finished_at IS NOT NULL ORDER BY r.finished_at");
+const KEPT: &str = "SELECT id, finished_at, min(output_bytes, max_output_bytes) FROM exec_runs \
+     INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL ORDER BY finished_at, seq";
+const COUNT_FINISHED: &str = "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL";
+const FIRST_FINISHED: &str = "SELECT finished_at FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL \
+     ORDER BY finished_at LIMIT 1";
+const EVERY: &str = "SELECT id, status FROM exec_runs";
 const INSERT: &str = "INSERT INTO exec_runs (id, session_id, queue, status, command, cwd, background, pty_rows, \
      pty_cols, timeout_ms, max_output_bytes, recovery, attempt, host, boot_id, actor, queued_at, updated_at) \
      VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $13, $14, $15, $15) RETURNING seq";
@@ -174,6 +180,38 @@ pub fn newest(tx: &ReadTx<'_>, session: Option<&SessionId>, limit: i64) -> Resul
 /// As the store fails.
 pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<ExecRun>, StoreError> {
     sql::rows(tx.conn(), FINISHED, &[], read)
+}
+
+/// Every final run with its end and the bytes of its output that are kept at most, the one that ended first at the front.
+///
+/// # Errors
+/// As the store fails.
+pub fn kept(tx: &ReadTx<'_>) -> Result<Vec<(RunId, Timestamp, i64)>, StoreError> {
+    sql::rows(tx.conn(), KEPT, &[], |row| {
+        let id = sql::id("a run's id", &row.get::<_, String>(0)?, RunId::parse)?;
+        Ok((id, Timestamp::from_millis(row.get(1)?), row.get(2)?))
+    })
+}
+
+/// How many runs are final, and when the first of them ended.
+///
+/// # Errors
+/// As the store fails.
+pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), StoreError> {
+    let count = sql::first(tx.conn(), COUNT_FINISHED, &[], |row| Ok(row.get(0)?))?.unwrap_or_default();
+    let first = sql::first(tx.conn(), FIRST_FINISHED, &[], |row| Ok(Timestamp::from_millis(row.get(0)?)))?;
+    Ok((count, first))
+}
+
+/// The id and status of every run.
+///
+/// # Errors
+/// As the store fails.
+pub fn every(tx: &ReadTx<'_>) -> Result<Vec<(RunId, RunStatus)>, StoreError> {
+    sql::rows(tx.conn(), EVERY, &[], |row| {
+        let id = sql::id("a run's id", &row.get::<_, String>(0)?, RunId::parse)?;
+        Ok((id, sql::word("a run's status", &row.get::<_, String>(1)?, RunStatus::parse)?))
+    })
 }
 
 /// Queues a run; the store gives its place and its times.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use anyhow::{Context as _, Result};
 
-use super::{begin, end, next, note, steer};
+use super::{begin, end, gc, next, note, steer};
 use crate::{
     actions::{App, failure},
     domain::{
@@ -40,6 +40,7 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     // Whatever became of it, who waits may go on.
     drop(held);
     let next = next::start_next(app);
+    gc::now_and_then(app, run.seq);
     looked_after.and(next)
 }
 

@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::{
     find,
     look::{Looker, is_supervised},
+    recover,
     waiting::{self, Waiting},
 };
 use crate::{
@@ -38,6 +39,7 @@ pub fn wait(
             one.calm()?;
         }
         look(app, &mut found)?;
+        settle(app, &mut found)?;
         progress(&found);
         for (waiting, run) in waiting.iter_mut().zip(&found) {
             match waiting {
@@ -54,6 +56,15 @@ pub fn wait(
             return Err(Refusal::NothingArrived { within: show_duration(limit.unwrap_or_default()) }.into());
         }
     }
+}
+
+/// Settles those whose supervisor has died: whoever waits for them wants to know what becomes of them.
+fn settle(app: &App, runs: &mut [ExecRun]) -> Result<()> {
+    let mut settled = false;
+    for run in runs.iter().filter(|run| !is_supervised(app, run)) {
+        settled |= recover::settle_one(app, run)?.is_some();
+    }
+    if settled { look(app, runs) } else { Ok(()) }
 }
 
 /// Looks again at those that may have changed.

@@ -1,21 +1,33 @@
 //! One process that begins queued runs and settles those whose supervisor died. It sleeps until something has happened.
 
-use std::{os::fd::AsFd, time::Duration};
+use std::{collections::BTreeMap, os::fd::AsFd, time::Duration};
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::{next, standby};
+use super::{end, gc, next, recover, standby};
 use crate::{
     actions::{Answer, App},
-    domain::run::{ExecRun, RunStatus},
+    domain::run::{Ending, ExecRun, RunId, RunStatus},
     os::{detach, host, process, signals::Caught, wake::Waiter},
     store::exec_runs,
 };
 
 /// How soon to look again at a run that is being handed from one process to another.
 const SOON: Duration = Duration::from_millis(100);
+/// How often a run's supervisor may die before it has begun anything.
+const MOST_TRIES: usize = 3;
+/// How often in a row the store may fail.
+const MOST_FAILURES: u32 = 6;
+
+/// What a worker has done.
+#[derive(Debug, Default)]
+struct Done {
+    begun: usize,
+    recovered: Vec<recover::Recovered>,
+    tries: BTreeMap<RunId, usize>,
+}
 
 /// Begins and settles runs until TERM or INT; with `until_empty` only as long as something is queued. While another worker
 /// is at work it only says so.
@@ -24,58 +36,114 @@ const SOON: Duration = Duration::from_millis(100);
 /// As the store fails, or the folder of locks.
 pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
-    let mut begun = 0;
+    let mut done = Done::default();
     loop {
         let place = standby::take(app).context("the worker's lock cannot be taken")?;
         let Some(place) = place else {
             standby::wake(app);
-            let document = json!({ "busy": true, "begun": begun });
-            return Answer::new(&document, "", "unchanged: another worker is at work");
+            return done.answer(true);
         };
         let waiter = Waiter::bind(&standby::folder(app), &format!("w-{}", std::process::id()))
             .context("the worker cannot be woken")?;
+        if !until_empty {
+            gc::collect(app)?;
+        }
+        let mut failures = 0;
         loop {
             if signals.next()?.is_some() {
-                return done(begun);
+                return done.answer(false);
             }
             waiter.calm()?;
             detach::bury();
-            begun += next::start_what_may(app)?;
-            let host = host::identity();
-            let (waits, active) =
-                app.read(|tx| Ok((exec_runs::first_queued(tx, &host)?.is_some(), exec_runs::active(tx)?)))?;
-            if until_empty && !waits {
-                break;
+            match done.work(app) {
+                Ok(waits) if until_empty && !waits => break,
+                Ok(_) => {
+                    failures = 0;
+                    let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
+                    sleep(&signals, &waiter, &active);
+                }
+                // Somebody may hold the store for long, or the disk be full for a while.
+                Err(error) => {
+                    failures += 1;
+                    if failures == MOST_FAILURES {
+                        return Err(error);
+                    }
+                    detach::sleep(&[signals.as_fd()], Some(SOON * 2_u32.pow(failures)));
+                }
             }
-            sleep(&signals, &waiter, active.iter().filter(|run| run.host == host));
         }
         // Who queues a run now may still have seen us: a last look, when we are not there any more.
         drop((waiter, place));
         let host = host::identity();
         if app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_none()))? {
-            return done(begun);
+            return done.answer(false);
         }
     }
 }
 
-/// Sleeps until somebody calls, a signal comes, or one of those who look after runs has ended.
-fn sleep<'a>(signals: &Caught, waiter: &Waiter, active: impl Iterator<Item = &'a ExecRun>) {
-    let (mut keepers, mut limit) = (Vec::new(), None);
-    for run in active {
+impl Done {
+    /// Settles what can be settled and begins what may begin. Says whether something still waits.
+    fn work(&mut self, app: &App) -> Result<bool> {
+        for one in recover::settle_all(app, false)? {
+            if one.is_unbegun() {
+                let tries = self.tries.entry(one.run.clone()).or_default();
+                *tries += 1;
+                if *tries >= MOST_TRIES {
+                    give_up(app, &one.run)?;
+                }
+            }
+            self.recovered.push(one);
+        }
+        self.begun += next::start_what_may(app)?;
+        let host = host::identity();
+        app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_some()))
+    }
+
+    fn answer(&self, busy: bool) -> Result<Answer> {
+        let recovered: Vec<_> = self
+            .recovered
+            .iter()
+            .map(|one| json!({ "run_id": one.run.to_string(), "status": one.status.as_str(), "reason": one.reason }))
+            .collect();
+        let document = json!({ "busy": busy, "begun": self.begun, "runs_recovered": recovered });
+        if busy {
+            return Answer::new(&document, "", "unchanged: another worker is at work");
+        }
+        let mut line = format!("began {} run(s), settled {}", self.begun, self.recovered.len());
+        for one in &self.recovered {
+            line.push_str(&format!("\n  {:<12}{}: {}", one.status.as_str(), one.run, one.reason));
+        }
+        Answer::new(&document, "", line)
+    }
+}
+
+/// A run that would only be tried for ever.
+fn give_up(app: &App, id: &RunId) -> Result<()> {
+    let Some(run) = app.read(|tx| Ok(exec_runs::find(tx, id)?))?.filter(|run| run.status == RunStatus::Queued) else {
+        return Ok(());
+    };
+    let why = format!("its supervisor ended {MOST_TRIES} times before it had begun the command");
+    let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
+    end::outside(app, &run, &ending).map(drop)
+}
+
+/// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
+fn sleep(signals: &Caught, waiter: &Waiter, active: &[ExecRun]) {
+    let (host, mut keepers, mut limit) = (host::identity(), Vec::new(), None);
+    for run in active.iter().filter(|run| run.host == host) {
         let keeper = process::ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
-        let there = keeper.filter(|keeper| keeper.presence() == process::Presence::Alive);
-        match there.and_then(|keeper| process::pidfd(keeper.pid).ok().flatten()) {
+        let end = keeper.and_then(|keeper| {
+            let end = process::pidfd(keeper.pid).ok().flatten()?;
+            // The descriptor first: what is there after it was opened is what it stands for.
+            (keeper.presence() == process::Presence::Alive).then_some(end)
+        });
+        match end {
             Some(end) => keepers.push(end),
-            // Whoever began it has gone, and its supervisor has not written itself down yet.
-            None if run.status == RunStatus::Starting => limit = Some(SOON),
-            None => {}
+            // It died since we looked; or whoever began it has gone, and its supervisor has not written itself down yet.
+            None => limit = Some(SOON),
         }
     }
     let mut until = vec![signals.as_fd(), waiter.as_fd()];
     until.extend(keepers.iter().map(AsFd::as_fd));
     detach::sleep(&until, limit);
-}
-
-fn done(begun: usize) -> Result<Answer> {
-    Answer::new(&json!({ "busy": false, "begun": begun }), "", format!("began {begun} run(s)"))
 }

@@ -1,6 +1,11 @@
 //! `fairway exec spawn`
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+    time::Duration,
+};
 
 use anyhow::Result;
 
@@ -46,9 +51,9 @@ pub struct Args {
     /// Where it runs; by default here
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// A variable of its environment; an empty value unsets one
-    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
-    env: Vec<(String, String)>,
+    /// A variable of its environment; NAME alone unsets one
+    #[arg(long, value_name = "NAME=VALUE")]
+    env: Vec<OsString>,
     /// What it reads; - reads stdin. By default it reads nothing
     #[arg(long, value_name = "TEXT")]
     stdin: Option<String>,
@@ -69,6 +74,17 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+/// A variable and its value; without a value it is to be unset.
+fn variable(text: OsString) -> (OsString, Option<OsString>) {
+    // A name may begin with '=', so the first letter is never the separator.
+    let at = text.as_bytes().iter().skip(1).position(|byte| *byte == b'=').map(|at| at + 1);
+    let part = |from: usize, to: usize| OsStr::from_bytes(text.as_bytes().get(from..to).unwrap_or_default()).to_owned();
+    match at {
+        Some(at) => (part(0, at), Some(part(at + 1, text.len()))),
+        None => (text, None),
+    }
+}
+
 fn size(text: &str) -> Result<TerminalSize, String> {
     typed::size(text).map_err(|refusal| refusal.to_string())
 }
@@ -80,9 +96,6 @@ fn recovery(text: &str) -> Result<Recovery, String> {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let stdin = ctx.bytes("stdin", self.stdin, self.stdin_file.as_deref())?;
-        let variable = |(name, value): (String, String)| {
-            (OsString::from(name), Some(OsString::from(value)).filter(|value| !value.is_empty()))
-        };
         let once = self.watch_once.into_iter().map(|watcher| Watcher { once: true, ..watcher });
         let order = Order {
             watch: self.watch.into_iter().chain(once).collect(),

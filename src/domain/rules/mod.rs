@@ -10,3 +10,5 @@ pub mod handoff;
 pub mod liveness;
 pub mod prompt;
 pub mod receipts;
+pub mod recovery;
+pub mod retention;

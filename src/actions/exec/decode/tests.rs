@@ -1,1 +1,171 @@
+use std::time::Duration;
 
+use super::*;
+use crate::{
+    domain::{
+        output::{Batch, Totals},
+        run::Ending,
+    },
+    os::process::ProcessKey,
+    runs::{Recorder, Sink, SinkError, folder::Start},
+};
+
+const SAID: &str = "a¢€😀é👋🏽z";
+
+/// A run and its output, without a program.
+struct Run {
+    _home: tempfile::TempDir,
+    store: OutputStore,
+    id: RunId,
+    folder: RunFolder,
+    recorder: Recorder,
+}
+
+struct Rows<'a>(&'a OutputStore, &'a RunId);
+
+impl Sink for Rows<'_> {
+    fn running(&mut self, _: &ProcessKey) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        self.0.apply(self.1, batch, Timestamp::from_millis(0)).map_err(|error| SinkError::Store(error.to_string()))
+    }
+
+    fn ended(&mut self, _: &Ending, _: i64, _: bool) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+impl Run {
+    fn new(max: u64) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let store = OutputStore::open_for_writing(&home.path().join("runs.db")).unwrap();
+        let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
+        let folder = RunFolder::of(home.path(), &id);
+        folder.create(&Start { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
+        let recorder = Recorder::new(folder.clone(), max, Totals::default());
+        Self { _home: home, store, id, folder, recorder }
+    }
+
+    fn print(&mut self, stream: ItemType, bytes: &[u8]) {
+        self.recorder.push(stream, bytes, Duration::ZERO);
+        self.recorder.flush(Duration::ZERO, &mut Rows(&self.store, &self.id));
+    }
+
+    fn read(&self, since: i64, limit: usize, is_over: bool) -> Vec<Piece> {
+        let (items, _) = self.store.items(&self.id, since, limit, None).unwrap();
+        Decoder::new(&self.store, &self.id, self.folder.clone(), is_over).pieces(&items).unwrap()
+    }
+
+    fn text(&self, stream: ItemType, is_over: bool) -> String {
+        let pieces = self.read(0, usize::MAX - 1, is_over);
+        pieces.into_iter().filter(|piece| piece.kind == stream).map(|piece| piece.text).collect()
+    }
+
+    /// The same, an item at a time.
+    fn text_by_items(&self, stream: ItemType) -> String {
+        let (mut since, mut text) = (0, String::new());
+        while let Some(piece) = self.read(since, 1, true).pop() {
+            since = piece.seq;
+            if piece.kind == stream {
+                text.push_str(&piece.text);
+            }
+        }
+        text
+    }
+}
+
+#[test]
+fn a_character_is_whole_wherever_it_was_split() {
+    let bytes = SAID.as_bytes();
+    for first in 0..=bytes.len() {
+        for second in first..=bytes.len() {
+            // Room for all of it, but in several segments; the other stream is in between.
+            let mut run = Run::new(bytes.len() as u64 * 2);
+            for part in [&bytes[..first], &bytes[first..second], &bytes[second..]] {
+                run.print(ItemType::Stdout, part);
+                run.print(ItemType::Stderr, "é".as_bytes().get(usize::from(part.len() % 2 == 0)..).unwrap_or_default());
+            }
+            assert_eq!(run.text(ItemType::Stdout, false), SAID, "{first} {second}");
+            assert_eq!(run.text_by_items(ItemType::Stdout), SAID, "{first} {second} by items");
+        }
+    }
+}
+
+#[test]
+fn each_byte_alone_and_across_every_edge_of_a_segment() {
+    let bytes = SAID.as_bytes();
+    for more in 0..40 {
+        let mut run = Run::new(bytes.len() as u64 + more);
+        for byte in bytes {
+            run.print(ItemType::Stdout, &[*byte]);
+        }
+        assert_eq!(run.text(ItemType::Stdout, true), SAID, "{more}");
+        assert_eq!(run.text_by_items(ItemType::Stdout), SAID, "{more} by items");
+    }
+}
+
+#[test]
+fn what_was_cut_by_a_gap_is_replaced_and_nothing_is_joined_over_it() {
+    for max in 4..60_u64 {
+        for size in [1, 2, 3, 5, 200] {
+            let mut run = Run::new(max);
+            let bytes = SAID.repeat(8).into_bytes();
+            for part in bytes.chunks(size) {
+                run.print(ItemType::Stdout, part);
+            }
+            let head = usize::try_from(max.div_ceil(2)).unwrap();
+            let (items, _) = run.store.items(&run.id, 0, usize::MAX - 1, None).unwrap();
+            let tail = items
+                .iter()
+                .filter_map(|item| match item.content {
+                    Content::Output { origin, .. } => usize::try_from(origin).ok().filter(|origin| *origin >= head),
+                    Content::Event { .. } => None,
+                })
+                .min()
+                .unwrap();
+            let expected = [&bytes[..head], &bytes[tail..]].map(|part| String::from_utf8_lossy(part).into_owned());
+            assert_eq!(run.text(ItemType::Stdout, true), expected.concat(), "{max} {size}");
+            assert_eq!(run.text_by_items(ItemType::Stdout), expected.concat(), "{max} {size} by items");
+        }
+    }
+}
+
+#[test]
+fn a_stream_of_which_nothing_was_left_out_is_whole_on_both_sides_of_a_gap() {
+    let mut run = Run::new(100);
+    run.print(ItemType::Stderr, &[b'x'; 47]);
+    run.print(ItemType::Stdout, &"😀".as_bytes()[..3]);
+    run.print(ItemType::Stderr, &[b'y'; 200]);
+    run.print(ItemType::Stdout, &"😀".as_bytes()[3..]);
+    assert!(run.recorder.truncated());
+    assert_eq!(run.text(ItemType::Stdout, true), "😀");
+    assert_eq!(run.text_by_items(ItemType::Stdout), "😀");
+}
+
+#[test]
+fn an_unfinished_character_waits_until_nothing_can_follow() {
+    let mut run = Run::new(1_000);
+    run.print(ItemType::Stdout, b"a\xe2\x82");
+    assert_eq!(run.text(ItemType::Stdout, false), "a");
+    assert_eq!(run.text(ItemType::Stdout, true), "a\u{fffd}");
+    run.print(ItemType::Stderr, b"\xac");
+    assert_eq!(run.text(ItemType::Stdout, false), "a");
+    run.print(ItemType::Stdout, b"b\xff\xf0\x9f");
+    assert_eq!(run.text(ItemType::Stdout, true), "a\u{fffd}b\u{fffd}\u{fffd}");
+    assert_eq!(run.text(ItemType::Stderr, true), "\u{fffd}");
+    assert_eq!(run.text_by_items(ItemType::Stdout), "a\u{fffd}b\u{fffd}\u{fffd}");
+}
+
+#[test]
+fn bytes_that_are_gone_since_their_rows_were_read_are_no_error() {
+    let mut run = Run::new(40);
+    run.print(ItemType::Stdout, &[b'a'; 20]);
+    run.print(ItemType::Stdout, &[b'b'; 20]);
+    let (items, _) = run.store.items(&run.id, 0, 100, None).unwrap();
+    run.print(ItemType::Stdout, &[b'c'; 20]);
+    let decoder = Decoder::new(&run.store, &run.id, run.folder.clone(), false);
+    let left: String = decoder.pieces(&items).unwrap().iter().map(|piece| piece.text.as_str()).collect();
+    assert!(left.starts_with("aaaaaaaaaaaaaaaaaaaa") && !left.contains('c') && left.len() < 40, "{left}");
+}

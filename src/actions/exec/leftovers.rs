@@ -1,0 +1,77 @@
+//! What a run without a supervisor has left running.
+
+use std::{io, time::Duration};
+
+use crate::{
+    domain::run::ExecRun,
+    env::vars,
+    os::{
+        process::{self, Presence, ProcessKey},
+        tree,
+    },
+};
+
+/// How long what is told to end may take for it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What was there, and what of it would not die.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// What was found, by name and pid.
+    pub found: Vec<String>,
+    /// What is there still.
+    pub left: Vec<String>,
+}
+
+/// Ends everything that a run has left, wherever it went: TERM, `grace`, KILL. Only for who has the run's lock.
+///
+/// # Errors
+/// When processes cannot be listed or signalled.
+pub fn kill(run: &ExecRun, grace: Option<Duration>) -> io::Result<Leftovers> {
+    let mut found: Vec<(ProcessKey, String)> = Vec::new();
+    let left = tree::end(grace.unwrap_or(GRACE), || {
+        let keys = belonging(run)?;
+        for key in &keys {
+            if !found.iter().any(|(known, _)| known == key) {
+                found.push((key.clone(), shown(key)));
+            }
+        }
+        Ok(keys)
+    })?;
+    let name = |key: &ProcessKey| found.iter().find(|(known, _)| known == key).map(|(_, name)| name.clone());
+    Ok(Leftovers {
+        left: left.iter().filter_map(name).collect(),
+        found: found.iter().map(|(_, name)| name.clone()).collect(),
+    })
+}
+
+fn shown(key: &ProcessKey) -> String {
+    let name = process::names(key.pid).into_iter().next();
+    format!("{} ({})", name.unwrap_or_else(|| "a process".into()), key.pid)
+}
+
+/// Everything of a run: what carries its mark, its root, and what is below them or in its session. What belongs to another
+/// run is that one's.
+fn belonging(run: &ExecRun) -> io::Result<Vec<ProcessKey>> {
+    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
+    let mut roots = tree::marked(&mark)?;
+    let root = ProcessKey::recorded(run.pid, run.pid_started, Some(&run.boot_id));
+    if let Some(root) = root {
+        let in_session = |key: &ProcessKey| {
+            process::stat(key.pid).ok().flatten().is_some_and(|found| found.session == root.pid && found.key() == *key)
+        };
+        // When the root is gone its number may be another's, unless somebody of its session is still there.
+        if root.presence() == Presence::Alive || roots.iter().any(in_session) {
+            roots.push(root);
+        }
+    }
+    let mut found: Vec<ProcessKey> = Vec::new();
+    for root in roots {
+        for key in tree::below(root.pid, Some(&mark))? {
+            if !found.contains(&key) {
+                found.push(key);
+            }
+        }
+    }
+    Ok(found)
+}
