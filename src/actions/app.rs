@@ -78,11 +78,14 @@ impl App {
         self.reader.get().ok_or_else(|| failure::internal("the store was not kept"))
     }
 
-    /// The store, for writing; it is made where there is none.
+    /// The store, for writing; it is made where there is none. One that was opened for reading is used again.
     ///
     /// # Errors
     /// As the store fails.
     pub fn store_for_writing(&self) -> Result<&Store> {
+        if let Some(store) = self.reader.get().filter(|store| store.path().is_some()) {
+            return Ok(store);
+        }
         if self.writer.get().is_none() {
             let store = Store::open_for_writing(&self.project.store, &self.project.runtime())?;
             let _ = self.writer.set(store);

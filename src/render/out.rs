@@ -85,6 +85,16 @@ impl Out {
         }
     }
 
+    /// Writes text to stderr, as it is. What cannot be written there is left out.
+    pub fn beside(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Says on one line of a terminal, over what it said before, how far something is; nothing clears the line.
+    pub fn progress(&self, text: &str) {
+        self.beside(&format!("\r\u{1b}[K{text}"));
+    }
+
     /// Writes to stderr, whatever `--quiet` says. What cannot be written there can be said nowhere.
     pub fn complain(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");

@@ -1,10 +1,10 @@
 //! Opening a store: what may be opened, by how many at once, and how a new one comes to be.
 
 use std::{
-    fs,
-    io::{self, Read},
-    os::unix::fs::MetadataExt,
+    fs, io,
+    os::unix::fs::{FileExt, MetadataExt},
     path::Path,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -230,12 +230,31 @@ pub(super) fn refuse_shapeless(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Files whose heads were read, by device and number. They stay open as long as this process lives: closing one would take
+/// away every lock that SQLite has on that file in this process, since those belong to the process; another one that closes
+/// the store would then think itself the last, and remove a log that is still written to.
+static READ: Mutex<Vec<((u64, u64), Arc<fs::File>)>> = Mutex::new(Vec::new());
+
 /// The beginning of the file, and after that its length.
 fn head(path: &Path) -> io::Result<(Vec<u8>, u64)> {
-    let file = fs::File::open(path)?;
-    let mut head = Vec::new();
-    (&file).take(HEAD).read_to_end(&mut head)?;
+    let file = for_good(path)?;
+    let (mut head, most) = (vec![0; usize::try_from(HEAD).unwrap_or_default()], file.metadata()?.len());
+    let whole = usize::try_from(most.min(HEAD)).unwrap_or_default();
+    head.truncate(whole);
+    file.read_exact_at(&mut head, 0)?;
     Ok((head, file.metadata()?.len()))
+}
+
+fn for_good(path: &Path) -> io::Result<Arc<fs::File>> {
+    let found = fs::metadata(path)?;
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, file)) = read.iter().find(|(id, _)| *id == (found.dev(), found.ino())) {
+        return Ok(Arc::clone(file));
+    }
+    let file = Arc::new(fs::File::open(path)?);
+    let found = file.metadata()?;
+    read.push(((found.dev(), found.ino()), Arc::clone(&file)));
+    Ok(file)
 }
 
 /// The length in bytes that the file's head states.
@@ -296,4 +315,52 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     let resolved = folder.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(folder, name)| folder.join(name));
     Ok(Connection::open_with_flags(resolved, flags)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use nix::{
+        fcntl::{FcntlArg, fcntl},
+        libc,
+    };
+
+    use crate::store::Store;
+
+    /// Whether anybody has SQLite's lock of a connection on this file.
+    fn is_locked(path: &std::path::Path) -> bool {
+        let file = std::fs::File::open(path).unwrap();
+        let mut lock = libc::flock {
+            l_type: i16::try_from(libc::F_WRLCK).unwrap(),
+            l_whence: 0,
+            // The bytes that SQLite gives to those who read: 510 behind the second gigabyte's half.
+            l_start: 0x4000_0002,
+            l_len: 510,
+            l_pid: 0,
+        };
+        fcntl(file.as_fd(), FcntlArg::F_OFD_GETLK(&mut lock)).unwrap();
+        // Not closed: that would take the lock away which was asked for.
+        std::mem::forget(file);
+        i32::from(lock.l_type) != libc::F_UNLCK
+    }
+
+    #[test]
+    fn opening_a_store_twice_takes_no_lock_from_the_first() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, runtime) = (home.path().join("s.db"), home.path().join("runtime"));
+        let first = Store::open_for_writing(&path, &runtime).unwrap();
+        let look = || first.read::<_, crate::store::StoreError>(|tx| crate::store::check::tasks(tx)).unwrap();
+        look();
+        assert!(is_locked(&path));
+        let second = Store::open_for_writing(&path, &runtime).unwrap();
+        look();
+        assert!(is_locked(&path));
+        drop(second);
+        look();
+        assert!(is_locked(&path));
+        // Control: this is what closing any descriptor of the file does.
+        drop(std::fs::File::open(&path).unwrap());
+        assert!(!is_locked(&path));
+    }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::time;
-use crate::domain::run::ExecRun;
+use crate::domain::{run::ExecRun, secrets::masked};
 
 /// A run, in lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,7 +46,7 @@ impl RunView {
             queue: run.queue.clone(),
             status: run.status.as_str(),
             supervised,
-            command: run.command.clone(),
+            command: masked(&run.command),
             cwd: run.cwd.clone(),
             background: run.background,
             pty: run.pty.is_some(),

@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::Result;
 
-use super::{direct, spawn};
+use super::{direct, gc, keys, kill, list, log, poll, rm, spawn, wait};
 use crate::{
     actions::{Answer, App},
     wire::call::{self, Call, Spawn, Words},
@@ -24,7 +24,20 @@ pub fn call(app: &App, text: &str) -> Result<Answer> {
             document(&direct::run(app, &direct::Order { argv, cwd: cwd.map(PathBuf::from), timeout })?)
         }
         Call::Spawn(order) => spawn::spawn(app, &wanted(*order)),
-        _ => Err(crate::domain::Refusal::Usage { why: "this action does not work yet".into() }.into()),
+        Call::Poll { run, since_seq, wait, until } => {
+            document(&poll::poll(app, &poll::Order { run, since_seq, wait, until })?)
+        }
+        Call::Log { run, since_seq, limit, stream } => {
+            document(&log::log(app, &log::Order { run, since_seq, limit, stream })?)
+        }
+        Call::Kill { run, signal, grace } => kill::kill(app, &run, signal, grace),
+        Call::SendKeys { run, keys } => keys::send(app, &run, &keys),
+        Call::Wait { runs, limit } => document(&wait::wait(app, &runs, limit, |_| {})?),
+        Call::List { session, unfinished, limit } => {
+            document(&list::list(app, &list::Order { session, unfinished, limit })?)
+        }
+        Call::Rm { runs } => rm::rm(app, &runs),
+        Call::Gc { dry_run } => gc::gc(app, dry_run),
     }
 }
 

@@ -70,7 +70,7 @@ pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
         }
     };
     let id = run.id.to_string();
-    let line = format!("typed {bytes} byte(s) to {id}");
+    let line = format!("typed {bytes} byte(s) to run {}", run.id.short());
     let answer = Answer::new(&SentView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
     if let Some(request) = &app.request {
         let text = serde_json::to_string(&answer).map_err(failure::internal)?;

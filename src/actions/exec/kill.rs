@@ -101,6 +101,8 @@ fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
 fn answer(run: &ExecRun, was_final: bool) -> Result<Answer> {
     let (id, status) = (run.id.to_string(), run.status.as_str());
     let finished_at = run.finished_at.map(|at| at.to_string());
-    let line = if was_final { format!("{id} had ended: {status}") } else { format!("ended {id}: {status}") };
+    let short = run.id.short();
+    let line =
+        if was_final { format!("run {short} had ended: {status}") } else { format!("ended run {short}: {status}") };
     Answer::new(&KilledView { run_id: id.clone(), status, finished_at }, id, line)
 }

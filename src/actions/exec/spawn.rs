@@ -318,5 +318,5 @@ fn answer(run: &ExecRun) -> Result<Answer> {
         _ => "started",
     };
     let command: String = secrets::masked(&run.command).lines().next().unwrap_or_default().chars().take(80).collect();
-    Answer::new(&view, &run.id, format!("{did} run {}: {command}", run.id))
+    Answer::new(&view, &run.id, format!("{did} run {}: {command}", run.id.short()))
 }

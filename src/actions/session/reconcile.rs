@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::{asking::Asking, life, look};
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, exec::steer},
     domain::{
         Event, Kind, SessionId, TaskId,
         checkpoint::CheckpointState,
@@ -41,6 +41,9 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     if matches!(lock, Free::Busy) {
         return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
     }
+    // What cannot be told now is told by the next one.
+    let untold = if dry_run { None } else { steer::deliver_all(app).err() };
+    let remarks = |braked| remarks(braked, untold.as_ref());
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
     let verdicts = verdicts(app, &found, now);
@@ -237,15 +240,13 @@ fn unattended(
     Ok(found)
 }
 
-fn remarks(braked: bool) -> Vec<String> {
-    if braked {
-        vec![
-            "warning: most sessions are silent at once; the clock is suspect, and none is marked for its silence"
-                .into(),
-        ]
-    } else {
-        Vec::new()
-    }
+fn remarks(braked: bool, untold: Option<&anyhow::Error>) -> Vec<String> {
+    let braked = braked.then(|| {
+        "warning: most sessions are silent at once; the clock is suspect, and none is marked for its silence".to_owned()
+    });
+    let untold =
+        untold.map(|error| format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
+    braked.into_iter().chain(untold).collect()
 }
 
 fn answer(report: &ReconcileView, remarks: &[String], wrote: bool) -> Result<Answer> {

@@ -1,10 +1,18 @@
 //! `fairway exec …`
 
 mod call;
+mod gc;
 mod kill;
+mod list;
+mod log;
+mod poll;
+mod rm;
 mod send_keys;
 mod spawn;
 mod supervise;
+mod tail;
+mod wait;
+mod words;
 mod worker;
 
 use anyhow::Result;
@@ -17,8 +25,14 @@ use super::{Context, Exit};
 #[command(defer = true)]
 pub enum Verb {
     Spawn(spawn::Args),
-    Kill(kill::Args),
+    Poll(poll::Args),
+    Log(log::Args),
+    Wait(wait::Args),
     SendKeys(send_keys::Args),
+    Kill(kill::Args),
+    List(list::Args),
+    Rm(rm::Args),
+    Gc(gc::Args),
     Call(call::Args),
     Worker(worker::Args),
     #[command(hide = true)]
@@ -29,8 +43,14 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Spawn(args) => args.run(ctx),
-            Self::Kill(args) => args.run(ctx),
+            Self::Poll(args) => args.run(ctx),
+            Self::Log(args) => args.run(ctx),
+            Self::Wait(args) => args.run(ctx),
             Self::SendKeys(args) => args.run(ctx),
+            Self::Kill(args) => args.run(ctx),
+            Self::List(args) => args.run(ctx),
+            Self::Rm(args) => args.run(ctx),
+            Self::Gc(args) => args.run(ctx),
             Self::Call(args) => args.run(ctx),
             Self::Worker(args) => args.run(ctx),
             Self::Supervise(args) => args.run(ctx),

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use super::tail::Tail;
 use crate::{
     config::show_duration,
     env::Timestamp,
-    render::{Meaning, Style, Table, safe, safe_line},
+    render::{Meaning, Style, Table, safe_line},
     wire::{PolledView, RunItemView, RunView},
 };
 
@@ -50,9 +51,10 @@ pub(super) fn line(run: &RunView, now: Timestamp, style: Style) -> String {
         (Some(started), None) => Some(format!(" since {}", rough(now.since(started)))),
         (None, _) => None,
     };
+    // What there is to say about a signal of ours stands in the message.
     let how = match (run.exit_code, run.signal) {
         (Some(code), _) if code != 0 => format!(" with exit code {code}"),
-        (_, Some(signal)) => format!(" by signal {signal}"),
+        (_, Some(signal)) if run.error_message.is_none() => format!(" by signal {signal}"),
         _ => String::new(),
     };
     let why = run.error_message.as_ref().map(|why| format!(" ({})", safe_line(why))).unwrap_or_default();
@@ -60,36 +62,31 @@ pub(super) fn line(run: &RunView, now: Timestamp, style: Style) -> String {
     let nobody = if is_left(run) { "; nobody looks after it: fairway session reconcile" } else { "" };
     let command: String = safe_line(&run.command).chars().take(COMMAND).collect();
     let status = style.paint(meaning, run.status);
-    format!(
-        "{} {status}{how}{}{attempt}{why}: {command}{nobody}",
-        short(&run.run_id),
-        took.unwrap_or_default()
-    )
+    format!("{} {status}{how}{}{attempt}{why}: {command}{nobody}", short(&run.run_id), took.unwrap_or_default())
 }
 
-/// A run and what is new of it.
+/// A run and what is new of it: the words of its output as they came, events on lines of their own.
 pub(super) fn polled(polled: &PolledView, now: Timestamp, style: Style) -> String {
     let mut text = line(&polled.run, now, style);
     text.push('\n');
+    let (mut stdout, mut stderr) = (Tail::new(true), Tail::new(true));
     for item in &polled.items {
-        if !text.ends_with('\n') && item.kind == "event" {
-            text.push('\n');
+        match item.kind {
+            "event" => {
+                text.push_str(&stdout.pause());
+                text.push_str(&stderr.pause());
+                text.push_str(if text.ends_with('\n') { "" } else { "\n" });
+                text.push_str(&event(item));
+                text.push('\n');
+            }
+            "stderr" => text.push_str(&stderr.take(&item.payload)),
+            _ => text.push_str(&stdout.take(&item.payload)),
         }
-        text.push_str(&shown(item));
     }
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
+    text.push_str(&stdout.pause());
+    text.push_str(&stderr.pause());
+    text.push_str(if text.ends_with('\n') { "" } else { "\n" });
     text
-}
-
-/// An item as text that no terminal obeys: output as it was printed, an event on a line of its own.
-pub(super) fn shown(item: &RunItemView) -> String {
-    if item.kind == "event" {
-        return format!("{}\n", event(item));
-    }
-    // A terminal's own line ends; by themselves they would be shown as escapes.
-    safe(&item.payload.replace("\r\n", "\n"))
 }
 
 /// An event in a line.

@@ -6,15 +6,19 @@ mod spawn;
 
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use self::fields::{Fields, no, shown, sort};
 use super::typed;
-use crate::domain::{
-    Refusal, SessionId,
-    closed_set::closed_set,
-    run::ItemType,
-    typed::{Input, check},
+use crate::{
+    domain::{
+        Refusal, SessionId,
+        closed_set::closed_set,
+        run::ItemType,
+        typed::{Input, check},
+    },
+    os::signals,
 };
 
 pub use spawn::{Spawn, Words};
@@ -68,8 +72,8 @@ pub enum Call {
     Kill {
         /// The run.
         run: String,
-        /// A name or number.
-        signal: Option<String>,
+        /// The first signal.
+        signal: Option<Signal>,
         /// How long it has to end by itself.
         grace: Option<Duration>,
     },
@@ -89,10 +93,12 @@ pub enum Call {
     },
     /// `list`
     List {
-        /// Also those that have ended.
-        all: bool,
         /// Only those of this session.
         session: Option<SessionId>,
+        /// Only those that have not ended.
+        unfinished: bool,
+        /// How many.
+        limit: Option<i64>,
     },
     /// `rm`
     Rm {
@@ -146,8 +152,9 @@ pub fn read(text: &str) -> Result<Call, Refusal> {
         "send_keys" => Call::SendKeys { run: fields.needed("run_id")?, keys: keys(&mut fields)? },
         "wait" => Call::Wait { runs: runs(&mut fields)?, limit: seconds(&mut fields, "timeout_secs")? },
         "list" => Call::List {
-            all: fields.flag("all")?.unwrap_or_default(),
             session: fields.parsed("session_id", SessionId::parse)?,
+            unfinished: fields.flag("unfinished")?.unwrap_or_default(),
+            limit: fields.whole("limit")?,
         },
         "rm" => Call::Rm { runs: runs(&mut fields)? },
         "gc" => Call::Gc { dry_run: fields.flag("dry_run")?.unwrap_or_default() },
@@ -188,13 +195,17 @@ fn millis(fields: &mut Fields, name: &'static str) -> Result<Option<Duration>, R
 }
 
 /// A signal by name or number.
-fn signal(fields: &mut Fields) -> Result<Option<String>, Refusal> {
-    match fields.take("signal") {
-        None => Ok(None),
-        Some(Value::String(name)) => Ok(Some(name)),
-        Some(Value::Number(number)) if number.is_u64() => Ok(Some(number.to_string())),
-        Some(other) => Err(no("signal", format!("must be a name such as \"TERM\" or a number, not {}", sort(&other)))),
-    }
+fn signal(fields: &mut Fields) -> Result<Option<Signal>, Refusal> {
+    let name = match fields.take("signal") {
+        None => return Ok(None),
+        Some(Value::String(name)) => name,
+        Some(Value::Number(number)) => number.to_string(),
+        Some(other) => {
+            return Err(no("signal", format!("must be a name such as \"TERM\" or a number, not {}", sort(&other))));
+        }
+    };
+    let signal = signals::named(&name).map(Some);
+    signal.ok_or_else(|| no("signal", format!("is {}, which is none: name one as \"TERM\" or 15", shown(&name))))
 }
 
 fn keys(fields: &mut Fields) -> Result<Vec<Input>, Refusal> {
@@ -313,6 +324,10 @@ mod tests {
             (
                 r#"{"action":"kill","run_id":"r","signal":true}"#,
                 "signal must be a name such as \"TERM\" or a number, not true or false",
+            ),
+            (
+                r#"{"action":"kill","run_id":"r","signal":"TRM"}"#,
+                "signal is 'TRM', which is none: name one as \"TERM\" or 15",
             ),
             (
                 r#"{"action":"send_keys","run_id":"r","keys":[{"text":"a","key":"Enter"}]}"#,

@@ -346,7 +346,75 @@ pub const VERBS: &[Verb] = &[
     ),
     verb("session meta get", "session meta get s4 key", &["session meta get {} k", "session meta get s4 {}"]),
     verb("session meta rm", "session meta rm s4 key", &["session meta rm {} k", "session meta rm s4 {}"]),
+    verb(
+        "exec spawn",
+        "exec spawn --foreground -- true",
+        // In the foreground, so that what a call does is over when it has answered.
+        &[
+            "exec spawn --foreground --for {} -- true",
+            "exec spawn --foreground --queue={} -- true",
+            "exec spawn --foreground --pty --size {} -- true",
+            "exec spawn --foreground --timeout {} -- true",
+            "exec spawn --foreground --yield {} -- true",
+            "exec spawn --foreground --max-output {} -- true",
+            "exec spawn --foreground --watch {} -- true",
+            "exec spawn --foreground --watch x={} -- true",
+            "exec spawn --foreground --watch-once={}=x -- true",
+            "exec spawn --foreground --cwd {} -- true",
+            "exec spawn --foreground --env {} -- true",
+            "exec spawn --foreground --env A={} -- true",
+            "exec spawn --foreground --stdin={} -- true",
+            "exec spawn --foreground --stdin-file {} -- true",
+            "exec spawn --foreground --recovery {} -- true",
+            "exec spawn --foreground --request-id {} -- true",
+            "exec spawn --foreground -- echo {}",
+        ],
+    ),
+    verb(
+        "exec poll",
+        "exec poll 000007d1",
+        &[
+            "exec poll {}",
+            "exec poll 000007d1 --since-seq {}",
+            "exec poll 000007d1 --wait {}",
+            "exec poll 000007d1 --wait 1ms --until {}",
+        ],
+    ),
+    verb(
+        "exec log",
+        "exec log 000007d1",
+        &[
+            "exec log {}",
+            "exec log 000007d1 --since-seq {}",
+            "exec log 000007d1 --limit {}",
+            "exec log 000007d1 --stream {}",
+            "exec log --follow {}",
+        ],
+    ),
+    verb("exec wait", "exec wait 000007d1", &["exec wait {}", "exec wait 000007d1 --timeout {}"]),
+    verb(
+        "exec kill",
+        "exec kill 000007d1",
+        &["exec kill {}", "exec kill 000007d1 --signal {}", "exec kill 000007d1 --grace {}"],
+    ),
+    Verb {
+        path: "exec send-keys",
+        before: &["exec spawn --pty --timeout 1m -- cat"],
+        good: "exec send-keys 0007a509 Enter",
+        texts: &[
+            "exec send-keys {} Enter",
+            "exec send-keys 0007a509 {}",
+            "exec send-keys 0007a509 -l {}",
+            "exec send-keys 0007a509 --paste {}",
+            "exec send-keys 0007a509 --hex {}",
+            "exec send-keys 0007a509 --size {}",
+        ],
+    },
+    verb("exec list", "exec list", &["exec list --for {}", "exec list --limit {}"]),
+    verb("exec rm", "exec rm 000007d1", &["exec rm {}", "exec rm 000007d1 {}"]),
+    verb("exec gc", "exec gc", &[]),
     verb("exec call", "exec call --file call.json", &["exec call --file {}"]),
+    verb("exec worker", "exec worker --until-empty", &[]),
     verb("explain task", "explain task T-1", &["explain task {}"]),
     verb("explain session", "explain session s1", &["explain session {}"]),
     verb("adapter list", "adapter list", &["adapter list --root {}"]),
@@ -436,9 +504,11 @@ pub fn of_the_parser() -> Vec<String> {
 impl World {
     /// A world in which every verb has something to work on: T-1 and T-4 are todo, T-2 is held, T-3 blocked, T-5 cancelled,
     /// T-6 submitted, T-7 held and shown to be done; a lane `ui`, a session `s1` that lives, `s2` that has ended and `s4`
-    /// whose backend says yes to everything; a checkpoint, evidence, a handoff and a message; a file of tasks and a backup.
+    /// whose backend says yes to everything; a background run that has ended; a checkpoint, evidence, a handoff and a message; a file of tasks and a backup.
     pub fn furnished() -> Self {
         let world = Self::new();
+        // The first command after the beginning: its id is that of the rows above, 000007d1.
+        world.run(["exec", "spawn", "--foreground", "--", "echo", "hi"]).exits(0);
         let config = world.root().join(".fairway.toml");
         let text = fs::read_to_string(&config).unwrap();
         fs::write(&config, format!("{text}\n[gates.merge]\nrequire = [\"evidence\"]\n")).unwrap();
@@ -472,6 +542,8 @@ impl World {
         ] {
             world.run(call.split(' ')).exits(0);
         }
+        // So that what a row asks for before its call has the id that stands there, whatever is added above.
+        world.commands.store(500, Relaxed);
         world
     }
 

@@ -253,8 +253,22 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
+impl World {
+    /// Ends the background runs that have not ended.
+    pub fn end_runs(&self) {
+        if !self.root().join(".fairway/runs").is_dir() || !self.store().is_file() {
+            return;
+        }
+        let unfinished: Run = self.fairway(["exec", "list", "--unfinished", "--quiet"]).output().unwrap().into();
+        for run in unfinished.stdout.lines() {
+            let _ = self.fairway(["exec", "kill", "--grace", "100ms", run]).output();
+        }
+    }
+}
+
 impl Drop for World {
     fn drop(&mut self) {
+        self.end_runs();
         if !std::thread::panicking() && self.store().is_file() {
             invariants::check(&self.store());
         }

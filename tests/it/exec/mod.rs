@@ -4,4 +4,6 @@ mod crash;
 mod kill_points;
 mod many;
 mod place;
+mod steer;
 mod streams;
+mod watch;

@@ -1,0 +1,35 @@
+//! `fairway exec list`
+
+use anyhow::Result;
+
+use super::words;
+use crate::{
+    actions::exec::list::{self, Order, USUAL},
+    cli::{Context, Exit, values},
+    domain::SessionId,
+};
+
+/// List runs, the newest first
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only those of this session
+    #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
+    session: Option<SessionId>,
+    /// Only those that have not ended
+    #[arg(long)]
+    unfinished: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = USUAL, value_parser = clap::value_parser!(i64).range(1..))]
+    limit: i64,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let order = Order { session: self.session, unfinished: self.unfinished, limit: Some(self.limit) };
+        let runs = list::list(&ctx.app()?, &order)?;
+        let table = || {
+            if runs.is_empty() { "no runs\n".into() } else { words::table(&runs, ctx.env.now()).show(ctx.out.width) }
+        };
+        ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), table)
+    }
+}

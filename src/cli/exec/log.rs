@@ -1,0 +1,112 @@
+//! `fairway exec log`
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+
+use super::{tail::Tail, words};
+use crate::{
+    actions::exec::{
+        decode::Piece,
+        log::{self, Order},
+        look,
+    },
+    cli::{Context, Exit, values},
+    domain::run::ItemType,
+    wire::RunItemView,
+};
+
+/// Show what a run has printed; with --follow also what it prints
+///
+/// What it printed on stderr goes to stderr, and events are remarks there. In a pipe the bytes of its terminal stay, on a terminal
+/// only the words. What looks like a secret is masked. With --follow and --json a line per item.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run: its id, or the last digits of it
+    run: String,
+    /// Only items above this number
+    #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
+    since_seq: i64,
+    /// At most so many items; with --json by default 256, and at most 500
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Only stdout, stderr or event
+    #[arg(long, value_parser = stream)]
+    stream: Option<ItemType>,
+    /// Go on until it has ended
+    #[arg(long, short)]
+    follow: bool,
+}
+
+fn stream(text: &str) -> Result<ItemType, String> {
+    values::word(text, ItemType::parse(text), ItemType::ALL.iter().map(|kind| kind.as_str()))
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let app = ctx.app()?;
+        let order = Order { run: self.run, since_seq: self.since_seq, limit: self.limit, stream: self.stream };
+        if ctx.out.json && !self.follow {
+            ctx.out.document(&log::log(&app, &order)?)?;
+            return Ok(0);
+        }
+        let mut left = self.limit.unwrap_or(usize::MAX);
+        let reader = std::cell::RefCell::new(Reader::new(ctx));
+        let see = |piece: Piece| {
+            let Some(rest) = left.checked_sub(1) else { return Ok(ControlFlow::Break(())) };
+            left = rest;
+            reader.borrow_mut().see(&piece)?;
+            Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        let run = log::each(&app, &order, self.follow, see, || reader.borrow_mut().pause())?;
+        reader.borrow_mut().pause()?;
+        // An end is an item, and was shown. What nobody looks after any more has none.
+        if self.follow && !run.status.is_final() && !ctx.out.json {
+            ctx.out.remark(&words::line(&look::view(&app, &run), ctx.env.now(), ctx.out.remark_style));
+        }
+        Ok(0)
+    }
+}
+
+/// Shows items as they come.
+struct Reader<'a> {
+    ctx: &'a Context,
+    stdout: Tail,
+    stderr: Tail,
+}
+
+impl<'a> Reader<'a> {
+    fn new(ctx: &'a Context) -> Self {
+        let terminal = &ctx.env.terminal;
+        Self { ctx, stdout: Tail::new(terminal.stdout), stderr: Tail::new(terminal.stderr) }
+    }
+
+    fn see(&mut self, piece: &Piece) -> Result<()> {
+        let out = &self.ctx.out;
+        if out.json {
+            out.document(&RunItemView::from(piece))?;
+        } else if out.quiet {
+            out.line(&piece.seq.to_string())?;
+        } else {
+            match piece.kind {
+                ItemType::Stdout => out.text(&self.stdout.take(&piece.text))?,
+                ItemType::Stderr => out.beside(&self.stderr.take(&piece.text)),
+                ItemType::Event => out.remark(&words::event(&RunItemView::from(piece))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing more comes for now: what waits for the end of its line is shown.
+    fn pause(&mut self) -> Result<()> {
+        let out = &self.ctx.out;
+        if !out.json && !out.quiet {
+            out.beside(&self.stderr.pause());
+            let text = self.stdout.pause();
+            if !text.is_empty() {
+                out.text(&text)?;
+            }
+        }
+        Ok(())
+    }
+}

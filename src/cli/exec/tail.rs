@@ -1,0 +1,106 @@
+//! One stream of a run on its way to a reader: line by line, so that what looks like a secret is seen whole and masked.
+
+use crate::{
+    domain::{screen::plain, secrets::masked},
+    render::safe,
+};
+
+/// After how much text without a line's end it is shown as it is, in bytes.
+const LONGEST: usize = 64 << 10;
+
+/// The stream, and what of its last line was shown before its end came.
+#[derive(Debug)]
+pub(super) struct Tail {
+    /// Colours and movements are left out, and nothing is there that a terminal obeys; a pipe gets them.
+    is_terminal: bool,
+    held: String,
+    shown: String,
+}
+
+impl Tail {
+    /// Nothing yet.
+    pub(super) const fn new(is_terminal: bool) -> Self {
+        Self { is_terminal, held: String::new(), shown: String::new() }
+    }
+
+    /// What can be shown when this has come: every line that is whole by now.
+    pub(super) fn take(&mut self, text: &str) -> String {
+        self.held.push_str(text);
+        let mut out = String::new();
+        while let Some(end) = self.held.find('\n') {
+            let rest = self.held.split_off(end + 1);
+            let line = std::mem::replace(&mut self.held, rest);
+            out.push_str(&self.news(line.trim_end_matches('\n')));
+            out.push('\n');
+            self.shown.clear();
+        }
+        if self.held.len() > LONGEST {
+            out.push_str(&self.pause());
+            self.held.clear();
+            self.shown.clear();
+        }
+        out
+    }
+
+    /// The beginning of a line whose end may take its time, as with a prompt.
+    pub(super) fn pause(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        let news = self.news(&held);
+        self.held = held;
+        news
+    }
+
+    /// What of a line was not shown yet.
+    fn news(&mut self, line: &str) -> String {
+        let whole = self.form(line);
+        let news = match whole.strip_prefix(self.shown.as_str()) {
+            Some(rest) => rest.to_owned(),
+            // It was written over, or is known for a secret only now.
+            None => format!("\n{whole}"),
+        };
+        self.shown = whole;
+        news
+    }
+
+    fn form(&self, line: &str) -> String {
+        if !self.is_terminal {
+            return masked(line);
+        }
+        let plain = plain(line);
+        let line = plain.trim_end_matches('\r');
+        safe(&masked(line.rsplit('\r').next().unwrap_or(line)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_it_is_cut_the_same_is_shown() {
+        let text = "one\r\n\u{1b}[31mtwo\u{1b}[0m\nAPI_KEY=hunter2\n10%\r100%\nname? ";
+        let want = "one\ntwo\nAPI_KEY=•••\n100%\nname? ";
+        for at in 0..=text.len() {
+            let (first, second) = text.split_at(at);
+            let mut tail = Tail::new(true);
+            let shown = [tail.take(first), tail.take(second), tail.pause(), tail.pause()].concat();
+            assert_eq!(shown, want, "{at}");
+        }
+        let mut pipe = Tail::new(false);
+        let shown = [pipe.take(text), pipe.pause()].concat();
+        assert_eq!(shown, text.replace("hunter2", "•••"));
+    }
+
+    #[test]
+    fn a_line_goes_on_where_it_was_shown() {
+        let mut tail = Tail::new(true);
+        let shown = [tail.take("na"), tail.pause(), tail.take("me? "), tail.pause(), tail.take("Ann\n")];
+        assert_eq!(shown, ["", "na", "", "me? ", "Ann\n"]);
+        // A token is known for one when it is long enough.
+        let shown = [tail.take("ghp_abc"), tail.pause(), tail.take("defghijklmnopqrstuvwxyz\n")];
+        assert_eq!(shown, ["", "ghp_abc", "\n•••\n"]);
+        let long = "x".repeat(LONGEST + 1);
+        assert_eq!(tail.take(&long), long);
+        assert_eq!(tail.take("\n"), "\n");
+    }
+}

@@ -1,0 +1,56 @@
+//! `fairway exec wait`
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::words;
+use crate::{
+    actions::exec::wait,
+    cli::{Context, Exit, stands, values},
+    domain::run::{ExecRun, RunStatus},
+    wire::FailureKind,
+};
+
+/// Wait until runs have ended; exit 7 when one of them did not succeed
+///
+/// A run whose supervisor died meanwhile is settled as its policy says.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The runs: ids, or the last digits of them
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// Wait at most so long; exit 6 when it is over
+    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    timeout: Option<Duration>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let app = ctx.app()?;
+        let shows = ctx.env.terminal.stderr && !ctx.out.json && !ctx.out.quiet;
+        let progress = |runs: &[ExecRun]| {
+            if shows {
+                ctx.out.progress(&progress(runs));
+            }
+        };
+        let waited = wait::wait(&app, &self.runs, self.timeout, progress);
+        if shows {
+            ctx.out.progress("");
+        }
+        let runs = waited?;
+        let succeeded = runs.iter().all(|run| run.status == RunStatus::Succeeded.as_str());
+        let exit = if succeeded { 0 } else { FailureKind::External.exit_code() };
+        let now = ctx.env.now();
+        let lines = || runs.iter().map(|run| words::line(run, now, ctx.out.style) + "\n").collect();
+        stands(exit, ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), lines))
+    }
+}
+
+/// How far they are, in a line.
+fn progress(runs: &[ExecRun]) -> String {
+    let left: Vec<&ExecRun> = runs.iter().filter(|run| !run.status.is_final()).collect();
+    let names: Vec<String> = left.iter().take(4).map(|run| format!("{} {}", run.id.short(), run.status)).collect();
+    let more = if left.len() > 4 { ", …" } else { "" };
+    format!("{} of {} ended; {}{more}", runs.len() - left.len(), runs.len(), names.join(", "))
+}
