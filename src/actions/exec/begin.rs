@@ -15,7 +15,7 @@ use crate::{
     domain::run::{Ending, ExecRun, RunStatus},
     env::vars,
     os::{detach, lock::Hold, process::ProcessKey},
-    runs::folder::Start,
+    runs::{RunFolder, folder::Start},
     store::exec_runs::Numbers,
 };
 
@@ -56,6 +56,8 @@ pub(super) fn ourselves() -> io::Result<Numbers> {
 pub(super) fn supervisor(app: &App, run: &ExecRun, start: &Start, hold: Hold) -> Result<bool> {
     let words = words(app, &["exec", "supervise", &run.id.to_string()]);
     let marked = |name: &str| start.env.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone());
+    // Who waited for its turn wants to know who looks after it from now on.
+    RunFolder::of(&app.project.runs(), &run.id).wake();
     let file = hold.into_file();
     // The lock stays with us until the end is written, should nobody be there to have it.
     let _kept = file.try_clone();

@@ -8,7 +8,7 @@ use super::{
     decode::{Decoder, Piece},
     find,
     look::{Looker, is_supervised},
-    poll::page,
+    poll::{Page, page},
     waiting::{self, Waiting},
 };
 use crate::{
@@ -50,12 +50,12 @@ pub fn log(app: &App, order: &Order) -> Result<LoggedView> {
         return Err(Refusal::invalid("limit", format!("must be between 1 and {MOST_ITEMS}")).into());
     }
     let run = app.read(|tx| find::run(tx, &order.run))?;
-    let (pieces, has_more) = read(app, &mut Looker::new(), &run, order.since_seq, limit, order.stream)?;
+    let page = read(app, &mut Looker::new(), &run, order.since_seq, limit, order.stream)?;
     Ok(LoggedView {
         run_id: run.id.to_string(),
-        next_seq: pieces.last().map_or(order.since_seq, |piece| piece.seq),
-        items: pieces.iter().map(RunItemView::from).collect(),
-        has_more,
+        next_seq: page.next_seq,
+        items: page.pieces.iter().map(RunItemView::from).collect(),
+        has_more: page.has_more,
     })
 }
 
@@ -66,8 +66,10 @@ fn read(
     since_seq: i64,
     limit: usize,
     stream: Option<ItemType>,
-) -> Result<(Vec<Piece>, bool)> {
-    let Some(output) = looker.output(app)? else { return Ok((Vec::new(), false)) };
+) -> Result<Page> {
+    let Some(output) = looker.output(app)? else {
+        return Ok(Page { pieces: Vec::new(), next_seq: since_seq, has_more: false });
+    };
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
     page(output, &decoder, run, since_seq, limit, MUCH_TEXT, stream)
@@ -100,14 +102,14 @@ pub fn each(
         run = app.read(|tx| find::run(tx, &id))?;
         let is_over = run.status.is_final() || !is_supervised(app, &run);
         loop {
-            let (pieces, has_more) = read(app, &mut looker, &run, since, MOST_ITEMS, order.stream)?;
-            for piece in pieces {
-                since = piece.seq;
+            let page = read(app, &mut looker, &run, since, MOST_ITEMS, order.stream)?;
+            since = page.next_seq;
+            for piece in page.pieces {
                 if see(piece)?.is_break() {
                     return Ok(run);
                 }
             }
-            if !has_more {
+            if !page.has_more {
                 break;
             }
         }

@@ -5,8 +5,9 @@ use anyhow::Result;
 use crate::{
     actions::App,
     domain::run::{ExecRun, RunStatus},
+    os::host,
     runs::RunFolder,
-    store::{StoreError, output::OutputStore},
+    store::{StoreError, exec_runs, output::OutputStore},
     wire::RunView,
 };
 
@@ -64,8 +65,13 @@ pub fn view(app: &App, run: &ExecRun) -> RunView {
 #[must_use]
 pub fn is_supervised(app: &App, run: &ExecRun) -> bool {
     // Another host's locks cannot be seen from here.
-    if !run.status.is_active() || run.host != crate::os::host::identity() {
+    if !run.status.is_active() || run.host != host::identity() {
         return true;
     }
-    RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true)
+    if RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true) {
+        return true;
+    }
+    // It may have ended since its row was read: whoever looks after it writes that first.
+    let now = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?));
+    !now.is_ok_and(|now| now.is_some_and(|now| now.status.is_active() && now.attempt == run.attempt))
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::{
-    decode::Decoder,
+    decode::{Decoder, Piece, length},
     find,
     look::{Looker, is_supervised},
     waiting::{self, Waiting},
@@ -29,6 +29,8 @@ const SNIPPET: usize = 2_000;
 /// How much is looked at for it, in bytes and items: a secret that begins before it is still seen.
 const BEFORE_SNIPPET: i64 = 12 << 10;
 const SNIPPET_ITEMS: [i64; 2] = [16, 4_096];
+/// How often to look again when what the rows speak of was left out meanwhile.
+const LOOKS: usize = 10;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -102,17 +104,25 @@ pub fn view(app: &App, run: &ExecRun, since_seq: i64, looker: &mut Looker) -> Re
     };
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
-    let (items, _) = page(output, &decoder, run, since_seq, MOST_ITEMS, MUCH_TEXT, None)?;
+    let page = page(output, &decoder, run, since_seq, MOST_ITEMS, MUCH_TEXT, None)?;
     Ok(PolledView {
         run: shown,
         since_seq,
-        next_seq: items.last().map_or(since_seq, |item| item.seq),
+        next_seq: page.next_seq,
         snippet: snippet(output, &decoder, run)?,
-        items: items.iter().map(RunItemView::from).collect(),
+        items: page.pieces.iter().map(RunItemView::from).collect(),
     })
 }
 
-/// At most `limit` items after `since_seq`, and whether there are more. No more are added when there is `much` text.
+/// Some items.
+pub(super) struct Page {
+    pub pieces: Vec<Piece>,
+    /// The last place that was looked at.
+    pub next_seq: i64,
+    pub has_more: bool,
+}
+
+/// At most `limit` items after `since_seq`. No more are added when there is `much` text.
 pub(super) fn page(
     output: &OutputStore,
     decoder: &Decoder<'_>,
@@ -121,36 +131,45 @@ pub(super) fn page(
     limit: usize,
     much: usize,
     stream: Option<ItemType>,
-) -> Result<(Vec<super::decode::Piece>, bool)> {
-    let (mut items, mut has_more) = output.items(&run.id, since_seq, limit, stream)?;
-    let mut length = 0_usize;
-    let whole = items.iter().take_while(|item| {
-        let fits = length < much;
-        length = length.saturating_add(super::decode::length(item));
-        fits
-    });
-    let whole = whole.count();
-    has_more |= whole < items.len();
-    items.truncate(whole);
-    Ok((decoder.pieces(&items)?, has_more))
+) -> Result<Page> {
+    let mut looks = 0;
+    loop {
+        let (mut items, mut has_more) = output.items(&run.id, since_seq, limit, stream)?;
+        let mut text = 0_usize;
+        let whole = items.iter().take_while(|item| {
+            let fits = text < much;
+            text = text.saturating_add(length(item));
+            fits
+        });
+        let whole = whole.count();
+        has_more |= whole < items.len();
+        items.truncate(whole);
+        let pieces = decoder.pieces(&items)?;
+        looks += 1;
+        // What was left out since the rows were read is a gap by now: look again. What was removed by hand stays away.
+        if pieces.len() == items.len() || looks >= LOOKS {
+            let next_seq = items.last().map_or(since_seq, |item| item.seq);
+            return Ok(Page { pieces, next_seq, has_more });
+        }
+    }
 }
 
 /// The end of what a run has printed.
-fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &ExecRun) -> Result<String> {
+pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &ExecRun) -> Result<String> {
     let mut newest = Vec::new();
     for most in SNIPPET_ITEMS {
         newest = output.newest(&run.id, i64::MAX, most)?;
-        let length: usize = newest.iter().map(super::decode::length).sum();
-        if i64::try_from(length).unwrap_or(i64::MAX) >= BEFORE_SNIPPET
+        let bytes: usize = newest.iter().map(length).sum();
+        if i64::try_from(bytes).unwrap_or(i64::MAX) >= BEFORE_SNIPPET
             || newest.len() < usize::try_from(most).unwrap_or(0)
         {
             break;
         }
     }
-    let mut length = 0;
+    let mut bytes = 0;
     let enough = newest.iter().take_while(|item| {
-        let more = length < BEFORE_SNIPPET;
-        length += i64::try_from(super::decode::length(item)).unwrap_or(0);
+        let more = bytes < BEFORE_SNIPPET;
+        bytes += i64::try_from(length(item)).unwrap_or(0);
         more
     });
     let enough = enough.count();

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::{begin, find, next, note, standby};
+use super::{begin, find, next, note, poll, standby, wait};
 use crate::{
     actions::{Answer, App, failure, lookup, path, session::life},
     domain::{
@@ -24,7 +24,7 @@ use crate::{
     render::safe,
     runs::{RunFolder, folder::Start, watching},
     store::{WriteTx, exec_runs, output::OutputStore, sessions, tasks},
-    wire::SpawnedView,
+    wire::{PolledView, SpawnedView},
 };
 
 /// What is to be run.
@@ -89,11 +89,48 @@ impl Order {
     }
 }
 
-/// Asks for a run; begins it when its queue is free and there is room.
+/// Asks for a run; begins it when its queue is free and there is room. What runs in the foreground is waited for, and so is
+/// what is to yield; when it has ended by then the answer is what `poll` gives.
 ///
 /// # Errors
 /// `usage`, `invalid_value`, `not_found` for an unknown acting session; as the stores or the run's folder fail.
 pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
+    let answer = begin(app, order)?;
+    let Some(polled) = seen(app, order, &answer)? else { return Ok(answer) };
+    let line = format!("run {} {}", polled.run.run_id, polled.run.status);
+    Answer::new(&polled, &polled.run.run_id, line)
+}
+
+/// The end of a run that [`begin`] has answered, when it is waited for and comes in time.
+///
+/// # Errors
+/// As the stores fail.
+pub fn seen(app: &App, order: &Order, answer: &Answer) -> Result<Option<PolledView>> {
+    let limit = match (order.background, order.yield_for) {
+        (false, limit) => limit,
+        (true, Some(limit)) => Some(limit),
+        (true, None) => return Ok(None),
+    };
+    match wait::wait(app, &answer.ids, limit, |_| ()) {
+        Ok(_) => {}
+        Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let run = answer.ids.first().cloned().unwrap_or_default();
+    poll::poll(app, &poll::Order { run, since_seq: 0, wait: None, until: None }).map(Some)
+}
+
+/// Whether a run has done what it was to do.
+#[must_use]
+pub fn succeeded(polled: &PolledView) -> bool {
+    polled.run.status == RunStatus::Succeeded.as_str()
+}
+
+/// Asks for a run and answers at once.
+///
+/// # Errors
+/// As for [`spawn`].
+pub fn begin(app: &App, order: &Order) -> Result<Answer> {
     let (draft, start) = draft(app, order)?;
     let folder = RunFolder::of(&app.project.runs(), &draft.id);
     let made = make(order, &folder, &start)?;

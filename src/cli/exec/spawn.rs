@@ -9,9 +9,10 @@ use std::{
 
 use anyhow::Result;
 
+use super::words;
 use crate::{
     actions::exec::spawn::{self, Order, What},
-    cli::{Context, Exit, values},
+    cli::{Context, Exit, stands, values},
     config::parse_size,
     domain::{
         SessionId,
@@ -19,6 +20,7 @@ use crate::{
         typed,
         watch::Watcher,
     },
+    wire::FailureKind,
 };
 
 /// Start a command that outlives this call
@@ -36,6 +38,12 @@ pub struct Args {
     /// The terminal's size; by default 24x80
     #[arg(long, value_name = "ROWSxCOLS", requires = "pty", value_parser = size)]
     size: Option<TerminalSize>,
+    /// Wait for its end; exit 0 when it succeeded, 7 when not
+    #[arg(long, conflicts_with = "yield_for")]
+    foreground: bool,
+    /// Wait so long for its end before answering
+    #[arg(long = "yield", id = "yield_for", value_name = "SPAN", value_parser = values::duration)]
+    yield_for: Option<Duration>,
     /// End it after so long
     #[arg(long, value_name = "SPAN", value_parser = values::duration)]
     timeout: Option<Duration>,
@@ -98,6 +106,8 @@ impl Args {
         let stdin = ctx.bytes("stdin", self.stdin, self.stdin_file.as_deref())?;
         let once = self.watch_once.into_iter().map(|watcher| Watcher { once: true, ..watcher });
         let order = Order {
+            background: !self.foreground,
+            yield_for: self.yield_for,
             watch: self.watch.into_iter().chain(once).collect(),
             pty: self.pty.then(|| self.size.unwrap_or(TERMINAL)),
             timeout: self.timeout,
@@ -110,6 +120,11 @@ impl Args {
             recovery: self.recovery.unwrap_or(Recovery::Requeue),
             ..Order::new(self.shell.map_or(What::Program(self.command), What::Shell))
         };
-        ctx.answer(&spawn::spawn(&ctx.app()?, &order)?)
+        let app = ctx.app()?;
+        let answer = spawn::begin(&app, &order)?;
+        let Some(polled) = spawn::seen(&app, &order, &answer)? else { return ctx.answer(&answer) };
+        let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
+        let shown = ctx.show(&polled, || answer.ids.clone(), || words::polled(&polled, ctx.env.now(), ctx.out.style));
+        stands(exit, shown)
     }
 }

@@ -1,5 +1,8 @@
 //! The schema as one text: a change of it is seen, and comes with a migration once a version is out.
 
+use std::path::Path;
+
+use fairway::store::output::OutputStore;
 use rusqlite::Connection;
 
 use crate::common::World;
@@ -7,10 +10,22 @@ use crate::common::World;
 #[test]
 fn the_schema_is_as_it_was_when_it_was_last_looked_at() {
     let world = World::new();
-    let conn = Connection::open(world.store()).unwrap();
+    insta::assert_snapshot!(schema(&world.store()));
+}
+
+#[test]
+fn the_schema_of_output_is_as_it_was_when_it_was_last_looked_at() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runs.db");
+    drop(OutputStore::open_for_writing(&path).unwrap());
+    insta::assert_snapshot!(schema(&path));
+}
+
+fn schema(store: &Path) -> String {
+    let conn = Connection::open(store).unwrap();
     let mut statement = conn
         .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'refinery%' ORDER BY name")
         .unwrap();
     let parts: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-    insta::assert_snapshot!(parts.join(";\n\n"));
+    parts.join(";\n\n")
 }
