@@ -7,6 +7,8 @@ mod kill;
 mod kill_points;
 mod many;
 mod place;
+mod queue;
+mod recovery;
 mod steer;
 mod streams;
 mod supervisor;
