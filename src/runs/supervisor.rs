@@ -83,7 +83,7 @@ pub enum SuperviseError {
     /// It was not written down; nothing was begun, or the end is in the folder for whoever comes.
     #[error("the run could not be written down: {0}")]
     Sink(#[from] SinkError),
-    /// The operating system does not do what is needed; whatever had been begun was ended.
+    /// The operating system does not do what is needed; nothing was begun.
     #[error("the run could not be looked after: {0}")]
     System(#[from] io::Error),
 }
@@ -98,12 +98,14 @@ pub fn supervise(
     watching: Watching,
     sink: &mut dyn Sink,
 ) -> Result<(), SuperviseError> {
-    session::adopt()?;
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
-    let door = Door::open(order.folder)?;
     let Order { folder, argv, env, cwd, stdin, pty, .. } = order;
     let mut book =
         Book { folder, recorder, watching, signals, sink, key: order.key, begun: Instant::now(), pays_at: None };
+    let door = match session::adopt().and_then(|()| Door::open(folder)) {
+        Ok(door) => door,
+        Err(error) => return book.unstarted(&failed(format!("it cannot be looked after: {error}"))),
+    };
     let mut child = match Child::start(Begin { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
@@ -141,7 +143,11 @@ pub fn supervise(
         over: None,
         book,
     };
-    let ending = at_work.until_over()?;
+    let ending = at_work.until_over().unwrap_or_else(|error| {
+        // What nobody looks after must not go on.
+        let _ = tree::end(Duration::ZERO, || Ok(at_work.below()));
+        failed(format!("it could not be looked after any longer, and was ended: {error}"))
+    });
     let Loop { mut book, mut door, killers, child, .. } = at_work;
     // Nobody types to what has ended, and who holds its streams still is none of the run's.
     drop(child);

@@ -1,11 +1,14 @@
 //! Background runs, from outside: real supervisors and real commands.
 
 mod crash;
+mod doors;
 mod keys;
 mod kill;
 mod kill_points;
 mod many;
 mod place;
+mod queue;
+mod recovery;
 mod steer;
 mod streams;
 mod supervisor;
