@@ -45,7 +45,8 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
 }
 
 fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
-    let mut keeper = Keeper { app, fresh: None, run, folder, output: None, is_end_told: false, is_owing: false };
+    let mut keeper =
+        Keeper { app, fresh: None, run, folder, output: None, is_end_told: false, is_owing: run.attempt > 1 };
     let start = folder.start().context("what the run is started with cannot be read")?;
     let Some(Start { cwd, argv, env }) = start else {
         let why = "what it is to be started with is gone".to_owned();
