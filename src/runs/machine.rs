@@ -100,13 +100,15 @@ pub struct Machine {
     silent: bool,
     /// The program had ended before anybody wanted it to; what outlived it was named.
     named: bool,
+    /// Something would not die.
+    survived: bool,
 }
 
 impl Machine {
     /// A program that begins now.
     #[must_use]
     pub const fn new(timeout: Option<Duration>) -> Self {
-        Self { phase: Phase::Running, timeout, cause: None, exit: None, silent: false, named: false }
+        Self { phase: Phase::Running, timeout, cause: None, exit: None, silent: false, named: false, survived: false }
     }
 
     /// When to come back with [`Event::Turn`] though nothing happens.
@@ -138,7 +140,7 @@ impl Machine {
     }
 
     fn exited(&mut self, exit: Exit, now: Duration) -> Vec<Effect> {
-        if self.exit.is_some() {
+        if self.exit.is_some() || self.phase == Phase::Over {
             return Vec::new();
         }
         self.exit = Some(exit);
@@ -173,7 +175,8 @@ impl Machine {
             }
             Phase::Ending { .. } => Vec::new(),
             Phase::Killing { until, .. } if now >= until => {
-                let mut effects = vec![Effect::NameSurvivors];
+                self.survived = true;
+                let mut effects = vec![Effect::NameSurvivors, Effect::Note(self.ending())];
                 effects.extend(self.finish());
                 effects
             }
@@ -252,9 +255,16 @@ impl Machine {
             }
             (None, Some(Exit::Refused(why))) => (RunStatus::Failed, Some(why.clone())),
         };
+        let error_message = match (self.survived, error_message) {
+            (false, said) => said,
+            (true, None) => Some(SURVIVED.to_owned()),
+            (true, Some(said)) => Some(format!("{said}; {SURVIVED}")),
+        };
         Ending { status, exit_code, signal, error_message }
     }
 }
+
+const SURVIVED: &str = "some of its processes could not be ended";
 
 #[cfg(test)]
 mod tests {
@@ -396,6 +406,67 @@ mod tests {
         assert_eq!(seen[2..], [vec![], vec![NameLeftovers, Send(Signal::SIGTERM)]]);
         let (machine, _) = machine.step(LEFT, at(2_300));
         let (_, effects) = machine.step(LEFT, at(7_300));
-        assert_eq!(effects, [NameSurvivors, Finish(ending(RunStatus::Succeeded, Some(0), None, None))]);
+        let left = ending(RunStatus::Succeeded, Some(0), None, Some(SURVIVED));
+        assert_eq!(effects, [NameSurvivors, Note(left.clone()), Finish(left)]);
+    }
+
+    use proptest::prelude::*;
+
+    /// What the world can do to a run: how long it takes until the next thing, and that.
+    fn happening() -> impl Strategy<Value = (u64, Event)> {
+        let event = prop_oneof![
+            Just(Event::Exited(Exit::Code(0))),
+            Just(Event::Exited(Exit::Signal(9))),
+            Just(Event::Silent),
+            Just(Event::Turn),
+            Just(GONE),
+            Just(LEFT),
+            Just(Event::Told(Signal::SIGTERM)),
+            (0_u64..3_000).prop_map(kill),
+        ];
+        (0_u64..1_000, event)
+    }
+
+    proptest! {
+        /// Whatever happens in whatever order: the end is noted once, when the program has ended; it is written once, after
+        /// that, and as it was noted; and once nothing more happens but time, every run whose program has ended comes to
+        /// its end, without anything being done twice in one moment for ever.
+        #[test]
+        fn every_run_ends_once(timeout in proptest::option::of(0_u64..5_000), happenings in proptest::collection::vec(happening(), 0..40)) {
+            let mut machine = Machine::new(timeout.map(at));
+            let (mut now, mut noted, mut finished, mut has_exited) = (0, Vec::new(), Vec::new(), false);
+            let exit = [(0, Event::Exited(Exit::Code(1)))];
+            // From here on nothing happens but time; what is left does not go by itself.
+            let rest = std::iter::repeat_n((0, Event::Turn), 2_000);
+            for (pause, event) in happenings.into_iter().chain(exit).chain(rest) {
+                now += pause;
+                if event == Event::Turn && pause == 0 && has_exited {
+                    now = machine.due().map_or(now, |due| now.max(u64::try_from(due.as_millis()).unwrap()));
+                }
+                has_exited |= matches!(event, Event::Exited(_));
+                let mut events = std::collections::VecDeque::from([event]);
+                let mut steps = 0;
+                while let Some(event) = events.pop_front() {
+                    steps += 1;
+                    prop_assert!(steps < 10, "it goes round in circles");
+                    let (next, effects) = machine.step(event, at(now));
+                    machine = next;
+                    for effect in effects {
+                        prop_assert!(finished.is_empty(), "{effect:?} after the end");
+                        match effect {
+                            Note(ending) => noted.push(ending),
+                            Finish(ending) => finished.push(ending),
+                            Look => events.push_back(LEFT),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(finished.len(), 1);
+            prop_assert_eq!(noted.last(), finished.last());
+            // Once when it ended; once more when something would not die.
+            prop_assert!(noted.len() <= 2 && noted.iter().all(|one| one.status == finished[0].status));
+            prop_assert_eq!(machine.due(), None);
+        }
     }
 }
