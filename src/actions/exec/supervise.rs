@@ -178,9 +178,10 @@ impl Sink for Keeper<'_> {
     fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
         let now = self.app.env.now();
         self.output(|output| output.apply(&self.run.id, batch, now)).map_err(refused)?;
-        self.folder.wake();
         self.is_owing |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
+        // Before anybody is woken: who hears of an event here finds its message there.
         self.pay();
+        self.folder.wake();
         Ok(())
     }
 
@@ -208,6 +209,11 @@ impl Sink for Keeper<'_> {
             self.is_end_told = told.is_ok();
         }
         let written = self.house().write(|tx| end::settled(tx, self.run, ending, output_bytes, truncated));
+        if matches!(written, Ok(true)) {
+            // Its message is of the run as it has ended; and who hears of the end finds it.
+            self.is_owing |= self.run.session.is_some();
+            self.pay();
+        }
         self.written(written)
     }
 }
