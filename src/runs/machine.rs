@@ -10,6 +10,8 @@ use crate::domain::run::{Ending, RunStatus};
 pub const DRAIN: Duration = Duration::from_millis(300);
 /// How long what is told to end may take for it, when nobody says.
 pub const GRACE: Duration = Duration::from_secs(2);
+/// The same when we are told to end: whoever says so may kill us soon, and the end is to be written before.
+const SOON: Duration = Duration::from_secs(1);
 /// The pause between two looks at what must not be there any more.
 const AGAIN: Duration = Duration::from_millis(20);
 /// How long what was killed may take to be gone, before it is left to itself.
@@ -133,7 +135,7 @@ impl Machine {
             }
             Event::Looked { is_left } => self.looked(is_left, now),
             Event::Kill { signal, grace } => self.kill(Cause::Asked(signal), signal, grace, now),
-            Event::Told(signal) => self.kill(Cause::Told(signal), Signal::SIGTERM, GRACE, now),
+            Event::Told(signal) => self.kill(Cause::Told(signal), Signal::SIGTERM, SOON, now),
             Event::Turn => self.turn(now),
         };
         (self, effects)
@@ -384,7 +386,7 @@ mod tests {
         let late = ending(RunStatus::TimedOut, None, Some(15), Some("it ran longer than 1s"));
         assert_eq!(effects, [Note(late), Look]);
         let (machine, seen) = play(Some(at(1_000)), &[(1, Event::Told(Signal::SIGHUP))]);
-        assert_eq!(seen, [[Send(Signal::SIGTERM), Look]]);
+        assert_eq!((seen, machine.due()), (vec![vec![Send(Signal::SIGTERM), Look]], Some(at(1_001))));
         let (_, effects) = machine.step(Event::Exited(Exit::Code(0)), at(1_001));
         let told = ending(RunStatus::Canceled, Some(0), None, Some("its supervisor was told to end, by SIGHUP"));
         assert_eq!(effects, [Note(told), Look]);
