@@ -9,6 +9,8 @@ mod many;
 mod place;
 mod queue;
 mod recovery;
+mod retention;
+mod spawn;
 mod steer;
 mod streams;
 mod supervisor;

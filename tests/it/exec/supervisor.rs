@@ -227,6 +227,21 @@ fn a_program_prints_on_while_the_stores_are_held_by_somebody() {
 }
 
 #[test]
+fn a_store_that_is_put_back_meanwhile_is_told_the_end() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", "echo up; until [ -e go ]; do sleep 0.01; done; exit 4"]);
+    place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
+    place.run(["backup", "kept.db"]).exits(0);
+    place.run(["restore", "kept.db"]).exits(0);
+    fs::write(place.dir.join("go"), "").unwrap();
+    let seen = ended(&place, &run);
+    assert_eq!((seen["status"].as_str(), seen["exit_code"].as_i64()), (Some("failed"), Some(4)), "{seen}");
+    place.nobody_left("it has ended");
+    place.is_whole();
+}
+
+#[test]
 fn a_run_is_looked_after_only_by_whoever_was_handed_it() {
     let world = World::new();
     let place = Place::of(&world);
