@@ -3,7 +3,9 @@
 mod crash;
 mod kill_points;
 mod many;
+mod output;
 mod place;
+mod reading;
 mod steer;
 mod streams;
 mod watch;
