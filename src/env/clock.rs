@@ -19,6 +19,13 @@ impl Timestamp {
         Self(millis)
     }
 
+    /// A file's time.
+    #[must_use]
+    pub fn of_system(time: SystemTime) -> Option<Self> {
+        let since = time.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok().map(Self)
+    }
+
     /// Milliseconds since 1970.
     #[must_use]
     pub const fn millis(self) -> i64 {

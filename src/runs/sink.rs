@@ -35,6 +35,14 @@ pub trait Sink {
     /// When it was not written; the supervisor goes on and keeps the batch for another try.
     fn batch(&mut self, batch: &Batch) -> Result<(), SinkError>;
 
+    /// Whether something is owed to others that could not be handed over yet.
+    fn owes(&self) -> bool {
+        false
+    }
+
+    /// Tries again to hand it over.
+    fn pay(&mut self) {}
+
     /// The run is over, everything of it is gone and written: writes the end.
     ///
     /// # Errors

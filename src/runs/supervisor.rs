@@ -47,6 +47,8 @@ const BEGINNING: Duration = Duration::from_secs(30);
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How long the store may refuse the end before it is left to others, who find it in the folder.
 const CLOSING: Duration = Duration::from_secs(300);
+/// How long after a failure it is tried again to hand over what is owed.
+const OWING: Duration = Duration::from_secs(1);
 /// The longest pause between two tries.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How many processes are named at most.
@@ -100,7 +102,8 @@ pub fn supervise(
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
     let door = Door::open(order.folder)?;
     let Order { folder, argv, env, cwd, stdin, pty, .. } = order;
-    let mut book = Book { folder, recorder, watching, signals, sink, key: order.key, begun: Instant::now() };
+    let mut book =
+        Book { folder, recorder, watching, signals, sink, key: order.key, begun: Instant::now(), pays_at: None };
     let mut child = match Child::start(Begin { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
@@ -162,6 +165,8 @@ struct Book<'a> {
     sink: &'a mut dyn Sink,
     key: &'a dyn Fn(&str) -> String,
     begun: Instant,
+    /// When to try again to hand over what is owed.
+    pays_at: Option<Duration>,
 }
 
 impl Book<'_> {
@@ -218,7 +223,7 @@ impl Book<'_> {
 
     /// When there is something to be written or looked at, though nothing happens.
     fn due(&self) -> Option<Duration> {
-        [self.recorder.due(), self.watching.due()].into_iter().flatten().min()
+        [self.recorder.due(), self.watching.due(), self.pays_at].into_iter().flatten().min()
     }
 
     /// Does what is due.
@@ -230,6 +235,13 @@ impl Book<'_> {
         }
         if self.recorder.due().is_some_and(|due| due <= now) {
             self.recorder.flush(now, self.sink);
+        }
+        if self.pays_at.is_some_and(|at| at <= now) {
+            self.sink.pay();
+            self.pays_at = None;
+        }
+        if self.sink.owes() {
+            self.pays_at.get_or_insert(self.begun.elapsed() + OWING);
         }
     }
 
@@ -251,8 +263,14 @@ impl Book<'_> {
                 break;
             }
         }
+        let mut ending = ending.clone();
+        if let Some(why) = self.recorder.trouble() {
+            let lost = format!("its output could not all be kept: {why}");
+            let said = ending.error_message.take();
+            ending.error_message = Some(said.map_or_else(|| lost.clone(), |said| format!("{said}; {lost}")));
+        }
         loop {
-            match self.sink.ended(ending, self.recorder.output_bytes(), self.recorder.truncated()) {
+            match self.sink.ended(&ending, self.recorder.output_bytes(), self.recorder.truncated()) {
                 Ok(()) => return Ok(()),
                 Err(SinkError::Store(_)) if since.elapsed() < CLOSING && self.may_try_again(&mut pause)? => {}
                 Err(error) => return Err(error.into()),

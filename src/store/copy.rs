@@ -212,7 +212,7 @@ impl Restore<'_> {
         let attached =
             draft.to_str().ok_or_else(|| StoreError::io("the store's path", io::Error::other("is no UTF-8")))?;
         sql::execute(conn, "ATTACH DATABASE $1 AS restored", &[&attached])?;
-        let turn = turnstile::enter(self.path)?;
+        let turn = turnstile::enter(self.path, turnstile::PATIENCE)?;
         let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
         store.still_there()?;
         let epoch = highest(&tx)? + 1;
@@ -236,7 +236,7 @@ impl Restore<'_> {
 
     /// In the place of what is damaged or gone. Who has the damaged file open finds out before the next write.
     fn instead(&self, draft: Draft) -> Result<Restored, StoreError> {
-        let turn = turnstile::enter(self.path)?;
+        let turn = turnstile::enter(self.path, turnstile::PATIENCE)?;
         // As far as it can still be read, it tells what it has given out.
         let known = open::open_checked(self.path, &STATE).and_then(|conn| highest(&conn)).unwrap_or(0);
         let kept = self.name_kept();

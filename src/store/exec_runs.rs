@@ -115,7 +115,7 @@ pub fn find(tx: &ReadTx<'_>, id: &RunId) -> Result<Option<ExecRun>, StoreError> 
     sql::first(tx.conn(), ONE, &[&id.to_string()], read)
 }
 
-/// The runs whose ids end so, newest first, at most eight; `end` holds digits and dashes only.
+/// The runs whose ids end so, newest first, at most eight; `end` holds digits, dashes and `_`, which is any of them.
 ///
 /// # Errors
 /// As the store fails.

@@ -23,7 +23,11 @@ pub mod tasks;
 mod turnstile;
 mod tx;
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::Cell,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -44,6 +48,8 @@ pub struct Store {
     wal_was_there: bool,
     /// The file that was opened, by device and number.
     file: Option<(u64, u64)>,
+    /// How long a turn is waited for.
+    patience: Cell<Duration>,
 }
 
 impl Store {
@@ -59,6 +65,7 @@ impl Store {
                 wake: runtime.join("wake"),
                 wal_was_there: false,
                 file: None,
+                patience: Cell::new(turnstile::PATIENCE),
             });
         }
         Self::open(path, runtime)
@@ -80,7 +87,24 @@ impl Store {
         let wal_was_there = open::wal_size(path).is_some();
         let file = open::identity(path);
         let conn = open::existing(path, &schema::STATE)?;
-        Ok(Self { conn, path: Some(path.to_path_buf()), wake: runtime.join("wake"), wal_was_there, file })
+        Ok(Self {
+            conn,
+            path: Some(path.to_path_buf()),
+            wake: runtime.join("wake"),
+            wal_was_there,
+            file,
+            patience: Cell::new(turnstile::PATIENCE),
+        })
+    }
+
+    /// From now on waits for others at most about so long; `None`: as long as is usual. For one who has something else to
+    /// do meanwhile, and tries again.
+    ///
+    /// # Errors
+    /// As SQLite fails.
+    pub fn hurry(&self, patience: Option<Duration>) -> Result<(), StoreError> {
+        self.patience.set(patience.unwrap_or(turnstile::PATIENCE));
+        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_PATIENCE))?)
     }
 
     /// The store's file; `None` for the empty one in memory.
@@ -128,7 +152,7 @@ impl Store {
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let turn = match &self.path {
-            Some(path) => turnstile::enter(path).map_err(StoreError::from)?,
+            Some(path) => turnstile::enter(path, self.patience.get()).map_err(StoreError::from)?,
             None => None,
         };
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;

@@ -30,7 +30,7 @@ const OLDEST_SQLITE: (i32, &str) = (3_051_003, "3.51.3");
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const HEAD: u64 = 512;
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
-const BUSY_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const BUSY_PATIENCE: Duration = Duration::from_secs(10);
 const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
     &[(0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"), (0x0102_1997, "9P")];
 

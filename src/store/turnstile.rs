@@ -5,14 +5,15 @@ use std::{io, path::Path, time::Duration};
 
 use crate::os::queue::{self, Turn};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a turn is waited for, when nothing else waits meanwhile.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes a turn; `None` when patience ran out.
 ///
 /// # Errors
 /// When the queue's file cannot be opened.
-pub(super) fn enter(store: &Path) -> io::Result<Option<Turn>> {
-    queue::enter(&beside(store, "-turn"), PATIENCE)
+pub(super) fn enter(store: &Path, patience: Duration) -> io::Result<Option<Turn>> {
+    queue::enter(&beside(store, "-turn"), patience)
 }
 
 /// A file beside the store, by the suffix to its name.

@@ -40,7 +40,7 @@ pub use lane::{LanePresentView, LaneView};
 pub use launch::{BackendView, LaunchView};
 pub use message::MessageView;
 pub use provider_event::ProviderEventView;
-pub use reconcile::{NoteView, ReconcileView};
+pub use reconcile::{NoteView, ReconcileView, RunNoteView};
 pub use review::ReviewView;
 pub use run::{KilledView, LoggedView, PolledView, RanView, RunItemView, RunView, SentView, SpawnedView};
 pub use session::SessionView;

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use crate::domain::{SessionId, TaskId};
+use crate::domain::{
+    SessionId, TaskId,
+    run::{RunId, RunStatus},
+};
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +30,35 @@ impl NoteView {
     }
 }
 
+/// A background run that was settled: an entry like the others, and which run it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunNoteView {
+    /// The session that its messages go to.
+    pub session_id: Option<String>,
+    /// A run is no task's.
+    pub task_id: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// The run.
+    pub run_id: String,
+    /// What it is now.
+    pub status: &'static str,
+}
+
+impl RunNoteView {
+    /// What became of a run.
+    #[must_use]
+    pub fn new(run: &RunId, session: Option<&SessionId>, status: RunStatus, reason: String) -> Self {
+        Self {
+            session_id: session.map(ToString::to_string),
+            task_id: None,
+            reason,
+            run_id: run.to_string(),
+            status: status.as_str(),
+        }
+    }
+}
+
 /// The report of `session reconcile`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ReconcileView {
@@ -45,7 +77,7 @@ pub struct ReconcileView {
     /// Held tasks without a live session, and running sessions whose task is closed.
     pub unattended: Vec<NoteView>,
     /// Background runs that were settled.
-    pub runs_recovered: Vec<NoteView>,
+    pub runs_recovered: Vec<RunNoteView>,
     /// Another reconcile was at work; this one did nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,

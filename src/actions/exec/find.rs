@@ -10,10 +10,12 @@ use crate::{
     store::{ReadTx, exec_runs},
 };
 
-/// The fewest digits of an id's end that name a run.
+/// The fewest digits that name a run.
 const SHORTEST: usize = 4;
+/// How many digits are shown.
+const SHOWN: usize = 8;
 
-/// The run of this id, or the only one whose id ends so.
+/// The run of this id, or the only one whose id ends so, or whose last eight digits begin so.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`.
@@ -26,7 +28,11 @@ pub fn run(tx: &ReadTx<'_>, text: &str) -> Result<ExecRun> {
     let is_end = (SHORTEST..=36).contains(&end.len()) && end.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
     let mut found = match RunId::parse(text) {
         Ok(id) => exec_runs::find(tx, &id)?.into_iter().collect(),
-        Err(_) if is_end => exec_runs::ending_in(tx, &end)?,
+        // What is shown of an id are its last eight digits: people type as many of them as they like, from the first one on.
+        Err(_) if is_end => match exec_runs::ending_in(tx, &format!("{end:_<SHOWN$}"))? {
+            found if found.is_empty() => exec_runs::ending_in(tx, &end)?,
+            found => found,
+        },
         Err(_) => Vec::new(),
     };
     match (found.pop(), found.is_empty()) {

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{end, find, standby};
+use super::{end, find, next, recover, standby};
 use crate::{
     actions::{Answer, App, app::remembered, failure},
     domain::{
@@ -45,8 +45,9 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
     let limit = grace.unwrap_or(GRACE) + PATIENCE;
     let since = Instant::now();
-    let ended =
-        wait::until(limit, PAUSE, || attempt(app, &first, &asked, limit.saturating_sub(since.elapsed())).transpose());
+    let ended = wait::until(limit, PAUSE, || {
+        attempt(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose()
+    });
     let ended = ended.unwrap_or_else(|| Err(Refusal::RunBusy { run: first.id.to_string() }.into()))?;
     let answer = answer(&ended, first.status.is_final())?;
     // A repeat finds the run ended, and changes nothing; it is given the same answer all the same.
@@ -54,7 +55,13 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
 }
 
 /// One try; `None` when the run is changing hands.
-fn attempt(app: &App, first: &ExecRun, asked: &Request, left: Duration) -> Result<Option<ExecRun>> {
+fn attempt(
+    app: &App,
+    first: &ExecRun,
+    asked: &Request,
+    grace: Option<Duration>,
+    left: Duration,
+) -> Result<Option<ExecRun>> {
     let look = || app.read(|tx| find::run(tx, &first.id.to_string()));
     let run = look()?;
     let final_now = || look().map(|run| Some(run).filter(|run| run.status.is_final()));
@@ -69,10 +76,17 @@ fn attempt(app: &App, first: &ExecRun, asked: &Request, left: Duration) -> Resul
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     match door::ask(&folder, asked, left) {
         Ok(Some(_)) => final_now(),
-        Ok(None) if !folder.is_held().unwrap_or(true) => {
-            Err(Refusal::RunUnsupervised { run: run.id.to_string() }.into())
+        // Its supervisor died: the end that it knew of is the truth, or else this is the end.
+        Ok(None) if folder.ended().is_some() => {
+            recover::settle_one(app, &run)?;
+            final_now()
         }
-        Ok(None) => final_now(),
+        Ok(None) => {
+            if recover::cancel(app, &run, grace, "it was killed on request; its supervisor was gone")? {
+                next::start_next(app)?;
+            }
+            final_now()
+        }
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
             Err(Refusal::RunBusy { run: run.id.to_string() }.into())
         }

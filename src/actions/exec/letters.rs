@@ -14,8 +14,9 @@ use crate::{
     render,
 };
 
-/// How many lines of a program a message holds.
+/// How many lines of a program a message holds, and how many when it tells an end.
 const LINES: usize = 20;
+const LAST_LINES: usize = 10;
 /// How many characters of a program a message holds.
 const CHARACTERS: usize = 2_000;
 /// How much of a command or an event is said in a sentence, in characters.
@@ -122,7 +123,9 @@ fn letter(run: &ExecRun, group: &[&Owed], tail: &str) -> Option<Letter> {
         let after =
             run.started_at.zip(run.finished_at).map(|(from, to)| format!(" after {}", show_duration(to.since(from))));
         let colon = if tail.trim().is_empty() { "" } else { "; the end of its output:" };
-        (format!("ended: {}{}{colon}", named(&last.payload), after.unwrap_or_default()), tail.to_owned())
+        let lines: Vec<&str> = tail.trim_end().lines().rev().take(LAST_LINES).collect();
+        let lines = lines.into_iter().rev().collect::<Vec<_>>().join("\n");
+        (format!("ended: {}{}{colon}", named(&last.payload), after.unwrap_or_default()), lines)
     } else {
         (format!("told: {}", named(&last.payload)), String::new())
     };

@@ -155,7 +155,7 @@ pub(super) fn page(
 }
 
 /// The end of what a run has printed.
-fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &ExecRun) -> Result<String> {
+pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &ExecRun) -> Result<String> {
     let mut newest = Vec::new();
     for most in SNIPPET_ITEMS {
         newest = output.newest(&run.id, i64::MAX, most)?;

@@ -60,7 +60,7 @@ pub(super) fn forget(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
 ///
 /// # Errors
 /// As the output's store fails, or a folder.
-pub(super) fn clear(app: &App, runs: &[RunId]) -> Result<u64> {
+pub(in crate::actions) fn clear(app: &App, runs: &[RunId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output())?;
     let mut freed = 0;
     for run in runs {

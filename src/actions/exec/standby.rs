@@ -8,8 +8,10 @@ use anyhow::{Context as _, Result};
 use super::begin;
 use crate::{
     actions::App,
+    domain::run::ExecRun,
     env::vars,
     os::{files, host, lock::Hold, wake},
+    runs::RunFolder,
     store::exec_runs,
 };
 
@@ -23,9 +25,22 @@ const MARK: &str = "standby";
 pub fn ensure(app: &App) -> Result<()> {
     let host = host::identity();
     let waits = app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_some()))?;
-    if !waits {
-        return Ok(());
-    }
+    if waits { there_is(app) } else { Ok(()) }
+}
+
+/// Sees to it that runs of this host that nobody looks after are settled, by somebody else: that may take a while.
+///
+/// # Errors
+/// As the store fails, or the folder of locks.
+pub(super) fn settle(app: &App) -> Result<()> {
+    let host = host::identity();
+    let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
+    let is_left =
+        |run: &ExecRun| run.host == host && !RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true);
+    if active.iter().any(is_left) { there_is(app) } else { Ok(()) }
+}
+
+fn there_is(app: &App) -> Result<()> {
     if is_there(app).with_context(|| format!("cannot look at {}", lock(app).display()))? {
         wake::wake_all(&folder(app));
         return Ok(());

@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde_json::json;
 
-use super::letters;
+use super::{decode::Decoder, letters, poll};
 use crate::{
     actions::{App, failure, message::send},
     domain::{
         output::Owed,
         run::{Ending, ExecRun, RunId, RunStatus},
+        screen,
     },
     runs::RunFolder,
     store::{ReadTx, exec_runs, messages, output::OutputStore},
@@ -68,8 +69,10 @@ fn tell(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<(
         (Some(run), Some(session)) => {
             let held = || RunFolder::of(&app.project.runs(), id).is_held().map_err(failure::internal);
             let goes_on = run.status.is_active() && held()?;
-            let write =
-                |tx: &ReadTx<'_>| Ok(letters::write(run, owing, goes_on, "", |key| messages::is_under_key(tx, key))?);
+            let tail = tail(app, output, run);
+            let write = |tx: &ReadTx<'_>| {
+                Ok(letters::write(run, owing, goes_on, &tail, |key| messages::is_under_key(tx, key))?)
+            };
             let seen = app.read(write)?;
             if seen.new.is_empty() {
                 seen.paid
@@ -86,6 +89,16 @@ fn tell(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<(
         _ => owing.iter().map(|owed| owed.seq).collect(),
     };
     paid.into_iter().try_for_each(|seq| Ok(output.paid(id, seq)?))
+}
+
+/// The end of what a run has printed, without what moves and colours, when that may say why it did not succeed.
+fn tail(app: &App, output: &OutputStore, run: &ExecRun) -> String {
+    if !run.status.is_final() || run.status == RunStatus::Succeeded {
+        return String::new();
+    }
+    let decoder = Decoder::new(output, &run.id, RunFolder::of(&app.project.runs(), &run.id), true);
+    // The end is told also when what was printed cannot be read.
+    poll::snippet(output, &decoder, run).map(|text| screen::words(&text)).unwrap_or_default()
 }
 
 /// The key of a message about a run. What is a key already stays one.

@@ -1,10 +1,10 @@
 //! Looking after a run: what a supervisor does before the program begins, and after it has ended.
 
-use std::{collections::BTreeMap, ffi::OsString, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, rc::Rc, time::Duration};
 
 use anyhow::{Context as _, Result};
 
-use super::{begin, end, gc, next, note, steer};
+use super::{begin, end, gc, next, note, standby, steer};
 use crate::{
     actions::{App, failure},
     domain::{
@@ -19,7 +19,7 @@ use crate::{
         folder::Start,
         supervisor::{self, Order},
     },
-    store::{exec_runs, output::OutputStore},
+    store::{StoreError, exec_runs, output::OutputStore},
 };
 
 /// Looks after a run that was taken, with the lock that came as stdin; returns when it has ended and the next one of its
@@ -45,8 +45,7 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
 }
 
 fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
-    let output = OutputStore::open_for_writing(&app.project.output())?;
-    let mut keeper = Keeper { app, run, folder, output, is_end_told: false, is_owing: false };
+    let mut keeper = Keeper { app, fresh: None, run, folder, output: None, is_end_told: false, is_owing: false };
     let start = folder.start().context("what the run is started with cannot be read")?;
     let Some(Start { cwd, argv, env }) = start else {
         let why = "what it is to be started with is gone".to_owned();
@@ -58,9 +57,11 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
     env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
-    let watching = Watching::new(&keeper.output.watchers(&run.id)?)?;
+    // What a run prints is kept as far as that can be; that it runs does not depend on it.
+    let known = keeper.output(|output| Ok((output.watchers(&run.id)?, output.totals(&run.id)?))).unwrap_or_default();
+    let watching = Watching::new(&known.0)?;
     let most = u64::try_from(run.max_output_bytes).unwrap_or_default();
-    let recorder = Recorder::new(folder.clone(), most, keeper.output.totals(&run.id)?);
+    let recorder = Recorder::new(folder.clone(), most, known.1);
     let order = Order {
         folder,
         argv: &argv,
@@ -76,17 +77,24 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     // It holds the run's environment.
     let _ = folder.forget_start();
     // What is not told now stays owed, and is told by whoever comes next.
-    let _ = steer::deliver(app, &keeper.output, run);
+    keeper.is_owing = true;
+    keeper.pay();
     Ok(())
 }
+
+/// How long the stores may keep a supervisor waiting whose program prints meanwhile.
+const HURRY: Duration = Duration::from_millis(200);
 
 /// Writes into the stores what a supervisor tells.
 struct Keeper<'a> {
     app: &'a App,
+    /// The house anew, once a restore has put another store in the place of the one that was opened first.
+    fresh: Option<App>,
     run: &'a ExecRun,
     /// Where those who wait for the run are woken.
     folder: &'a RunFolder,
-    output: OutputStore,
+    /// Opened when it is needed, and again when that failed.
+    output: Option<OutputStore>,
     /// The item of the end is written; the state may not be.
     is_end_told: bool,
     /// A message is owed, and could not be handed over.
@@ -97,49 +105,103 @@ fn refused(error: impl Into<anyhow::Error>) -> SinkError {
     SinkError::Store(format!("{:#}", error.into()))
 }
 
+impl Keeper<'_> {
+    /// Does something with the output's store.
+    fn output<T>(&mut self, act: impl FnOnce(&OutputStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.output.is_none() {
+            self.output = Some(OutputStore::open_for_writing(&self.app.project.output())?);
+        }
+        match &self.output {
+            Some(output) => act(output),
+            None => Err(StoreError::Busy),
+        }
+    }
+
+    fn house(&self) -> &App {
+        self.fresh.as_ref().unwrap_or(self.app)
+    }
+
+    /// From now on somebody prints, who must not wait for others; or not any more.
+    fn hurry(&mut self, patience: Option<Duration>) {
+        let _ = self.output(|output| output.hurry(patience));
+        if let Ok(store) = self.house().store_for_writing() {
+            let _ = store.hurry(patience);
+        }
+    }
+
+    /// What became of a change of the run's state. Who waits for the run hears of it.
+    fn written(&mut self, written: Result<bool>) -> Result<(), SinkError> {
+        let error = match written {
+            Ok(true) => {
+                self.folder.wake();
+                return Ok(());
+            }
+            Ok(false) => return Err(SinkError::NotOurs),
+            Err(error) => error,
+        };
+        if matches!(error.downcast_ref(), Some(StoreError::Replaced)) {
+            let App { env, project, layers, settings, actor, .. } = self.app;
+            let (project, layers, settings) = (project.clone(), layers.clone(), settings.clone());
+            self.fresh = Some(App::new(Rc::clone(env), project, layers, settings, actor.clone(), None));
+        }
+        Err(refused(error))
+    }
+}
+
 impl Sink for Keeper<'_> {
     fn running(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
         let started = i64::try_from(process.started).map_err(refused)?;
         let own = begin::ourselves().map_err(refused)?;
-        let written = self.app.write(|tx| {
+        let written = self.house().write(|tx| {
             if !exec_runs::running(tx, &self.run.id, (i64::from(process.pid), started), own)? {
                 return Ok(false);
             }
             tx.record(&note::event(Kind::ExecStarted, self.run).with("pid", i64::from(process.pid)))?;
             Ok(true)
         });
-        self.folder.wake();
-        match written {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(SinkError::NotOurs),
-            Err(error) => Err(refused(error)),
-        }
+        self.written(written)
+    }
+
+    fn begun(&mut self) {
+        self.hurry(Some(HURRY));
+        // Runs whose supervisor died are settled by another process: that may take seconds, and this one has a program to
+        // look after.
+        let _ = standby::settle(self.house());
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
-        self.output.apply(&self.run.id, batch, self.app.env.now()).map_err(refused)?;
+        let now = self.app.env.now();
+        self.output(|output| output.apply(&self.run.id, batch, now)).map_err(refused)?;
         self.folder.wake();
         self.is_owing |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
-        if self.is_owing {
-            // When it fails it is tried again with the next batch, and at the end.
-            self.is_owing = steer::deliver(self.app, &self.output, self.run).is_err();
-        }
+        self.pay();
         Ok(())
     }
 
+    fn owes(&self) -> bool {
+        self.is_owing
+    }
+
+    fn pay(&mut self) {
+        if self.is_owing {
+            self.is_owing = match &self.output {
+                Some(output) => steer::deliver(self.house(), output, self.run).is_err(),
+                None => true,
+            };
+        }
+    }
+
     fn ended(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
+        // Nobody prints any more.
+        self.hurry(None);
         if !self.is_end_told {
             let (payload, meta, owes) = steer::end_event(self.run, ending);
-            let now = self.app.env.now();
+            let (id, now) = (&self.run.id, self.app.env.now());
+            let told = self.output(|output| output.append_event(id, &payload, &meta, owes.as_deref(), now));
             // A full disk ends the keeping of output, not the run.
-            self.is_end_told = self.output.append_event(&self.run.id, &payload, &meta, owes.as_deref(), now).is_ok();
+            self.is_end_told = told.is_ok();
         }
-        let written = self.app.write(|tx| end::settled(tx, self.run, ending, output_bytes, truncated));
-        self.folder.wake();
-        match written {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(SinkError::NotOurs),
-            Err(error) => Err(refused(error)),
-        }
+        let written = self.house().write(|tx| end::settled(tx, self.run, ending, output_bytes, truncated));
+        self.written(written)
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    actions::{Answer, App, path},
+    actions::{Answer, App, exec::recover, path},
     domain::Refusal,
     store::{beside, copy},
 };
@@ -63,7 +63,13 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
         None => String::new(),
     };
     let line = format!("restored {} task(s) from {}{kept}", done.tasks, file.display());
-    let answer = Answer::new(&document, project.store.display(), line)?;
+    let mut answer = Answer::new(&document, project.store.display(), line)?;
+    // What the backup knows of may have run on since: nothing of it is begun again. What is still looked after goes on.
+    match recover::lose_all(app, "the store was restored from a backup while it ran") {
+        Ok(0) => {}
+        Ok(lost) => answer = answer.remark(format!("{lost} background run(s) of the backup are lost")),
+        Err(error) => answer = answer.remark(format!("warning: background runs were not settled: {error:#}")),
+    }
     Ok(answer.remark(format!("every claim is under epoch {} now: older ones are not valid any more", done.epoch)))
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::unsettled;
+use super::{runs, unsettled};
 use crate::{
     actions::{App, failure},
     domain::{
@@ -22,7 +22,7 @@ use crate::{
     store::{ReadTx, StoreError, beside, check, tasks},
 };
 
-const FIX: &str = "fairway doctor --fix";
+pub(super) const FIX: &str = "fairway doctor --fix";
 
 /// Less room than this is worth a word, in bytes: a log and its shared memory want some of it.
 const LITTLE_ROOM: u64 = 64 << 20;
@@ -36,6 +36,7 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     if fix {
         mend_files(app, &mut findings)?;
         mend_store(app, &mut findings)?;
+        runs::mend(app, &mut findings)?;
     }
     files(app, &mut findings);
     let looked = app.read(|tx| store(app, tx, &mut findings));
@@ -84,6 +85,7 @@ fn store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> 
         findings.push(error("store_unreadable", unreadable.to_string()));
     }
     findings.extend(unsettled::find(app, tx)?);
+    findings.extend(runs::find(app, tx)?);
     let (schema, sqlite) = check::versions();
     let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", check::tasks(tx)?);
     findings.push(Finding::new("store", Severity::Note, message));
@@ -125,7 +127,7 @@ fn files(app: &App, findings: &mut Vec<Finding>) {
     }
 }
 
-fn shown(app: &App, path: &Path) -> String {
+pub(super) fn shown(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
@@ -135,6 +137,7 @@ fn too_open(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let mut paths = vec![state.clone(), app.project.runtime()];
     paths.extend(fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path()));
     paths.extend(["", "-wal", "-shm", "-turn", "-init"].map(|suffix| beside(store, suffix)));
+    paths.extend(["", "-wal", "-shm"].map(|suffix| beside(&app.project.output(), suffix)));
     paths.sort();
     paths.dedup();
     let mut found = Vec::new();
@@ -206,7 +209,7 @@ fn mend_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     Ok(())
 }
 
-fn io_failed(path: &Path, error: io::Error) -> anyhow::Error {
+pub(super) fn io_failed(path: &Path, error: io::Error) -> anyhow::Error {
     StoreError::io(path.display().to_string(), error).into()
 }
 

@@ -3,5 +3,6 @@
 pub mod backup;
 pub mod doctor;
 pub mod init;
+mod runs;
 pub mod trust;
 mod unsettled;

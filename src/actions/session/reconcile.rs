@@ -7,7 +7,14 @@ use anyhow::{Context as _, Result};
 
 use super::{asking::Asking, life, look};
 use crate::{
-    actions::{Answer, App, exec::steer},
+    actions::{
+        Answer, App,
+        exec::{
+            gc,
+            recover::{self, Recovered},
+            steer,
+        },
+    },
     domain::{
         Event, Kind, SessionId, TaskId,
         checkpoint::CheckpointState,
@@ -24,7 +31,7 @@ use crate::{
         sessions,
         tasks::{self, Range},
     },
-    wire::{NoteView, ReconcileView},
+    wire::{NoteView, ReconcileView, RunNoteView},
 };
 
 /// A session and what is made of it.
@@ -41,9 +48,8 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     if matches!(lock, Free::Busy) {
         return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
     }
-    // What cannot be told now is told by the next one.
-    let untold = if dry_run { None } else { steer::deliver_all(app).err() };
-    let remarks = |braked| remarks(braked, untold.as_ref());
+    let runs = runs(app, dry_run);
+    let remarks = |braked| remarks(braked, &runs.failed);
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
     let verdicts = verdicts(app, &found, now);
@@ -54,7 +60,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         return app.read(|tx| {
             let held = held(tx)?;
             let marked: Vec<bool> = judged.iter().map(settles).collect();
-            let report = report(dry_run, &judged, &marked, &held, tx)?;
+            let report = report(dry_run, &judged, &marked, &held, &runs, tx)?;
             answer(&report, &remarks(braked), false)
         });
     }
@@ -64,7 +70,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         for (session, verdict) in &judged {
             marked.push(settle(tx, session, verdict)?);
         }
-        answer(&report(false, &judged, &marked, &held, tx)?, &remarks(braked), true)
+        answer(&report(false, &judged, &marked, &held, &runs, tx)?, &remarks(braked), true)
     })
 }
 
@@ -171,8 +177,18 @@ fn held(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
 }
 
 /// `settled[n]` says whether the verdict on `judged[n]` took effect, or would.
-fn report(dry_run: bool, judged: &[Judged], settled: &[bool], held: &[Task], tx: &ReadTx<'_>) -> Result<ReconcileView> {
-    let mut report = ReconcileView { dry_run, checked: judged.len(), ..ReconcileView::default() };
+fn report(
+    dry_run: bool,
+    judged: &[Judged],
+    settled: &[bool],
+    held: &[Task],
+    runs: &Runs,
+    tx: &ReadTx<'_>,
+) -> Result<ReconcileView> {
+    let runs_recovered =
+        runs.settled.iter().map(|run| RunNoteView::new(&run.run, run.session.as_ref(), run.status, run.reason.clone()));
+    let runs_recovered = runs_recovered.collect();
+    let mut report = ReconcileView { dry_run, checked: judged.len(), runs_recovered, ..ReconcileView::default() };
     let mut live = BTreeMap::new();
     for ((session, verdict), settled) in judged.iter().zip(settled) {
         let finding = |why: &str| NoteView::new(Some(&session.id), session.task.as_ref(), why);
@@ -240,13 +256,38 @@ fn unattended(
     Ok(found)
 }
 
-fn remarks(braked: bool, untold: Option<&anyhow::Error>) -> Vec<String> {
+/// What was done about background runs, and what of it failed: sessions are settled all the same.
+#[derive(Debug, Default)]
+struct Runs {
+    settled: Vec<Recovered>,
+    failed: Vec<String>,
+}
+
+/// Settles the runs that nobody looks after, tells sessions what they are owed, and forgets what is not kept any longer.
+fn runs(app: &App, dry_run: bool) -> Runs {
+    let mut runs = Runs::default();
+    match recover::recover(app, dry_run) {
+        Ok(settled) => runs.settled = settled,
+        Err(error) => runs.failed.push(format!("warning: background runs were not all settled: {error:#}")),
+    }
+    if dry_run {
+        return runs;
+    }
+    // What cannot be told now is told by the next one.
+    if let Err(error) = steer::deliver_all(app) {
+        runs.failed.push(format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
+    }
+    if let Err(error) = gc::collect(app) {
+        runs.failed.push(format!("warning: old background runs were not all removed: {error:#}"));
+    }
+    runs
+}
+
+fn remarks(braked: bool, failed: &[String]) -> Vec<String> {
     let braked = braked.then(|| {
         "warning: most sessions are silent at once; the clock is suspect, and none is marked for its silence".to_owned()
     });
-    let untold =
-        untold.map(|error| format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
-    braked.into_iter().chain(untold).collect()
+    braked.into_iter().chain(failed.iter().cloned()).collect()
 }
 
 fn answer(report: &ReconcileView, remarks: &[String], wrote: bool) -> Result<Answer> {
@@ -259,7 +300,7 @@ fn answer(report: &ReconcileView, remarks: &[String], wrote: bool) -> Result<Ans
 }
 
 fn words(report: &ReconcileView, wrote: bool) -> String {
-    let mut text = match (report.dry_run, wrote) {
+    let mut text = match (report.dry_run, wrote || !report.runs_recovered.is_empty()) {
         (true, _) => {
             format!("would settle {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
         }
@@ -280,6 +321,9 @@ fn words(report: &ReconcileView, wrote: bool) -> String {
                 [&finding.session_id, &finding.task_id].into_iter().flatten().map(String::as_str).collect();
             let _ = write!(text, "\n  {what:<12}{}: {}", about.join(" "), finding.reason);
         }
+    }
+    for run in &report.runs_recovered {
+        let _ = write!(text, "\n  {:<12}{}: {}", "run", run.run_id, run.reason);
     }
     text
 }

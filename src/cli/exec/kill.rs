@@ -16,7 +16,7 @@ use crate::{
 /// queue; one that has ended stays as it is.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the end of it
+    /// The run: its id, or the short form that is shown
     run: String,
     /// The first signal
     #[arg(long, value_name = "SIGNAL", value_parser = values::signal, default_value = "TERM")]

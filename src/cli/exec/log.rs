@@ -1,18 +1,21 @@
 //! `fairway exec log`
 
-use std::ops::ControlFlow;
+use std::{cell::RefCell, ops::ControlFlow};
 
 use anyhow::Result;
 
 use super::{tail::Tail, words};
 use crate::{
-    actions::exec::{
-        decode::Piece,
-        log::{self, Order},
-        look,
+    actions::{
+        App,
+        exec::{
+            decode::Piece,
+            log::{self, Order},
+            look,
+        },
     },
     cli::{Context, Exit, values},
-    domain::run::ItemType,
+    domain::run::{ExecRun, ItemType},
     wire::RunItemView,
 };
 
@@ -22,7 +25,7 @@ use crate::{
 /// only the words. What looks like a secret is masked. With --follow and --json a line per item.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the last digits of it
+    /// The run: its id, or the short form that is shown
     run: String,
     /// Only items above this number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
@@ -50,16 +53,7 @@ impl Args {
             ctx.out.document(&log::log(&app, &order)?)?;
             return Ok(0);
         }
-        let mut left = self.limit.unwrap_or(usize::MAX);
-        let reader = std::cell::RefCell::new(Reader::new(ctx));
-        let see = |piece: Piece| {
-            let Some(rest) = left.checked_sub(1) else { return Ok(ControlFlow::Break(())) };
-            left = rest;
-            reader.borrow_mut().see(&piece)?;
-            Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        };
-        let run = log::each(&app, &order, self.follow, see, || reader.borrow_mut().pause())?;
-        reader.borrow_mut().pause()?;
+        let run = Reader::new(ctx).read(&app, &order, self.follow)?;
         // An end is an item, and was shown. What nobody looks after any more has none.
         if self.follow && !run.status.is_final() && !ctx.out.json {
             ctx.out.remark(&words::line(&look::view(&app, &run), ctx.env.now(), ctx.out.remark_style));
@@ -69,19 +63,45 @@ impl Args {
 }
 
 /// Shows items as they come.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     ctx: &'a Context,
     stdout: Tail,
     stderr: Tail,
+    seen: i64,
 }
 
 impl<'a> Reader<'a> {
-    fn new(ctx: &'a Context) -> Self {
+    /// Has shown nothing yet.
+    pub(super) fn new(ctx: &'a Context) -> Self {
         let terminal = &ctx.env.terminal;
-        Self { ctx, stdout: Tail::new(terminal.stdout), stderr: Tail::new(terminal.stderr) }
+        Self { ctx, stdout: Tail::new(terminal.stdout), stderr: Tail::new(terminal.stderr), seen: 0 }
+    }
+
+    /// The number of the last item that was shown.
+    pub(super) const fn seen(&self) -> i64 {
+        self.seen
+    }
+
+    /// Shows what is asked for; answers the run as it stood at last.
+    ///
+    /// # Errors
+    /// As it cannot be read or shown.
+    pub(super) fn read(&mut self, app: &App, order: &Order, follow: bool) -> Result<ExecRun> {
+        let mut left = order.limit.unwrap_or(usize::MAX);
+        let shown = RefCell::new(self);
+        let see = |piece: Piece| {
+            let Some(rest) = left.checked_sub(1) else { return Ok(ControlFlow::Break(())) };
+            left = rest;
+            shown.borrow_mut().see(&piece)?;
+            Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        let run = log::each(app, order, follow, see, || shown.borrow_mut().pause())?;
+        shown.borrow_mut().pause()?;
+        Ok(run)
     }
 
     fn see(&mut self, piece: &Piece) -> Result<()> {
+        self.seen = piece.seq;
         let out = &self.ctx.out;
         if out.json {
             out.document(&RunItemView::from(piece))?;

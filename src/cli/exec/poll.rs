@@ -16,7 +16,7 @@ use crate::{
 /// It changes nothing, whatever has become of the run: fairway session reconcile does.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the last digits of it
+    /// The run: its id, or the short form that is shown
     run: String,
     /// Only items above this number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]

@@ -10,7 +10,7 @@ use crate::{
 /// Forget runs that have ended, with all that they printed
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The runs: ids, or the last digits of them
+    /// The runs: ids, or the short forms that are shown
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
 }

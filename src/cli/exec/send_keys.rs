@@ -14,7 +14,7 @@ use crate::{
 /// another word is an error, text goes with -l. What the program does not take within 5 seconds is refused.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the end of it
+    /// The run: its id, or the short form that is shown
     run: String,
     /// Keys by their names
     #[arg(value_name = "KEY")]

@@ -9,17 +9,25 @@ use std::{
 
 use anyhow::Result;
 
-use super::words;
+use super::{log::Reader, words};
 use crate::{
-    actions::exec::spawn::{self, Order, What},
+    actions::{
+        App,
+        exec::{
+            log,
+            spawn::{self, Order, What},
+            wait,
+        },
+    },
     cli::{Context, Exit, stands, values},
     config::parse_size,
     domain::{
         SessionId,
-        run::{Recovery, TERMINAL, TerminalSize},
+        run::{Recovery, RunStatus, TERMINAL, TerminalSize},
         typed,
         watch::Watcher,
     },
+    render::{OutError, safe},
     wire::FailureKind,
 };
 
@@ -38,7 +46,7 @@ pub struct Args {
     /// The terminal's size; by default 24x80
     #[arg(long, value_name = "ROWSxCOLS", requires = "pty", value_parser = size)]
     size: Option<TerminalSize>,
-    /// Wait for its end; exit 0 when it succeeded, 7 when not
+    /// Wait for its end and show what it prints; exit 7 when it does not succeed. INT ends the waiting, not the run
     #[arg(long, conflicts_with = "yield_for")]
     foreground: bool,
     /// Wait so long for its end before answering
@@ -121,10 +129,35 @@ impl Args {
             ..Order::new(self.shell.map_or(What::Program(self.command), What::Shell))
         };
         let app = ctx.app()?;
+        if self.foreground && !ctx.out.json && !ctx.out.quiet {
+            return watched(ctx, &app, &order);
+        }
         let answer = spawn::begin(&app, &order)?;
         let Some(polled) = spawn::seen(&app, &order, &answer)? else { return ctx.answer(&answer) };
         let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
         let shown = ctx.show(&polled, || answer.ids.clone(), || words::polled(&polled, ctx.env.now(), ctx.out.style));
         stands(exit, shown)
     }
+}
+
+/// Starts a run and shows what it prints until it has ended.
+fn watched(ctx: &Context, app: &App, order: &Order) -> Result<Exit> {
+    let started = spawn::begin(app, order)?;
+    for remark in started.remarks.iter().chain([&started.line]) {
+        ctx.out.remark(&safe(remark));
+    }
+    let run = started.ids.first().cloned().unwrap_or_default();
+    let mut reader = Reader::new(ctx);
+    // Who does not read any more has seen enough; the exit code stands.
+    let enough = |shown: Result<_>| match shown {
+        Err(error) if !matches!(error.downcast_ref(), Some(OutError::Closed)) => Err(error),
+        _ => Ok(()),
+    };
+    enough(reader.read(app, &log::Order { run: run.clone(), since_seq: 0, limit: None, stream: None }, true))?;
+    // When its supervisor died, what becomes of it is seen to here; it may even be run again.
+    let ended = wait::wait(app, std::slice::from_ref(&run), None, |_| {})?;
+    let since_seq = reader.seen();
+    enough(reader.read(app, &log::Order { run, since_seq, limit: None, stream: None }, false))?;
+    let succeeded = ended.iter().all(|run| run.status == RunStatus::Succeeded.as_str());
+    Ok(if succeeded { 0 } else { FailureKind::External.exit_code() })
 }

@@ -17,7 +17,7 @@ use crate::{
 /// A run whose supervisor died meanwhile is settled as its policy says.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The runs: ids, or the last digits of them
+    /// The runs: ids, or the short forms that are shown
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
     /// Wait at most so long; exit 6 when it is over

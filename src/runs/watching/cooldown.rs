@@ -10,6 +10,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// How many matches have items of their own within that time.
 const ITEMS: i64 = 20;
 
+/// How much of a line is kept, in bytes: more than is shown of it.
+const KEPT: usize = 16 * 1024;
+
 /// What becomes of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
@@ -28,7 +31,7 @@ pub(super) struct Rest {
     pub unsaid: i64,
     /// How many of these had no item either.
     pub held: i64,
-    /// The last of those: its stream and its line.
+    /// The last of those: its stream and the beginning of its line.
     pub last: Option<(ItemType, String)>,
 }
 
@@ -56,15 +59,18 @@ impl Cooldown {
         (self.rest.unsaid > 0).then_some(self.until)
     }
 
-    /// Another match.
-    pub fn another(&mut self, stream: ItemType, line: impl FnOnce() -> String) -> Told {
+    /// Another match. Of a line that is told with others only so much is kept; in a storm nothing is done with it yet.
+    pub fn another(&mut self, stream: ItemType, line: &str) -> Told {
         self.rest.unsaid += 1;
         if self.items < ITEMS {
             self.items += 1;
             return Told::Later;
         }
         self.rest.held += 1;
-        self.rest.last = Some((stream, line()));
+        let (last, kept) = self.rest.last.get_or_insert_with(|| (stream, String::new()));
+        *last = stream;
+        kept.clear();
+        kept.push_str(line.get(..line.floor_char_boundary(KEPT)).unwrap_or_default());
         Told::WithOthers
     }
 

@@ -179,7 +179,7 @@ impl AtWork {
         }
         self.hits += 1;
         let told = match &mut self.cooldown {
-            Some(cooldown) => cooldown.another(stream, || shown(line)),
+            Some(cooldown) => cooldown.another(stream, line),
             None => {
                 self.cooldown = Some(Cooldown::after(now));
                 Told::AtOnce
@@ -213,7 +213,7 @@ impl AtWork {
                     "event": event, "watcher": place, "stream": stream.as_str(), "hits": self.hits, "matches": held,
                     "more": unsaid,
                 });
-                (line, meta)
+                (shown(&line), meta)
             }
             None => {
                 let meta = json!({

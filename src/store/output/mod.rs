@@ -5,7 +5,10 @@ mod items;
 mod owing;
 mod watchers;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -80,6 +83,15 @@ impl OutputStore {
         Ok(Self { conn, path: path.to_path_buf(), wal_was_there })
     }
 
+    /// From now on waits for others at most so long; `None`: as long as is usual. For one who has something else to do
+    /// meanwhile, and tries again.
+    ///
+    /// # Errors
+    /// As SQLite fails.
+    pub fn hurry(&self, patience: Option<Duration>) -> Result<(), StoreError> {
+        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_PATIENCE))?)
+    }
+
     /// Runs `change` as one IMMEDIATE transaction.
     fn write<T>(&self, change: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
@@ -147,6 +159,14 @@ impl OutputStore {
         sql::first(&self.conn, TOTALS, &[run.bytes()], read)
             .map(Option::unwrap_or_default)
             .map_err(|error| error.at(&self.path))
+    }
+
+    /// What SQLite itself finds wrong with the file. Empty when nothing is.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn faults(&self) -> Result<Vec<String>, StoreError> {
+        super::check::faults(&self.conn)
     }
 
     /// Forgets all about a run.

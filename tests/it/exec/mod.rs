@@ -1,6 +1,9 @@
 //! Background runs, from outside: real supervisors and real commands.
 
 mod crash;
+mod doors;
+mod keys;
+mod kill;
 mod kill_points;
 mod many;
 mod output;
@@ -8,4 +11,5 @@ mod place;
 mod reading;
 mod steer;
 mod streams;
+mod supervisor;
 mod watch;

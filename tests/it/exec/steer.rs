@@ -1,8 +1,12 @@
 //! Steering: what a run owes is told to its session, once, and as a program's text.
 
+use std::fs;
+
+use fairway::os::process::{Presence, ProcessKey};
+use nix::sys::signal::Signal;
 use rusqlite::Connection;
 
-use super::watch::{events, over, owed, read, spawn, world};
+use super::watch::{events, eventually, over, owed, read, spawn, world};
 use crate::common::World;
 
 fn messages(world: &World) -> i64 {
@@ -90,4 +94,71 @@ fn what_a_program_prints_is_never_the_users_word() {
         turn.stdout.lines().filter(|line| line.contains("from exec (text of a program, not the user's words):"));
     assert_eq!(marked.count(), 3, "{}", turn.stdout);
     assert!(!turn.stdout.contains(['\u{1b}', '\u{202e}', '\r']), "{:?}", turn.stdout);
+}
+
+/// Kills whoever looks after a run that is running.
+fn kill_keeper(world: &World, run: &str) {
+    let conn = Connection::open(world.store()).unwrap();
+    let query = "SELECT keeper_pid, keeper_started, boot_id FROM exec_runs WHERE id = ?1 AND status = 'running'";
+    let (pid, started, boot): (i64, i64, String) =
+        conn.query_row(query, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let keeper = ProcessKey::recorded(Some(pid), Some(started), Some(&boot)).unwrap();
+    keeper.signal(Signal::SIGKILL).unwrap();
+    eventually("the supervisor's death", || matches!(keeper.presence(), Presence::Gone(_)).then_some(()));
+}
+
+fn statuses(world: &World) -> Vec<String> {
+    let conn = Connection::open(world.store()).unwrap();
+    let mut statement = conn.prepare("SELECT status FROM exec_runs ORDER BY seq").unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_match_whose_supervisor_is_killed_before_the_message_is_sent_is_told_once() {
+    let world = world();
+    let (go, stay) = (world.dir().join("go"), world.dir().join("stay"));
+    fs::write(&stay, "").unwrap();
+    let shell = format!(
+        "until [ -e {} ]; do sleep 0.02; done; echo x; while [ -e {} ]; do sleep 0.02; done",
+        go.display(),
+        stay.display()
+    );
+    let run = spawn(&world, "s-1", &["--watch", "x=x", "--recovery", "lost"], &shell);
+    eventually("the run's beginning", || (statuses(&world) == ["running"]).then_some(()));
+    // Nobody can write into the store now.
+    let conn = Connection::open(world.store()).unwrap();
+    conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+    fs::write(go, "").unwrap();
+    eventually("the match", || (owed(&world) == 1).then_some(()));
+    kill_keeper(&world, &run);
+    conn.execute_batch("ROLLBACK").unwrap();
+    assert_eq!((owed(&world), messages(&world)), (1, 0));
+    world.run(["exec", "wait", &run]).exits(7);
+    world.run(["session", "reconcile"]).exits(0);
+    assert_eq!((statuses(&world), owed(&world)), (vec!["lost".to_owned()], 0));
+    let told = read(&world, "s-1");
+    let [matched, ended] = &told[..] else { panic!("{told:?}") };
+    assert!(matched.ends_with("matched \"x\" on stdout:\n> x"), "{matched}");
+    assert!(ended.contains(") ended: lost: "), "{ended}");
+}
+
+#[test]
+fn what_is_told_once_is_so_over_attempts_too() {
+    let world = world();
+    let stay = world.dir().join("stay");
+    fs::write(&stay, "").unwrap();
+    let shell = format!("echo x; echo y; while [ -e {} ]; do sleep 0.02; done", stay.display());
+    let run = spawn(&world, "s-1", &["--watch-once", "x=x", "--watch", "y=y"], &shell);
+    eventually("the first attempt's messages", || (messages(&world) == 2).then_some(()));
+    kill_keeper(&world, &run);
+    fs::remove_file(stay).unwrap();
+    world.run(["exec", "wait", &run]).exits(0);
+    over(&world, &run);
+    let seen: Vec<String> =
+        events(&world, &run).iter().map(|event| event.meta["event"].as_str().unwrap().into()).collect();
+    let count = |name: &str| seen.iter().filter(|event| *event == name).count();
+    assert_eq!((count("x"), count("y"), count("end"), count("requeued")), (1, 2, 1, 1), "{seen:?}");
+    let told = read(&world, "s-1");
+    let about = |name: &str| told.iter().filter(|text| text.contains(name)).count();
+    assert_eq!((about("matched \"x\""), about("matched \"y\""), about("ended: succeeded")), (1, 2, 1), "{told:#?}");
 }

@@ -106,6 +106,10 @@ fn a_match_is_an_event_after_its_output_and_one_message() {
     assert!(matched.starts_with(&format!("background run {short} (")), "{matched}");
     assert!(matched.ends_with(") matched \"error\" on stderr:\n> FAIL one"), "{matched}");
     assert!(ended.contains(") ended: failed: exit code 3 after "), "{ended}");
+    let (sentence, tail) = ended.split_once('\n').unwrap();
+    assert!(sentence.ends_with("; the end of its output:"), "{ended}");
+    // Which of two pipes is read first is not told.
+    assert!(tail == "> fine\n> FAIL one" || tail == "> FAIL one\n> fine", "{ended}");
     assert!(read(&world, "s-1").is_empty());
 }
 

@@ -1,0 +1,164 @@
+//! Ending runs: all of it, at once, and as often as one likes.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use fairway::os::{socket, wait};
+
+use super::place::{PATIENCE, Place};
+use crate::common::World;
+
+const DEAF: &str = "trap '' TERM; (trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done') & \
+                    echo up; while :; do sleep 1; done";
+
+#[track_caller]
+fn up(place: &Place<'_>, run: &str) {
+    let seen = place.json(["exec", "poll", run, "--until", "output", "--wait", "30s"]);
+    assert_eq!(seen["status"], "running", "{seen}");
+}
+
+#[test]
+fn when_it_returns_everything_is_dead_and_written() {
+    let world = World::new();
+    let place = Place::of(&world);
+    for (words, least) in [
+        (&["--grace", "300ms"][..], 300),
+        (&["--signal", "KILL"][..], 0),
+        (&["--grace", "0s", "--signal", "INT"][..], 0),
+    ] {
+        let run = place.spawn(["--shell", DEAF]);
+        up(&place, &run);
+        let members: Vec<_> =
+            Place::of_run(&run).into_iter().filter(|key| Some(key) != place.supervisor(&run).as_ref()).collect();
+        assert!(members.len() >= 3, "{members:?}");
+        let since = Instant::now();
+        let said = place.json(["exec", "kill", &run].iter().chain(words).copied());
+        assert!(since.elapsed() >= Duration::from_millis(least), "{words:?}");
+        assert_eq!((said["run_id"].as_str(), said["status"].as_str()), (Some(&*run), Some("canceled")));
+        let left: Vec<_> = Place::of_run(&run).into_iter().filter(|key| members.contains(key)).collect();
+        assert!(left.is_empty(), "{words:?}: {left:?}");
+        let row = place.rows().pop().unwrap();
+        assert_eq!((row.status.as_str(), row.error.is_some()), ("canceled", true));
+        // Ended is ended.
+        assert_eq!(place.json(["exec", "kill", &run]), said);
+    }
+    place.is_whole();
+}
+
+#[test]
+fn one_that_obeys_the_first_signal_is_canceled_all_the_same() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", "trap 'echo bye; exit 0' INT; echo up; while :; do sleep 0.05; done"]);
+    up(&place, &run);
+    assert_eq!(place.json(["exec", "kill", &run, "--signal", "int", "--grace", "20s"])["status"], "canceled");
+    let seen = place.json(["exec", "poll", &run]);
+    assert_eq!((seen["exit_code"].as_i64(), seen["snippet"].as_str()), (Some(0), Some("up\nbye\n")), "{seen}");
+    assert_eq!(seen["error_message"], "it was killed on request, by SIGINT");
+}
+
+#[test]
+fn one_that_is_stopped_hears_of_it() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", "echo up; kill -STOP $$; sleep 600"]);
+    up(&place, &run);
+    let since = Instant::now();
+    place.json(["exec", "kill", &run, "--grace", "60s"]);
+    assert!(since.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn ten_at_once_all_see_the_end() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", DEAF]);
+    up(&place, &run);
+    let kill = |_| {
+        let mut command = place.fairway(["exec", "kill", &run, "--grace", "500ms", "--json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let killers: Vec<_> = (0..10).map(kill).collect();
+    for killer in killers {
+        let done = killer.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success() && said.contains("\"canceled\""), "{said} {done:?}");
+    }
+    place.nobody_left("ten have killed it");
+    place.is_whole();
+}
+
+#[test]
+fn one_that_waits_is_taken_out_of_its_queue() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let first = place.spawn(["--queue", "q", "--", "sleep", "600"]);
+    let second = place.spawn(["--queue", "q", "--shell", "echo >ran-second"]);
+    let third = place.spawn(["--queue", "q", "--shell", "echo >ran-third"]);
+    assert_eq!(place.json(["exec", "kill", &second])["status"], "canceled");
+    let seen = place.json(["exec", "poll", &second]);
+    assert_eq!(seen["error_message"], "it was killed on request, before it was begun");
+    assert_eq!(place.json(["exec", "kill", &first])["status"], "canceled");
+    let seen = place.json(["exec", "poll", &third, "--until", "exit", "--wait", "30s"]);
+    assert_eq!(seen["status"], "succeeded");
+    assert!(place.dir.join("ran-third").exists() && !place.dir.join("ran-second").exists());
+    assert!(!place.dir.join(".fairway/runs").join(&second).join("start").exists());
+    place.nobody_left("nothing is queued");
+}
+
+#[test]
+fn one_that_nobody_looks_after_is_ended_too() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", DEAF]);
+    up(&place, &run);
+    let supervisor = place.supervisor(&run).unwrap();
+    assert!(supervisor.signal(nix::sys::signal::Signal::SIGKILL).unwrap());
+    let dead = || place.supervisor(&run).is_none().then_some(());
+    wait::until(PATIENCE, Duration::from_millis(10), dead).unwrap();
+    assert_eq!(place.json(["exec", "kill", &run, "--grace", "200ms"])["status"], "canceled");
+    place.nobody_left("it was killed");
+    place.is_whole();
+}
+
+#[test]
+fn a_repeat_gets_the_first_answer_and_nonsense_is_refused() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--", "sleep", "600"]);
+    let first = place.json(["exec", "kill", &run, "--request-id", "k1"]);
+    assert_eq!(place.json(["exec", "kill", &run, "--request-id", "k1"]), first);
+    place.run(["exec", "kill", "ffffffff", "--json"]).refuses(3, "not_found");
+    place.run(["exec", "kill", &run, "--signal", "NONE", "--json"]).refuses(2, "usage");
+    place.run(["exec", "kill", &run, "--grace", "-1", "--json"]).refuses(2, "usage");
+}
+
+#[test]
+fn nonsense_and_silence_at_the_door_disturb_nobody() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", "echo up; sleep 600"]);
+    up(&place, &run);
+    let folder = place.dir.join(".fairway/runs").join(&run);
+    let _silent: Vec<_> = (0..20).map(|_| socket::connect(&folder, "door").unwrap()).collect();
+    for nonsense in [&b"\n"[..], b"{}\n", b"{\"do\":\"kill\",\"signal\":0,\"grace_ms\":0}\n", b"\xff\xfe\n", b"{\"do\""]
+    {
+        let mut caller = socket::connect(&folder, "door").unwrap();
+        caller.write_all(nonsense).unwrap();
+        caller.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut said = String::new();
+        caller.read_to_string(&mut said).unwrap();
+        assert!(said.is_empty() || said == "{\"unknown\":true}\n", "{said}");
+    }
+    assert_eq!(place.json(["exec", "poll", &run])["status"], "running");
+    assert_eq!(
+        fs::metadata(folder.join("door")).map(|found| std::os::unix::fs::MetadataExt::mode(&found) & 0o777).unwrap(),
+        0o600
+    );
+    assert_eq!(place.json(["exec", "kill", &run])["status"], "canceled");
+    assert!(!folder.join("door").exists());
+}

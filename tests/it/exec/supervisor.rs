@@ -1,0 +1,213 @@
+//! One run and whoever looks after it: what it says of the end is what happened, and nothing of the run is left.
+
+use std::{fs, time::Duration};
+
+use fairway::os::{process::ProcessKey, wait};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::place::{PATIENCE, Place};
+use crate::common::{World, world::FAIRWAY};
+
+/// The run once it is final.
+#[track_caller]
+fn ended(place: &Place<'_>, run: &str) -> Value {
+    let seen = place.json(["exec", "poll", run, "--until", "exit", "--wait", "30s"]);
+    assert!(!["queued", "starting", "running"].contains(&seen["status"].as_str().unwrap()), "{seen}");
+    seen
+}
+
+/// Waits until a file of the project holds something, and answers with it.
+#[track_caller]
+fn told(place: &Place<'_>, file: &str) -> String {
+    let path = place.dir.join(file);
+    let read = || fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n'));
+    wait::until(PATIENCE, Duration::from_millis(10), read).unwrap_or_else(|| panic!("nothing in {file}"))
+}
+
+#[track_caller]
+fn events<'a>(seen: &'a Value, name: &str) -> Vec<&'a Value> {
+    seen["items"].as_array().unwrap().iter().filter(|item| item["meta"]["event"] == name).collect()
+}
+
+#[test]
+fn the_end_is_told_as_it_was() {
+    let world = World::new();
+    let place = Place::of(&world);
+    for (text, status, code, signal, why) in [
+        ("exit 0", "succeeded", Some(0), None, None),
+        ("exit 7", "failed", Some(7), None, None),
+        ("exit 143", "failed", Some(143), None, None),
+        ("kill -9 $$", "failed", None, Some(9), Some("it was ended by SIGKILL")),
+        ("kill -40 $$", "failed", None, Some(40), Some("it was ended by 40")),
+    ] {
+        let run = place.spawn(["--shell", text]);
+        let seen = ended(&place, &run);
+        let got = (seen["status"].as_str(), seen["exit_code"].as_i64(), seen["signal"].as_i64());
+        assert_eq!(got, (Some(status), code, signal), "{text}: {seen}");
+        assert_eq!(seen["error_message"].as_str(), why, "{text}");
+        assert_eq!(events(&seen, "end").len(), 1, "{seen}");
+    }
+    place.nobody_left("all have ended");
+}
+
+#[test]
+fn what_cannot_be_run_has_failed_and_says_why() {
+    let world = World::new();
+    let place = Place::of(&world);
+    fs::write(place.dir.join("text"), "no program").unwrap();
+    fs::create_dir(place.dir.join("gone")).unwrap();
+    let hold = place.spawn(["--queue", "q", "--", "sleep", "60"]);
+    let late = place.spawn(["--queue", "q", "--cwd", "gone", "--", "true"]);
+    fs::remove_dir(place.dir.join("gone")).unwrap();
+    place.json(["exec", "kill", &hold]);
+    let runs = [
+        (place.spawn(["--", "no-such-program", "x"]), "'no-such-program' cannot be run: No such file or directory"),
+        (place.spawn(["--", "./text"]), "'./text' cannot be run: Permission denied"),
+        (late, "gone is not there"),
+    ];
+    for (run, why) in runs {
+        let seen = ended(&place, &run);
+        assert_eq!((seen["status"].as_str(), &seen["exit_code"]), (Some("failed"), &Value::Null), "{seen}");
+        assert!(seen["error_message"].as_str().unwrap().contains(why), "{seen}");
+    }
+    place.is_whole();
+}
+
+#[test]
+fn what_escapes_or_ignores_or_chatters_is_gone_with_its_run_and_named() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "setsid sh -c 'trap \"\" TERM; echo $$ >escaped; exec sleep 600' >/dev/null 2>&1 & \
+                sh -c 'trap \"\" TERM; echo $$ >deaf; while :; do sleep 1; done' & \
+                yes & echo $! >chatty; \
+                until [ -s escaped ] && [ -s deaf ]; do sleep 0.01; done; exit 3";
+    let run = place.spawn(["--shell", text]);
+    let key = |file: &str| ProcessKey::of(told(&place, file).trim().parse().unwrap());
+    let seen = ended(&place, &run);
+    assert_eq!((seen["status"].as_str(), seen["exit_code"].as_i64()), (Some("failed"), Some(3)));
+    for file in ["escaped", "deaf", "chatty"] {
+        assert_eq!(key(file), None, "{file}");
+    }
+    let seen = place.json(["exec", "log", &run, "--stream", "event"]);
+    let left = events(&seen, "leftovers");
+    let named = left[0]["payload"].as_str().unwrap();
+    assert!(left.len() == 1 && named.contains("yes (") && named.contains("sleep ("), "{seen}");
+    place.nobody_left("the run has ended");
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended_with_everything_in_it() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "sh -c 'trap \"\" TERM; while :; do sleep 1; done' & sleep 600";
+    let run = place.spawn(["--timeout", "300ms", "--shell", text]);
+    let seen = ended(&place, &run);
+    assert_eq!(seen["status"], "timed_out");
+    assert_eq!(seen["error_message"], "it ran longer than 300ms");
+    assert_eq!(seen["signal"], 15);
+    place.nobody_left("time is over");
+}
+
+#[test]
+fn a_supervisor_that_is_told_to_end_takes_its_run_along() {
+    let world = World::new();
+    let place = Place::of(&world);
+    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
+        let run = place.spawn(["--shell", "echo up; sleep 600"]);
+        place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
+        assert!(place.supervisor(&run).unwrap().signal(signal).unwrap());
+        let seen = ended(&place, &run);
+        assert_eq!(seen["status"], "canceled");
+        assert_eq!(seen["error_message"], format!("its supervisor was told to end, by {signal}"));
+    }
+    place.nobody_left("all were ended");
+}
+
+/// How often a process has gone to sleep, and how many ticks it has used.
+fn wakes(key: &ProcessKey) -> (String, Vec<u64>) {
+    let status = fs::read_to_string(format!("/proc/{}/status", key.pid)).unwrap();
+    let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", key.pid)).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    (line, fields[11..13].iter().map(|field| field.parse().unwrap()).collect())
+}
+
+#[test]
+fn nothing_wakes_a_supervisor_while_nothing_happens() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--queue", "", "--shell", "echo up; sleep 600"]);
+    place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
+    let other = place.spawn(["--queue", "", "--", "sleep", "1"]);
+    ended(&place, &other);
+    // The first second has passed by the other's clock: whatever followed the beginning is over.
+    let before = wakes(&place.supervisor(&run).unwrap());
+    let other = place.spawn(["--queue", "", "--", "sleep", "3"]);
+    ended(&place, &other);
+    assert_eq!(wakes(&place.supervisor(&run).unwrap()), before);
+    place.json(["exec", "kill", &run]);
+}
+
+#[test]
+fn a_program_reads_what_it_was_given_and_then_the_end() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "0123456789abcdef".repeat(15_000);
+    let run = world
+        .run_with(["exec", "spawn", "--quiet", "--stdin", "-", "--shell", "sleep 0.2; wc -c"], text.as_bytes())
+        .exits(0);
+    let seen = ended(&place, run.stdout.trim());
+    assert_eq!((seen["status"].as_str(), seen["snippet"].as_str()), (Some("succeeded"), Some("240000\n")), "{seen}");
+    // One that does not read it is not waited for; one that was given nothing reads the end.
+    let run = world.run_with(["exec", "spawn", "--quiet", "--stdin", "-", "--", "true"], text.as_bytes()).exits(0);
+    assert_eq!(ended(&place, run.stdout.trim())["status"], "succeeded");
+    assert_eq!(ended(&place, &place.spawn(["--", "cat"]))["status"], "succeeded");
+}
+
+#[test]
+fn a_run_that_a_run_has_started_is_a_run_of_its_own() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = format!("{FAIRWAY} exec spawn --queue '' --quiet -- sleep 600 >inner");
+    let outer = place.spawn(["--queue", "", "--shell", &text]);
+    let seen = ended(&place, &outer);
+    assert_eq!(seen["status"], "succeeded", "{seen}");
+    assert!(events(&seen, "leftovers").is_empty(), "{seen}");
+    let inner = told(&place, "inner").trim().to_owned();
+    let up = || (place.json(["exec", "poll", &inner])["status"] == "running").then_some(());
+    assert!(wait::until(PATIENCE, Duration::from_millis(20), up).is_some());
+    assert_eq!(place.json(["exec", "kill", &inner])["status"], "canceled");
+}
+
+#[test]
+fn a_program_prints_on_while_the_stores_are_held_by_somebody() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "echo up; until [ -e go ]; do sleep 0.01; done; head -c 3000000 /dev/zero | tr '\\0' x; echo >done";
+    let run = place.spawn(["--watch", "up=up", "--shell", text]);
+    place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
+    let (state, output) = (place.store(), place.output().unwrap());
+    state.execute_batch("BEGIN IMMEDIATE").unwrap();
+    output.execute_batch("BEGIN IMMEDIATE").unwrap();
+    fs::write(place.dir.join("go"), "").unwrap();
+    let printed = || place.dir.join("done").exists().then_some(());
+    assert!(wait::until(Duration::from_secs(8), Duration::from_millis(20), printed).is_some(), "it could not print");
+    drop((state, output));
+    let seen = ended(&place, &run);
+    assert_eq!(
+        (seen["status"].as_str(), seen["output_bytes"].as_i64()),
+        (Some("succeeded"), Some(3_000_003)),
+        "{seen}"
+    );
+}
+
+#[test]
+fn a_run_is_looked_after_only_by_whoever_was_handed_it() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", "echo up; sleep 600"]);
+    place.run(["exec", "supervise", &run, "--json"]).refuses(2, "usage");
+    place.run(["exec", "supervise", "x", "--json"]).refuses(2, "invalid_value");
+    assert_eq!(place.json(["exec", "kill", &run])["status"], "canceled");
+}
