@@ -90,6 +90,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("fairway {noun} list"))),
         Refusal::Ambiguous { .. } => (NotFound, None),
         Refusal::InUse { noun: "lane", id, .. } => (Conflict, Some(format!("to end it: fairway lane close {id}"))),
+        Refusal::InUse { noun: "run", id, .. } => (Conflict, Some(format!("to end it: fairway exec kill {id}"))),
         Refusal::Exists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
         Refusal::Exists { .. } | Refusal::InUse { .. } => (Conflict, None),
         Refusal::UnsavedWork { lane, .. } => (Refused, Some(format!("to keep it as it is: fairway lane close {lane}"))),

@@ -143,7 +143,7 @@ pub enum Refusal {
     #[error("the request '{id}' was begun and has no answer: {became}; nothing was started again")]
     RequestOpen { id: String, became: String, running: bool },
     /// A background run that is over.
-    #[error("the run {run} has ended: it is {status}")]
+    #[error("the run {run} has ended ({status})")]
     RunFinal { run: String, status: RunStatus },
     /// A background run that waits for its turn.
     #[error("the run {run} waits in its queue: it reads nothing yet")]

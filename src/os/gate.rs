@@ -189,5 +189,6 @@ fn become_it(argv: &[OsString]) -> io::Error {
     if let Err(error) = exec::close_on_exec() {
         return error;
     }
+    signals::obey_all();
     Command::new(program).args(args).exec()
 }

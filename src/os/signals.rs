@@ -100,6 +100,16 @@ pub fn named(text: &str) -> Option<Signal> {
     Signal::from_str(&name).or_else(|_| Signal::from_str(&format!("SIG{name}"))).ok()
 }
 
+/// Lets every signal do again what it does by default: whoever started us may have made us ignore some, which a program
+/// would inherit. Of a terminal's Ctrl-C nothing would be left then.
+#[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+pub fn obey_all() {
+    for number in 1..=libc::SIGRTMAX() {
+        // SAFETY: no handler is installed, only taken away; the kernel refuses for the two that have none.
+        unsafe { libc::signal(number, libc::SIG_DFL) };
+    }
+}
+
 /// A command whose program blocks no signal, whatever this thread holds back: the standard library hands the mask on.
 #[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
 pub fn unblocked(command: &mut std::process::Command) -> &mut std::process::Command {

@@ -173,7 +173,7 @@ impl Child {
 
 /// Reads what is there; how much that was, and whether more may come.
 fn read_some(mut read: impl FnMut(&mut [u8]) -> io::Result<usize>, see: &mut dyn FnMut(&[u8])) -> (usize, bool) {
-    let (mut buffer, mut total) = ([0; 64 * 1024], 0);
+    let (mut buffer, mut total) = ([0; 16 * 1024], 0);
     while total < MOST {
         match read(&mut buffer) {
             Ok(0) => return (total, false),

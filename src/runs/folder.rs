@@ -195,6 +195,12 @@ impl RunFolder {
         remove(&self.path.join(STDIN))
     }
 
+    /// Whether something of what the run was started with is there.
+    #[must_use]
+    pub fn has_start(&self) -> bool {
+        self.path.join(START).exists() || self.path.join(STDIN).exists()
+    }
+
     /// Removes it with everything in it.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::rm;
+use super::{rm, sweep};
 use crate::{
     actions::{Answer, App},
     domain::{
@@ -43,7 +43,7 @@ pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
     Ok(Answer { ids, ..Answer::new(&document, "", line)? })
 }
 
-/// Forgets what is due.
+/// Forgets what is due, and what killed processes have left.
 ///
 /// # Errors
 /// As the stores fail.
@@ -65,6 +65,7 @@ pub fn collect(app: &App) -> Result<Collected> {
         collected.bytes += rm::clear(app, &removed)?;
         collected.runs.extend(removed);
     }
+    sweep::sweep(app)?;
     Ok(collected)
 }
 

@@ -23,6 +23,7 @@ pub mod spawn;
 pub mod standby;
 pub mod steer;
 pub mod supervise;
+pub mod sweep;
 pub mod wait;
 mod waiting;
 pub mod worker;

@@ -36,7 +36,10 @@ pub(super) fn start_what_may(app: &App) -> Result<usize> {
         let start = folder.start().ok().flatten();
         let Some(start) = start.filter(|_| !folder.has_begun()) else {
             // A store that was put back may know of runs that have been run since.
-            lose(app, &run, "what it is to be started with is gone: it may have run before")?;
+            match folder.ended() {
+                Some(ending) => end::outside(app, &run, &ending)?,
+                None => lose(app, &run, "what it is to be started with is gone: it may have run before")?,
+            };
             continue;
         };
         let own = begin::ourselves()?;

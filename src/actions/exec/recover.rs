@@ -60,7 +60,10 @@ pub(super) fn settle_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     let host = host::identity();
     let mut settled = Vec::new();
     for run in app.read(|tx| Ok(exec_runs::active(tx)?))?.iter().filter(|run| run.host == host) {
-        settled.extend(if dry_run { judged(app, run)? } else { settle(app, run, None)? });
+        let one = if dry_run { judged(app, run) } else { settle(app, run, None) };
+        // One that cannot be settled is no reason to leave the others.
+        let failed = |error| Some(recovered(run, run.status, format!("it could not be settled: {error:#}")));
+        settled.extend(one.unwrap_or_else(failed));
     }
     Ok(settled)
 }
@@ -77,8 +80,8 @@ pub fn settle_one(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
     Ok(settled)
 }
 
-/// Says of every run of this host that nobody looks after that it is lost, whatever was asked for: the store that knows of
-/// them was put back, and they may have run on since.
+/// Says of every run of this host that nobody looks after how it ended, or that it is lost, whatever was asked for: the store
+/// that knows of them was put back, and they may have run on since. Answers how many those are.
 ///
 /// # Errors
 /// As the stores fail.
@@ -86,7 +89,7 @@ pub fn lose_all(app: &App, why: &str) -> Result<usize> {
     let host = host::identity();
     let mut lost = 0;
     for run in app.read(|tx| Ok(exec_runs::active(tx)?))?.iter().filter(|run| run.host == host) {
-        lost += usize::from(settle(app, run, Some(why))?.is_some());
+        lost += usize::from(settle(app, run, Some(why)).is_ok_and(|settled| settled.is_some()));
     }
     Ok(lost)
 }

@@ -184,6 +184,10 @@ fn draft(app: &App, order: &Order) -> Result<(ExecRun, Start)> {
     });
     let most = order.max_output_bytes.unwrap_or(MAX_OUTPUT_BYTES);
     let most = i64::try_from(most).ok().filter(|most| *most > 0);
+    if order.stdin.is_some() && order.pty.is_some() {
+        let why = "stdin and a pty do not go together: type into the terminal with fairway exec send-keys".into();
+        return Err(Refusal::Usage { why }.into());
+    }
     if order.stdin.as_ref().is_some_and(|stdin| stdin.len() > text::BODY_MAX) {
         return Err(Refusal::invalid("stdin", format!("is longer than {} bytes", text::BODY_MAX)).into());
     }

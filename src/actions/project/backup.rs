@@ -67,7 +67,10 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     // What the backup knows of may have run on since: nothing of it is begun again. What is still looked after goes on.
     match recover::lose_all(app, "the store was restored from a backup while it ran") {
         Ok(0) => {}
-        Ok(lost) => answer = answer.remark(format!("{lost} background run(s) of the backup are lost")),
+        Ok(lost) => {
+            answer = answer
+                .remark(format!("{lost} background run(s) that went on in the backup are settled; none is begun again"))
+        }
         Err(error) => answer = answer.remark(format!("warning: background runs were not settled: {error:#}")),
     }
     Ok(answer.remark(format!("every claim is under epoch {} now: older ones are not valid any more", done.epoch)))

@@ -1,17 +1,19 @@
 //! What `doctor` looks at in background runs.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 
 use super::doctor::{FIX, io_failed, shown};
 use crate::{
-    actions::{App, exec::look, exec::rm},
+    actions::{
+        App,
+        exec::{look, rm, sweep},
+    },
     domain::{
         finding::{Finding, Severity},
         run::{RunId, RunStatus},
     },
-    env::Timestamp,
     os::host,
     runs::RunFolder,
     store::{ReadTx, exec_runs, output::OutputStore},
@@ -19,8 +21,6 @@ use crate::{
 
 /// How many of a kind are told one by one.
 const MOST: usize = 20;
-/// A younger folder may be one that is just being made.
-const FRESH: Duration = Duration::from_secs(60);
 
 /// What is wrong with background runs, and how many there are.
 ///
@@ -50,7 +50,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         };
         found.push(Finding::new("run_folder_missing", Severity::Warning, message).fixed_by(fix));
     }
-    for (_, path) in orphans(app, &known).into_iter().take(MOST) {
+    for (_, path) in sweep::orphans(app, &known).into_iter().take(MOST) {
         let message = format!("{} belongs to no run", shown(app, &path));
         found.push(Finding::new("run_folder_left", Severity::Warning, message).fixed_by(FIX));
     }
@@ -83,22 +83,6 @@ fn output(app: &App, found: &mut Vec<Finding>) {
     }
 }
 
-/// Folders that no row knows of, which nobody is just making or looks after.
-fn orphans(app: &App, known: &BTreeMap<RunId, RunStatus>) -> Vec<(RunId, PathBuf)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(app.project.runs()).into_iter().flatten().flatten() {
-        let Some(id) = entry.file_name().to_str().and_then(|name| RunId::parse(name).ok()) else { continue };
-        let folder = RunFolder::of(&app.project.runs(), &id);
-        let age = entry.metadata().ok().and_then(|found| found.modified().ok()).and_then(Timestamp::of_system);
-        let is_fresh = age.is_none_or(|at| app.env.now().since(at) < FRESH);
-        if !known.contains_key(&id) && !is_fresh && folder.is_held().is_ok_and(|held| !held) {
-            found.push((id, entry.path()));
-        }
-    }
-    found.sort();
-    found
-}
-
 /// Removes the folders that belong to no run, with what is noted about them elsewhere.
 ///
 /// # Errors
@@ -106,7 +90,7 @@ fn orphans(app: &App, known: &BTreeMap<RunId, RunStatus>) -> Vec<(RunId, PathBuf
 pub(super) fn mend(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let Ok(known) = app.read(|tx| Ok(exec_runs::every(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
-    for (id, path) in orphans(app, &known) {
+    for (id, path) in sweep::orphans(app, &known) {
         let folder = RunFolder::of(&app.project.runs(), &id);
         let held = folder.hold().map_err(|error| io_failed(&path, error))?;
         if held.is_none() || app.read(|tx| Ok(exec_runs::find(tx, &id)?))?.is_some() {

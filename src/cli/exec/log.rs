@@ -111,7 +111,14 @@ impl<'a> Reader<'a> {
             match piece.kind {
                 ItemType::Stdout => out.text(&self.stdout.take(&piece.text))?,
                 ItemType::Stderr => out.beside(&self.stderr.take(&piece.text)),
-                ItemType::Event => out.remark(&words::event(&RunItemView::from(piece))),
+                ItemType::Event => {
+                    // On one terminal both streams are one.
+                    if self.ctx.env.terminal.stdout && self.ctx.env.terminal.stderr {
+                        out.text(&self.stdout.cut())?;
+                        out.beside(&self.stderr.cut());
+                    }
+                    out.remark(&words::event(&RunItemView::from(piece)));
+                }
             }
         }
         Ok(())

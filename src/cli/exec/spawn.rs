@@ -36,6 +36,8 @@ use crate::{
 /// Runs of one queue run one after the other, in the order of asking; the queue is the session's unless another is named.
 /// Nothing is read by a shell unless it is given with --shell.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("what").required(true)))]
+#[command(override_usage = "fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)")]
 pub struct Args {
     /// The session that its messages go to; by default the acting one
     #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
@@ -83,10 +85,10 @@ pub struct Args {
     #[arg(long, value_name = "HOW", value_parser = recovery)]
     recovery: Option<Recovery>,
     /// Shell text
-    #[arg(long, value_name = "TEXT", required_unless_present = "command", conflicts_with = "command")]
+    #[arg(long, value_name = "TEXT", group = "what")]
     shell: Option<String>,
     /// A program and its arguments, exactly
-    #[arg(last = true, value_name = "CMD")]
+    #[arg(last = true, value_name = "CMD", group = "what")]
     command: Vec<OsString>,
 }
 

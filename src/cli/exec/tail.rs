@@ -50,6 +50,17 @@ impl Tail {
         news
     }
 
+    /// Ends a line that has no end yet, for something else to be said on the next one.
+    pub(super) fn cut(&mut self) -> String {
+        let mut news = self.pause();
+        if !self.held.is_empty() {
+            news.push('\n');
+        }
+        self.held.clear();
+        self.shown.clear();
+        news
+    }
+
     /// What of a line was not shown yet.
     fn news(&mut self, line: &str) -> String {
         let whole = self.form(line);
@@ -99,6 +110,8 @@ mod tests {
         // A token is known for one when it is long enough.
         let shown = [tail.take("ghp_abc"), tail.pause(), tail.take("defghijklmnopqrstuvwxyz\n")];
         assert_eq!(shown, ["", "ghp_abc", "\n•••\n"]);
+        let shown = [tail.take("na"), tail.pause(), tail.cut(), tail.cut(), tail.take("me\n")];
+        assert_eq!(shown, ["", "na", "\n", "", "me\n"]);
         let long = "x".repeat(LONGEST + 1);
         assert_eq!(tail.take(&long), long);
         assert_eq!(tail.take("\n"), "\n");

@@ -50,3 +50,240 @@ fn a_call_that_cannot_be_meant_is_refused_in_json() {
     [exit 2]
     "#);
 }
+
+#[test]
+fn a_run_is_started_looked_at_and_forgotten() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway exec list",
+        "fairway exec spawn --foreground --shell 'echo out; echo API_KEY=hunter2; sleep 0.2; echo err >&2; exit 3'",
+        "fairway exec spawn --yield 30s -- printf 'no end of line'",
+        "fairway exec spawn -- true",
+        "fairway exec wait 00001389 00000bb9",
+        "fairway exec list",
+        "fairway exec list --quiet --limit 1",
+        "fairway exec poll 00000bb9",
+        "fairway exec poll 00000bb9 --since-seq 9 --wait 1s --until exit",
+        "fairway exec log 00000bb9 --stream stdout",
+        "fairway exec log 00000fa1 --follow",
+        "fairway exec log 00000fa1 --json",
+        "fairway exec rm 00000bb9 0000",
+        "fairway exec rm 00000bb9",
+        "fairway exec gc --dry-run",
+        "fairway exec log 00000bb9",
+        "fairway exec worker --until-empty",
+    ]), @r#"
+    $ fairway exec list
+    no runs
+    $ fairway exec spawn --foreground --shell 'echo out; echo API_KEY=hunter2; sleep 0.2; echo err >&2; exit 3'
+    out
+    API_KEY=•••
+    started run 00000bb9: echo out; echo API_KEY=•••; sleep 0.2; echo err >&2; exit 3
+    err
+    [end] failed: exit code 3
+    [exit 7]
+    $ fairway exec spawn --yield 30s -- printf 'no end of line'
+    00000fa1 succeeded after 0s: printf 'no end of line'
+    no end of line
+    [end] succeeded
+    $ fairway exec spawn -- true
+    started run 00001389: true
+    $ fairway exec wait 00001389 00000bb9
+    00001389 succeeded after 0s: true
+    00000bb9 failed with exit code 3 after 0s: echo out; echo API_KEY=•••; sleep 0.2; echo err >&2; exit 3
+    [exit 7]
+    $ fairway exec list
+    ID        STATUS     AGE  SESSION  QUEUE  COMMAND
+    00001389  succeeded  2s   -        -      true
+    00000fa1  succeeded  3s   -        -      printf 'no end of line'
+    00000bb9  failed     4s   -        -      echo out; echo API_KEY=•••; sleep 0.2; echo err >&2; exit 3
+    $ fairway exec list --quiet --limit 1
+    019b76da-bb88-7000-8000-000000001389
+    $ fairway exec poll 00000bb9
+    00000bb9 failed with exit code 3 after 0s: echo out; echo API_KEY=•••; sleep 0.2; echo err >&2; exit 3
+    out
+    API_KEY=•••
+    err
+    [end] failed: exit code 3
+    $ fairway exec poll 00000bb9 --since-seq 9 --wait 1s --until exit
+    00000bb9 failed with exit code 3 after 0s: echo out; echo API_KEY=•••; sleep 0.2; echo err >&2; exit 3
+    $ fairway exec log 00000bb9 --stream stdout
+    out
+    API_KEY=•••
+    $ fairway exec log 00000fa1 --follow
+    no end of line[end] succeeded
+    $ fairway exec log 00000fa1 --json
+    {"run_id":"019b76da-b7a0-7000-8000-000000000fa1","items":[{"seq":1,"type":"stdout","payload":"no end of line","meta":null,"created_at":"2026-01-01T00:00:04.000Z"},{"seq":2,"type":"event","payload":"succeeded","meta":{"event":"end","status":"succeeded","exit_code":0,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:04.000Z"}],"next_seq":2,"has_more":false}
+    $ fairway exec rm 00000bb9 0000
+    error: run '0000' could be any of 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
+    [exit 3]
+    $ fairway exec rm 00000bb9
+    removed 1 run(s)
+    $ fairway exec gc --dry-run
+    unchanged: nothing is due
+    $ fairway exec log 00000bb9
+    error: there is no run '00000bb9'
+    hint: fairway exec list
+    [exit 3]
+    $ fairway exec worker --until-empty
+    began 0 run(s), settled 0
+    "#);
+}
+
+#[test]
+fn a_run_waits_for_its_turn_and_is_ended() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway exec spawn --queue q --shell 'echo up; exec sleep 600'",
+        "fairway exec spawn --queue q -- echo 'never run'",
+        "fairway exec poll 000007d1 --wait 30s --until output",
+        "fairway exec list --unfinished",
+        "fairway exec rm 000007d1",
+        "fairway exec kill 00000bb9",
+        "fairway exec kill 000007d1 --signal INT --grace 10s",
+        "fairway exec kill 000007d1",
+        "fairway exec wait 000007d1 00000bb9 --timeout 10s",
+        "fairway exec log 000007d1",
+        "fairway exec poll 00000bb9 --json",
+    ]), @r#"
+    $ fairway exec spawn --queue q --shell 'echo up; exec sleep 600'
+    started run 000007d1: echo up; exec sleep 600
+    $ fairway exec spawn --queue q -- echo 'never run'
+    queued run 00000bb9: echo 'never run'
+    $ fairway exec poll 000007d1 --wait 30s --until output
+    000007d1 running since 2s: echo up; exec sleep 600
+    up
+    $ fairway exec list --unfinished
+    ID        STATUS   AGE  SESSION  QUEUE  COMMAND
+    00000bb9  queued   2s   -        q      echo 'never run'
+    000007d1  running  3s   -        q      echo up; exec sleep 600
+    $ fairway exec rm 000007d1
+    error: run '019b76da-afd0-7000-8000-0000000007d1' is in use: it is running
+    hint: to end it: fairway exec kill 019b76da-afd0-7000-8000-0000000007d1
+    [exit 4]
+    $ fairway exec kill 00000bb9
+    ended run 00000bb9: canceled
+    $ fairway exec kill 000007d1 --signal INT --grace 10s
+    ended run 000007d1: canceled
+    $ fairway exec kill 000007d1
+    run 000007d1 had ended: canceled
+    $ fairway exec wait 000007d1 00000bb9 --timeout 10s
+    000007d1 canceled after 0s (it was killed on request, by SIGINT): echo up; exec sleep 600
+    00000bb9 canceled (it was killed on request, before it was begun): echo 'never run'
+    [exit 7]
+    $ fairway exec log 000007d1
+    up
+    [end] canceled: it was killed on request, by SIGINT (signal 2)
+    $ fairway exec poll 00000bb9 --json
+    {"run_id":"019b76da-b3b8-7000-8000-000000000bb9","session_id":null,"queue":"q","status":"canceled","supervised":true,"command":"echo 'never run'","cwd":"[world]/project","background":true,"pty":false,"recovery":"requeue","attempt":1,"pid":null,"exit_code":null,"signal":null,"output_bytes":0,"truncated":false,"error_message":"it was killed on request, before it was begun","queued_at":"2026-01-01T00:00:03.000Z","started_at":null,"finished_at":"2026-01-01T00:00:07.000Z","updated_at":"2026-01-01T00:00:07.000Z","since_seq":0,"next_seq":1,"snippet":"","items":[{"seq":1,"type":"event","payload":"canceled: it was killed on request, before it was begun","meta":{"event":"end","status":"canceled","exit_code":null,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:07.000Z"}]}
+    "#);
+}
+
+#[test]
+fn a_run_is_typed_to() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway exec spawn --pty -- cat",
+        "fairway exec send-keys 000007d1 Entr",
+        "fairway exec send-keys 000007d1",
+        "fairway exec send-keys 000007d1 -l 'hi there' Enter --eof",
+        "fairway exec wait 000007d1",
+        "fairway exec log 000007d1",
+        "fairway exec send-keys 000007d1 Enter",
+    ]), @r"
+    $ fairway exec spawn --pty -- cat
+    started run 000007d1: cat
+    $ fairway exec send-keys 000007d1 Entr
+    error: 'Entr' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5
+    [exit 2]
+    $ fairway exec send-keys 000007d1
+    error: nothing to type: name keys, or give a text
+    [exit 2]
+    $ fairway exec send-keys 000007d1 -l 'hi there' Enter --eof
+    typed 10 byte(s) to run 000007d1
+    $ fairway exec wait 000007d1
+    000007d1 succeeded after 0s: cat
+    $ fairway exec log 000007d1
+    hi there
+    hi there
+    [end] succeeded
+    $ fairway exec send-keys 000007d1 Enter
+    error: the run 019b76da-afd0-7000-8000-0000000007d1 has ended (succeeded)
+    hint: to see what it printed: fairway exec log 019b76da-afd0-7000-8000-0000000007d1
+    [exit 4]
+    ");
+}
+
+#[test]
+fn what_cannot_be_meant_starts_nothing() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway exec spawn",
+        "fairway exec spawn --shell true -- true",
+        "fairway exec spawn --shell ' '",
+        "fairway exec spawn --watch '(=x' -- true",
+        "fairway exec spawn --watch 'a=b c' -- true",
+        "fairway exec spawn --cwd no-such -- true",
+        "fairway exec spawn --size 24x80 -- true",
+        "fairway exec spawn --timeout 0s -- true",
+        "fairway exec spawn --session unknown -- true",
+        "fairway exec poll 000007d1",
+        "fairway exec poll 1 --wait 1s --until end",
+        "fairway exec log 000007d1 --limit 0",
+        "fairway exec kill 000007d1 --signal NONE",
+        "fairway exec list",
+    ]), @r"
+    $ fairway exec spawn
+    error: the following required arguments were not provided: <--shell <TEXT>|CMD>
+    hint: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    [exit 2]
+    $ fairway exec spawn --shell true -- true
+    error: the argument '--shell <TEXT>' cannot be used with '[CMD]...'
+    hint: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    [exit 2]
+    $ fairway exec spawn --shell ' '
+    error: command must not be empty
+    [exit 2]
+    $ fairway exec spawn --watch '(=x' -- true
+    error: watcher 1, '(': unclosed group
+    [exit 2]
+    $ fairway exec spawn --watch 'a=b c' -- true
+    error: invalid value 'a=b c' for '--watch <REGEX=EVENT>': the event's name 'b c' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64; write REGEX=EVENT
+    hint: fairway --help
+    [exit 2]
+    $ fairway exec spawn --cwd no-such -- true
+    error: cwd [world]/project/no-such is no folder
+    [exit 2]
+    $ fairway exec spawn --size 24x80 -- true
+    error: the following required arguments were not provided: --pty
+    hint: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    [exit 2]
+    $ fairway exec spawn --timeout 0s -- true
+    error: timeout must be longer than nothing
+    [exit 2]
+    $ fairway exec spawn --session unknown -- true
+    error: there is no session 'unknown'
+    hint: fairway session list --all
+    [exit 3]
+    $ fairway exec poll 000007d1
+    error: there is no run '000007d1'
+    hint: fairway exec list
+    [exit 3]
+    $ fairway exec poll 1 --wait 1s --until end
+    error: invalid value 'end' for '--until <WHAT>': 'end' is none of exit, output, event
+    hint: fairway --help
+    [exit 2]
+    $ fairway exec log 000007d1 --limit 0
+    error: there is no run '000007d1'
+    hint: fairway exec list
+    [exit 3]
+    $ fairway exec kill 000007d1 --signal NONE
+    error: invalid value 'NONE' for '--signal <SIGNAL>': 'NONE' is no signal: name one as TERM, INT or 9
+    hint: fairway --help
+    [exit 2]
+    $ fairway exec list
+    no runs
+    ");
+    let left = std::fs::read_dir(world.root().join(".fairway/runs"));
+    assert!(left.is_err() || left.unwrap().next().is_none());
+}

@@ -18,7 +18,9 @@ fn documents(block: &str) -> Vec<Value> {
 #[track_caller]
 fn same_form(shown: &Value, got: &Value, place: &str) {
     match (shown, got) {
-        (Value::Object(shown), Value::Object(got)) if !place.ends_with(".meta") => {
+        // Particulars of an event differ by event, and output has none.
+        _ if place.ends_with(".meta") => {}
+        (Value::Object(shown), Value::Object(got)) => {
             let names = |map: &serde_json::Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
             assert_eq!(names(shown), names(got), "{place}");
             for (name, value) in shown {

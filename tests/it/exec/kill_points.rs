@@ -10,7 +10,7 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use fairway::{
@@ -54,7 +54,7 @@ struct Tally {
 /// Kills at evenly chosen points, two at a time.
 fn everywhere(name: &str, world: &World, all: &[Point], kill: impl Fn(&Place<'_>, &Point, &Tally) + Sync) -> Tally {
     let (begun, wanted, tally) = (Instant::now(), wanted(all.len()), Tally::default());
-    let next = Mutex::new((0..wanted).map(|number| (number, &all[number * all.len() / wanted])));
+    let next = Mutex::new((0..wanted).map(|number| (number, &all[number * (all.len() - 1) / (wanted - 1)])));
     let one = || {
         loop {
             let Some((number, point)) = next.lock().unwrap().next() else { return };
@@ -99,7 +99,11 @@ fn settled(place: &Place<'_>, about: &str) {
             _ => panic!("{about}: {row:?}"),
         }
     }
-    // No environment is left lying about, nor a folder that nobody knows.
+    // No environment is left lying about, nor a folder that nobody knows; the young may be just being made.
+    for name in forgotten_folders(place) {
+        let folder = File::open(place.dir.join(".fairway/runs").join(name)).unwrap();
+        folder.set_modified(SystemTime::now() - Duration::from_secs(120)).unwrap();
+    }
     place.run(["exec", "gc"]).exits(0);
     assert_eq!(forgotten_folders(place), Vec::<String>::new(), "{about}: folders of no run");
     for row in &rows {
@@ -198,6 +202,8 @@ fn kill_supervisor(place: &Place<'_>, policy: &str, point: &Point, tally: &Tally
     let command = supervising(place, &run);
     let mut killing = strace::killing(place.world, &place.dir, Reach::Process, &command, point);
     let code = killing.env("FAIRWAY_EXEC_RUN", &run).stdin(Stdio::from(lock)).output().unwrap().status.code();
+    // It has the lock, too.
+    drop(killing);
     let row = place.rows().remove(0);
     // A command that is on no record must never have begun.
     if row.status == "starting" {
@@ -225,11 +231,10 @@ fn a_supervisor_that_is_killed_anywhere_leaves_a_true_record_and_runs_nothing_th
         let place = Place::new(&world, world.dir().join(format!("supervisor-{policy}")));
         let (run, lock) = taken(&place, policy);
         let command = supervising(&place, &run);
-        let listing = strace::listing(&world, &place.dir, Reach::Process, &command)
-            .env("FAIRWAY_EXEC_RUN", &run)
-            .stdin(Stdio::from(lock))
-            .output();
-        assert!(listing.as_ref().unwrap().status.success(), "{listing:?}");
+        let mut listing = strace::listing(&world, &place.dir, Reach::Process, &command);
+        let listed = listing.env("FAIRWAY_EXEC_RUN", &run).stdin(Stdio::from(lock)).output().unwrap();
+        assert!(listed.status.success(), "{listed:?}");
+        drop(listing);
         let all = strace::listed(&place.dir, ".fairway.toml");
         settled(&place, "supervisor, not killed");
         let name = format!("supervisor, {policy}");

@@ -113,26 +113,27 @@ fn statuses(world: &World) -> Vec<String> {
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-#[test]
-fn a_match_whose_supervisor_is_killed_before_the_message_is_sent_is_told_once() {
-    let world = world();
-    let (go, stay) = (world.dir().join("go"), world.dir().join("stay"));
-    fs::write(&stay, "").unwrap();
-    let shell = format!(
-        "until [ -e {} ]; do sleep 0.02; done; echo x; while [ -e {} ]; do sleep 0.02; done",
-        go.display(),
-        stay.display()
-    );
-    let run = spawn(&world, "s-1", &["--watch", "x=x", "--recovery", "lost"], &shell);
-    eventually("the run's beginning", || (statuses(&world) == ["running"]).then_some(()));
+/// Kills a run's supervisor after it wrote down that the program printed `x`, and before it could tell anybody.
+fn killed_while_it_owes(world: &World, recovery: &str, then: &str) -> String {
+    let go = world.dir().join("go");
+    let shell = format!("until [ -e {} ]; do sleep 0.02; done; {then}", go.display());
+    let run = spawn(world, "s-1", &["--watch", "x=x", "--recovery", recovery], &shell);
+    eventually("the run's beginning", || (statuses(world) == ["running"]).then_some(()));
     // Nobody can write into the store now.
     let conn = Connection::open(world.store()).unwrap();
     conn.execute_batch("BEGIN IMMEDIATE").unwrap();
     fs::write(go, "").unwrap();
-    eventually("the match", || (owed(&world) == 1).then_some(()));
-    kill_keeper(&world, &run);
+    eventually("the match", || (owed(world) == 1).then_some(()));
+    kill_keeper(world, &run);
     conn.execute_batch("ROLLBACK").unwrap();
-    assert_eq!((owed(&world), messages(&world)), (1, 0));
+    assert_eq!((owed(world), messages(world)), (1, 0));
+    run
+}
+
+#[test]
+fn a_match_whose_supervisor_is_killed_before_the_message_is_sent_is_told_once() {
+    let world = world();
+    let run = killed_while_it_owes(&world, "lost", "echo x; sleep 600");
     world.run(["exec", "wait", &run]).exits(7);
     world.run(["session", "reconcile"]).exits(0);
     assert_eq!((statuses(&world), owed(&world)), (vec!["lost".to_owned()], 0));
@@ -140,6 +141,21 @@ fn a_match_whose_supervisor_is_killed_before_the_message_is_sent_is_told_once() 
     let [matched, ended] = &told[..] else { panic!("{told:?}") };
     assert!(matched.ends_with("matched \"x\" on stdout:\n> x"), "{matched}");
     assert!(ended.contains(") ended: lost: "), "{ended}");
+}
+
+#[test]
+fn what_one_attempt_owes_the_next_one_tells_while_it_runs() {
+    let world = world();
+    let then = "if [ ! -e ../second ]; then : >../second; echo x; fi; while [ ! -e ../over ]; do sleep 0.02; done";
+    let run = killed_while_it_owes(&world, "requeue", then);
+    // Whoever begins settles what is left by the dead.
+    world.run(["exec", "spawn", "--shell", "exit 0"]).exits(0);
+    let told = world.json(["--session", "s-1", "inbox", "--wait", "30s", "--ack"]);
+    assert!(told[0]["content"].as_str().unwrap().ends_with("matched \"x\" on stdout:\n> x"), "{told}");
+    assert_eq!((told.as_array().unwrap().len(), &statuses(&world)[0][..]), (1, "running"));
+    fs::write(world.dir().join("over"), "").unwrap();
+    over(&world, &run);
+    assert_eq!(read(&world, "s-1").len(), 1);
 }
 
 #[test]

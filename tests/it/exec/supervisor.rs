@@ -166,6 +166,30 @@ fn a_program_reads_what_it_was_given_and_then_the_end() {
 }
 
 #[test]
+fn a_program_inherits_no_descriptor_and_ignores_no_signal() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "ls -l /proc/self/fd >fds; grep -E 'Sig(Ign|Blk)' /proc/self/status >signals";
+    for pty in [&["--pty"][..], &[]] {
+        let words = ["exec", "spawn", "--quiet", "--shell", text];
+        // As a shell does with what it starts in the background.
+        let mut command = place.world.command("/bin/sh");
+        command.args(["-c", "trap '' INT HUP USR1 PIPE; exec \"$0\" \"$@\"", FAIRWAY]).args(words).args(pty);
+        let run: crate::common::world::Run = command.output().unwrap().into();
+        ended(&place, run.exits(0).stdout.trim());
+        let fds = fs::read_to_string(place.dir.join("fds")).unwrap();
+        let open: Vec<&str> = fds.lines().filter_map(|line| line.split_once(" -> ")).map(|(_, file)| file).collect();
+        // The three streams, and the folder that is being listed.
+        assert!(open.len() == 4 && !fds.contains("socket:") && !fds.contains(".fairway"), "{fds}");
+        let signals = fs::read_to_string(place.dir.join("signals")).unwrap();
+        let numbers = signals.lines().map(|line| u64::from_str_radix(&line[line.len() - 16..], 16).unwrap());
+        // 32 and 33 are the C library's own, and it hands them on as they came.
+        assert!(signals.lines().count() == 2 && numbers.into_iter().all(|set| set & !(3 << 31) == 0), "{signals}");
+    }
+    place.run(["exec", "spawn", "--pty", "--stdin", "x", "--json", "--", "cat"]).refuses(2, "usage");
+}
+
+#[test]
 fn a_run_that_a_run_has_started_is_a_run_of_its_own() {
     let world = World::new();
     let place = Place::of(&world);
@@ -200,6 +224,21 @@ fn a_program_prints_on_while_the_stores_are_held_by_somebody() {
         (Some("succeeded"), Some(3_000_003)),
         "{seen}"
     );
+}
+
+#[test]
+fn a_store_that_is_put_back_meanwhile_is_told_the_end() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", "echo up; until [ -e go ]; do sleep 0.01; done; exit 4"]);
+    place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
+    place.run(["backup", "kept.db"]).exits(0);
+    place.run(["restore", "kept.db"]).exits(0);
+    fs::write(place.dir.join("go"), "").unwrap();
+    let seen = ended(&place, &run);
+    assert_eq!((seen["status"].as_str(), seen["exit_code"].as_i64()), (Some("failed"), Some(4)), "{seen}");
+    place.nobody_left("it has ended");
+    place.is_whole();
 }
 
 #[test]

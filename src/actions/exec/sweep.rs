@@ -1,0 +1,66 @@
+//! What killed processes have left in the folders of runs: above all environments, which nobody needs any more.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+
+use anyhow::{Context as _, Result};
+
+use super::rm;
+use crate::{
+    actions::App,
+    domain::run::{RunId, RunStatus},
+    env::Timestamp,
+    runs::RunFolder,
+    store::exec_runs,
+};
+
+/// A younger folder may be one that is just being made.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// Removes what runs were started with that will not be started again, and folders that belong to no run.
+///
+/// # Errors
+/// As the stores fail, or a folder.
+pub(super) fn sweep(app: &App) -> Result<()> {
+    let known: BTreeMap<RunId, RunStatus> = app.read(|tx| Ok(exec_runs::every(tx)?))?.into_iter().collect();
+    for (id, path, is_fresh) in folders(app) {
+        let folder = RunFolder::of(&app.project.runs(), &id);
+        let is_left = match known.get(&id) {
+            // The lock of a run that waits is its starter's.
+            Some(status) => status.is_final() && folder.has_start(),
+            None => !is_fresh,
+        };
+        if !is_left {
+            continue;
+        }
+        let failed = || format!("cannot clear {}", path.display());
+        let Some(_hold) = folder.hold().with_context(failed)? else { continue };
+        match app.read(|tx| Ok(exec_runs::find(tx, &id)?))? {
+            Some(run) if run.status.is_final() => folder.forget_start().with_context(failed)?,
+            Some(_) => {}
+            None => drop(rm::clear(app, &[id])?),
+        }
+    }
+    Ok(())
+}
+
+/// Folders that no row knows of, which nobody is just making or looks after.
+pub(in crate::actions) fn orphans(app: &App, known: &BTreeMap<RunId, RunStatus>) -> Vec<(RunId, PathBuf)> {
+    let is_left = |(id, _, is_fresh): &(RunId, PathBuf, bool)| {
+        let folder = RunFolder::of(&app.project.runs(), id);
+        !known.contains_key(id) && !is_fresh && folder.is_held().is_ok_and(|held| !held)
+    };
+    folders(app).into_iter().filter(is_left).map(|(id, path, _)| (id, path)).collect()
+}
+
+/// All folders of runs, and whether one may be just being made.
+fn folders(app: &App) -> Vec<(RunId, PathBuf, bool)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(app.project.runs()).into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| RunId::parse(name).ok()) else { continue };
+        let made = entry.metadata().ok().and_then(|found| found.modified().ok()).and_then(Timestamp::of_system);
+        let is_fresh = made.is_none_or(|at| app.env.now().since(at) < FRESH);
+        found.push((id, entry.path(), is_fresh));
+    }
+    found.sort();
+    found
+}

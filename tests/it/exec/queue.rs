@@ -1,0 +1,168 @@
+//! In which order runs begin, how many go on at once, and who begins the next one.
+
+use std::{fs, time::Duration};
+
+use fairway::os::{process::ProcessKey, wait};
+use nix::sys::signal::Signal;
+
+use super::place::{PATIENCE, Place};
+use crate::common::World;
+
+/// Waits for a fact.
+#[track_caller]
+fn seen<T>(place: &Place<'_>, ask: impl FnMut() -> Option<T>) -> T {
+    let found = wait::until(PATIENCE, Duration::from_millis(10), ask);
+    found.unwrap_or_else(|| panic!("never seen: {:#?}, {:?}", place.rows(), place.processes()))
+}
+
+fn statuses(place: &Place<'_>) -> Vec<String> {
+    place.rows().into_iter().map(|row| row.status).collect()
+}
+
+/// The process that waits for queued runs.
+fn standby(place: &Place<'_>) -> Option<ProcessKey> {
+    let is_it = |key: &ProcessKey| {
+        let words = fs::read_to_string(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default();
+        words.contains("worker\0--until-empty")
+    };
+    place.processes().into_iter().find(is_it)
+}
+
+#[test]
+fn runs_of_one_queue_run_one_after_the_other_in_the_order_of_asking() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let count = 30;
+    for number in 0..count {
+        // Whoever finds another one at work says so.
+        let text = format!("mkdir busy || echo two >>trouble; echo {number} >>order; rmdir busy");
+        place.spawn(["--for", "a", "--shell", &text]);
+    }
+    let rows = place.all_final("a queue");
+    assert!(rows.iter().all(|row| row.status == "succeeded"), "{rows:#?}");
+    let order: Vec<i32> =
+        fs::read_to_string(place.dir.join("order")).unwrap().lines().map(|n| n.parse().unwrap()).collect();
+    assert_eq!(order, (0..count).collect::<Vec<_>>());
+    assert!(!place.dir.join("trouble").exists());
+    place.nobody_left("a queue");
+}
+
+#[test]
+fn queues_go_on_beside_each_other_and_no_queue_waits_for_nobody() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let hold = "while [ ! -e go ]; do sleep 0.02; done";
+    place.spawn(["--for", "a", "--shell", hold]);
+    place.spawn(["--for", "a", "--shell", "true"]);
+    place.spawn(["--for", "b", "--shell", hold]);
+    place.spawn(["--for", "a", "--queue", "", "--shell", hold]);
+    place.spawn(["--for", "c", "--queue", "a", "--shell", "true"]);
+    place.spawn(["--shell", hold]);
+    let want = ["running", "queued", "running", "running", "queued", "running"];
+    seen(&place, || (statuses(&place) == want).then_some(()));
+    fs::write(place.dir.join("go"), "").unwrap();
+    assert!(place.all_final("queues").iter().all(|row| row.status == "succeeded"));
+    place.nobody_left("queues");
+}
+
+#[test]
+fn no_more_go_on_at_once_than_the_limit_says() {
+    let world = World::new();
+    let place = Place::of(&world);
+    fs::write(place.dir.join(".fairway.toml"), "[exec]\nparallel = 2\n").unwrap();
+    for _ in 0..6 {
+        let text = "while [ ! -e go ]; do sleep 0.02; done; \
+                    ls -d at-* 2>/dev/null | wc -l >>most; mkdir at-$$; sleep 0.05; rmdir at-$$";
+        place.spawn(["--shell", text]);
+    }
+    let want = ["running", "running", "queued", "queued", "queued", "queued"];
+    seen(&place, || (statuses(&place) == want).then_some(()));
+    fs::write(place.dir.join("go"), "").unwrap();
+    assert!(place.all_final("a limit").iter().all(|row| row.status == "succeeded"));
+    let most = fs::read_to_string(place.dir.join("most")).unwrap();
+    assert!(most.lines().all(|line| line.trim().parse::<i32>().unwrap() <= 1), "{most}");
+    place.nobody_left("a limit");
+}
+
+#[test]
+fn when_a_supervisor_is_killed_the_next_run_begins_all_the_same_and_waiting_costs_nothing() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let first = place.spawn(["--for", "a", "--recovery", "lost", "--shell", "echo on >>ran; sleep 100"]);
+    place.spawn(["--for", "a", "--shell", "echo next >>ran"]);
+    seen(&place, || (place.count("ran", "on") == 1).then_some(()));
+    let waits = seen(&place, || standby(&place));
+    // It sleeps: no tick of its time passes, whatever else is done in the project.
+    let ticks = || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", waits.pid)).unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        let wakes = fs::read_to_string(format!("/proc/{}/status", waits.pid)).unwrap();
+        let wakes = wakes.lines().find(|line| line.starts_with("voluntary")).unwrap().to_owned();
+        (fields[11].to_owned(), fields[12].to_owned(), wakes)
+    };
+    seen(&place, || {
+        fs::read_to_string(format!("/proc/{}/syscall", waits.pid)).ok().filter(|text| text.starts_with("7 "))
+    });
+    let before = ticks();
+    place.run(["task", "add", "something", "else"]).exits(0);
+    assert_eq!(ticks(), before);
+    place.supervisor(&first).unwrap().signal(Signal::SIGKILL).unwrap();
+    let rows = place.all_final("a killed supervisor");
+    assert_eq!((&*rows[0].status, &*rows[1].status), ("lost", "succeeded"), "{rows:#?}");
+    assert_eq!(place.count("ran", "next"), 1);
+    place.nobody_left("a killed supervisor");
+}
+
+#[test]
+fn when_the_one_who_waits_is_killed_the_end_of_a_run_begins_the_next() {
+    let world = World::new();
+    let place = Place::of(&world);
+    place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
+    for _ in 0..3 {
+        place.spawn(["--for", "a", "--shell", "true"]);
+    }
+    seen(&place, || standby(&place)).signal(Signal::SIGKILL).unwrap();
+    fs::write(place.dir.join("go"), "").unwrap();
+    assert!(place.all_final("no standby").iter().all(|row| row.status == "succeeded"));
+    place.nobody_left("no standby");
+}
+
+#[test]
+fn a_worker_begins_what_is_queued_and_a_second_one_says_that_it_is_not_needed() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let worker = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let pid = i32::try_from(worker.id()).unwrap();
+    let lock = place.dir.join(".fairway/runtime/exec-worker.lock");
+    seen(&place, || fairway::os::lock::Hold::is_taken(&lock).unwrap().then_some(()));
+    let second = place.json(["exec", "worker"]);
+    assert_eq!(second["busy"], true);
+    let first = place.spawn(["--for", "a", "--recovery", "lost", "--", "sleep", "100"]);
+    place.spawn(["--for", "a", "--", "true"]);
+    seen(&place, || (statuses(&place)[0] == "running").then_some(()));
+    assert!(standby(&place).is_none(), "the worker waits already");
+    place.supervisor(&first).unwrap().signal(Signal::SIGKILL).unwrap();
+    let rows = place.all_final("a worker");
+    assert_eq!((&*rows[0].status, &*rows[1].status), ("lost", "succeeded"), "{rows:#?}");
+    ProcessKey::of(pid).unwrap().signal(Signal::SIGTERM).unwrap();
+    let done = crate::common::world::Run::from(worker.wait_with_output().unwrap()).exits(0).json();
+    assert_eq!((done["busy"].as_bool(), done["begun"].as_u64()), (Some(false), Some(1)), "{done:#}");
+    assert_eq!(done["runs_recovered"][0]["run_id"], first.as_str());
+    place.nobody_left("a worker");
+}
+
+#[test]
+fn a_supervisor_that_cannot_begin_is_not_tried_for_ever() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let hold = place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
+    let next = place.spawn(["--for", "a", "--", "true"]);
+    seen(&place, || (statuses(&place)[0] == "running").then_some(()));
+    // What it is started with is gone: it may have run, or never will.
+    fs::remove_file(place.dir.join(".fairway/runs").join(&next).join("start")).unwrap();
+    fs::write(place.dir.join("go"), "").unwrap();
+    let rows = place.all_final("a run without its start");
+    assert_eq!((&rows[0].id, &*rows[0].status, &*rows[1].status), (&hold, "succeeded", "lost"), "{rows:#?}");
+    assert!(rows[1].error.as_deref().unwrap().contains("is gone"), "{rows:#?}");
+    place.nobody_left("a run without its start");
+}

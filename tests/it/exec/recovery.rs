@@ -1,0 +1,211 @@
+//! Runs whose supervisor is gone: what is done about them follows from what they left, and is done once.
+
+use std::{fs, os::unix::process::CommandExt, time::Duration};
+
+use fairway::os::{process::ProcessKey, wait};
+use nix::sys::signal::Signal;
+
+use super::place::{PATIENCE, Place, Row};
+use crate::common::World;
+
+#[track_caller]
+fn seen<T>(place: &Place<'_>, ask: impl FnMut() -> Option<T>) -> T {
+    let found = wait::until(PATIENCE, Duration::from_millis(10), ask);
+    found.unwrap_or_else(|| panic!("never seen: {:#?}, {:?}", place.rows(), place.processes()))
+}
+
+/// A run that has begun and whose supervisor was killed; its command goes on.
+fn left(place: &Place<'_>, words: &[&str]) -> String {
+    let run = begun(place, words);
+    kill_supervisor(place, &run);
+    run
+}
+
+/// A run that has begun, and ends once there is a file `go`.
+fn begun(place: &Place<'_>, words: &[&str]) -> String {
+    let before = place.count("ran", "began");
+    let text = "echo began >>ran; while [ ! -e go ]; do sleep 0.02; done";
+    let run = place.spawn(words.iter().copied().chain(["--shell", text]));
+    seen(place, || (place.count("ran", "began") > before).then_some(()));
+    run
+}
+
+fn kill_supervisor(place: &Place<'_>, run: &str) {
+    place.supervisor(run).unwrap().signal(Signal::SIGKILL).unwrap();
+    seen(place, || place.supervisor(run).is_none().then_some(()));
+}
+
+fn row(place: &Place<'_>, run: &str) -> Row {
+    place.rows().into_iter().find(|row| row.id == run).unwrap()
+}
+
+#[test]
+fn eight_reconciles_at_once_recover_a_run_once() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = left(&place, &[]);
+    let all: Vec<_> = (0..8)
+        .map(|_| {
+            let mut command = place.fairway(["session", "reconcile", "--json"]);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    let recovered: usize = all
+        .into_iter()
+        .map(|child| {
+            let report = crate::common::world::Run::from(child.wait_with_output().unwrap()).exits(0).json();
+            report["runs_recovered"].as_array().unwrap().len()
+        })
+        .sum();
+    assert_eq!(recovered, 1);
+    seen(&place, || (row(&place, &run).status == "running").then_some(()));
+    seen(&place, || (place.count("ran", "began") == 2).then_some(()));
+    fs::write(place.dir.join("go"), "").unwrap();
+    let rows = place.all_final("eight");
+    assert_eq!((&*rows[0].status, rows[0].attempt, place.count("ran", "began")), ("succeeded", 2, 2));
+    place.nobody_left("eight");
+}
+
+#[test]
+fn the_third_attempt_is_the_last() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = left(&place, &[]);
+    for attempt in 2..=3 {
+        place.run(["session", "reconcile"]).exits(0);
+        seen(&place, || (place.count("ran", "began") == attempt).then_some(()));
+        assert_eq!(row(&place, &run).attempt, attempt);
+        kill_supervisor(&place, &run);
+    }
+    place.run(["session", "reconcile"]).exits(0);
+    let row = row(&place, &run);
+    assert_eq!((&*row.status, row.attempt, place.count("ran", "began")), ("lost", 3, 3), "{row:?}");
+    place.nobody_left("three attempts");
+}
+
+#[test]
+fn what_another_boot_or_an_ended_session_has_left_is_lost_and_what_is_elsewhere_is_left_alone() {
+    let world = World::new();
+    let place = Place::of(&world);
+    world.register("s1");
+    let (boot, session) = (begun(&place, &["--queue", ""]), begun(&place, &["--for", "s1", "--queue", ""]));
+    let (elsewhere, unbegun) = (begun(&place, &["--queue", ""]), begun(&place, &["--queue", ""]));
+    // All have begun: the next one that begins would settle what it finds.
+    for run in [&boot, &session, &elsewhere, &unbegun] {
+        kill_supervisor(&place, run);
+    }
+    let conn = place.store();
+    let set = |what: &str, run: &str| {
+        assert_eq!(conn.execute(&format!("UPDATE exec_runs SET {what} WHERE id = ?1"), [run]).unwrap(), 1);
+    };
+    set("boot_id = 'another'", &boot);
+    set("host = 'elsewhere/1'", &elsewhere);
+    // Its supervisor died before it had begun: as the store and the folder would look then.
+    set("status = 'starting', pid = NULL, pid_started = NULL, started_at = NULL", &unbegun);
+    fs::remove_file(place.dir.join(".fairway/runs").join(&unbegun).join("begun")).unwrap();
+    conn.execute("DELETE FROM events WHERE kind = 'exec.started' AND run_id = ?1", [&unbegun]).unwrap();
+    for process in Place::of_run(&unbegun) {
+        process.signal(Signal::SIGKILL).unwrap();
+    }
+    place.run(["session", "end", "s1"]).exits(0);
+
+    let report = place.run(["session", "reconcile", "--json"]).exits(0);
+    assert_eq!(report.stderr, "");
+    let report = report.json();
+    let of = |run: &str| {
+        let all = report["runs_recovered"].as_array().unwrap();
+        all.iter().find(|one| one["run_id"] == run).map(|one| (one["status"].clone(), one["reason"].to_string()))
+    };
+    let lost = |run: &str, why: &str| {
+        let (status, reason) = of(run).unwrap_or_else(|| panic!("{report:#}"));
+        assert!(status == "lost" && reason.contains(why), "{reason}");
+    };
+    lost(&boot, "booted");
+    lost(&session, "session is over");
+    assert_eq!(of(&elsewhere), None);
+    assert_eq!(of(&unbegun).unwrap().0, "queued");
+    seen(&place, || (row(&place, &unbegun).status == "running").then_some(()));
+    assert_eq!(row(&place, &unbegun).attempt, 1);
+    assert_eq!(row(&place, &elsewhere).status, "running");
+    set(&format!("host = '{}'", fairway::os::host::identity()), &elsewhere);
+    fs::write(place.dir.join("go"), "").unwrap();
+    place.run(["exec", "wait", &elsewhere]);
+    place.all_final("four runs");
+    place.nobody_left("four runs");
+}
+
+#[test]
+fn an_end_that_was_noted_is_the_end_and_nothing_runs_again() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = left(&place, &[]);
+    // As a supervisor would have noted it before it died.
+    fs::write(place.dir.join(".fairway/runs").join(&run).join("ended"), "failed\n7\n\n").unwrap();
+    let report = place.json(["session", "reconcile"]);
+    assert_eq!(report["runs_recovered"][0]["status"], "failed", "{report:#}");
+    let polled = place.json(["exec", "poll", &run]);
+    assert_eq!((polled["status"].as_str(), polled["exit_code"].as_i64()), (Some("failed"), Some(7)), "{polled:#}");
+    assert_eq!(place.count("ran", "began"), 1);
+    place.nobody_left("a noted end");
+}
+
+#[test]
+fn leftovers_are_ended_wherever_they_went_and_nobody_else() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "setsid sh -c 'trap \"\" TERM; echo $$ >>pids; sleep 100; :' & env -i sh -c 'echo $$ >>pids; sleep 101; :' & \
+                echo $$ >>pids; sleep 102; :";
+    let run = place.spawn(["--recovery", "lost", "--shell", text]);
+    let pids = seen(&place, || {
+        let text = fs::read_to_string(place.dir.join("pids")).unwrap_or_default();
+        let pids: Vec<ProcessKey> = text.lines().filter_map(|pid| ProcessKey::of(pid.parse().ok()?)).collect();
+        (pids.len() == 3).then_some(pids)
+    });
+    let mut bystander = world.command("sleep").arg("103").process_group(0).spawn().unwrap();
+    kill_supervisor(&place, &run);
+    place.run(["session", "reconcile"]).exits(0);
+    for key in pids {
+        assert!(ProcessKey::of(key.pid).is_none_or(|found| found != key), "{key:?} is there still");
+    }
+    assert!(bystander.try_wait().unwrap().is_none());
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
+    let why = row(&place, &run).error.unwrap();
+    assert!(why.contains("ended what it had left") && why.contains("sleep"), "{why}");
+    place.nobody_left("leftovers");
+}
+
+#[test]
+fn a_wait_settles_what_nobody_looks_after() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = left(&place, &["--recovery", "lost"]);
+    let found = place.run(["exec", "wait", &run, "--json"]);
+    assert!(found.stdout.contains("\"lost\""), "{found:?}");
+    place.nobody_left("a wait");
+}
+
+#[test]
+fn a_restored_store_begins_nothing_that_may_have_run() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "echo began >>ran; while [ ! -e go ]; do sleep 0.02; done";
+    let run = place.spawn(["--for", "a", "--shell", text]);
+    let next = place.spawn(["--for", "a", "--shell", "echo next >>ran"]);
+    seen(&place, || (place.count("ran", "began") == 1).then_some(()));
+    place.run(["backup", "copy.db"]).exits(0);
+    fs::write(place.dir.join("go"), "").unwrap();
+    place.all_final("before the restore");
+    place.nobody_left("before the restore");
+    let restored = place.run(["restore", "copy.db"]).exits(0);
+    assert!(restored.stderr.contains("1 background run(s)"), "{restored:?}");
+    // Its folder still knows how it ended.
+    assert_eq!(row(&place, &run).status, "succeeded");
+    place.run(["session", "reconcile"]).exits(0);
+    // A queued one of the backup that has run since is not run again either.
+    place.spawn(["--for", "a", "--", "true"]);
+    let rows = place.all_final("after the restore");
+    assert_eq!(rows.iter().find(|row| row.id == next).unwrap().status, "succeeded", "{rows:#?}");
+    assert_eq!((place.count("ran", "began"), place.count("ran", "next")), (1, 1));
+    place.nobody_left("after the restore");
+}

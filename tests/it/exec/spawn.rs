@@ -1,0 +1,125 @@
+//! Asking for a run: what is refused, what is kept, and what a repeat does.
+
+use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
+
+use fairway::os::wait;
+
+use super::place::{PATIENCE, Place};
+use crate::common::World;
+
+#[test]
+fn what_cannot_be_meant_is_refused_by_name_and_leaves_nothing() {
+    let world = World::new();
+    let place = Place::of(&world);
+    fs::write(place.dir.join("file"), "").unwrap();
+    for (words, code, what) in [
+        (&["--", ""][..], "invalid_value", "command"),
+        (&["--shell", " "], "invalid_value", "command"),
+        (&["--shell", "x", "--", "y"], "usage", "--shell"),
+        (&[], "usage", "--shell"),
+        (&["--cwd", "nowhere", "--", "true"], "invalid_value", "nowhere"),
+        (&["--cwd", "file", "--", "true"], "invalid_value", "file"),
+        (&["--timeout", "0s", "--", "true"], "invalid_value", "timeout"),
+        (&["--max-output", "0", "--", "true"], "invalid_value", "max_output_bytes"),
+        (&["--max-output", "1PiB", "--", "true"], "usage", "bytes"),
+        (&["--env", "=x", "--", "true"], "invalid_value", "env"),
+        (&["--watch", "(", "--", "true"], "usage", "watch"),
+        (&["--recovery", "maybe", "--", "true"], "usage", "maybe"),
+        (&["--queue", " ", "--", "true"], "invalid_value", "queue"),
+        (&["--size", "1x1", "--", "true"], "usage", "--pty"),
+        (&["--for", "a b", "--", "true"], "usage", "session id"),
+    ] {
+        let run = place.run(["exec", "spawn", "--json"].into_iter().chain(words.iter().copied()));
+        let error = run.error();
+        assert_eq!((run.code, error["code"].as_str()), (Some(2), Some(code)), "{words:?}: {run:?}");
+        assert!(run.stderr.contains(what), "{words:?}: {run:?}");
+    }
+    // Longer than a text may be, though a program could be given it.
+    let long = "x".repeat(100 << 10);
+    let words = ["exec", "spawn", "--json", "--", "echo", &long, &long, &long];
+    place.run(words).refuses(2, "invalid_value");
+    assert!(place.rows().is_empty());
+    assert!(fs::read_dir(place.dir.join(".fairway/runs")).map_or(0, Iterator::count) == 0);
+    // An acting session must be known, unless the run is for another key.
+    place.run(["exec", "spawn", "--session", "ghost", "--json", "--", "true"]).refuses(3, "not_found");
+    assert!(place.rows().is_empty());
+    place.run(["exec", "spawn", "--session", "ghost", "--for", "ghost", "--", "true"]).exits(0);
+    place.all_final("a foreign key");
+    place.nobody_left("refusals");
+}
+
+#[test]
+fn a_repeat_of_a_request_starts_nothing_twice() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let words = ["exec", "spawn", "--request-id", "r-1", "--json", "--shell", "echo ran >>ran"];
+    let first = place.run(words).exits(0).json();
+    place.all_final("a request");
+    assert_eq!(place.run(words).exits(0).json(), first);
+    let other = ["exec", "spawn", "--request-id", "r-1", "--json", "--", "true"];
+    place.run(other).refuses(2, "request_reused");
+    assert_eq!((place.rows().len(), place.count("ran", "ran")), (1, 1));
+    assert_eq!(super::place::forgotten_folders(&place), Vec::<String>::new());
+    place.nobody_left("a request");
+}
+
+#[test]
+fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "echo \"$CANARY ${GONE-unset} $EMPTY.\" >seen; while [ ! -e go ]; do sleep 0.02; done";
+    let mut command = place.fairway([
+        "exec",
+        "spawn",
+        "--quiet",
+        "--env",
+        "CANARY=c4n4ry-d34db33f",
+        "--env",
+        "GONE",
+        "--env",
+        "EMPTY=",
+        "--shell",
+        text,
+    ]);
+    let run = command.env("GONE", "here").output().unwrap();
+    let run = String::from_utf8(run.stdout).unwrap().trim().to_owned();
+    wait::until(PATIENCE, Duration::from_millis(10), || place.dir.join("seen").exists().then_some(())).unwrap();
+    let folder = place.dir.join(".fairway/runs").join(&run);
+    let start = folder.join("start");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder), mode(&start)), (0o700, 0o600));
+    fs::write(place.dir.join("go"), "").unwrap();
+    place.all_final("an environment");
+    place.nobody_left("an environment");
+    assert_eq!(fs::read_to_string(place.dir.join("seen")).unwrap(), "c4n4ry-d34db33f unset .\n");
+    fn walk(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if fs::read(&path).is_ok_and(|text| text.windows(15).any(|part| part == b"c4n4ry-d34db33f")) {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&place.dir.join(".fairway"), &mut found);
+    assert_eq!(found, Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn the_foreground_waits_for_the_end_and_yield_only_for_a_while() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let ended = place.run(["exec", "spawn", "--foreground", "--json", "--shell", "echo out; exit 3"]).exits(7).json();
+    assert_eq!((ended["status"].as_str(), ended["exit_code"].as_i64()), (Some("failed"), Some(3)), "{ended:#}");
+    assert_eq!(ended["snippet"], "out\n");
+    place.run(["exec", "spawn", "--foreground", "--", "true"]).exits(0);
+    let soon = place.run(["exec", "spawn", "--json", "--yield", "20s", "--", "echo", "soon"]).exits(0).json();
+    assert_eq!((soon["status"].as_str(), soon["snippet"].as_str()), (Some("succeeded"), Some("soon\n")), "{soon:#}");
+    let later = place.json(["exec", "spawn", "--yield", "50ms", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
+    assert!(later["snippet"].is_null() && later["status"] == "starting", "{later:#}");
+    fs::write(place.dir.join("go"), "").unwrap();
+    place.all_final("yield");
+    place.nobody_left("yield");
+}
