@@ -154,9 +154,14 @@ fn the_death_of_the_supervisor_wakes_a_poll_which_only_tells() {
 #[test]
 fn a_log_is_filtered_before_it_is_cut_and_read_to_its_end() {
     let world = World::new();
-    let place = Place::of(&world);
-    let text = "for i in 1 2 3 4 5; do echo o$i; sleep 0.05; echo e$i >&2; sleep 0.05; done";
-    let run = place.spawn(["--shell", text]);
+    let steps = Steps::of(&world, &[], "for i in 1 2 3 4 5; do step; echo o$i; step; echo e$i >&2; done");
+    for seq in 0..10 {
+        steps.step();
+        // Each is read before the next is printed, so that each is an item.
+        let polled = document(steps.poll(&["--wait", "60s", "--since-seq", &seq.to_string()]).output().unwrap());
+        assert_eq!(polled["items"][0]["seq"], seq + 1, "{polled:#}");
+    }
+    let (run, place) = (steps.run.clone(), &steps.place);
     place.run(["exec", "wait", &run]).exits(0);
     let page = |since: i64, words: &[&str]| {
         let since = since.to_string();
