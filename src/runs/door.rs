@@ -165,6 +165,12 @@ impl Door {
     /// Looks after everybody at the door. Never waits.
     pub fn look(&mut self) -> Vec<Came> {
         while let Ok((stream, _)) = self.listener.accept() {
+            if self.callers.len() >= CALLERS
+                && let Some(silent) = self.callers.iter().position(|caller| !caller.waits)
+            {
+                // Who says nothing keeps nobody out.
+                self.callers.remove(silent);
+            }
             if self.callers.len() < CALLERS && stream.set_nonblocking(true).is_ok() {
                 self.callers.push(Caller { id: self.next, stream, said: Vec::new(), waits: false });
                 self.next += 1;

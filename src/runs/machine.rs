@@ -10,6 +10,8 @@ use crate::domain::run::{Ending, RunStatus};
 pub const DRAIN: Duration = Duration::from_millis(300);
 /// How long what is told to end may take for it, when nobody says.
 pub const GRACE: Duration = Duration::from_secs(2);
+/// The same when we are told to end: whoever says so may kill us soon, and the end is to be written before.
+const SOON: Duration = Duration::from_secs(1);
 /// The pause between two looks at what must not be there any more.
 const AGAIN: Duration = Duration::from_millis(20);
 /// How long what was killed may take to be gone, before it is left to itself.
@@ -100,13 +102,15 @@ pub struct Machine {
     silent: bool,
     /// The program had ended before anybody wanted it to; what outlived it was named.
     named: bool,
+    /// Something would not die.
+    survived: bool,
 }
 
 impl Machine {
     /// A program that begins now.
     #[must_use]
     pub const fn new(timeout: Option<Duration>) -> Self {
-        Self { phase: Phase::Running, timeout, cause: None, exit: None, silent: false, named: false }
+        Self { phase: Phase::Running, timeout, cause: None, exit: None, silent: false, named: false, survived: false }
     }
 
     /// When to come back with [`Event::Turn`] though nothing happens.
@@ -131,14 +135,14 @@ impl Machine {
             }
             Event::Looked { is_left } => self.looked(is_left, now),
             Event::Kill { signal, grace } => self.kill(Cause::Asked(signal), signal, grace, now),
-            Event::Told(signal) => self.kill(Cause::Told(signal), Signal::SIGTERM, GRACE, now),
+            Event::Told(signal) => self.kill(Cause::Told(signal), Signal::SIGTERM, SOON, now),
             Event::Turn => self.turn(now),
         };
         (self, effects)
     }
 
     fn exited(&mut self, exit: Exit, now: Duration) -> Vec<Effect> {
-        if self.exit.is_some() {
+        if self.exit.is_some() || self.phase == Phase::Over {
             return Vec::new();
         }
         self.exit = Some(exit);
@@ -173,7 +177,8 @@ impl Machine {
             }
             Phase::Ending { .. } => Vec::new(),
             Phase::Killing { until, .. } if now >= until => {
-                let mut effects = vec![Effect::NameSurvivors];
+                self.survived = true;
+                let mut effects = vec![Effect::NameSurvivors, Effect::Note(self.ending())];
                 effects.extend(self.finish());
                 effects
             }
@@ -252,9 +257,16 @@ impl Machine {
             }
             (None, Some(Exit::Refused(why))) => (RunStatus::Failed, Some(why.clone())),
         };
+        let error_message = match (self.survived, error_message) {
+            (false, said) => said,
+            (true, None) => Some(SURVIVED.to_owned()),
+            (true, Some(said)) => Some(format!("{said}; {SURVIVED}")),
+        };
         Ending { status, exit_code, signal, error_message }
     }
 }
+
+const SURVIVED: &str = "some of its processes could not be ended";
 
 #[cfg(test)]
 mod tests {
@@ -374,7 +386,7 @@ mod tests {
         let late = ending(RunStatus::TimedOut, None, Some(15), Some("it ran longer than 1s"));
         assert_eq!(effects, [Note(late), Look]);
         let (machine, seen) = play(Some(at(1_000)), &[(1, Event::Told(Signal::SIGHUP))]);
-        assert_eq!(seen, [[Send(Signal::SIGTERM), Look]]);
+        assert_eq!((seen, machine.due()), (vec![vec![Send(Signal::SIGTERM), Look]], Some(at(1_001))));
         let (_, effects) = machine.step(Event::Exited(Exit::Code(0)), at(1_001));
         let told = ending(RunStatus::Canceled, Some(0), None, Some("its supervisor was told to end, by SIGHUP"));
         assert_eq!(effects, [Note(told), Look]);
@@ -396,6 +408,67 @@ mod tests {
         assert_eq!(seen[2..], [vec![], vec![NameLeftovers, Send(Signal::SIGTERM)]]);
         let (machine, _) = machine.step(LEFT, at(2_300));
         let (_, effects) = machine.step(LEFT, at(7_300));
-        assert_eq!(effects, [NameSurvivors, Finish(ending(RunStatus::Succeeded, Some(0), None, None))]);
+        let left = ending(RunStatus::Succeeded, Some(0), None, Some(SURVIVED));
+        assert_eq!(effects, [NameSurvivors, Note(left.clone()), Finish(left)]);
+    }
+
+    use proptest::prelude::*;
+
+    /// What the world can do to a run: how long it takes until the next thing, and that.
+    fn happening() -> impl Strategy<Value = (u64, Event)> {
+        let event = prop_oneof![
+            Just(Event::Exited(Exit::Code(0))),
+            Just(Event::Exited(Exit::Signal(9))),
+            Just(Event::Silent),
+            Just(Event::Turn),
+            Just(GONE),
+            Just(LEFT),
+            Just(Event::Told(Signal::SIGTERM)),
+            (0_u64..3_000).prop_map(kill),
+        ];
+        (0_u64..1_000, event)
+    }
+
+    proptest! {
+        /// Whatever happens in whatever order: the end is noted once, when the program has ended; it is written once, after
+        /// that, and as it was noted; and once nothing more happens but time, every run whose program has ended comes to
+        /// its end, without anything being done twice in one moment for ever.
+        #[test]
+        fn every_run_ends_once(timeout in proptest::option::of(0_u64..5_000), happenings in proptest::collection::vec(happening(), 0..40)) {
+            let mut machine = Machine::new(timeout.map(at));
+            let (mut now, mut noted, mut finished, mut has_exited) = (0, Vec::new(), Vec::new(), false);
+            let exit = [(0, Event::Exited(Exit::Code(1)))];
+            // From here on nothing happens but time; what is left does not go by itself.
+            let rest = std::iter::repeat_n((0, Event::Turn), 2_000);
+            for (pause, event) in happenings.into_iter().chain(exit).chain(rest) {
+                now += pause;
+                if event == Event::Turn && pause == 0 && has_exited {
+                    now = machine.due().map_or(now, |due| now.max(u64::try_from(due.as_millis()).unwrap()));
+                }
+                has_exited |= matches!(event, Event::Exited(_));
+                let mut events = std::collections::VecDeque::from([event]);
+                let mut steps = 0;
+                while let Some(event) = events.pop_front() {
+                    steps += 1;
+                    prop_assert!(steps < 10, "it goes round in circles");
+                    let (next, effects) = machine.step(event, at(now));
+                    machine = next;
+                    for effect in effects {
+                        prop_assert!(finished.is_empty(), "{effect:?} after the end");
+                        match effect {
+                            Note(ending) => noted.push(ending),
+                            Finish(ending) => finished.push(ending),
+                            Look => events.push_back(LEFT),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(finished.len(), 1);
+            prop_assert_eq!(noted.last(), finished.last());
+            // Once when it ended; once more when something would not die.
+            prop_assert!(noted.len() <= 2 && noted.iter().all(|one| one.status == finished[0].status));
+            prop_assert_eq!(machine.due(), None);
+        }
     }
 }

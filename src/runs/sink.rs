@@ -26,9 +26,6 @@ pub trait Sink {
     /// When it was not written; the process must then never begin.
     fn running(&mut self, process: &ProcessKey) -> Result<(), SinkError>;
 
-    /// The program has begun: time to look at what is not urgent.
-    fn begun(&mut self) {}
-
     /// Writes what was printed and noticed, in one transaction, and wakes those who wait for it.
     ///
     /// # Errors

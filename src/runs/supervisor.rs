@@ -77,6 +77,13 @@ pub struct Order<'a> {
     pub key: &'a dyn Fn(&str) -> String,
 }
 
+/// Whoever hears what happens to a run, and knows what has happened to it before.
+pub trait Host: Sink {
+    /// What is kept of the output goes on from here, and this is looked for in it. Asked once, when the program has begun or
+    /// never will: it waits for nothing that can wait.
+    fn kept(&mut self) -> (Recorder, Watching);
+}
+
 /// Why a run was not looked after to its end.
 #[derive(Debug, Error)]
 pub enum SuperviseError {
@@ -92,45 +99,41 @@ pub enum SuperviseError {
 ///
 /// # Errors
 /// When it could not be written down that it begins, which then did not happen, or that it has ended.
-pub fn supervise(
-    order: Order<'_>,
-    recorder: Recorder,
-    watching: Watching,
-    sink: &mut dyn Sink,
-) -> Result<(), SuperviseError> {
+pub fn supervise<'a>(order: Order<'a>, sink: &'a mut dyn Host) -> Result<(), SuperviseError> {
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
     let Order { folder, argv, env, cwd, stdin, pty, .. } = order;
-    let mut book =
-        Book { folder, recorder, watching, signals, sink, key: order.key, begun: Instant::now(), pays_at: None };
+    let mut desk = Desk { folder, signals, sink, begun: Instant::now() };
+    let unstarted = |desk: Desk<'a>, ending: Ending| desk.open(order.key).unstarted(&ending);
     let door = match session::adopt().and_then(|()| Door::open(folder)) {
         Ok(door) => door,
-        Err(error) => return book.unstarted(&failed(format!("it cannot be looked after: {error}"))),
+        Err(error) => return unstarted(desk, failed(format!("it cannot be looked after: {error}"))),
     };
     let mut child = match Child::start(Begin { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
-            return book.unstarted(&failed(format!("the folder {} is not there", cwd.display())));
+            return unstarted(desk, failed(format!("the folder {} is not there", cwd.display())));
         }
-        Err(error) => return book.unstarted(&failed(format!("it cannot be started: {error}"))),
+        Err(error) => return unstarted(desk, failed(format!("it cannot be started: {error}"))),
     };
     // A gate that is dropped before it was opened ends without having done anything.
     let key = child.gate.key().clone();
-    book.begin(&key)?;
-    if let Some(signal) = book.told()? {
+    desk.begin(&key)?;
+    if let Some(signal) = desk.told()? {
         drop(child);
         let why = format!("its supervisor was told to end, by {signal}, before it began");
-        return book.unstarted(&Ending { status: RunStatus::Canceled, ..failed(why) });
+        return unstarted(desk, Ending { status: RunStatus::Canceled, ..failed(why) });
     }
     if let Err(error) = folder.note_begun().and_then(|()| child.gate.open()) {
         drop(child);
-        return book.unstarted(&failed(format!("it could not be let begin: {error}")));
+        return unstarted(desk, failed(format!("it could not be let begin: {error}")));
     }
-    book.sink.begun();
+    let begun = Instant::now();
+    let book = desk.open(order.key);
     let mut at_work = Loop {
         root: key.pid,
         mark: order.mark,
         program: argv.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
-        begun: Instant::now(),
+        begun,
         machine: Machine::new(order.timeout),
         child,
         door,
@@ -159,23 +162,24 @@ pub fn supervise(
 }
 
 fn failed(why: String) -> Ending {
-    Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) }
+    Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(secrets::masked(&why)) }
 }
 
-/// What is written down about a run.
-struct Book<'a> {
+/// Where it is written down that a run begins, before anything else can be.
+struct Desk<'a> {
     folder: &'a RunFolder,
-    recorder: Recorder,
-    watching: Watching,
     signals: Caught,
-    sink: &'a mut dyn Sink,
-    key: &'a dyn Fn(&str) -> String,
+    sink: &'a mut dyn Host,
     begun: Instant,
-    /// When to try again to hand over what is owed.
-    pays_at: Option<Duration>,
 }
 
-impl Book<'_> {
+impl<'a> Desk<'a> {
+    /// From here on there is output to be kept.
+    fn open(self, key: &'a dyn Fn(&str) -> String) -> Book<'a> {
+        let (recorder, watching) = self.sink.kept();
+        Book { desk: self, recorder, watching, key, pays_at: None }
+    }
+
     fn now(&self) -> Duration {
         self.begun.elapsed()
     }
@@ -212,6 +216,22 @@ impl Book<'_> {
             }
         }
     }
+}
+
+/// What is written down about a run.
+struct Book<'a> {
+    desk: Desk<'a>,
+    recorder: Recorder,
+    watching: Watching,
+    key: &'a dyn Fn(&str) -> String,
+    /// When to try again to hand over what is owed.
+    pays_at: Option<Duration>,
+}
+
+impl Book<'_> {
+    fn now(&self) -> Duration {
+        self.desk.now()
+    }
 
     fn printed(&mut self, stream: ItemType, bytes: &[u8]) {
         let now = self.now();
@@ -240,21 +260,21 @@ impl Book<'_> {
             self.note(noticed);
         }
         if self.recorder.due().is_some_and(|due| due <= now) {
-            self.recorder.flush(now, self.sink);
+            self.recorder.flush(now, self.desk.sink);
         }
         if self.pays_at.is_some_and(|at| at <= now) {
-            self.sink.pay();
+            self.desk.sink.pay();
             self.pays_at = None;
         }
-        if self.sink.owes() {
-            self.pays_at.get_or_insert(self.begun.elapsed() + OWING);
+        if self.desk.sink.owes() {
+            self.pays_at.get_or_insert(self.now() + OWING);
         }
     }
 
     /// The end of a run that never began.
     fn unstarted(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
         // Whoever comes after us will find it in the store, or not at all, if there is no room for it here.
-        let _ = self.folder.note_ended(ending);
+        let _ = self.desk.folder.note_ended(ending);
         self.end(ending)
     }
 
@@ -264,8 +284,8 @@ impl Book<'_> {
         self.note(noticed);
         let (since, mut pause) = (Instant::now(), Duration::from_millis(20));
         loop {
-            self.recorder.flush(self.now(), self.sink);
-            if self.recorder.due().is_none() || since.elapsed() >= LAST_WORDS || !self.may_try_again(&mut pause)? {
+            self.recorder.flush(self.now(), self.desk.sink);
+            if self.recorder.due().is_none() || since.elapsed() >= LAST_WORDS || !self.desk.may_try_again(&mut pause)? {
                 break;
             }
         }
@@ -276,9 +296,9 @@ impl Book<'_> {
             ending.error_message = Some(said.map_or_else(|| lost.clone(), |said| format!("{said}; {lost}")));
         }
         loop {
-            match self.sink.ended(&ending, self.recorder.output_bytes(), self.recorder.truncated()) {
+            match self.desk.sink.ended(&ending, self.recorder.output_bytes(), self.recorder.truncated()) {
                 Ok(()) => return Ok(()),
-                Err(SinkError::Store(_)) if since.elapsed() < CLOSING && self.may_try_again(&mut pause)? => {}
+                Err(SinkError::Store(_)) if since.elapsed() < CLOSING && self.desk.may_try_again(&mut pause)? => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -335,7 +355,7 @@ impl Loop<'_> {
         let book = self.book.due().map(|due| due.saturating_sub(self.book.now()));
         let own = [self.machine.due(), self.typing.due()].into_iter().flatten().min();
         let left = own.map(|due| due.saturating_sub(self.now())).into_iter().chain(book).min();
-        let mut watched = vec![PollFd::new(self.book.signals.as_fd(), PollFlags::POLLIN)];
+        let mut watched = vec![PollFd::new(self.book.desk.signals.as_fd(), PollFlags::POLLIN)];
         if !self.is_decided {
             watched.push(PollFd::new(self.child.gate.as_fd(), PollFlags::POLLIN));
         }
@@ -354,7 +374,7 @@ impl Loop<'_> {
 
     fn turn(&mut self) -> io::Result<()> {
         let mut has_died = false;
-        while let Some(signal) = self.book.signals.next()? {
+        while let Some(signal) = self.book.desk.signals.next()? {
             if signal == Signal::SIGCHLD {
                 has_died = true;
             } else {
@@ -426,7 +446,7 @@ impl Loop<'_> {
                 match effect {
                     Effect::Note(ending) => {
                         // The store will know; this is for whoever comes after one that dies before that.
-                        let _ = self.book.folder.note_ended(&ending);
+                        let _ = self.book.desk.folder.note_ended(&ending);
                     }
                     Effect::Look => {
                         let is_left = self.bury() && !self.below().is_empty();
@@ -452,7 +472,7 @@ impl Loop<'_> {
             Opened::Begun => self.is_decided = true,
             Opened::Refused(error) => {
                 self.is_decided = true;
-                self.refused = Some(format!("'{}' cannot be run: {error}", self.program));
+                self.refused = Some(secrets::masked(&format!("'{}' cannot be run: {error}", self.program)));
             }
         }
     }
@@ -460,9 +480,10 @@ impl Loop<'_> {
     /// Buries the dead; says whether any child is left.
     fn bury(&mut self) -> bool {
         self.look_at_gate();
-        let Self { root, exited, refused, .. } = self;
+        let Self { root, exited, refused, child, .. } = self;
         children::bury(&mut |pid, ended| {
             if pid == *root {
+                child.let_go();
                 *exited = Some(match (refused.take(), ended) {
                     (Some(why), _) => Exit::Refused(why),
                     (None, Ended::Code(code)) => Exit::Code(code),

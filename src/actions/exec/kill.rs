@@ -15,7 +15,7 @@ use crate::{
         Refusal,
         run::{Ending, ExecRun, RunStatus},
     },
-    os::wait,
+    os::{host, wait},
     runs::{
         RunFolder,
         door::{self, Request},
@@ -76,6 +76,11 @@ fn attempt(
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     match door::ask(&folder, asked, left) {
         Ok(Some(_)) => final_now(),
+        // What its numbers mean is known there only.
+        Ok(None) if run.host != host::identity() => {
+            let held = folder.is_held().unwrap_or(true);
+            if held { final_now() } else { Err(Refusal::RunUnsupervised { run: run.id.to_string() }.into()) }
+        }
         // Its supervisor died: the end that it knew of is the truth, or else this is the end.
         Ok(None) if folder.ended().is_some() => {
             recover::settle_one(app, &run)?;

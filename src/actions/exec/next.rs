@@ -21,9 +21,18 @@ pub fn start_next(app: &App) -> Result<()> {
     standby::ensure(app)
 }
 
+/// What was begun.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Begun {
+    /// How many runs.
+    pub count: usize,
+    /// Another one may begin, and somebody else has its lock.
+    pub is_blocked: bool,
+}
+
 /// The same without a look at who waits.
-pub(super) fn start_what_may(app: &App) -> Result<usize> {
-    let mut begun = 0;
+pub(super) fn start_what_may(app: &App) -> Result<Begun> {
+    let mut begun = Begun::default();
     while let Some(run) = app.read(|tx| eligible(app, tx))? {
         let folder = RunFolder::of(&app.project.runs(), &run.id);
         if !folder.path().is_dir() {
@@ -32,7 +41,10 @@ pub(super) fn start_what_may(app: &App) -> Result<usize> {
         }
         // The lock first: who has it decides what becomes of the run. Who drops it looks again, or makes others look.
         let hold = folder.hold().with_context(|| format!("cannot lock {}", folder.path().display()))?;
-        let Some(hold) = hold else { break };
+        let Some(hold) = hold else {
+            begun.is_blocked = true;
+            break;
+        };
         let start = folder.start().ok().flatten();
         let Some(start) = start.filter(|_| !folder.has_begun()) else {
             // A store that was put back may know of runs that have been run since.
@@ -44,7 +56,7 @@ pub(super) fn start_what_may(app: &App) -> Result<usize> {
         };
         let own = begin::ourselves()?;
         if app.write(|tx| Ok(eligible(app, tx)?.is_some_and(|next| next.id == run.id) && take(tx, &run, own)?))? {
-            begun += usize::from(begin::supervisor(app, &run, &start, hold)?);
+            begun.count += usize::from(begin::supervisor(app, &run, &start, hold)?);
         }
     }
     Ok(begun)

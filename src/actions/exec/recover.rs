@@ -49,7 +49,8 @@ impl Recovered {
 /// As the stores fail.
 pub fn recover(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     let settled = settle_all(app, dry_run)?;
-    if !dry_run && !settled.is_empty() {
+    // Also when nothing was settled: whoever waited to begin the next one may have been killed.
+    if !dry_run {
         next::start_next(app)?;
     }
     Ok(settled)

@@ -25,7 +25,12 @@ const MARK: &str = "standby";
 pub fn ensure(app: &App) -> Result<()> {
     let host = host::identity();
     let waits = app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_some()))?;
-    if waits { there_is(app) } else { Ok(()) }
+    if waits {
+        return there_is(app);
+    }
+    // Who waits for nothing any more may go.
+    wake(app);
+    Ok(())
 }
 
 /// Sees to it that runs of this host that nobody looks after are settled, by somebody else: that may take a while.

@@ -17,7 +17,7 @@ use crate::{
     runs::{
         Recorder, RunFolder, Sink, SinkError, Watching,
         folder::Start,
-        supervisor::{self, Order},
+        supervisor::{self, Host, Order},
     },
     store::{StoreError, exec_runs, output::OutputStore},
 };
@@ -58,11 +58,6 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
     env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
-    // What a run prints is kept as far as that can be; that it runs does not depend on it.
-    let known = keeper.output(|output| Ok((output.watchers(&run.id)?, output.totals(&run.id)?))).unwrap_or_default();
-    let watching = Watching::new(&known.0)?;
-    let most = u64::try_from(run.max_output_bytes).unwrap_or_default();
-    let recorder = Recorder::new(folder.clone(), most, known.1);
     let order = Order {
         folder,
         argv: &argv,
@@ -74,7 +69,7 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
         timeout: run.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
         key: &|suffix| steer::key(&run.id, suffix),
     };
-    supervisor::supervise(order, recorder, watching, &mut keeper).map_err(failure::internal)?;
+    supervisor::supervise(order, &mut keeper).map_err(failure::internal)?;
     // It holds the run's environment.
     let _ = folder.forget_start();
     // What is not told now stays owed, and is told by whoever comes next.
@@ -149,6 +144,23 @@ impl Keeper<'_> {
     }
 }
 
+impl Host for Keeper<'_> {
+    fn kept(&mut self) -> (Recorder, Watching) {
+        let id = &self.run.id;
+        // What a run prints is kept as far as that can be; that it runs does not depend on it.
+        let (standing, totals) =
+            self.output(|output| Ok((output.watchers(id)?, output.totals(id)?))).unwrap_or_default();
+        self.hurry(Some(HURRY));
+        // Runs whose supervisor died are settled by another process: that may take seconds, and this one has a program to
+        // look after.
+        let _ = standby::settle(self.house());
+        let most = u64::try_from(self.run.max_output_bytes).unwrap_or_default();
+        let recorder = Recorder::new(self.folder.clone(), most, totals);
+        // They were compiled when they were asked for.
+        (recorder, Watching::new(&standing).unwrap_or_default())
+    }
+}
+
 impl Sink for Keeper<'_> {
     fn running(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
         let started = i64::try_from(process.started).map_err(refused)?;
@@ -163,19 +175,13 @@ impl Sink for Keeper<'_> {
         self.written(written)
     }
 
-    fn begun(&mut self) {
-        self.hurry(Some(HURRY));
-        // Runs whose supervisor died are settled by another process: that may take seconds, and this one has a program to
-        // look after.
-        let _ = standby::settle(self.house());
-    }
-
     fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
         let now = self.app.env.now();
         self.output(|output| output.apply(&self.run.id, batch, now)).map_err(refused)?;
-        self.folder.wake();
         self.is_owing |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
+        // Before anybody is woken: who hears of an event here finds its message there.
         self.pay();
+        self.folder.wake();
         Ok(())
     }
 
@@ -203,6 +209,11 @@ impl Sink for Keeper<'_> {
             self.is_end_told = told.is_ok();
         }
         let written = self.house().write(|tx| end::settled(tx, self.run, ending, output_bytes, truncated));
+        if matches!(written, Ok(true)) {
+            // Its message is of the run as it has ended; and who hears of the end finds it.
+            self.is_owing |= self.run.session.is_some();
+            self.pay();
+        }
         self.written(written)
     }
 }

@@ -27,6 +27,8 @@ struct Done {
     begun: usize,
     recovered: Vec<recover::Recovered>,
     tries: BTreeMap<RunId, usize>,
+    /// Somebody else had the lock of a run that may begin, and may go without a word.
+    is_blocked: bool,
 }
 
 /// Begins and settles runs until TERM or INT; with `until_empty` only as long as something is queued. While another worker
@@ -60,7 +62,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 Ok(_) => {
                     failures = 0;
                     let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
-                    sleep(&signals, &waiter, &active);
+                    sleep(&signals, &waiter, &active, done.is_blocked);
                 }
                 // Somebody may hold the store for long, or the disk be full for a while.
                 Err(error) => {
@@ -94,7 +96,9 @@ impl Done {
             }
             self.recovered.push(one);
         }
-        self.begun += next::start_what_may(app)?;
+        let begun = next::start_what_may(app)?;
+        self.begun += begun.count;
+        self.is_blocked = begun.is_blocked;
         let host = host::identity();
         app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_some()))
     }
@@ -128,9 +132,15 @@ fn give_up(app: &App, id: &RunId) -> Result<()> {
 }
 
 /// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
-fn sleep(signals: &Caught, waiter: &Waiter, active: &[ExecRun]) {
-    let (host, mut keepers, mut limit) = (host::identity(), Vec::new(), None);
+fn sleep(signals: &Caught, waiter: &Waiter, active: &[ExecRun], is_blocked: bool) {
+    let (host, mut keepers, mut limit) = (host::identity(), Vec::new(), is_blocked.then_some(SOON));
+    let own = Some(i64::from(std::process::id()));
     for run in active.iter().filter(|run| run.host == host) {
+        // What we have begun is ours until its supervisor has written itself down; our own end tells us nothing.
+        if run.keeper_pid == own {
+            limit = Some(SOON);
+            continue;
+        }
         let keeper = process::ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
         let end = keeper.and_then(|keeper| {
             let end = process::pidfd(keeper.pid).ok().flatten()?;

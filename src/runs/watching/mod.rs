@@ -47,7 +47,7 @@ pub struct Noticed {
 }
 
 /// The watchers of a run at work. Times are spans since the supervisor began.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Watching {
     watchers: Vec<AtWork>,
     stdout: Lines,

@@ -144,7 +144,7 @@ fn nonsense_and_silence_at_the_door_disturb_nobody() {
     let run = place.spawn(["--shell", "echo up; sleep 600"]);
     up(&place, &run);
     let folder = place.dir.join(".fairway/runs").join(&run);
-    let _silent: Vec<_> = (0..20).map(|_| socket::connect(&folder, "door").unwrap()).collect();
+    let _silent: Vec<_> = (0..100).map(|_| socket::connect(&folder, "door").unwrap()).collect();
     for nonsense in [&b"\n"[..], b"{}\n", b"{\"do\":\"kill\",\"signal\":0,\"grace_ms\":0}\n", b"\xff\xfe\n", b"{\"do\""]
     {
         let mut caller = socket::connect(&folder, "door").unwrap();

@@ -190,6 +190,21 @@ fn a_program_inherits_no_descriptor_and_ignores_no_signal() {
 }
 
 #[test]
+fn no_store_holds_what_is_secret_in_a_command() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let run = place.spawn(["--", &format!("./{secret}"), &format!("--token={secret}")]);
+    let seen = ended(&place, &run);
+    assert!(seen["error_message"].as_str().unwrap().contains("cannot be run"), "{seen}");
+    place.nobody_left("it could not be run");
+    for entry in fs::read_dir(place.dir.join(".fairway")).unwrap().map(Result::unwrap) {
+        let Ok(bytes) = fs::read(entry.path()) else { continue };
+        assert!(!bytes.windows(secret.len()).any(|part| part == secret.as_bytes()), "{:?}", entry.path());
+    }
+}
+
+#[test]
 fn a_run_that_a_run_has_started_is_a_run_of_its_own() {
     let world = World::new();
     let place = Place::of(&world);
@@ -224,6 +239,21 @@ fn a_program_prints_on_while_the_stores_are_held_by_somebody() {
         (Some("succeeded"), Some(3_000_003)),
         "{seen}"
     );
+}
+
+#[test]
+fn a_store_that_is_put_back_meanwhile_is_told_the_end() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--shell", "echo up; until [ -e go ]; do sleep 0.01; done; exit 4"]);
+    place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
+    place.run(["backup", "kept.db"]).exits(0);
+    place.run(["restore", "kept.db"]).exits(0);
+    fs::write(place.dir.join("go"), "").unwrap();
+    let seen = ended(&place, &run);
+    assert_eq!((seen["status"].as_str(), seen["exit_code"].as_i64()), (Some("failed"), Some(4)), "{seen}");
+    place.nobody_left("it has ended");
+    place.is_whole();
 }
 
 #[test]
