@@ -1,6 +1,6 @@
 //! One process that begins queued runs and settles those whose supervisor died. It sleeps until something has happened.
 
-use std::{collections::BTreeMap, os::fd::AsFd, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, os::fd::AsFd, time::Duration};
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
@@ -115,7 +115,7 @@ impl Done {
         }
         let mut line = format!("began {} run(s), settled {}", self.begun, self.recovered.len());
         for one in &self.recovered {
-            line.push_str(&format!("\n  {:<12}{}: {}", one.status.as_str(), one.run, one.reason));
+            let _ = write!(line, "\n  {:<12}{}: {}", one.status.as_str(), one.run, one.reason);
         }
         Answer::new(&document, "", line)
     }
