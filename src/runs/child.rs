@@ -47,6 +47,8 @@ pub struct Child {
     pub gate: Gate,
     outputs: Vec<Output>,
     terminal: Option<Pty>,
+    /// The program's end of it. A terminal that nobody has open hangs up, and a program closes its own before it ends.
+    theirs: Option<OwnedFd>,
     had_terminal: bool,
     input: Option<Feed>,
 }
@@ -76,10 +78,18 @@ impl Child {
         let program = Program { argv: begin.argv, env: begin.env, cwd: begin.cwd };
         if let Some(size) = begin.pty {
             let (terminal, end) = pty::open(cells(size))?;
+            let theirs = Some(end.try_clone()?);
             let (stdin, stdout) = (Stdio::from(end.try_clone()?), Stdio::from(end.try_clone()?));
             let streams = Streams { stdin, stdout, stderr: Stdio::from(end), is_terminal: true };
             let gate = gate::start(&program, streams)?;
-            return Ok(Self { gate, outputs: Vec::new(), terminal: Some(terminal), had_terminal: true, input: None });
+            return Ok(Self {
+                gate,
+                outputs: Vec::new(),
+                terminal: Some(terminal),
+                theirs,
+                had_terminal: true,
+                input: None,
+            });
         }
         let (stdin, input) = match begin.stdin {
             None => (Stdio::null(), None),
@@ -99,7 +109,7 @@ impl Child {
         };
         let (stdout, stderr) = (output(ItemType::Stdout)?, output(ItemType::Stderr)?);
         let gate = gate::start(&program, Streams { stdin, stdout, stderr, is_terminal: false })?;
-        Ok(Self { gate, outputs, terminal: None, had_terminal: false, input })
+        Ok(Self { gate, outputs, terminal: None, theirs: None, had_terminal: false, input })
     }
 
     /// Its terminal, as long as anybody has it open.
@@ -110,6 +120,11 @@ impl Child {
     /// The same, to type to.
     pub const fn terminal_mut(&mut self) -> Option<&mut Pty> {
         self.terminal.as_mut()
+    }
+
+    /// The program has ended: its terminal is over once nobody else has it open.
+    pub fn let_go(&mut self) {
+        self.theirs = None;
     }
 
     /// Whether it was given one.

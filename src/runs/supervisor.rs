@@ -162,7 +162,7 @@ pub fn supervise<'a>(order: Order<'a>, sink: &'a mut dyn Host) -> Result<(), Sup
 }
 
 fn failed(why: String) -> Ending {
-    Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) }
+    Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(secrets::masked(&why)) }
 }
 
 /// Where it is written down that a run begins, before anything else can be.
@@ -472,7 +472,7 @@ impl Loop<'_> {
             Opened::Begun => self.is_decided = true,
             Opened::Refused(error) => {
                 self.is_decided = true;
-                self.refused = Some(format!("'{}' cannot be run: {error}", self.program));
+                self.refused = Some(secrets::masked(&format!("'{}' cannot be run: {error}", self.program)));
             }
         }
     }
@@ -480,9 +480,10 @@ impl Loop<'_> {
     /// Buries the dead; says whether any child is left.
     fn bury(&mut self) -> bool {
         self.look_at_gate();
-        let Self { root, exited, refused, .. } = self;
+        let Self { root, exited, refused, child, .. } = self;
         children::bury(&mut |pid, ended| {
             if pid == *root {
+                child.let_go();
                 *exited = Some(match (refused.take(), ended) {
                     (Some(why), _) => Exit::Refused(why),
                     (None, Ended::Code(code)) => Exit::Code(code),

@@ -242,8 +242,8 @@ fn words(what: &What) -> Result<(Vec<OsString>, String), Refusal> {
     if argv.iter().any(|word| has_nul(word)) {
         return Err(Refusal::invalid("command", "holds a NUL byte, which no program can be given"));
     }
-    // What a terminal would obey is shown.
-    Ok((argv, text::body("command", &safe(&typed))?))
+    // What a terminal would obey is shown, what is secret is not: neither here nor in the store.
+    Ok((argv, text::body("command", &secrets::masked(&safe(&typed)))?))
 }
 
 fn has_nul(word: &OsStr) -> bool {

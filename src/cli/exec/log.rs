@@ -21,8 +21,8 @@ use crate::{
 
 /// Show what a run has printed; with --follow also what it prints
 ///
-/// What it printed on stderr goes to stderr, and events are remarks there. In a pipe the bytes of its terminal stay, on a terminal
-/// only the words. What looks like a secret is masked. With --follow and --json a line per item.
+/// What it printed on stderr goes to stderr, and events are remarks there. Colours and movements are left out, and what looks
+/// like a secret is masked. With --follow and --json a line per item.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The run: its id, or the short form that is shown
@@ -73,8 +73,7 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Has shown nothing yet.
     pub(super) fn new(ctx: &'a Context) -> Self {
-        let terminal = &ctx.env.terminal;
-        Self { ctx, stdout: Tail::new(terminal.stdout), stderr: Tail::new(terminal.stderr), seen: 0 }
+        Self { ctx, stdout: Tail::default(), stderr: Tail::default(), seen: 0 }
     }
 
     /// The number of the last item that was shown.

@@ -1,4 +1,5 @@
-//! One stream of a run on its way to a reader: line by line, so that what looks like a secret is seen whole and masked.
+//! One stream of a run on its way to a reader: line by line, so that what looks like a secret is seen whole and masked. Colours and
+//! movements are left out, also in pipes: who reads those shows it on a terminal in the end. The exact text is in JSON.
 
 use crate::{
     domain::{screen::plain, secrets::masked},
@@ -9,20 +10,13 @@ use crate::{
 const LONGEST: usize = 64 << 10;
 
 /// The stream, and what of its last line was shown before its end came.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tail {
-    /// Colours and movements are left out, and nothing is there that a terminal obeys; a pipe gets them.
-    is_terminal: bool,
     held: String,
     shown: String,
 }
 
 impl Tail {
-    /// Nothing yet.
-    pub(super) const fn new(is_terminal: bool) -> Self {
-        Self { is_terminal, held: String::new(), shown: String::new() }
-    }
-
     /// What can be shown when this has come: every line that is whole by now.
     pub(super) fn take(&mut self, text: &str) -> String {
         self.held.push_str(text);
@@ -63,7 +57,7 @@ impl Tail {
 
     /// What of a line was not shown yet.
     fn news(&mut self, line: &str) -> String {
-        let whole = self.form(line);
+        let whole = form(line);
         let news = match whole.strip_prefix(self.shown.as_str()) {
             Some(rest) => rest.to_owned(),
             // It was written over, or is known for a secret only now.
@@ -72,15 +66,13 @@ impl Tail {
         self.shown = whole;
         news
     }
+}
 
-    fn form(&self, line: &str) -> String {
-        if !self.is_terminal {
-            return masked(line);
-        }
-        let plain = plain(line);
-        let line = plain.trim_end_matches('\r');
-        safe(&masked(line.rsplit('\r').next().unwrap_or(line)))
-    }
+/// The words of a line; of what was written over, the last.
+fn form(line: &str) -> String {
+    let plain = plain(line);
+    let line = plain.trim_end_matches('\r');
+    safe(&masked(line.rsplit('\r').next().unwrap_or(line)))
 }
 
 #[cfg(test)]
@@ -93,18 +85,15 @@ mod tests {
         let want = "one\ntwo\nAPI_KEY=•••\n100%\nname? ";
         for at in 0..=text.len() {
             let (first, second) = text.split_at(at);
-            let mut tail = Tail::new(true);
+            let mut tail = Tail::default();
             let shown = [tail.take(first), tail.take(second), tail.pause(), tail.pause()].concat();
             assert_eq!(shown, want, "{at}");
         }
-        let mut pipe = Tail::new(false);
-        let shown = [pipe.take(text), pipe.pause()].concat();
-        assert_eq!(shown, text.replace("hunter2", "•••"));
     }
 
     #[test]
     fn a_line_goes_on_where_it_was_shown() {
-        let mut tail = Tail::new(true);
+        let mut tail = Tail::default();
         let shown = [tail.take("na"), tail.pause(), tail.take("me? "), tail.pause(), tail.take("Ann\n")];
         assert_eq!(shown, ["", "na", "", "me? ", "Ann\n"]);
         // A token is known for one when it is long enough.

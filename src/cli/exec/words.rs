@@ -69,7 +69,7 @@ pub(super) fn line(run: &RunView, now: Timestamp, style: Style) -> String {
 pub(super) fn polled(polled: &PolledView, now: Timestamp, style: Style) -> String {
     let mut text = line(&polled.run, now, style);
     text.push('\n');
-    let (mut stdout, mut stderr) = (Tail::new(true), Tail::new(true));
+    let (mut stdout, mut stderr) = (Tail::default(), Tail::default());
     for item in &polled.items {
         match item.kind {
             "event" => {

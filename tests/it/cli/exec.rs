@@ -51,6 +51,68 @@ fn a_call_that_cannot_be_meant_is_refused_in_json() {
     "#);
 }
 
+/// The actions that docs/exec.md has no example of, and what they all refuse.
+#[test]
+fn every_action_answers_with_its_document() {
+    let world = World::new();
+    world.real_time();
+    let done = |document: Value| call(&world, &document).exits(0).json();
+    let id = |spawned: &Value| spawned["run_id"].as_str().unwrap().to_owned();
+
+    let first = id(&done(json!({ "action": "spawn", "argv": ["sh", "-c", "cat; echo $A $B"], "stdin": "in\n",
+        "env": { "A": "a", "HOME": null }, "session_id": "key-1", "yield_ms": 30_000 })));
+    let failed = done(json!({ "action": "spawn", "command": "exit 3", "background": false }));
+    assert_eq!((&failed["status"], &failed["exit_code"]), (&json!("failed"), &json!(3)));
+    let absent = done(json!({ "action": "spawn", "argv": ["no-such"], "background": false }));
+    assert_eq!(absent["status"], "failed");
+    assert!(absent["error_message"].as_str().unwrap().contains("No such file"), "{absent}");
+
+    let waited = done(json!({ "action": "wait", "run_ids": [first, id(&failed)], "timeout_secs": 30.5 }));
+    assert_eq!((&waited[0]["status"], &waited[1]["status"]), (&json!("succeeded"), &json!("failed")));
+    assert_eq!(done(json!({ "action": "wait", "run_id": first })).as_array().unwrap().len(), 1);
+    let log = done(json!({ "action": "log", "run_id": first, "stream": "stdout" }));
+    let text: String = log["items"].as_array().unwrap().iter().map(|item| item["payload"].as_str().unwrap()).collect();
+    assert_eq!(text, "in\na\n");
+    let listed = done(json!({ "action": "list", "session_id": "key-1" }));
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["queue"]), (1, &json!("key-1")));
+    assert_eq!(done(json!({ "action": "list", "unfinished": true })), json!([]));
+    assert_eq!(done(json!({ "action": "list", "limit": 2 })).as_array().unwrap().len(), 2);
+    let before = done(json!({ "action": "poll", "run_id": first }));
+    let killed = done(json!({ "action": "kill", "run_id": first, "signal": 9 }));
+    assert_eq!(killed["finished_at"], before["finished_at"], "a run that has ended stays as it is");
+    assert_eq!(done(json!({ "action": "gc", "dry_run": true }))["removed"], json!([]));
+    assert_eq!(done(json!({ "action": "rm", "run_id": first }))["removed"], json!([first]));
+
+    let refused = |document: Value| call(&world, &document);
+    refused(json!({ "action": "poll", "run_id": first })).refuses(3, "not_found");
+    refused(json!({ "action": "send_keys", "run_id": id(&failed), "keys": "x" })).exits(4);
+    refused(json!({ "action": "rm", "run_ids": [id(&failed), "nothing"] })).refuses(3, "not_found");
+    refused(json!({ "action": "spawn", "command": "true", "watch": [{ "regex": "(" }] })).refuses(2, "usage");
+    let many: Vec<Value> = (0..17).map(|_| json!({ "regex": "x" })).collect();
+    refused(json!({ "action": "spawn", "command": "true", "watch": many })).refuses(2, "usage");
+    refused(json!({ "action": "spawn", "command": "true", "watch": [{ "regex": "x".repeat(257) }] }))
+        .refuses(2, "usage");
+    let long = done(json!({ "action": "spawn", "command": "sleep 600", "pty": true }));
+    let late = json!({ "action": "wait", "run_id": id(&long), "timeout_secs": 0.05 });
+    refused(late).refuses(6, "nothing_arrived");
+    refused(json!({ "action": "rm", "run_id": id(&long) })).refuses(4, "in_use");
+    assert_eq!(done(json!({ "action": "kill", "run_id": id(&long) }))["status"], "canceled");
+}
+
+/// The same request has one effect, and the same answer.
+#[test]
+fn a_call_is_repeated_without_harm() {
+    let world = World::new();
+    world.real_time();
+    let document = json!({ "action": "spawn", "command": "echo once >>ran", "yield_ms": 30_000 }).to_string();
+    let words = ["exec", "call", "--request-id", "r-1"];
+    let first = world.run_with(words, document.as_bytes()).exits(0).json();
+    assert_eq!(world.run_with(words, document.as_bytes()).exits(0).json()["run_id"], first["run_id"]);
+    assert_eq!(std::fs::read_to_string(world.root().join("ran")).unwrap(), "once\n");
+    let other = json!({ "action": "spawn", "command": "true" }).to_string();
+    world.run_with(words, other.as_bytes()).refuses(2, "request_reused");
+}
+
 #[test]
 fn a_run_is_started_looked_at_and_forgotten() {
     let world = World::new();

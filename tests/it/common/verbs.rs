@@ -348,7 +348,7 @@ pub const VERBS: &[Verb] = &[
     verb("session meta rm", "session meta rm s4 key", &["session meta rm {} k", "session meta rm s4 {}"]),
     verb(
         "exec spawn",
-        "exec spawn --foreground -- true",
+        "exec spawn --foreground --shell true",
         // In the foreground, so that what a call does is over when it has answered.
         &[
             "exec spawn --foreground --for {} -- true",
@@ -399,7 +399,11 @@ pub const VERBS: &[Verb] = &[
     ),
     Verb {
         path: "exec send-keys",
-        before: &["exec spawn --pty --timeout 1m -- cat"],
+        // What it is sent ends it in no way, and what is written about it is written when the call is made.
+        before: &[
+            "exec spawn --pty --timeout 5m --shell stty\traw;echo;cat",
+            "exec poll 0007a509 --wait 30s --until output",
+        ],
         good: "exec send-keys 0007a509 Enter",
         texts: &[
             "exec send-keys {} Enter",

@@ -52,6 +52,18 @@ fn text_keys_bytes_and_the_end_of_input_arrive_in_order() {
 }
 
 #[test]
+fn a_terminal_stays_until_the_program_has_ended() {
+    let world = World::new();
+    let place = Place::of(&world);
+    // A program that closes its streams, as many do at their end, is not hung up on; and may open its terminal again.
+    let text = "echo up; exec <&- >&- 2>&-; sleep 0.3; echo again >/dev/tty; exit 3";
+    let run = place.spawn(["--pty", "--shell", text]);
+    let seen = place.json(["exec", "poll", &run, "--until", "exit", "--wait", "30s"]);
+    let got = (seen["exit_code"].as_i64(), seen["snippet"].as_str());
+    assert_eq!(got, (Some(3), Some("up\r\nagain\r\n")), "{seen}");
+}
+
+#[test]
 fn a_paste_is_marked_for_a_program_that_asked_for_it() {
     let world = World::new();
     let place = Place::of(&world);

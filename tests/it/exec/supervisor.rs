@@ -190,6 +190,21 @@ fn a_program_inherits_no_descriptor_and_ignores_no_signal() {
 }
 
 #[test]
+fn no_store_holds_what_is_secret_in_a_command() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let run = place.spawn(["--", &format!("./{secret}"), &format!("--token={secret}")]);
+    let seen = ended(&place, &run);
+    assert!(seen["error_message"].as_str().unwrap().contains("cannot be run"), "{seen}");
+    place.nobody_left("it could not be run");
+    for entry in fs::read_dir(place.dir.join(".fairway")).unwrap().map(Result::unwrap) {
+        let Ok(bytes) = fs::read(entry.path()) else { continue };
+        assert!(!bytes.windows(secret.len()).any(|part| part == secret.as_bytes()), "{:?}", entry.path());
+    }
+}
+
+#[test]
 fn a_run_that_a_run_has_started_is_a_run_of_its_own() {
     let world = World::new();
     let place = Place::of(&world);

@@ -18,7 +18,8 @@ pub(super) fn world() -> World {
 /// Starts a shell for a session, with these flags; answers its run's id.
 #[track_caller]
 pub(super) fn spawn(world: &World, session: &str, flags: &[&str], shell: &str) -> String {
-    let mut args = vec!["exec", "spawn", "--for", session];
+    // Nothing of a test that fails stays for good.
+    let mut args = vec!["exec", "spawn", "--timeout", "2m", "--for", session];
     args.extend(flags);
     args.extend(["--shell", shell]);
     world.json(args)["run_id"].as_str().unwrap().to_owned()
