@@ -1,13 +1,13 @@
 //! The one place that turns a typed error into kind, sentence, hint and particulars.
 
-use std::fmt::Display;
+use std::{fmt::Display, path::Path};
 
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::{
     adapters::AdapterError,
-    config::ConfigError,
+    config::{ConfigError, project::OUTPUT_FILE},
     domain::{Refusal, Role},
     os::git::GitError,
     os::stream::StreamError,
@@ -211,10 +211,22 @@ fn details(refusal: &Refusal) -> Value {
     }
 }
 
+/// What to do about the file that holds no state.
+const WITHOUT_OUTPUT: &str =
+    "move runs.db away, with its -wal and -shm: what runs have printed is lost, and nothing else";
+
+fn is_output(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == OUTPUT_FILE)
+}
+
 fn store(error: &StoreError) -> Failure {
     use FailureKind::{Busy, Failure as Fault, Refused};
     let (code, kind, hint) = match error {
         StoreError::Newer { .. } => ("store_newer", Fault, Some("use the newer fairway that made it")),
+        StoreError::Foreign { path, .. } if is_output(path) => ("store_foreign", Fault, Some(WITHOUT_OUTPUT)),
+        StoreError::Damaged { path: Some(path), .. } if is_output(path) => {
+            ("store_damaged", Fault, Some(WITHOUT_OUTPUT))
+        }
         StoreError::Foreign { .. } => {
             ("store_foreign", Fault, Some("is it the right file? FAIRWAY_DB says where the store is"))
         }

@@ -233,7 +233,10 @@ pub(super) fn refuse_shapeless(path: &Path) -> Result<(), StoreError> {
 /// Files whose heads were read, by device and number. They stay open as long as this process lives: closing one would take
 /// away every lock that SQLite has on that file in this process, since those belong to the process; another one that closes
 /// the store would then think itself the last, and remove a log that is still written to.
-static READ: Mutex<Vec<((u64, u64), Arc<fs::File>)>> = Mutex::new(Vec::new());
+static READ: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+/// A file by device and number.
+type Opened = ((u64, u64), Arc<fs::File>);
 
 /// The beginning of the file, and after that its length.
 fn head(path: &Path) -> io::Result<(Vec<u8>, u64)> {
@@ -350,7 +353,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let (path, runtime) = (home.path().join("s.db"), home.path().join("runtime"));
         let first = Store::open_for_writing(&path, &runtime).unwrap();
-        let look = || first.read::<_, crate::store::StoreError>(|tx| crate::store::check::tasks(tx)).unwrap();
+        let look = || first.read::<_, crate::store::StoreError>(crate::store::check::tasks).unwrap();
         look();
         assert!(is_locked(&path));
         let second = Store::open_for_writing(&path, &runtime).unwrap();

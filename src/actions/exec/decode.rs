@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How many bytes of a character can come before its last one.
-const MOST_BEFORE: usize = 3;
+const MOST_BEFORE: i64 = 3;
 
 /// An item as text, not masked yet.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,29 +151,30 @@ impl<'a> Decoder<'a> {
         }
         let mut before = Vec::new();
         // What lies before it in the same file is what was printed before it.
-        let here = span.start.min(MOST_BEFORE as i64);
+        let here = span.start.min(MOST_BEFORE);
         if here > 0 {
             before = self.bytes(span, span.start - here, here)?.unwrap_or_default();
         }
-        if before.len() < MOST_BEFORE {
-            let mut origin = span.origin;
-            let mut first = span.origin - here;
-            for item in self.output.before(self.run, span.stream, seq, MOST_BEFORE as i64 * 2)? {
-                let Some(earlier) = Span::of(&item).filter(|earlier| earlier.end() == origin) else { break };
-                origin = earlier.origin;
-                let wanted = (MOST_BEFORE - before.len()) as i64;
-                // Some of it may be here already, from the same file.
-                let end = earlier.end().min(first);
-                let from = earlier.origin.max(end - wanted);
-                if from < end {
-                    let start = earlier.start + (from - earlier.origin);
-                    let Some(bytes) = self.bytes(&earlier, start, end - from)? else { break };
-                    before = [bytes, before].concat();
-                    first = from;
-                }
-                if before.len() >= MOST_BEFORE {
+        let mut first = span.origin - here;
+        let mut origin = span.origin;
+        let missing = MOST_BEFORE - here;
+        let earlier =
+            if missing > 0 { self.output.before(self.run, span.stream, seq, MOST_BEFORE * 2)? } else { Vec::new() };
+        for item in earlier {
+            let Some(earlier) = Span::of(&item).filter(|earlier| earlier.end() == origin) else { break };
+            origin = earlier.origin;
+            // Some of it may be here already, from the same file.
+            let end = earlier.end().min(first);
+            let from = earlier.origin.max(span.origin - MOST_BEFORE);
+            if from < end {
+                let Some(bytes) = self.bytes(&earlier, earlier.start + (from - earlier.origin), end - from)? else {
                     break;
-                }
+                };
+                before = [bytes, before].concat();
+                first = from;
+            }
+            if first <= span.origin - MOST_BEFORE {
+                break;
             }
         }
         let length = unfinished(&before);
@@ -195,7 +196,7 @@ impl<'a> Decoder<'a> {
 
 /// How many bytes at the end are the beginning of a character whose rest is missing.
 fn unfinished(bytes: &[u8]) -> usize {
-    (1..=MOST_BEFORE.min(bytes.len()))
+    (1..=bytes.len().min(3))
         .find(|length| {
             let end = bytes.get(bytes.len() - length..).unwrap_or_default();
             // A first byte of several, and nothing in it is wrong so far.

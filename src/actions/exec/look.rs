@@ -14,7 +14,7 @@ use crate::{
 /// Looks at runs: opens what they printed once, when that is needed.
 #[derive(Debug, Default)]
 pub struct Looker {
-    output: Option<Option<OutputStore>>,
+    output: Option<OutputStore>,
 }
 
 impl Looker {
@@ -29,10 +29,10 @@ impl Looker {
     /// # Errors
     /// As the store of output fails.
     pub fn output(&mut self, app: &App) -> Result<Option<&OutputStore>, StoreError> {
-        if self.output.as_ref().is_none_or(Option::is_none) {
-            self.output = Some(OutputStore::open_for_reading(&app.project.output())?);
+        if self.output.is_none() {
+            self.output = OutputStore::open_for_reading(&app.project.output())?;
         }
-        Ok(self.output.as_ref().and_then(Option::as_ref))
+        Ok(self.output.as_ref())
     }
 
     /// How much a run has printed so far, in bytes, and whether something of it was left out. What cannot be told is as the

@@ -102,7 +102,7 @@ pub fn lose_all(app: &App, why: &str) -> Result<usize> {
 /// As the stores fail.
 pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> Result<bool> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
-    let Some(hold) = hold(&folder)? else { return Ok(false) };
+    let Some(right) = right(&folder)? else { return Ok(false) };
     let left = kill(run, grace)?;
     let ending = Ending {
         status: RunStatus::Canceled,
@@ -111,22 +111,30 @@ pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> R
         error_message: Some(with_leftovers(why, &left)),
     };
     let done = end::outside(app, run, &ending);
-    drop(hold);
+    drop(right);
     done
 }
 
-/// The lock of a run. A folder that is gone is nobody's, and needs none.
-fn hold(folder: &RunFolder) -> Result<Option<Option<Hold>>> {
+/// The right to decide about a run.
+enum Right {
+    /// Its lock.
+    Held(#[expect(dead_code, reason = "held until it is dropped")] Hold),
+    /// Its folder is gone, and its lock with it.
+    Folderless,
+}
+
+/// The right to decide about a run; `None` when somebody has it.
+fn right(folder: &RunFolder) -> Result<Option<Right>> {
     if !folder.path().is_dir() {
-        return Ok(Some(None));
+        return Ok(Some(Right::Folderless));
     }
     let hold = folder.hold().with_context(|| format!("cannot lock {}", folder.path().display()))?;
-    Ok(hold.map(Some))
+    Ok(hold.map(Right::Held))
 }
 
 fn settle(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recovered>> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
-    let Some(hold) = hold(&folder)? else { return Ok(None) };
+    let Some(right) = right(&folder)? else { return Ok(None) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| {
         let run = exec_runs::find(tx, &run.id)?.filter(|run| run.status.is_active());
@@ -142,7 +150,7 @@ fn settle(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recover
         (None, Verdict::Requeue(attempt)) => run_again(app, &run, &folder, attempt)?,
     };
     // The lock first: whoever waits can take it then.
-    drop(hold);
+    drop(right);
     folder.wake();
     standby::wake(app);
     Ok(settled)

@@ -1,6 +1,6 @@
 //! One process that begins queued runs and settles those whose supervisor died. It sleeps until something has happened.
 
-use std::{collections::BTreeMap, os::fd::AsFd, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, os::fd::AsFd, time::Duration};
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
@@ -76,8 +76,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
         }
         // Who queues a run now may still have seen us: a last look, when we are not there any more.
         drop((waiter, place));
-        let host = host::identity();
-        if app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_none()))? {
+        if !waits(app)? {
             return done.answer(false);
         }
     }
@@ -99,8 +98,7 @@ impl Done {
         let begun = next::start_what_may(app)?;
         self.begun += begun.count;
         self.is_blocked = begun.is_blocked;
-        let host = host::identity();
-        app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_some()))
+        waits(app)
     }
 
     fn answer(&self, busy: bool) -> Result<Answer> {
@@ -115,10 +113,19 @@ impl Done {
         }
         let mut line = format!("began {} run(s), settled {}", self.begun, self.recovered.len());
         for one in &self.recovered {
-            line.push_str(&format!("\n  {:<12}{}: {}", one.status.as_str(), one.run, one.reason));
+            let _ = write!(line, "\n  {:<12}{}: {}", one.status.as_str(), one.run, one.reason);
         }
         Answer::new(&document, "", line)
     }
+}
+
+/// Whether something of this host is queued, or was taken and may come back: its supervisor has not begun it yet.
+fn waits(app: &App) -> Result<bool> {
+    let host = host::identity();
+    app.read(|tx| {
+        let starts = |run: &ExecRun| run.host == host && run.status == RunStatus::Starting;
+        Ok(exec_runs::first_queued(tx, &host)?.is_some() || exec_runs::active(tx)?.iter().any(starts))
+    })
 }
 
 /// A run that would only be tried for ever.

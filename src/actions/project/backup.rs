@@ -67,9 +67,10 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     // What the backup knows of may have run on since: nothing of it is begun again. What is still looked after goes on.
     match recover::lose_all(app, "the store was restored from a backup while it ran") {
         Ok(0) => {}
-        Ok(lost) => {
-            answer = answer
-                .remark(format!("{lost} background run(s) that went on in the backup are settled; none is begun again"))
+        Ok(settled) => {
+            let told =
+                format!("{settled} background run(s) that went on in the backup are settled; none is begun again");
+            answer = answer.remark(told);
         }
         Err(error) => answer = answer.remark(format!("warning: background runs were not settled: {error:#}")),
     }

@@ -7,11 +7,14 @@ use crate::{
     runs::{SinkError, folder::Start},
 };
 
+/// Which stream, its bytes, and a place that tells head from tail; or what an event says.
+type Kept = Result<(ItemType, Vec<u8>, i64), String>;
+
 /// A store as far as a recorder sees it.
 #[derive(Default)]
 struct Rows {
     /// By place: what is kept of it, or the gap's bytes.
-    items: BTreeMap<i64, Result<(ItemType, Vec<u8>, i64), String>>,
+    items: BTreeMap<i64, Kept>,
     batches: usize,
     refuses: bool,
     gap: Option<i64>,
@@ -195,7 +198,7 @@ fn a_store_that_refuses_for_long_costs_no_memory_and_the_loss_is_said() {
     rows.refuses = true;
     recorder.flush(at(0), &mut rows);
     for _ in 0..100 {
-        recorder.push(ItemType::Stdout, &[b'x'; 100_000], at(1));
+        recorder.push(ItemType::Stdout, &vec![b'x'; 100_000], at(1));
         assert!(recorder.pending <= TOO_FULL);
     }
     rows.refuses = false;
@@ -220,7 +223,7 @@ fn the_first_is_written_at_once_and_what_follows_a_little_later() {
     recorder.flush(at(1_000), &mut rows);
     recorder.push(ItemType::Stdout, b"b", at(1_001));
     assert_eq!(recorder.due(), Some(at(1_020)));
-    recorder.push(ItemType::Stdout, &[b'c'; 64 << 10], at(1_002));
+    recorder.push(ItemType::Stdout, &vec![b'c'; 64 << 10], at(1_002));
     assert_eq!(recorder.due(), Some(at(1_005)));
     recorder.flush(at(1_005), &mut rows);
     recorder.event("e".into(), "{}".into(), None);

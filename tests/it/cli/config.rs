@@ -26,6 +26,10 @@ fn every_value_names_its_source() {
     sessions.default_backend  "shell"                                                                                                    default
     sessions.stale_after      "30m"                                                                                                      default
     sessions.launch_timeout   "60s"                                                                                                      default
+    exec.parallel             256                                                                                                        default
+    exec.keep_for             "14d"                                                                                                      default
+    exec.keep_runs            10000                                                                                                      default
+    exec.keep_bytes           "1GiB"                                                                                                     default
     gates.done.require        ["evidence"]                                                                                               default
     gates.merge.require       ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]  default
     roles.backend.provider    "p"                                                                                                        [world]/project/.fairway.toml

@@ -19,7 +19,7 @@ fn documents(block: &str) -> Vec<Value> {
 fn same_form(shown: &Value, got: &Value, place: &str) {
     match (shown, got) {
         // Particulars of an event differ by event, and output has none.
-        _ if place.ends_with(".meta") => {}
+        _ if place.rsplit('.').next() == Some("meta") => {}
         (Value::Object(shown), Value::Object(got)) => {
             let names = |map: &serde_json::Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
             assert_eq!(names(shown), names(got), "{place}");

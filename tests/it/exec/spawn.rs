@@ -63,6 +63,18 @@ fn a_repeat_of_a_request_starts_nothing_twice() {
     place.nobody_left("a request");
 }
 
+/// The files below a folder that hold the canary.
+fn walk(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(&path, found);
+        } else if fs::read(&path).is_ok_and(|text| text.windows(15).any(|part| part == b"c4n4ry-d34db33f")) {
+            found.push(path);
+        }
+    }
+}
+
 #[test]
 fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
     let world = World::new();
@@ -92,16 +104,6 @@ fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
     place.all_final("an environment");
     place.nobody_left("an environment");
     assert_eq!(fs::read_to_string(place.dir.join("seen")).unwrap(), "c4n4ry-d34db33f unset .\n");
-    fn walk(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                walk(&path, found);
-            } else if fs::read(&path).is_ok_and(|text| text.windows(15).any(|part| part == b"c4n4ry-d34db33f")) {
-                found.push(path);
-            }
-        }
-    }
     let mut found = Vec::new();
     walk(&place.dir.join(".fairway"), &mut found);
     assert_eq!(found, Vec::<std::path::PathBuf>::new());
