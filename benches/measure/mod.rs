@@ -149,8 +149,8 @@ pub fn finished_runs(project: &TempDir) {
          INSERT INTO exec_runs (id, status, command, cwd, background, max_output_bytes, recovery, host, boot_id, exit_code,
              actor, queued_at, started_at, finished_at, updated_at)
          SELECT printf('01900000-0000-7000-8000-%012x', i), status, command, cwd, background, max_output_bytes, recovery,
-             host, boot_id, exit_code, actor, queued_at, started_at, finished_at, updated_at FROM n, exec_runs r
-         WHERE r.finished_at IS NOT NULL;
+             host, boot_id, exit_code, actor, queued_at, started_at, finished_at, updated_at
+         FROM n, (SELECT * FROM exec_runs WHERE status = 'succeeded' LIMIT 1);
          COMMIT;",
     )
     .unwrap();
