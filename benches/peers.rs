@@ -138,6 +138,11 @@ fn fairway_killed(places: &Places, policy: &str) {
     tell_counts(&file);
 }
 
+/// A line without what colours it.
+fn plain(line: &str) -> &str {
+    line.split('\u{1b}').find(|part| part.contains("os error")).unwrap_or(line).trim()
+}
+
 fn pueue_killed(places: &mut Places) {
     let file = places.folder("ran");
     println!("\n| pueue | shown |\n|---|---|");
@@ -153,7 +158,9 @@ fn pueue_killed(places: &mut Places) {
                     .as_str()
                     .map_or_else(|| format!("`{status}`"), |result| format!("`{status}`: `{result}`"))
             }
-            Err(_) => format!("no answer: {}", text.lines().find(|line| line.contains("os error")).unwrap().trim()),
+            Err(_) => {
+                format!("no answer: {}", text.lines().find(|line| line.contains("os error")).map_or(&*text, plain))
+            }
         }
     };
     took(&mut places.command("pueue", &["add", "--", &work(&file)]));

@@ -41,6 +41,7 @@ CREATE TABLE exec_runs (
 CREATE INDEX exec_runs_active ON exec_runs (seq) WHERE status IN ('starting', 'running');
 CREATE INDEX exec_runs_queued ON exec_runs (seq) WHERE status = 'queued';
 CREATE INDEX exec_runs_session ON exec_runs (session_id, seq) WHERE session_id IS NOT NULL;
+CREATE INDEX exec_runs_short ON exec_runs (substr(id, -8));
 CREATE INDEX exec_runs_final ON exec_runs (finished_at) WHERE finished_at IS NOT NULL;
 
 -- A message that a program's output caused is looked up by its key, also after it was read.

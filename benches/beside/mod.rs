@@ -154,7 +154,7 @@ impl Places {
     pub fn finish_many(&mut self) {
         for peer in self.there.clone() {
             match peer {
-                Peer::Fairway => finished_runs(&self.project),
+                Peer::Fairway => finished_runs(&self.build, &self.project),
                 Peer::Pueue => self.many_tasks(),
                 Peer::TaskSpooler => {
                     for _ in 0..FINISHED {

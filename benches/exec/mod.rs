@@ -94,7 +94,7 @@ fn polls(build: &Build) {
         wait(build, project, &run);
         run
     });
-    finished_runs(&many);
+    finished_runs(build, &many);
     let poll = |project: &TempDir, run: &str| build.fairway(project.path(), &["exec", "poll", run]);
     let [large, small] = medians(200, [poll(&many, &large), poll(&few, &small)]);
     against("`exec poll` with 10,000 finished runs, against one", large, small, "≤ 2 ×");

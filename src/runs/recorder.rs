@@ -187,7 +187,11 @@ impl Recorder {
 
     /// Notes how often a watcher has matched by now; written together with the events so far.
     pub fn hit(&mut self, place: usize, hits: i64) {
-        self.hits.push(Hit { place, hits });
+        // While writing fails only the newest number of each is kept.
+        match self.hits.iter_mut().find(|known| known.place == place) {
+            Some(known) => known.hits = hits,
+            None => self.hits.push(Hit { place, hits }),
+        }
     }
 
     /// When it is time to flush, as the time since the supervisor's start; `None`: nothing waits.

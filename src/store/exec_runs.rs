@@ -24,7 +24,11 @@ macro_rules! select {
 }
 
 const ONE: &str = select!("WHERE r.id = $1");
-const ENDING_IN: &str = select!("WHERE r.id LIKE '%' || $1 ORDER BY r.seq DESC LIMIT 8");
+/// `g` comes after every digit.
+const SHOWN_AS: &str = select!(
+    "INDEXED BY exec_runs_short WHERE substr(r.id, -8) >= $1 AND substr(r.id, -8) < $1 || 'g' \
+     AND r.id LIKE '%' || $2 ORDER BY r.seq DESC LIMIT 8"
+);
 const ACTIVE: &str = select!("INDEXED BY exec_runs_active WHERE r.status IN ('starting', 'running') ORDER BY r.seq");
 const NEWEST: &str = select!("ORDER BY r.seq DESC LIMIT $1");
 const OF_SESSION: &str = select!(
@@ -115,12 +119,13 @@ pub fn find(tx: &ReadTx<'_>, id: &RunId) -> Result<Option<ExecRun>, StoreError> 
     sql::first(tx.conn(), ONE, &[&id.to_string()], read)
 }
 
-/// The runs whose ids end so, newest first, at most eight; `end` holds digits, dashes and `_`, which is any of them.
+/// The runs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both hold
+/// digits and dashes only.
 ///
 /// # Errors
 /// As the store fails.
-pub fn ending_in(tx: &ReadTx<'_>, end: &str) -> Result<Vec<ExecRun>, StoreError> {
-    sql::rows(tx.conn(), ENDING_IN, &[&end], read)
+pub fn shown_as(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<ExecRun>, StoreError> {
+    sql::rows(tx.conn(), SHOWN_AS, &[&digits, &end], read)
 }
 
 /// Every run that is starting or running, on any host, in the order of asking.

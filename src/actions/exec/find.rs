@@ -12,10 +12,10 @@ use crate::{
 
 /// The fewest digits that name a run.
 const SHORTEST: usize = 4;
-/// How many digits are shown.
+/// How many digits are shown: an id's last ones, which are random.
 const SHOWN: usize = 8;
 
-/// The run of this id, or the only one whose id ends so, or whose last eight digits begin so.
+/// The run of this id, the only one whose id ends so, or the only one whose last eight digits begin so.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`.
@@ -24,14 +24,13 @@ pub fn run(tx: &ReadTx<'_>, text: &str) -> Result<ExecRun> {
         let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
         Refusal::NotFound { noun: "run", id: shown, near: Vec::new() }
     };
-    let end = text.to_ascii_lowercase();
-    let is_end = (SHORTEST..=36).contains(&end.len()) && end.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
+    let typed = text.to_ascii_lowercase();
+    let is_part = (SHORTEST..=36).contains(&typed.len()) && typed.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
     let mut found = match RunId::parse(text) {
         Ok(id) => exec_runs::find(tx, &id)?.into_iter().collect(),
-        // What is shown of an id are its last eight digits: people type as many of them as they like, from the first one on.
-        Err(_) if is_end => match exec_runs::ending_in(tx, &format!("{end:_<SHOWN$}"))? {
-            found if found.is_empty() => exec_runs::ending_in(tx, &end)?,
-            found => found,
+        Err(_) if is_part => match typed.get(typed.len().saturating_sub(SHOWN)..) {
+            Some(last) if typed.len() >= SHOWN => exec_runs::shown_as(tx, last, &typed)?,
+            _ => exec_runs::shown_as(tx, &typed, "")?,
         },
         Err(_) => Vec::new(),
     };

@@ -118,9 +118,12 @@ fn hand_over(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
         }
         Reply::NoTerminal => Err(Refusal::NoTerminal { run: id() }.into()),
         Reply::Over(_) | Reply::Ended => {
-            let run = app.read(|tx| find::run(tx, &id()))?;
             // The end may be about to be written.
-            let status = if run.status.is_final() { run.status } else { RunStatus::Running };
+            let written = wait::until(BEGINNING, PAUSE, || {
+                let known = app.read(|tx| find::run(tx, &id())).ok()?;
+                known.status.is_final().then_some(known.status)
+            });
+            let status = written.unwrap_or(RunStatus::Running);
             Err(Refusal::RunFinal { run: id(), status }.into())
         }
         Reply::Unknown => Err(failure::internal("the run's supervisor is of another version")),

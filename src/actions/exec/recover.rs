@@ -44,6 +44,12 @@ impl Recovered {
     pub fn is_unbegun(&self) -> bool {
         self.status == RunStatus::Queued && self.reason == NEVER_BEGUN
     }
+
+    /// Whether it stands as it stood, since it could not be settled.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        self.status.is_active()
+    }
 }
 
 /// Settles every run of this host that nobody looks after: completes what has ended, queues what never began, and with the
@@ -107,6 +113,9 @@ pub fn lose_all(app: &App, why: &str) -> Result<usize> {
 pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> Result<bool> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     let Some(right) = right(&folder)? else { return Ok(false) };
+    // What was read before the lock may be the past.
+    let found = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
+    let Some(run) = &found else { return Ok(false) };
     let left = kill(run, grace)?;
     let ending = Ending {
         status: RunStatus::Canceled,
@@ -249,7 +258,8 @@ fn run_again(app: &App, run: &ExecRun, folder: &RunFolder, attempt: i64) -> Resu
         return write_end(app, run, &ending, &why);
     }
     let why = with_leftovers(&requeued(attempt), &left);
-    end::seam(app, run, attempt, &why)?;
+    // Of output that cannot be written nothing is kept; that the run is begun again does not depend on it.
+    let _ = end::seam(app, run, attempt, &why);
     let settled = put_back(app, run, attempt, &why)?;
     // Last: were we killed before, the run would count as one that may have run, and not as one that never did.
     folder.forget_begun().with_context(|| format!("cannot write in {}", folder.path().display()))?;

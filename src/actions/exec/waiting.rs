@@ -20,8 +20,8 @@ use crate::{
     store::StoreError,
 };
 
-/// How soon to look again at a run that is being handed from the one who asked to its supervisor: a moment in which nobody's
-/// end can be waited for.
+/// How soon to look again at a run that is being handed from the one who took it to its supervisor: a moment in which nobody's
+/// end can be waited for. Whoever took it may well live on when its supervisor has died.
 const SOON: Duration = Duration::from_millis(100);
 
 /// One who waits for a run.
@@ -68,7 +68,7 @@ impl Waiting {
         if !is_there {
             self.keeper = None;
         }
-        self.is_between = run.status == RunStatus::Starting && !is_there;
+        self.is_between = run.status == RunStatus::Starting;
     }
 
     fn ends(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

@@ -348,7 +348,7 @@ pub const VERBS: &[Verb] = &[
     verb("session meta rm", "session meta rm s4 key", &["session meta rm {} k", "session meta rm s4 {}"]),
     verb(
         "exec spawn",
-        "exec spawn --foreground --shell true",
+        "exec spawn --foreground --shell pwd",
         // In the foreground, so that what a call does is over when it has answered.
         &[
             "exec spawn --foreground --for {} -- true",

@@ -2,13 +2,14 @@
 
 use std::{
     fs::{self, OpenOptions},
+    os::unix::fs::OpenOptionsExt,
     time::{Duration, Instant},
 };
 
 use fairway::os::{process::ProcessKey, wait};
 use nix::{sys::stat::Mode, unistd::mkfifo};
 
-use super::place::{PATIENCE, Place};
+use super::place::{PATIENCE, Place, Row};
 use crate::common::World;
 
 const MANY: usize = 200;
@@ -26,11 +27,16 @@ fn two_hundred_runs_at_once_all_run_and_all_end() {
     let all = wait::until(PATIENCE, Duration::from_millis(50), || running().then_some(()));
     assert!(all.is_some(), "{:#?}", place.rows());
     // Each of them, and not more: a supervisor, its shell, its cat.
-    let there = wait::until(PATIENCE, Duration::from_millis(50), || {
-        runs.iter().all(|run| Place::of_run(run).len() == 3).then_some(())
+    for run in [&runs[0], &runs[MANY / 2], &runs[MANY - 1]] {
+        let there = wait::until(PATIENCE, Duration::from_millis(20), || (Place::of_run(run).len() == 3).then_some(()));
+        assert!(there.is_some(), "{:?}", Place::of_run(run));
+    }
+    // Nobody can open it while nobody waits there; who comes late finds it open again.
+    let ended = wait::until(PATIENCE, Duration::from_millis(50), || {
+        drop(OpenOptions::new().write(true).custom_flags(nix::libc::O_NONBLOCK).open(&gate));
+        place.rows().iter().all(Row::is_final).then_some(())
     });
-    assert!(there.is_some(), "not all have come to the gate");
-    drop(OpenOptions::new().write(true).open(&gate).unwrap());
+    assert!(ended.is_some(), "{:#?}", place.rows());
     let rows = place.all_final("after the gate was opened");
     place.nobody_left("after the gate was opened");
     for (number, (row, run)) in rows.iter().zip(&runs).enumerate() {

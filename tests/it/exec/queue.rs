@@ -152,17 +152,40 @@ fn a_worker_begins_what_is_queued_and_a_second_one_says_that_it_is_not_needed() 
 }
 
 #[test]
-fn a_supervisor_that_cannot_begin_is_not_tried_for_ever() {
+fn a_queued_run_whose_start_is_gone_is_lost() {
     let world = World::new();
     let place = Place::of(&world);
     let hold = place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
-    let next = place.spawn(["--for", "a", "--", "true"]);
+    let [next, other] = [(); 2].map(|()| place.spawn(["--for", "a", "--", "true"]));
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
     // What it is started with is gone: it may have run, or never will.
-    fs::remove_file(place.dir.join(".fairway/runs").join(&next).join("start")).unwrap();
+    let start = |run: &str| place.dir.join(".fairway/runs").join(run).join("start");
+    fs::remove_file(start(&next)).unwrap();
+    fs::remove_file(start(&other)).unwrap();
+    fs::create_dir(start(&other)).unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
     let rows = place.all_final("a run without its start");
     assert_eq!((&rows[0].id, &*rows[0].status, &*rows[1].status), (&hold, "succeeded", "lost"), "{rows:#?}");
     assert!(rows[1].error.as_deref().unwrap().contains("is gone"), "{rows:#?}");
+    let why = rows[2].error.as_deref().unwrap();
+    assert!(rows[2].status == "lost" && why.contains("cannot be read: Is a directory"), "{rows:#?}");
     place.nobody_left("a run without its start");
+}
+
+#[test]
+fn a_run_whose_supervisors_die_before_they_begin_it_is_not_tried_for_ever() {
+    let world = World::new();
+    let place = Place::of(&world);
+    place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
+    let next = place.spawn(["--for", "a", "--shell", "echo ran >>ran"]);
+    seen(&place, || (statuses(&place)[0] == "running" && standby(&place).is_some()).then_some(()));
+    // Who runs already has read the settings; no new process can.
+    fs::write(place.dir.join(".fairway.toml"), "[exec]\nnonsense = 1\n").unwrap();
+    fs::write(place.dir.join("go"), "").unwrap();
+    let rows = place.all_final("dying supervisors");
+    fs::write(place.dir.join(".fairway.toml"), "").unwrap();
+    assert_eq!((&rows[1].id, &*rows[1].status, rows[1].attempt), (&next, "failed", 1), "{rows:#?}");
+    assert!(rows[1].error.as_deref().unwrap().contains("3 times before it had begun"), "{rows:#?}");
+    assert_eq!(place.count("ran", "ran"), 0);
+    place.nobody_left("dying supervisors");
 }
