@@ -36,7 +36,7 @@ use crate::{
         gate::Opened,
         process::{self, ProcessKey},
         session,
-        signals::Caught,
+        signals::{self, Caught},
         tree,
     },
 };
@@ -100,6 +100,7 @@ pub enum SuperviseError {
 /// # Errors
 /// When it could not be written down that it begins, which then did not happen, or that it has ended.
 pub fn supervise<'a>(order: Order<'a>, sink: &'a mut dyn Host) -> Result<(), SuperviseError> {
+    signals::outlive_large_files();
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
     let Order { folder, argv, env, cwd, stdin, pty, .. } = order;
     let mut desk = Desk { folder, signals, sink, begun: Instant::now() };
