@@ -31,7 +31,7 @@ pub fn start(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed: Opti
     command.stdin(handed.map_or_else(Stdio::null, Stdio::from)).stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: the call is async-signal-safe and touches no memory of ours.
     unsafe { command.pre_exec(|| unistd::setsid().map(drop).map_err(io::Error::from)) };
-    command.spawn().map(drop)
+    super::signals::unblocked(&mut command).spawn().map(drop)
 }
 
 /// Buries what this process has started and has ended since; asks no more of it.

@@ -86,11 +86,12 @@ fn keys<'a>(found: impl Iterator<Item = &'a ProcessStat>) -> Vec<ProcessKey> {
 /// Ends what `collect` finds: TERM, `grace`, KILL; looks again until nothing is left. Answers with what would not die.
 ///
 /// # Errors
-/// As `collect` fails, or when the kernel refuses a signal.
+/// As `collect` fails.
 pub fn end(grace: Duration, mut collect: impl FnMut() -> io::Result<Vec<ProcessKey>>) -> io::Result<Vec<ProcessKey>> {
     let mut known = collect()?;
     for key in &known {
-        key.signal(Signal::SIGTERM)?;
+        // Another user's, started through sudo, does not hear us: it will be among what would not die.
+        let _ = key.signal(Signal::SIGTERM);
     }
     let gone = |known: &[ProcessKey]| known.iter().all(|key| matches!(key.presence(), Presence::Gone(_)));
     let _ = wait::until(grace, Duration::from_millis(20), || gone(&known).then_some(()));

@@ -15,7 +15,8 @@ pub struct RunView {
     pub session_id: Option<String>,
     pub queue: Option<String>,
     pub status: &'static str,
-    /// `false`: it is active, and nobody looks after it.
+    /// `false`: it is active, and nobody looks after it. Else it is not written.
+    #[serde(skip_serializing_if = "is_usual")]
     pub supervised: bool,
     pub command: String,
     pub cwd: String,
@@ -66,6 +67,11 @@ impl RunView {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_usual(supervised: &bool) -> bool {
+    *supervised
+}
+
 /// An item of a run's output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunItemView {
@@ -97,7 +103,7 @@ pub struct SpawnedView {
 /// The answer to `poll`: the run, and what came after `since_seq`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolledView {
-    /// The run, with `supervised`.
+    /// The run.
     #[serde(flatten)]
     pub run: RunView,
     /// Exclusive.

@@ -36,7 +36,9 @@ pub(super) fn start_what_may(app: &App) -> Result<Begun> {
     while let Some(run) = app.read(|tx| eligible(app, tx))? {
         let folder = RunFolder::of(&app.project.runs(), &run.id);
         if !folder.path().is_dir() {
-            lose(app, &run, "its folder is gone")?;
+            if is_queued(app, &run)? {
+                lose(app, &run, "its folder is gone")?;
+            }
             continue;
         }
         // The lock first: who has it decides what becomes of the run. Who drops it looks again, or makes others look.
@@ -45,7 +47,17 @@ pub(super) fn start_what_may(app: &App) -> Result<Begun> {
             begun.is_blocked = true;
             break;
         };
-        let start = folder.start().ok().flatten();
+        // What was read before the lock may be the past.
+        if !is_queued(app, &run)? {
+            continue;
+        }
+        let start = match folder.start() {
+            Ok(start) => start,
+            Err(error) => {
+                lose(app, &run, &format!("what it is to be started with cannot be read: {error}"))?;
+                continue;
+            }
+        };
         let Some(start) = start.filter(|_| !folder.has_begun()) else {
             // A store that was put back may know of runs that have been run since.
             match folder.ended() {
@@ -74,6 +86,11 @@ pub(super) fn eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<ExecRun>> {
 /// Takes a queued run to begin it.
 pub(super) fn take(tx: &WriteTx<'_>, run: &ExecRun, keeper: exec_runs::Numbers) -> Result<bool> {
     Ok(exec_runs::take(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
+}
+
+fn is_queued(app: &App, run: &ExecRun) -> Result<bool> {
+    let found = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?;
+    Ok(found.is_some_and(|found| found.status == RunStatus::Queued))
 }
 
 fn lose(app: &App, run: &ExecRun, why: &str) -> Result<bool> {

@@ -16,7 +16,11 @@ use crate::{
         rules::recovery::{self, Facts, Verdict},
         run::{Ending, ExecRun, RunId, RunStatus},
     },
-    os::{host, lock::Hold},
+    os::{
+        host,
+        lock::Hold,
+        process::{Presence, ProcessKey},
+    },
     runs::RunFolder,
     store::{ReadTx, exec_runs, sessions},
 };
@@ -39,6 +43,12 @@ impl Recovered {
     #[must_use]
     pub fn is_unbegun(&self) -> bool {
         self.status == RunStatus::Queued && self.reason == NEVER_BEGUN
+    }
+
+    /// Whether it stands as it stood, since it could not be settled.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        self.status.is_active()
     }
 }
 
@@ -103,6 +113,9 @@ pub fn lose_all(app: &App, why: &str) -> Result<usize> {
 pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> Result<bool> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     let Some(right) = right(&folder)? else { return Ok(false) };
+    // What was read before the lock may be the past.
+    let found = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
+    let Some(run) = &found else { return Ok(false) };
     let left = kill(run, grace)?;
     let ending = Ending {
         status: RunStatus::Canceled,
@@ -123,6 +136,13 @@ enum Right {
     Folderless,
 }
 
+/// Whether the one who is written down as looking after a run lives: also when its lock was deleted, with its folder.
+pub(super) fn is_kept(run: &ExecRun) -> bool {
+    let keeper = ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+    // Before that it is whoever has taken the run to begin it, and may be busy with something else by now.
+    run.status == RunStatus::Running && keeper.is_some_and(|keeper| keeper.presence() == Presence::Alive)
+}
+
 /// The right to decide about a run; `None` when somebody has it.
 fn right(folder: &RunFolder) -> Result<Option<Right>> {
     if !folder.path().is_dir() {
@@ -134,6 +154,9 @@ fn right(folder: &RunFolder) -> Result<Option<Right>> {
 
 fn settle(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recovered>> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
+    if is_kept(run) {
+        return Ok(None);
+    }
     let Some(right) = right(&folder)? else { return Ok(None) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| {
@@ -161,7 +184,7 @@ const NEVER_BEGUN: &str = "its supervisor died before it was begun: it is queued
 /// What would become of a run.
 fn judged(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
-    if folder.is_held().unwrap_or(true) {
+    if folder.is_held().unwrap_or(true) || is_kept(run) {
         return Ok(None);
     }
     let facts = app.read(|tx| facts(tx, run, &folder))?;
@@ -235,7 +258,8 @@ fn run_again(app: &App, run: &ExecRun, folder: &RunFolder, attempt: i64) -> Resu
         return write_end(app, run, &ending, &why);
     }
     let why = with_leftovers(&requeued(attempt), &left);
-    end::seam(app, run, attempt, &why)?;
+    // Of output that cannot be written nothing is kept; that the run is begun again does not depend on it.
+    let _ = end::seam(app, run, attempt, &why);
     let settled = put_back(app, run, attempt, &why)?;
     // Last: were we killed before, the run would count as one that may have run, and not as one that never did.
     folder.forget_begun().with_context(|| format!("cannot write in {}", folder.path().display()))?;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, rc::Rc, time::Duration};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::{begin, end, gc, next, note, standby, steer};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     runs::{
         Recorder, RunFolder, Sink, SinkError, Watching,
         folder::Start,
-        supervisor::{self, Host, Order},
+        supervisor::{self, Host, Order, SuperviseError},
     },
     store::{StoreError, exec_runs, output::OutputStore},
 };
@@ -47,14 +47,15 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
 fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     let mut keeper =
         Keeper { app, fresh: None, run, folder, output: None, is_end_told: false, is_owing: run.attempt > 1 };
-    let start = folder.start().context("what the run is started with cannot be read")?;
-    let Some(Start { cwd, argv, env }) = start else {
-        let why = "what it is to be started with is gone".to_owned();
-        let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
-        end::outside(app, run, &ending)?;
-        return Ok(());
+    let start = match folder.start().and_then(|start| Ok((start, folder.stdin()?))) {
+        Ok((Some(start), stdin)) => Ok((start, stdin)),
+        Ok((None, _)) => Err("what it is to be started with is gone".to_owned()),
+        Err(error) => Err(format!("what it is to be started with cannot be read: {error}")),
     };
-    let stdin = folder.stdin().context("what the program is to read cannot be read")?;
+    let (Start { cwd, argv, env }, stdin) = match start {
+        Ok(start) => start,
+        Err(why) => return unbegun(app, run, why),
+    };
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
     env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
@@ -69,13 +70,26 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
         timeout: run.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
         key: &|suffix| steer::key(&run.id, suffix),
     };
-    supervisor::supervise(order, &mut keeper).map_err(failure::internal)?;
+    match supervisor::supervise(order, &mut keeper) {
+        Ok(()) => {}
+        // Nobody else would do better, and who waits for it hears why.
+        Err(SuperviseError::System(error)) if !folder.has_begun() => {
+            return unbegun(app, run, format!("it cannot be looked after: {error}"));
+        }
+        Err(error) => return Err(failure::internal(error)),
+    }
     // It holds the run's environment.
     let _ = folder.forget_start();
     // What is not told now stays owed, and is told by whoever comes next.
     keeper.is_owing = true;
     keeper.pay();
     Ok(())
+}
+
+/// Says that a run has failed of which nothing was begun.
+fn unbegun(app: &App, run: &ExecRun, why: String) -> Result<()> {
+    let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
+    end::outside(app, run, &ending).map(drop)
 }
 
 /// How long the stores may keep a supervisor waiting whose program prints meanwhile.

@@ -17,10 +17,11 @@ use crate::{
         wake::Waiter,
     },
     runs::RunFolder,
+    store::StoreError,
 };
 
-/// How soon to look again at a run that is being handed from the one who asked to its supervisor: a moment in which nobody's
-/// end can be waited for.
+/// How soon to look again at a run that is being handed from the one who took it to its supervisor: a moment in which nobody's
+/// end can be waited for. Whoever took it may well live on when its supervisor has died.
 const SOON: Duration = Duration::from_millis(100);
 
 /// One who waits for a run.
@@ -40,7 +41,8 @@ impl Waiting {
     pub fn on(app: &App, run: &ExecRun) -> Result<Self> {
         let folder = RunFolder::of(&app.project.runs(), &run.id).wake_folder();
         let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
-        let waiter = Waiter::bind(&folder, &name).with_context(|| format!("cannot wait for run {}", run.id))?;
+        let waiter = Waiter::bind(&folder, &name)
+            .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, folder.display()), error))?;
         Ok(Self { waiter, keeper: None, is_between: false })
     }
 
@@ -66,7 +68,7 @@ impl Waiting {
         if !is_there {
             self.keeper = None;
         }
-        self.is_between = run.status == RunStatus::Starting && !is_there;
+        self.is_between = run.status == RunStatus::Starting;
     }
 
     fn ends(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

@@ -11,11 +11,13 @@ use crate::{
     actions::{Answer, App},
     domain::run::{Ending, ExecRun, RunId, RunStatus},
     os::{detach, host, process, signals::Caught, wake::Waiter},
-    store::exec_runs,
+    store::{StoreError, exec_runs},
 };
 
 /// How soon to look again at a run that is being handed from one process to another.
 const SOON: Duration = Duration::from_millis(100);
+/// How soon to try again to settle a run that could not be.
+const LATER: Duration = Duration::from_secs(10);
 /// How often a run's supervisor may die before it has begun anything.
 const MOST_TRIES: usize = 3;
 /// How often in a row the store may fail.
@@ -27,6 +29,8 @@ struct Done {
     begun: usize,
     recovered: Vec<recover::Recovered>,
     tries: BTreeMap<RunId, usize>,
+    /// What could not be settled the last time.
+    unsettled: Vec<RunId>,
     /// Somebody else had the lock of a run that may begin, and may go without a word.
     is_blocked: bool,
 }
@@ -40,13 +44,14 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
     let mut done = Done::default();
     loop {
-        let place = standby::take(app).context("the worker's lock cannot be taken")?;
+        let place = standby::take(app).map_err(|error| StoreError::io("the worker's lock", error))?;
         let Some(place) = place else {
             standby::wake(app);
             return done.answer(true);
         };
-        let waiter = Waiter::bind(&standby::folder(app), &format!("w-{}", std::process::id()))
-            .context("the worker cannot be woken")?;
+        // One that was killed has left its socket, and may have had our number.
+        let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
+        let waiter = Waiter::bind(&standby::folder(app), &name).context("the worker cannot be woken")?;
         if !until_empty {
             gc::collect(app)?;
         }
@@ -62,7 +67,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 Ok(_) => {
                     failures = 0;
                     let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
-                    sleep(&signals, &waiter, &active, done.is_blocked);
+                    done.sleep(&signals, &waiter, &active);
                 }
                 // Somebody may hold the store for long, or the disk be full for a while.
                 Err(error) => {
@@ -85,7 +90,11 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
 impl Done {
     /// Settles what can be settled and begins what may begin. Says whether something still waits.
     fn work(&mut self, app: &App) -> Result<bool> {
+        self.unsettled.clear();
         for one in recover::settle_all(app, false)? {
+            if one.is_unsettled() {
+                self.unsettled.push(one.run.clone());
+            }
             if one.is_unbegun() {
                 let tries = self.tries.entry(one.run.clone()).or_default();
                 *tries += 1;
@@ -93,12 +102,47 @@ impl Done {
                     give_up(app, &one.run)?;
                 }
             }
-            self.recovered.push(one);
+            // What cannot be settled is tried for ever, and told once.
+            if !self.recovered.contains(&one) {
+                self.recovered.push(one);
+            }
         }
         let begun = next::start_what_may(app)?;
         self.begun += begun.count;
         self.is_blocked = begun.is_blocked;
         waits(app)
+    }
+
+    /// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
+    fn sleep(&self, signals: &Caught, waiter: &Waiter, active: &[ExecRun]) {
+        let host = host::identity();
+        let (mut keepers, mut limit) = (Vec::new(), self.is_blocked.then_some(SOON));
+        let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
+        for run in active.iter().filter(|run| run.host == host) {
+            if self.unsettled.contains(&run.id) {
+                within(LATER);
+                continue;
+            }
+            // Until its supervisor has written itself down it is kept by whoever took it, whose end tells nothing.
+            if run.status == RunStatus::Starting {
+                within(SOON);
+                continue;
+            }
+            let keeper = process::ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+            let end = keeper.and_then(|keeper| {
+                let end = process::pidfd(keeper.pid).ok().flatten()?;
+                // The descriptor first: what is there after it was opened is what it stands for.
+                (keeper.presence() == process::Presence::Alive).then_some(end)
+            });
+            match end {
+                Some(end) => keepers.push(end),
+                // It died since we looked.
+                None => within(SOON),
+            }
+        }
+        let mut until = vec![signals.as_fd(), waiter.as_fd()];
+        until.extend(keepers.iter().map(AsFd::as_fd));
+        detach::sleep(&until, limit);
     }
 
     fn answer(&self, busy: bool) -> Result<Answer> {
@@ -136,31 +180,4 @@ fn give_up(app: &App, id: &RunId) -> Result<()> {
     let why = format!("its supervisor ended {MOST_TRIES} times before it had begun the command");
     let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
     end::outside(app, &run, &ending).map(drop)
-}
-
-/// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
-fn sleep(signals: &Caught, waiter: &Waiter, active: &[ExecRun], is_blocked: bool) {
-    let (host, mut keepers, mut limit) = (host::identity(), Vec::new(), is_blocked.then_some(SOON));
-    let own = Some(i64::from(std::process::id()));
-    for run in active.iter().filter(|run| run.host == host) {
-        // What we have begun is ours until its supervisor has written itself down; our own end tells us nothing.
-        if run.keeper_pid == own {
-            limit = Some(SOON);
-            continue;
-        }
-        let keeper = process::ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
-        let end = keeper.and_then(|keeper| {
-            let end = process::pidfd(keeper.pid).ok().flatten()?;
-            // The descriptor first: what is there after it was opened is what it stands for.
-            (keeper.presence() == process::Presence::Alive).then_some(end)
-        });
-        match end {
-            Some(end) => keepers.push(end),
-            // It died since we looked; or whoever began it has gone, and its supervisor has not written itself down yet.
-            None => limit = Some(SOON),
-        }
-    }
-    let mut until = vec![signals.as_fd(), waiter.as_fd()];
-    until.extend(keepers.iter().map(AsFd::as_fd));
-    detach::sleep(&until, limit);
 }

@@ -237,7 +237,7 @@ fn a_run_waits_for_its_turn_and_is_ended() {
     up
     [end] canceled: it was killed on request, by SIGINT (signal 2)
     $ fairway exec poll 00000bb9 --json
-    {"run_id":"019b76da-b3b8-7000-8000-000000000bb9","session_id":null,"queue":"q","status":"canceled","supervised":true,"command":"echo 'never run'","cwd":"[world]/project","background":true,"pty":false,"recovery":"requeue","attempt":1,"pid":null,"exit_code":null,"signal":null,"output_bytes":0,"truncated":false,"error_message":"it was killed on request, before it was begun","queued_at":"2026-01-01T00:00:03.000Z","started_at":null,"finished_at":"2026-01-01T00:00:07.000Z","updated_at":"2026-01-01T00:00:07.000Z","since_seq":0,"next_seq":1,"snippet":"","items":[{"seq":1,"type":"event","payload":"canceled: it was killed on request, before it was begun","meta":{"event":"end","status":"canceled","exit_code":null,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:07.000Z"}]}
+    {"run_id":"019b76da-b3b8-7000-8000-000000000bb9","session_id":null,"queue":"q","status":"canceled","command":"echo 'never run'","cwd":"[world]/project","background":true,"pty":false,"recovery":"requeue","attempt":1,"pid":null,"exit_code":null,"signal":null,"output_bytes":0,"truncated":false,"error_message":"it was killed on request, before it was begun","queued_at":"2026-01-01T00:00:03.000Z","started_at":null,"finished_at":"2026-01-01T00:00:07.000Z","updated_at":"2026-01-01T00:00:07.000Z","since_seq":0,"next_seq":1,"snippet":"","items":[{"seq":1,"type":"event","payload":"canceled: it was killed on request, before it was begun","meta":{"event":"end","status":"canceled","exit_code":null,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:07.000Z"}]}
     "#);
 }
 

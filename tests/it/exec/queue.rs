@@ -156,14 +156,19 @@ fn a_queued_run_whose_start_is_gone_is_lost() {
     let world = World::new();
     let place = Place::of(&world);
     let hold = place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
-    let next = place.spawn(["--for", "a", "--", "true"]);
+    let [next, other] = [(); 2].map(|()| place.spawn(["--for", "a", "--", "true"]));
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
     // What it is started with is gone: it may have run, or never will.
-    fs::remove_file(place.dir.join(".fairway/runs").join(&next).join("start")).unwrap();
+    let start = |run: &str| place.dir.join(".fairway/runs").join(run).join("start");
+    fs::remove_file(start(&next)).unwrap();
+    fs::remove_file(start(&other)).unwrap();
+    fs::create_dir(start(&other)).unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
     let rows = place.all_final("a run without its start");
     assert_eq!((&rows[0].id, &*rows[0].status, &*rows[1].status), (&hold, "succeeded", "lost"), "{rows:#?}");
     assert!(rows[1].error.as_deref().unwrap().contains("is gone"), "{rows:#?}");
+    let why = rows[2].error.as_deref().unwrap();
+    assert!(rows[2].status == "lost" && why.contains("cannot be read: Is a directory"), "{rows:#?}");
     place.nobody_left("a run without its start");
 }
 

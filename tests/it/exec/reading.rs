@@ -108,6 +108,8 @@ fn a_poll_wakes_for_what_it_waits_for_and_for_nothing_else() {
     steps.step();
     let exit = document(exit.wait_with_output().unwrap());
     assert_eq!((&exit["status"], &exit["exit_code"]), (&json!("failed"), &json!(3)), "{exit:#}");
+    // Said only of a run that nobody looks after.
+    assert_eq!((exit.get("supervised"), event.get("supervised")), (None, None));
     // Everything is there when the end is.
     assert_eq!(exit["items"].as_array().unwrap().last().unwrap()["type"], "event");
     assert_eq!(steps.sockets(), Vec::<PathBuf>::new());

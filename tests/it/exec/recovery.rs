@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::process::CommandExt, time::Duration};
 
-use fairway::os::{process::ProcessKey, wait};
+use fairway::os::{lock::Hold, process::ProcessKey, wait};
 use nix::sys::signal::Signal;
 
 use super::place::{PATIENCE, Place, Row};
@@ -37,6 +37,22 @@ fn kill_supervisor(place: &Place<'_>, run: &str) {
 
 fn row(place: &Place<'_>, run: &str) -> Row {
     place.rows().into_iter().find(|row| row.id == run).unwrap()
+}
+
+#[test]
+fn a_run_whose_folder_is_deleted_is_still_its_supervisors() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = begun(&place, &["--recovery", "lost"]);
+    fs::remove_dir_all(place.dir.join(".fairway/runs").join(&run)).unwrap();
+    let polled = place.json(["exec", "poll", &run]);
+    assert_eq!((&polled["status"], &polled["supervised"]), (&"running".into(), &true.into()));
+    let report = place.json(["session", "reconcile"]);
+    assert_eq!(report["runs_recovered"], serde_json::json!([]));
+    place.run(["exec", "wait", &run, "--timeout", "200ms"]).exits(6);
+    fs::write(place.dir.join("go"), "").unwrap();
+    place.run(["exec", "wait", &run]).exits(0);
+    assert_eq!(row(&place, &run).status, "succeeded");
 }
 
 #[test]
@@ -183,6 +199,61 @@ fn a_wait_settles_what_nobody_looks_after() {
     let found = place.run(["exec", "wait", &run, "--json"]);
     assert!(found.stdout.contains("\"lost\""), "{found:?}");
     place.nobody_left("a wait");
+}
+
+#[test]
+fn a_wait_hears_of_a_supervisor_that_dies_before_it_is_known_while_whoever_took_the_run_lives_on() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = left(&place, &["--recovery", "lost"]);
+    // As it stands from its being taken, by us, until its supervisor has written itself down: that one has the lock.
+    let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
+    let set = "UPDATE exec_runs SET status = 'starting', keeper_pid = ?2, keeper_started = ?3 WHERE id = ?1";
+    let folder = place.dir.join(".fairway/runs").join(&run);
+    let hold = Hold::try_take(&folder.join("lock")).unwrap().unwrap();
+    let started = i64::try_from(own.started).unwrap();
+    assert_eq!(place.store().execute(set, (&run, own.pid, started)).unwrap(), 1);
+    let mut waits = place.fairway(["exec", "wait", &run]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let asleep = || {
+        let call = fs::read_to_string(format!("/proc/{}/syscall", waits.id())).ok()?;
+        (call.starts_with("7 ") && fs::read_dir(folder.join("wake")).ok()?.next().is_some()).then_some(())
+    };
+    seen(&place, asleep);
+    drop(hold);
+    let ended = wait::until(PATIENCE, Duration::from_millis(10), || waits.try_wait().unwrap());
+    let _ = waits.kill();
+    assert_eq!(ended.and_then(|status| status.code()), Some(7), "{:#?}", place.rows());
+    assert_eq!(row(&place, &run).status, "lost");
+    place.nobody_left("a wait");
+}
+
+#[test]
+fn what_cannot_be_settled_is_told_once_and_keeps_nobody_from_work() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = left(&place, &["--queue", ""]);
+    let lock = place.dir.join(".fairway/runs").join(&run).join("lock");
+    fs::remove_file(&lock).unwrap();
+    fs::create_dir(&lock).unwrap();
+    let worker = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let is_there = || Hold::is_taken(&place.dir.join(".fairway/runtime/exec-worker.lock")).unwrap().then_some(());
+    seen(&place, is_there);
+    for _ in 0..3 {
+        // Each wakes the worker.
+        let other = place.spawn(["--queue", "", "--", "true"]);
+        place.run(["exec", "wait", &other]).exits(0);
+    }
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(worker.id()).unwrap());
+    nix::sys::signal::kill(pid, Signal::SIGTERM).unwrap();
+    let done = crate::common::world::Run::from(worker.wait_with_output().unwrap()).exits(0).json();
+    let told = done["runs_recovered"].as_array().unwrap();
+    assert_eq!((told.len(), &told[0]["run_id"], &told[0]["status"]), (1, &run.into(), &"running".into()), "{done:#}");
+    assert!(told[0]["reason"].as_str().unwrap().contains("could not be settled: cannot lock"), "{done:#}");
+    fs::remove_dir(&lock).unwrap();
+    fs::write(place.dir.join("go"), "").unwrap();
+    place.run(["session", "reconcile"]).exits(0);
+    place.all_final("an unsettled run");
+    place.nobody_left("an unsettled run");
 }
 
 #[test]
