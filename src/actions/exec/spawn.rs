@@ -133,6 +133,7 @@ pub fn succeeded(polled: &PolledView) -> bool {
 /// As for [`spawn`].
 pub fn begin(app: &App, order: &Order) -> Result<Answer> {
     let (draft, start) = draft(app, order)?;
+    refuse_circle(app, &draft)?;
     let folder = RunFolder::of(&app.project.runs(), &draft.id);
     let made = make(order, &folder, &start)?;
     let mut taken = None;
@@ -162,6 +163,22 @@ pub fn begin(app: &App, order: &Order) -> Result<Answer> {
             }
         }
     }
+}
+
+/// Refuses what would wait for ever: a run's command that waits for a run behind its own in the same queue.
+fn refuse_circle(app: &App, draft: &ExecRun) -> Result<()> {
+    let outer = app.env.var(vars::FAIRWAY_EXEC_RUN).and_then(|id| RunId::parse(id).ok());
+    let (Some(outer), Some(queue), false) = (outer, &draft.queue, draft.background) else { return Ok(()) };
+    let outer = app.read(|tx| Ok(exec_runs::find(tx, &outer)?))?;
+    let Some(outer) = outer.filter(|outer| outer.status.is_active() && outer.queue.as_ref() == Some(queue)) else {
+        return Ok(());
+    };
+    let queue = safe(queue);
+    let why = format!(
+        "it would wait in the queue '{queue}' behind the run {}, which waits for it: give it another queue (--queue '')",
+        outer.id.short()
+    );
+    Err(Refusal::Usage { why }.into())
 }
 
 /// The run as it will be written, and what it is started with.

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 use fairway::os::wait;
 
 use super::place::{PATIENCE, Place};
-use crate::common::World;
+use crate::common::{World, world::FAIRWAY};
 
 #[test]
 fn what_cannot_be_meant_is_refused_by_name_and_leaves_nothing() {
@@ -124,4 +124,17 @@ fn the_foreground_waits_for_the_end_and_yield_only_for_a_while() {
     fs::write(place.dir.join("go"), "").unwrap();
     place.all_final("yield");
     place.nobody_left("yield");
+}
+
+#[test]
+fn a_run_that_would_wait_behind_the_one_that_waits_for_it_is_refused() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let inner = |queue: &str| format!("{FAIRWAY} exec spawn --queue '{queue}' --foreground -- echo inner 2>&1");
+    let text = format!("{}; {}; {}", inner("same"), inner("other"), inner(""));
+    let run = place.spawn(["--queue", "same", "--timeout", "20s", "--shell", &text]);
+    place.run(["exec", "wait", &run]).exits(0);
+    let seen = place.log(&run, "stdout");
+    assert!(seen.contains("error: it would wait in the queue 'same' behind the run"), "{seen}");
+    assert_eq!(seen.matches("inner\n[end]").count(), 2, "{seen}");
 }
