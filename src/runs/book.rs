@@ -178,7 +178,14 @@ impl Book<'_> {
         loop {
             match self.desk.sink.ended(&ending, self.recorder.output_bytes(), self.recorder.truncated()) {
                 Ok(()) => return Ok(()),
-                Err(SinkError::Store(_)) if since.elapsed() < CLOSING && self.desk.may_try_again(&mut pause)? => {}
+                Err(SinkError::Store(why)) => {
+                    // Others would take what is noted nowhere for a run that never ended, and might begin it again.
+                    let is_noted = self.desk.folder.ended().is_some() || self.desk.folder.note_ended(&ending).is_ok();
+                    let is_over = is_noted && since.elapsed() >= CLOSING;
+                    if is_over || !self.desk.may_try_again(&mut pause)? {
+                        return Err(SinkError::Store(why).into());
+                    }
+                }
                 Err(error) => return Err(error.into()),
             }
         }

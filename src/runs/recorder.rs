@@ -5,12 +5,17 @@
 //! The head is the first half of what may be kept, the tail the other half. When the tail is full its oldest segments go,
 //! and one event, the gap, stands in their place. What would be gone before anybody could read it never reaches the disk.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, io, time::Duration};
+
+use nix::errno::Errno;
 
 use super::{RunFolder, Sink, segments, segments::Writing};
-use crate::domain::{
-    output::{Batch, Gap, Hit, NewItem, Totals},
-    run::ItemType,
+use crate::{
+    domain::{
+        output::{Batch, Gap, Hit, NewItem, Totals},
+        run::ItemType,
+    },
+    os::disk,
 };
 
 /// The largest item of output, in bytes.
@@ -24,6 +29,10 @@ const FULL: u64 = 1 << 20;
 const TOO_FULL: u64 = 4 << 20;
 /// How many events wait at most when writing fails.
 const MOST_EVENTS: usize = 4_096;
+/// How much is left free on the disk, in bytes, but at most this part of it: a run that fills it with what it prints must
+/// not keep its own end, and every other change of state, from being written.
+const RESERVE: u64 = 1 << 20;
+const RESERVED: u64 = 16;
 /// After writing has failed.
 const RETRY: Duration = Duration::from_millis(250);
 /// Into how many segments the tail is cut.
@@ -408,6 +417,7 @@ impl Recorder {
     /// Writes the bytes that wait; answers the batch of what was written, and whether that was everything.
     fn write_out(&mut self) -> (Batch, bool) {
         let mut batch = self.batch();
+        let mut room = if self.pending > 0 { self.has_room() } else { Ok(()) };
         while let Some(piece) = self.pieces.pop_front() {
             match piece {
                 Piece::Event { seq, payload, meta, owes } => {
@@ -415,7 +425,8 @@ impl Recorder {
                     batch.items.push(NewItem::Event { seq, payload, meta, owes });
                 }
                 Piece::Output { seq, stream, mut bytes, origin, is_head } => {
-                    match self.write(seq, stream, &bytes, is_head) {
+                    let room = std::mem::replace(&mut room, Ok(()));
+                    match room.and_then(|()| self.write(seq, stream, &bytes, is_head)) {
                         Ok((segment, start)) => {
                             let length = signed(bytes.len() as u64);
                             batch.items.push(NewItem::Output { seq, stream, segment, start, length, origin });
@@ -442,7 +453,16 @@ impl Recorder {
         (batch, true)
     }
 
-    fn write(&mut self, seq: i64, stream: ItemType, bytes: &[u8], is_head: bool) -> std::io::Result<(i64, i64)> {
+    /// Whether the disk takes what waits, and a little more.
+    fn has_room(&self) -> io::Result<()> {
+        let path = self.folder.path();
+        // What cannot be told shows when it is written.
+        let reserve = disk::size(path).map_or(0, |size| RESERVE.min(size / RESERVED));
+        let is_short = disk::free(path).is_ok_and(|free| free < reserve.saturating_add(self.pending));
+        if is_short { Err(Errno::ENOSPC.into()) } else { Ok(()) }
+    }
+
+    fn write(&mut self, seq: i64, stream: ItemType, bytes: &[u8], is_head: bool) -> io::Result<(i64, i64)> {
         let length = bytes.len() as u64;
         let part = self.part();
         let open = self.segments.back().filter(|last| self.is_open && last.bytes + length <= part);

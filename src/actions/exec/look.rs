@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::recover;
 use crate::{
     actions::App,
     domain::run::{ExecRun, RunStatus},
@@ -68,7 +69,7 @@ pub fn is_supervised(app: &App, run: &ExecRun) -> bool {
     if !run.status.is_active() || run.host != host::identity() {
         return true;
     }
-    if RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true) {
+    if RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true) || recover::is_kept(run) {
         return true;
     }
     // It may have ended since its row was read: whoever looks after it writes that first.

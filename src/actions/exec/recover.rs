@@ -16,7 +16,11 @@ use crate::{
         rules::recovery::{self, Facts, Verdict},
         run::{Ending, ExecRun, RunId, RunStatus},
     },
-    os::{host, lock::Hold},
+    os::{
+        host,
+        lock::Hold,
+        process::{Presence, ProcessKey},
+    },
     runs::RunFolder,
     store::{ReadTx, exec_runs, sessions},
 };
@@ -132,6 +136,13 @@ enum Right {
     Folderless,
 }
 
+/// Whether the one who is written down as looking after a run lives: also when its lock was deleted, with its folder.
+pub(super) fn is_kept(run: &ExecRun) -> bool {
+    let keeper = ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+    // Before that it is whoever has taken the run to begin it, and may be busy with something else by now.
+    run.status == RunStatus::Running && keeper.is_some_and(|keeper| keeper.presence() == Presence::Alive)
+}
+
 /// The right to decide about a run; `None` when somebody has it.
 fn right(folder: &RunFolder) -> Result<Option<Right>> {
     if !folder.path().is_dir() {
@@ -143,6 +154,9 @@ fn right(folder: &RunFolder) -> Result<Option<Right>> {
 
 fn settle(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recovered>> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
+    if is_kept(run) {
+        return Ok(None);
+    }
     let Some(right) = right(&folder)? else { return Ok(None) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| {
@@ -170,7 +184,7 @@ const NEVER_BEGUN: &str = "its supervisor died before it was begun: it is queued
 /// What would become of a run.
 fn judged(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
-    if folder.is_held().unwrap_or(true) {
+    if folder.is_held().unwrap_or(true) || is_kept(run) {
         return Ok(None);
     }
     let facts = app.read(|tx| facts(tx, run, &folder))?;

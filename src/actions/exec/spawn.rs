@@ -3,12 +3,13 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
+    io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::{begin, find, next, note, poll, standby, wait};
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
     os::{host, lock::Hold},
     render::safe,
     runs::{RunFolder, folder::Start, watching},
-    store::{WriteTx, exec_runs, output::OutputStore, sessions, tasks},
+    store::{StoreError, WriteTx, exec_runs, output::OutputStore, sessions, tasks},
     wire::{PolledView, SpawnedView},
 };
 
@@ -286,11 +287,12 @@ fn environment(
 
 /// Makes the run's folder and takes its lock, before anybody can know of the run.
 fn make(order: &Order, folder: &RunFolder, start: &Start) -> Result<Hold> {
-    let make = || {
+    let make = || -> io::Result<Option<Hold>> {
         folder.create(start, order.stdin.as_deref())?;
         folder.hold()
     };
-    let made = make().with_context(|| format!("cannot make the run's folder {}", folder.path().display()));
+    let failed = |error| StoreError::io(format!("the run's folder {}", folder.path().display()), error).into();
+    let made = make().map_err(failed);
     let made = made.and_then(|hold| hold.ok_or_else(|| failure::internal("a run's new folder is somebody else's")));
     made.inspect_err(|_| drop(folder.remove()))
 }

@@ -5,7 +5,7 @@ use std::{ffi::OsString, io, path::PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::begin;
+use super::{begin, recover};
 use crate::{
     actions::App,
     domain::run::ExecRun,
@@ -40,8 +40,10 @@ pub fn ensure(app: &App) -> Result<()> {
 pub(super) fn settle(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
-    let is_left =
-        |run: &ExecRun| run.host == host && !RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true);
+    let is_left = |run: &ExecRun| {
+        let held = || RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true);
+        run.host == host && !held() && !recover::is_kept(run)
+    };
     if active.iter().any(is_left) { there_is(app) } else { Ok(()) }
 }
 

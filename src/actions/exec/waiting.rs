@@ -17,6 +17,7 @@ use crate::{
         wake::Waiter,
     },
     runs::RunFolder,
+    store::StoreError,
 };
 
 /// How soon to look again at a run that is being handed from the one who took it to its supervisor: a moment in which nobody's
@@ -40,7 +41,8 @@ impl Waiting {
     pub fn on(app: &App, run: &ExecRun) -> Result<Self> {
         let folder = RunFolder::of(&app.project.runs(), &run.id).wake_folder();
         let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
-        let waiter = Waiter::bind(&folder, &name).with_context(|| format!("cannot wait for run {}", run.id))?;
+        let waiter = Waiter::bind(&folder, &name)
+            .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, folder.display()), error))?;
         Ok(Self { waiter, keeper: None, is_between: false })
     }
 

@@ -11,7 +11,7 @@ use crate::{
     actions::{Answer, App},
     domain::run::{Ending, ExecRun, RunId, RunStatus},
     os::{detach, host, process, signals::Caught, wake::Waiter},
-    store::exec_runs,
+    store::{StoreError, exec_runs},
 };
 
 /// How soon to look again at a run that is being handed from one process to another.
@@ -44,7 +44,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
     let mut done = Done::default();
     loop {
-        let place = standby::take(app).context("the worker's lock cannot be taken")?;
+        let place = standby::take(app).map_err(|error| StoreError::io("the worker's lock", error))?;
         let Some(place) = place else {
             standby::wake(app);
             return done.answer(true);

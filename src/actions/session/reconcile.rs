@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::mpsc, thread};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::{asking::Asking, life, look};
 use crate::{
@@ -96,10 +96,13 @@ enum Free {
 
 fn take(app: &App) -> Result<Free> {
     let runtime = app.project.runtime();
-    files::private_dir(&app.project.state)?;
-    files::private_dir(&runtime)?;
     let path = runtime.join("reconcile.lock");
-    let lock = FileLock::try_acquire(&path).with_context(|| format!("cannot lock {}", path.display()))?;
+    let lock = || {
+        files::private_dir(&app.project.state)?;
+        files::private_dir(&runtime)?;
+        FileLock::try_acquire(&path)
+    };
+    let lock = lock().map_err(|error| StoreError::io(path.display().to_string(), error))?;
     Ok(lock.map_or(Free::Busy, Free::Mine))
 }
 

@@ -111,3 +111,42 @@ fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_
         assert!(full.success());
     }
 }
+
+#[test]
+fn a_run_that_fills_the_disk_leaves_room_for_its_end() {
+    let world = World::bare();
+    let place = Place::of(&world);
+    let state = place.dir.join(".fairway");
+    fs::create_dir(&state).unwrap();
+    let Some(_mount) = Mount::small(&state, 6_144) else { return };
+    place.run(["init", "--quiet"]).exits(0);
+    let run = place.spawn(["--max-output", "50000000", "--shell", "yes | head -c 30000000; exit 3"]);
+    place.run(["exec", "wait", &run, "--timeout", "20s"]).exits(7);
+    let polled = place.json(["exec", "poll", &run]);
+    assert_eq!((&polled["status"], &polled["exit_code"]), (&json!("failed"), &json!(3)), "{polled:#}");
+    assert!(polled["error_message"].as_str().unwrap().contains("could not all be kept"), "{polled:#}");
+    place.nobody_left("after a full disk");
+    place.run(["exec", "rm", &run]).exits(0);
+    place.run(["exec", "spawn", "--foreground", "--", "true"]).exits(0);
+}
+
+#[test]
+fn where_nothing_can_be_written_every_verb_says_so() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = place.spawn(["--", "true"]);
+    place.run(["exec", "wait", &run]).exits(0);
+    place.nobody_left("after a run");
+    let Some(mount) = Mount::over_itself(&place.dir.join(".fairway")) else { return };
+    mount.writable(false);
+    for words in [
+        vec!["exec", "spawn", "--json", "--", "true"],
+        vec!["exec", "worker", "--json"],
+        vec!["exec", "rm", &run, "--json"],
+        vec!["session", "reconcile", "--json"],
+    ] {
+        place.run(words).refuses(8, "store_read_only");
+    }
+    mount.writable(true);
+    place.run(["exec", "rm", &run]).exits(0);
+}

@@ -40,6 +40,22 @@ fn row(place: &Place<'_>, run: &str) -> Row {
 }
 
 #[test]
+fn a_run_whose_folder_is_deleted_is_still_its_supervisors() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let run = begun(&place, &["--recovery", "lost"]);
+    fs::remove_dir_all(place.dir.join(".fairway/runs").join(&run)).unwrap();
+    let polled = place.json(["exec", "poll", &run]);
+    assert_eq!((&polled["status"], polled.get("supervised")), (&"running".into(), None));
+    let report = place.json(["session", "reconcile"]);
+    assert_eq!(report["runs_recovered"], serde_json::json!([]));
+    place.run(["exec", "wait", &run, "--timeout", "200ms"]).exits(6);
+    fs::write(place.dir.join("go"), "").unwrap();
+    place.run(["exec", "wait", &run]).exits(0);
+    assert_eq!(row(&place, &run).status, "succeeded");
+}
+
+#[test]
 fn eight_reconciles_at_once_recover_a_run_once() {
     let world = World::new();
     let place = Place::of(&world);
