@@ -2,12 +2,19 @@
 
 use std::process::ExitCode;
 
-use fairway::{cli, env::Env, os::gate};
+use fairway::{
+    cli,
+    env::Env,
+    os::{gate, signals},
+};
 
 fn main() -> ExitCode {
     // A process that only waits to become a program is none of the command line's.
     match gate::serve() {
         Some(code) => ExitCode::from(code),
-        None => ExitCode::from(cli::main(Env::real())),
+        None => {
+            signals::know_of_children();
+            ExitCode::from(cli::main(Env::real()))
+        }
     }
 }

@@ -110,6 +110,22 @@ pub fn obey_all() {
     }
 }
 
+/// Hears again of children that end: whoever started us may have made us ignore that, and the kernel then forgets how they
+/// ended.
+#[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+pub fn know_of_children() {
+    // SAFETY: no handler is installed, only taken away.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
+/// A file that would grow larger than this process may make one is an error to whoever writes it, as a full disk is, and no
+/// end of the process.
+#[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+pub fn outlive_large_files() {
+    // SAFETY: no handler is installed.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// A command whose program blocks no signal, whatever this thread holds back: the standard library hands the mask on.
 #[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
 pub fn unblocked(command: &mut std::process::Command) -> &mut std::process::Command {

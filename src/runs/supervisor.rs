@@ -37,7 +37,7 @@ use crate::{
         gate::Opened,
         process::{self, ProcessKey},
         session,
-        signals::Caught,
+        signals::{self, Caught},
         tree,
     },
 };
@@ -91,6 +91,7 @@ pub enum SuperviseError {
 /// # Errors
 /// When it could not be written down that it begins, which then did not happen, or that it has ended.
 pub fn supervise<'a>(order: Order<'a>, sink: &'a mut dyn Host) -> Result<(), SuperviseError> {
+    signals::outlive_large_files();
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
     let Order { folder, argv, env, cwd, stdin, pty, .. } = order;
     let mut desk = Desk::new(folder, signals, sink);

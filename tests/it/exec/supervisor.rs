@@ -190,6 +190,39 @@ fn a_program_inherits_no_descriptor_and_ignores_no_signal() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_ends_the_keeping_and_not_the_run() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let text = "echo ran >>ran; yes | head -c 30000000; exit 3";
+    let words = ["exec", "spawn", "--quiet", "--max-output", "64MiB", "--shell", text];
+    let mut command = place.world.command("/bin/sh");
+    // 8 MiB, in the shell's blocks.
+    command.args(["-c", "ulimit -f 16384; exec \"$0\" \"$@\"", FAIRWAY]).args(words);
+    let run: crate::common::world::Run = command.output().unwrap().into();
+    let run = run.exits(0).stdout.trim().to_owned();
+    let seen = ended(&place, &run);
+    assert_eq!((seen["exit_code"].as_i64(), seen["attempt"].as_i64()), (Some(3), Some(1)), "{seen}");
+    assert!(seen["truncated"] == true && place.count("ran", "ran") == 1, "{seen}");
+}
+
+#[test]
+fn whoever_starts_us_may_have_made_us_deaf_to_children() {
+    let world = World::new();
+    let place = Place::of(&world);
+    for (words, code) in [(&["exec", "spawn", "--foreground"][..], 7), (&["exec", "call", "--file", "call"], 0)] {
+        fs::write(place.dir.join("call"), r#"{"command": "sleep 0.1; exit 3"}"#).unwrap();
+        let mut command = place.world.command("env");
+        command.args(["--ignore-signal=CHLD", FAIRWAY]).args(words).current_dir(&place.dir);
+        if code == 7 {
+            command.args(["--shell", "sleep 0.1; exit 3"]);
+        }
+        let run: crate::common::world::Run = command.output().unwrap().into();
+        let said = run.exits(code);
+        assert!(format!("{}{}", said.stdout, said.stderr).contains("exit code 3"), "{said:?}");
+    }
+}
+
+#[test]
 fn no_store_holds_what_is_secret_in_a_command() {
     let world = World::new();
     let place = Place::of(&world);
