@@ -115,7 +115,7 @@ fn fairway_killed(places: &Places, policy: &str) {
     let seen =
         || -> Value { serde_json::from_str(&Places::asked(fairway(&["exec", "poll", &run, "--json"]))).unwrap() };
     let told = |run: &Value| {
-        let keeper = if run["supervised"] == true { "supervised" } else { "nobody looks after it" };
+        let keeper = if run["supervised"] == false { "nobody looks after it" } else { "supervised" };
         let keeper = if run["finished_at"].is_null() { format!(", {keeper}") } else { String::new() };
         let why = run["error_message"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
         format!("`{}`{keeper}, attempt {}{why}", run["status"].as_str().unwrap(), run["attempt"])

@@ -195,6 +195,11 @@ impl Door {
         came
     }
 
+    /// Lets nobody in any more; who is in is still answered.
+    pub fn shut(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+
     /// Tells one what became of its request, and lets it go.
     pub fn answer(&mut self, id: u64, reply: &Reply) {
         self.callers.retain_mut(|caller| {
@@ -208,7 +213,7 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        self.shut();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Background runs: the supervisor of one command, and what it keeps in the run's folder. Knows no store: what happens is
 //! told to a [`Sink`].
 
+mod book;
 mod child;
 pub mod door;
 pub mod folder;

@@ -56,22 +56,24 @@ pub(super) fn forget(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
     Ok(true)
 }
 
-/// Removes what runs have left outside the store. Answers how many bytes that frees.
+/// Removes what runs have left outside the store, also when something of one of them cannot be removed. Answers how many bytes
+/// that frees.
 ///
 /// # Errors
-/// As the output's store fails, or a folder.
+/// As the output's store fails, or the first of the folders.
 pub(in crate::actions) fn clear(app: &App, runs: &[RunId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output())?;
-    let mut freed = 0;
+    let (mut freed, mut done) = (0, Ok(()));
     for run in runs {
         if let Some(output) = &output {
             output.forget(run)?;
         }
         let folder = RunFolder::of(&app.project.runs(), run);
         freed += size(&folder);
-        folder.remove().with_context(|| format!("cannot remove {}", folder.path().display()))?;
+        let removed = folder.remove().with_context(|| format!("cannot remove {}", folder.path().display()));
+        done = done.and(removed);
     }
-    Ok(freed)
+    done.map(|()| freed)
 }
 
 /// The bytes that a run's files hold.

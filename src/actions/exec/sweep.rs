@@ -16,12 +16,14 @@ use crate::{
 /// A younger folder may be one that is just being made.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Removes what runs were started with that will not be started again, and folders that belong to no run.
+/// Removes what runs were started with that will not be started again, and folders that belong to no run. One that cannot be
+/// cleared keeps nobody from clearing the others.
 ///
 /// # Errors
-/// As the stores fail, or a folder.
+/// As the stores fail, or the first of the folders.
 pub(super) fn sweep(app: &App) -> Result<()> {
     let known: BTreeMap<RunId, RunStatus> = app.read(|tx| Ok(exec_runs::every(tx)?))?.into_iter().collect();
+    let mut done = Ok(());
     for (id, path, is_fresh) in folders(app) {
         let folder = RunFolder::of(&app.project.runs(), &id);
         let is_left = match known.get(&id) {
@@ -32,15 +34,19 @@ pub(super) fn sweep(app: &App) -> Result<()> {
         if !is_left {
             continue;
         }
-        let failed = || format!("cannot clear {}", path.display());
-        let Some(_hold) = folder.hold().with_context(failed)? else { continue };
-        match app.read(|tx| Ok(exec_runs::find(tx, &id)?))? {
-            Some(run) if run.status.is_final() => folder.forget_start().with_context(failed)?,
-            Some(_) => {}
-            None => drop(rm::clear(app, &[id])?),
-        }
+        let cleared = clear(app, &folder, &id).with_context(|| format!("cannot clear {}", path.display()));
+        done = done.and(cleared);
     }
-    Ok(())
+    done
+}
+
+fn clear(app: &App, folder: &RunFolder, id: &RunId) -> Result<()> {
+    let Some(_hold) = folder.hold()? else { return Ok(()) };
+    match app.read(|tx| Ok(exec_runs::find(tx, id)?))? {
+        Some(run) if run.status.is_final() => Ok(folder.forget_start()?),
+        Some(_) => Ok(()),
+        None => rm::clear(app, std::slice::from_ref(id)).map(drop),
+    }
 }
 
 /// Folders that no row knows of, which nobody is just making or looks after.

@@ -7,13 +7,16 @@ use anyhow::Result;
 use super::{
     find,
     look::{Looker, is_supervised},
-    recover,
+    recover, standby,
     waiting::{self, Waiting},
 };
 use crate::{
     actions::App,
     config::show_duration,
-    domain::{Refusal, run::ExecRun},
+    domain::{
+        Refusal,
+        run::{ExecRun, RunStatus},
+    },
     wire::RunView,
 };
 
@@ -33,6 +36,10 @@ pub fn wait(
     let mut waiting: Vec<Option<Waiting>> = Vec::new();
     for run in &found {
         waiting.push(if run.status.is_final() { None } else { Some(Waiting::on(app, run)?) });
+    }
+    if found.iter().any(|run| run.status == RunStatus::Queued) {
+        // Whoever waited to begin it may have been killed.
+        standby::ensure(app)?;
     }
     loop {
         for one in waiting.iter().flatten() {

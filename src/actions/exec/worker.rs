@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::{end, gc, next, recover, standby};
+use super::{end, gc, next, recover, standby, steer};
 use crate::{
     actions::{Answer, App},
     domain::run::{Ending, ExecRun, RunId, RunStatus},
@@ -53,8 +53,11 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
         let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
         let waiter = Waiter::bind(&standby::folder(app), &name).context("the worker cannot be woken")?;
         if !until_empty {
-            gc::collect(app)?;
+            // What cannot be cleared keeps nothing from being run; `exec gc` says what it is.
+            let _ = gc::collect(app);
         }
+        // What a supervisor owed when it was killed after the end. It stays owed when it cannot be told now.
+        let _ = steer::deliver_all(app);
         let mut failures = 0;
         loop {
             if signals.next()?.is_some() {

@@ -128,6 +128,23 @@ fn when_the_one_who_waits_is_killed_the_end_of_a_run_begins_the_next() {
 }
 
 #[test]
+fn who_waits_for_a_queued_run_sees_to_it_that_somebody_begins_it() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let hold = place.spawn(["--for", "a", "--recovery", "lost", "--", "sleep", "100"]);
+    let next = place.spawn(["--for", "a", "--", "true"]);
+    seen(&place, || (statuses(&place)[0] == "running").then_some(()));
+    // First the one who would notice, then the one that is waited for: nobody is left.
+    seen(&place, || standby(&place)).signal(Signal::SIGKILL).unwrap();
+    seen(&place, || standby(&place).is_none().then_some(()));
+    place.supervisor(&hold).unwrap().signal(Signal::SIGKILL).unwrap();
+    seen(&place, || place.supervisor(&hold).is_none().then_some(()));
+    place.run(["exec", "wait", &next, "--timeout", "30s"]).exits(0);
+    assert_eq!(statuses(&place), ["lost", "succeeded"]);
+    place.nobody_left("a wait");
+}
+
+#[test]
 fn a_worker_begins_what_is_queued_and_a_second_one_says_that_it_is_not_needed() {
     let world = World::new();
     let place = Place::of(&world);

@@ -81,6 +81,25 @@ fn what_is_too_much_too_large_or_too_old_goes_first_come_first() {
 }
 
 #[test]
+fn one_folder_that_cannot_be_cleared_keeps_no_other_from_being_cleared() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let runs = [(); 3].map(|()| place.spawn(["--", "true"]));
+    place.all_final("three");
+    place.nobody_left("three");
+    // What killed supervisors have left; that of the second is no file, and is not removed.
+    let start = |run: &str| place.dir.join(".fairway/runs").join(run).join("start");
+    fs::write(start(&runs[0]), "").unwrap();
+    fs::create_dir(start(&runs[1])).unwrap();
+    fs::write(start(&runs[2]), "").unwrap();
+    let failed = place.run(["exec", "gc", "--json"]);
+    assert!(failed.code == Some(1) && failed.stderr.contains("cannot clear"), "{failed:?}");
+    assert!(!start(&runs[0]).exists() && start(&runs[1]).exists() && !start(&runs[2]).exists());
+    place.run(["exec", "rm", &runs[1]]).exits(0);
+    place.run(["exec", "gc"]).exits(0);
+}
+
+#[test]
 fn doctor_knows_about_runs_and_removes_what_belongs_to_none() {
     let world = World::new();
     let place = Place::of(&world);
