@@ -357,12 +357,22 @@ impl Loop<'_> {
     }
 
     fn signal(&self, signal: Signal) {
-        for key in self.below() {
-            // Another user's, started through sudo, does not hear us; it is named when it stays.
-            let _ = key.signal(signal);
-            // What is stopped hears nothing until it goes on.
-            if !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP | Signal::SIGCONT) {
-                let _ = key.signal(Signal::SIGCONT);
+        // Who is born while the others are told would hear nothing, and be waited for as long as may be.
+        const LOOKS: u8 = 3;
+        let mut told = Vec::new();
+        for _ in 0..LOOKS {
+            let new: Vec<_> = self.below().into_iter().filter(|key| !told.contains(key)).collect();
+            if new.is_empty() {
+                return;
+            }
+            for key in new {
+                // Another user's, started through sudo, does not hear us; it is named when it stays.
+                let _ = key.signal(signal);
+                // What is stopped hears nothing until it goes on.
+                if !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP | Signal::SIGCONT) {
+                    let _ = key.signal(Signal::SIGCONT);
+                }
+                told.push(key);
             }
         }
     }

@@ -162,3 +162,17 @@ fn nonsense_and_silence_at_the_door_disturb_nobody() {
     assert_eq!(place.json(["exec", "kill", &run])["status"], "canceled");
     assert!(!folder.join("door").exists());
 }
+
+#[test]
+fn who_is_born_while_the_others_are_told_is_told_too() {
+    let world = World::new();
+    let place = Place::of(&world);
+    let since = Instant::now();
+    for _ in 0..10 {
+        let run = place.spawn(["--shell", "sleep 600 & setsid sleep 600 & sleep 600"]);
+        place.run(["exec", "kill", &run, "--grace", "30s"]).exits(0);
+    }
+    // Else about every other one is waited for as long as may be.
+    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
+    place.nobody_left("all were ended");
+}
