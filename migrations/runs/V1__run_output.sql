@@ -22,6 +22,8 @@ CREATE TABLE exec_run_items (
     CHECK ((segment IS NULL) = (origin IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX exec_run_items_owing ON exec_run_items (run, seq) WHERE owes IS NOT NULL;
+-- Who waits for an event looks after each batch: however much was printed, events are found by themselves.
+CREATE INDEX exec_run_items_events ON exec_run_items (run, seq) WHERE type = 'event';
 
 CREATE TABLE exec_watchers (
     run    BLOB    NOT NULL,

@@ -3,8 +3,12 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    fs::{self, DirBuilder},
+    io,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::DirBuilderExt,
+    },
     path::{Path, PathBuf},
 };
 
@@ -58,7 +62,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// Makes it, with what the run is started with.
+    /// Makes it, with what the run is started with: all of it or nothing.
     ///
     /// # Errors
     /// When it cannot be made, or is there already.
@@ -66,6 +70,12 @@ impl RunFolder {
         if let Some(runs) = self.path.parent() {
             files::private_dir(runs)?;
         }
+        // Nobody else's: what is there already is another run's, and stays.
+        DirBuilder::new().mode(0o700).create(&self.path)?;
+        self.fill(start, stdin).inspect_err(|_| drop(self.remove()))
+    }
+
+    fn fill(&self, start: &Start, stdin: Option<&[u8]>) -> io::Result<()> {
         files::private_dir(&self.path)?;
         let mut text = Vec::new();
         let mut field = |bytes: &[u8]| {
@@ -276,7 +286,9 @@ mod tests {
             env: vec![(text(b"A"), text(b"")), (text(b"B"), text(b"1=2\n\xfe"))],
         };
         folder.create(&start, Some(b"\0in")).unwrap();
-        assert_eq!(folder.start().unwrap(), Some(start));
+        assert_eq!(folder.start().unwrap(), Some(start.clone()));
+        let twice = folder.create(&Start { argv: Vec::new(), ..start.clone() }, None).unwrap_err();
+        assert_eq!((twice.kind(), folder.start().unwrap()), (io::ErrorKind::AlreadyExists, Some(start)));
         assert_eq!(folder.stdin().unwrap().as_deref(), Some(b"\0in".as_slice()));
         let whole = fs::read(folder.file(START)).unwrap();
         for length in 0..whole.len() {

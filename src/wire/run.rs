@@ -58,7 +58,7 @@ impl RunView {
             signal: run.signal,
             output_bytes,
             truncated,
-            error_message: run.error_message.clone(),
+            error_message: run.error_message.as_deref().map(masked),
             queued_at: run.queued_at.to_string(),
             started_at: time(run.started_at),
             finished_at: time(run.finished_at),

@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use crate::{
-    domain::run::ExecRun,
+    domain::{run::ExecRun, secrets::masked},
     env::vars,
     os::{
         process::{self, Presence, ProcessKey},
@@ -47,7 +47,7 @@ pub fn kill(run: &ExecRun, grace: Option<Duration>) -> io::Result<Leftovers> {
 
 fn shown(key: &ProcessKey) -> String {
     let name = process::names(key.pid).into_iter().next();
-    format!("{} ({})", name.unwrap_or_else(|| "a process".into()), key.pid)
+    format!("{} ({})", name.map_or_else(|| "a process".into(), |name| masked(&name)), key.pid)
 }
 
 /// Everything of a run: what carries its mark, its root, and what is below them or in its session. What belongs to another

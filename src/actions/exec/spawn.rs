@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -304,14 +303,12 @@ fn environment(
 
 /// Makes the run's folder and takes its lock, before anybody can know of the run.
 fn make(order: &Order, folder: &RunFolder, start: &Start) -> Result<Hold> {
-    let make = || -> io::Result<Option<Hold>> {
-        folder.create(start, order.stdin.as_deref())?;
-        folder.hold()
-    };
-    let failed = |error| StoreError::io(format!("the run's folder {}", folder.path().display()), error).into();
-    let made = make().map_err(failed);
-    let made = made.and_then(|hold| hold.ok_or_else(|| failure::internal("a run's new folder is somebody else's")));
-    made.inspect_err(|_| drop(folder.remove()))
+    let failed = |error| StoreError::io(format!("the run's folder {}", folder.path().display()), error);
+    folder.create(start, order.stdin.as_deref()).map_err(failed)?;
+    let held = folder.hold().map_err(|error| failed(error).into());
+    let held = held.and_then(|hold| hold.ok_or_else(|| failure::internal("a run's new folder is somebody else's")));
+    // Here it is ours: it was not there before.
+    held.inspect_err(|_| drop(folder.remove()))
 }
 
 /// Writes down what is looked for, before anybody can know of the run.

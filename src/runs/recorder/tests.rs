@@ -232,3 +232,18 @@ fn the_first_is_written_at_once_and_what_follows_a_little_later() {
     recorder.push(ItemType::Stdout, b"d", at(5_000));
     assert_eq!(recorder.due(), Some(at(5_000)));
 }
+
+#[test]
+fn while_the_store_refuses_the_number_of_a_watchers_hits_is_kept_once() {
+    let (_home, _folder, mut recorder, mut rows) = setting(100);
+    rows.refuses = true;
+    for hits in 1..=1_000 {
+        recorder.hit(0, hits);
+        recorder.hit(1, hits * 2);
+        recorder.flush(at(u64::try_from(hits).unwrap()), &mut rows);
+    }
+    let (batch, _) = recorder.refused.take().unwrap();
+    // The first are on their way; of all others the newest.
+    let of = |hits: &[Hit]| hits.iter().map(|one| (one.place, one.hits)).collect::<Vec<_>>();
+    assert_eq!((of(&batch.hits), of(&recorder.hits)), (vec![(0, 1), (1, 2)], vec![(0, 1_000), (1, 2_000)]));
+}

@@ -14,8 +14,13 @@ use crate::{
 
 macro_rules! select {
     ($rest:literal) => {
+        select!("", $rest)
+    };
+    ($index:literal, $rest:literal) => {
         concat!(
-            "SELECT seq, type, segment, start, length, origin, payload, meta, created_at FROM exec_run_items WHERE run = $1 ",
+            "SELECT seq, type, segment, start, length, origin, payload, meta, created_at FROM exec_run_items ",
+            $index,
+            " WHERE run = $1 ",
             $rest
         )
     };
@@ -23,10 +28,14 @@ macro_rules! select {
 
 const SINCE: &str = select!("AND seq > $2 ORDER BY seq LIMIT $3");
 const SINCE_OF: &str = select!("AND seq > $2 AND type = $4 ORDER BY seq LIMIT $3");
+const EVENTS_SINCE: &str =
+    select!("INDEXED BY exec_run_items_events", "AND seq > $2 AND type = 'event' ORDER BY seq LIMIT $3");
 const NEWEST: &str = select!("AND seq < $2 AND type <> 'event' ORDER BY seq DESC LIMIT $3");
 const BEFORE: &str = select!("AND seq < $2 AND type = $4 ORDER BY seq DESC LIMIT $3");
-const NEWEST_OF: &str = "SELECT seq FROM exec_run_items WHERE run = $1 AND seq > $2 AND (type = 'event') = $3 \
-     ORDER BY seq DESC LIMIT 1";
+const NEWEST_EVENT: &str = "SELECT seq FROM exec_run_items INDEXED BY exec_run_items_events \
+     WHERE run = $1 AND seq > $2 AND type = 'event' ORDER BY seq DESC LIMIT 1";
+const NEWEST_OUTPUT: &str =
+    "SELECT seq FROM exec_run_items WHERE run = $1 AND seq > $2 AND type <> 'event' ORDER BY seq DESC LIMIT 1";
 
 fn read(row: &Row<'_>) -> Result<Item, StoreError> {
     let kind = kind(&row.get::<_, String>(1)?)?;
@@ -57,6 +66,7 @@ impl OutputStore {
         let most = i64::try_from(limit.saturating_add(1)).unwrap_or(i64::MAX);
         let mut found = match stream {
             None => self.ask(SINCE, &[run.bytes(), &since_seq, &most])?,
+            Some(ItemType::Event) => self.ask(EVENTS_SINCE, &[run.bytes(), &since_seq, &most])?,
             Some(stream) => self.ask(SINCE_OF, &[run.bytes(), &since_seq, &most, &stream.as_str()])?,
         };
         let has_more = found.len() > limit;
@@ -85,7 +95,8 @@ impl OutputStore {
     /// # Errors
     /// As the store fails.
     pub fn newest_after(&self, run: &RunId, since_seq: i64, events: bool) -> Result<Option<i64>, StoreError> {
-        sql::first(&self.conn, NEWEST_OF, &[run.bytes(), &since_seq, &events], |row| Ok(row.get(0)?))
+        let statement = if events { NEWEST_EVENT } else { NEWEST_OUTPUT };
+        sql::first(&self.conn, statement, &[run.bytes(), &since_seq], |row| Ok(row.get(0)?))
             .map_err(|error| error.at(&self.path))
     }
 }

@@ -121,10 +121,16 @@ fn while_nothing_happens_nobody_wakes() {
         (place.processes().len() > 6 + children.len()).then_some(())
     });
     assert!(all.is_some(), "{:?}", place.processes());
-    // What is begun with is not idleness.
-    std::thread::sleep(Duration::from_secs(1));
     let there = place.processes();
     let sum = || there.iter().map(ticks).sum::<u64>();
+    // What is begun with is not idleness: it is over once a second passes without a tick.
+    let mut last = u64::MAX;
+    let is_calm = || {
+        std::thread::sleep(Duration::from_secs(1));
+        let now = sum();
+        (std::mem::replace(&mut last, now) == now).then_some(())
+    };
+    assert!(wait::until(PATIENCE, Duration::ZERO, is_calm).is_some(), "never idle: {there:?}");
     let before = sum();
     std::thread::sleep(Duration::from_secs(if std::env::var_os("FAIRWAY_SOAK").is_some() { 60 } else { 5 }));
     assert_eq!(sum() - before, 0, "ticks of {} processes", there.len());
