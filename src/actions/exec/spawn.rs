@@ -101,7 +101,7 @@ pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
     Answer::new(&polled, &polled.run.run_id, line)
 }
 
-/// The end of a run that [`begin`] has answered, when it is waited for and comes in time.
+/// The end of a run that [`begin()`] has answered, when it is waited for and comes in time.
 ///
 /// # Errors
 /// As the stores fail.
