@@ -96,7 +96,7 @@ impl Order {
 /// `usage`, `invalid_value`, `not_found` for an unknown acting session; as the stores or the run's folder fail.
 pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
     let answer = begin(app, order)?;
-    let Some(polled) = seen(app, order, &answer)? else { return Ok(answer) };
+    let Some(polled) = seen(app, order, &answer)? else { return unseen(app, order, answer) };
     let line = format!("run {} {}", polled.run.run_id, polled.run.status);
     Answer::new(&polled, &polled.run.run_id, line)
 }
@@ -118,6 +118,16 @@ pub fn seen(app: &App, order: &Order, answer: &Answer) -> Result<Option<PolledVi
     }
     let run = answer.ids.first().cloned().unwrap_or_default();
     poll::poll(app, &poll::Order { run, since_seq: 0, wait: None, until: None }).map(Some)
+}
+
+/// The answer when the end is not waited for, or did not come in time: as the run stands by then.
+///
+/// # Errors
+/// As the store fails.
+pub fn unseen(app: &App, order: &Order, begun: Answer) -> Result<Answer> {
+    let Some(run) = begun.ids.first().filter(|_| order.yield_for.is_some()) else { return Ok(begun) };
+    let now = app.read(|tx| answer(&find::run(tx, run)?))?;
+    Ok(Answer { remarks: begun.remarks, line: begun.line, ..now })
 }
 
 /// Whether a run has done what it was to do.

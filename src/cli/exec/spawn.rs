@@ -135,7 +135,9 @@ impl Args {
             return watched(ctx, &app, &order);
         }
         let answer = spawn::begin(&app, &order)?;
-        let Some(polled) = spawn::seen(&app, &order, &answer)? else { return ctx.answer(&answer) };
+        let Some(polled) = spawn::seen(&app, &order, &answer)? else {
+            return ctx.answer(&spawn::unseen(&app, &order, answer)?);
+        };
         let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
         let shown = ctx.show(&polled, || answer.ids.clone(), || words::polled(&polled, ctx.env.now(), ctx.out.style));
         stands(exit, shown)
