@@ -38,8 +38,8 @@ pub fn wait(
         waiting.push(if run.status.is_final() { None } else { Some(Waiting::on(app, run)?) });
     }
     if found.iter().any(|run| run.status == RunStatus::Queued) {
-        // Whoever waited to begin it may have been killed.
-        standby::ensure(app)?;
+        // Whoever waited to begin it may have been killed. When nobody can be started now, others may still begin it.
+        let _ = standby::ensure(app);
     }
     loop {
         for one in waiting.iter().flatten() {
