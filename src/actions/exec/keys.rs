@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use anyhow::Result;
 
-use super::find;
+use super::{find, recover};
 use crate::{
     actions::{
         Answer, App,
@@ -100,9 +100,9 @@ fn hand_over(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
         Ok(Some(reply)) => Some(Ok(reply)),
         Ok(None) => {
             let known = app.read(|tx| find::run(tx, &run.id.to_string()));
-            match known.and_then(|run| Ok(refuse(&run)?)) {
-                Ok(()) if folder.is_held().unwrap_or(true) => None,
-                Ok(()) => Some(Err(Refusal::RunUnsupervised { run: id() }.into())),
+            match known.and_then(|run| refuse(&run).map(|()| recover::is_kept(&run)).map_err(Into::into)) {
+                Ok(is_kept) if is_kept || folder.is_held().unwrap_or(true) => None,
+                Ok(_) => Some(Err(Refusal::RunUnsupervised { run: id() }.into())),
                 Err(error) => Some(Err(error)),
             }
         }
