@@ -100,48 +100,54 @@ fn while_nothing_happens_nobody_wakes() {
     let world = World::new();
     let place = Place::of(&world);
     let runs: Vec<String> = (0..5).map(|_| place.spawn(["--queue", "", "--pty", "--", "sleep", "300"])).collect();
-    // Two in one queue: somebody stands by for the second.
+    let root = place.dir.to_str().unwrap();
+    let mut children = vec![place.fairway(["--root", root, "exec", "worker"]).spawn().unwrap()];
+    let waits =
+        || fs::read_dir(place.dir.join(".fairway/runtime/wake-exec")).is_ok_and(|mut found| found.next().is_some());
+    let worker = wait::until(PATIENCE, Duration::from_millis(20), || waits().then_some(()));
+    assert!(worker.is_some(), "the worker has come up");
+    // Two in one queue: the second waits for its turn.
     let queued: Vec<String> =
         (0..2).map(|_| place.spawn(["--queue", "q", "--watch", "x=y", "--", "sleep", "300"])).collect();
     let running = || place.rows().iter().filter(|row| row.status == "running").count() == 6;
     let all = wait::until(PATIENCE, Duration::from_millis(20), || running().then_some(()));
     assert!(all.is_some(), "{:#?}", place.rows());
-    let root = place.dir.to_str().unwrap();
-    let mut children: Vec<_> = [
-        ["--root", root, "exec", "wait", &runs[0]].as_slice(),
-        &["--root", root, "exec", "poll", &runs[1], "--wait", "300s"],
-        &["--root", root, "exec", "log", &runs[2], "--follow"],
-        &["--root", root, "exec", "worker"],
-    ]
-    .into_iter()
-    .map(|words| place.fairway(words.iter().copied()).spawn().unwrap())
-    .collect();
-    // Supervisors, those four, and whoever stands by.
-    let all = wait::until(PATIENCE, Duration::from_millis(20), || {
-        (place.processes().len() > 6 + children.len()).then_some(())
-    });
+    children.extend(
+        [
+            ["--root", root, "exec", "wait", &runs[0]].as_slice(),
+            &["--root", root, "exec", "poll", &runs[1], "--wait", "300s"],
+            &["--root", root, "exec", "log", &runs[2], "--follow"],
+        ]
+        .into_iter()
+        .map(|words| place.fairway(words.iter().copied()).spawn().unwrap()),
+    );
+    // Six supervisors, and those four.
+    let all = wait::until(PATIENCE, Duration::from_millis(20), || (place.processes().len() == 10).then_some(()));
     assert!(all.is_some(), "{:?}", place.processes());
     let there = place.processes();
-    let sum = || there.iter().map(ticks).sum::<u64>();
+    let all = || there.iter().map(ticks).collect::<Vec<_>>();
     // What is begun with is not idleness: it is over once a second passes without a tick.
-    let mut last = u64::MAX;
+    let mut last = Vec::new();
     let is_calm = || {
         std::thread::sleep(Duration::from_secs(1));
-        let now = sum();
-        (std::mem::replace(&mut last, now) == now).then_some(())
+        let now = all();
+        (std::mem::replace(&mut last, now.clone()) == now).then_some(())
     };
     assert!(wait::until(PATIENCE, Duration::ZERO, is_calm).is_some(), "never idle: {there:?}");
-    let before = sum();
+    let before = all();
     std::thread::sleep(Duration::from_secs(if std::env::var_os("FAIRWAY_SOAK").is_some() { 60 } else { 5 }));
-    assert_eq!(sum() - before, 0, "ticks of {} processes", there.len());
+    for ((key, before), after) in there.iter().zip(before).zip(all()) {
+        let words = fs::read_to_string(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default().replace('\0', " ");
+        assert_eq!(after - before, 0, "ticks of one of {} processes, {words}", there.len());
+    }
 
     for run in queued.iter().rev().chain(&runs) {
         place.run(["exec", "kill", run, "--grace", "1s"]).exits(0);
     }
-    for child in &mut children[..3] {
+    for child in &mut children[1..] {
         child.wait().unwrap();
     }
-    children[3].kill().unwrap();
-    children[3].wait().unwrap();
+    children[0].kill().unwrap();
+    children[0].wait().unwrap();
     place.nobody_left("after all were ended");
 }
