@@ -2,6 +2,7 @@
 
 pub mod alarm;
 pub mod below;
+pub mod callers;
 pub mod capture;
 pub mod children;
 pub mod detach;

@@ -3,30 +3,27 @@
 
 use std::{
     fs,
-    io::{self, BufRead, BufReader, Read, Write},
-    os::{
-        fd::AsFd,
-        unix::net::{UnixListener, UnixStream},
-    },
-    path::PathBuf,
+    io::{self, BufRead, BufReader, Write},
     time::Duration,
 };
 
-use nix::{
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::signal::Signal,
-};
+use nix::{poll::PollFd, sys::signal::Signal};
 use serde_json::{Value, json};
 
 use super::RunFolder;
-use crate::{domain::typed::Input, os::socket, wire::typed};
+use crate::{
+    domain::typed::Input,
+    os::{
+        callers::{self, Callers, Whole},
+        socket,
+    },
+    wire::typed,
+};
 
 /// The socket's name in the run's folder.
 const NAME: &str = "door";
 /// The longest request, in bytes: the most that is typed at once, when each byte of it is escaped.
 const LONGEST: usize = 8 << 20;
-/// How many may wait for their turn.
-const CALLERS: usize = 64;
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,18 +115,7 @@ impl Reply {
 /// The supervisor's side.
 #[derive(Debug)]
 pub struct Door {
-    path: PathBuf,
-    listener: UnixListener,
-    callers: Vec<Caller>,
-    next: u64,
-}
-
-#[derive(Debug)]
-struct Caller {
-    id: u64,
-    stream: UnixStream,
-    said: Vec<u8>,
-    waits: bool,
+    callers: Callers,
 }
 
 /// What came in at the door.
@@ -147,120 +133,46 @@ impl Door {
     /// # Errors
     /// When there is no socket to be had there.
     pub fn open(folder: &RunFolder) -> io::Result<Self> {
-        let path = folder.file(NAME);
-        match fs::remove_file(&path) {
+        match fs::remove_file(folder.file(NAME)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = socket::listen(folder.path(), NAME)?;
-        Ok(Self { path, listener, callers: Vec::new(), next: 0 })
+        Ok(Self { callers: Callers::listen(folder.path(), NAME, Whole::Line, LONGEST)? })
     }
 
     /// What to wait for.
     pub fn watched(&self) -> impl Iterator<Item = PollFd<'_>> {
-        let callers = self.callers.iter().map(|caller| PollFd::new(caller.stream.as_fd(), caller.events()));
-        std::iter::once(PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)).chain(callers)
+        self.callers.watched()
     }
 
     /// Looks after everybody at the door. Never waits.
     pub fn look(&mut self) -> Vec<Came> {
-        while let Ok((stream, _)) = self.listener.accept() {
-            if self.callers.len() >= CALLERS
-                && let Some(silent) = self.callers.iter().position(|caller| !caller.waits)
-            {
-                // Who says nothing keeps nobody out.
-                self.callers.remove(silent);
-            }
-            if self.callers.len() < CALLERS && stream.set_nonblocking(true).is_ok() {
-                self.callers.push(Caller { id: self.next, stream, said: Vec::new(), waits: false });
-                self.next += 1;
+        let mut came = Vec::new();
+        for one in self.callers.look() {
+            let (id, request) = match one {
+                callers::Came::Said(id, line) => (id, Request::read(&line)),
+                callers::Came::TooMuch(id) => (id, None),
+                callers::Came::Gone(id) => {
+                    came.push(Came::Gone(id));
+                    continue;
+                }
+            };
+            match request {
+                Some(request) => came.push(Came::Asked(id, request)),
+                None => self.answer(id, &Reply::Unknown),
             }
         }
-        let mut came = Vec::new();
-        self.callers.retain_mut(|caller| match caller.listen() {
-            Heard::More => true,
-            Heard::All(request) => {
-                came.push(Came::Asked(caller.id, request));
-                true
-            }
-            Heard::Nonsense => {
-                caller.tell(&Reply::Unknown);
-                false
-            }
-            Heard::Gone => {
-                came.push(Came::Gone(caller.id));
-                false
-            }
-        });
         came
     }
 
     /// Lets nobody in any more; who is in is still answered.
     pub fn shut(&self) {
-        let _ = fs::remove_file(&self.path);
+        self.callers.shut();
     }
 
     /// Tells one what became of its request, and lets it go.
     pub fn answer(&mut self, id: u64, reply: &Reply) {
-        self.callers.retain_mut(|caller| {
-            if caller.id == id {
-                caller.tell(reply);
-            }
-            caller.id != id
-        });
-    }
-}
-
-impl Drop for Door {
-    fn drop(&mut self) {
-        self.shut();
-    }
-}
-
-enum Heard {
-    More,
-    All(Request),
-    Nonsense,
-    Gone,
-}
-
-impl Caller {
-    /// One that waits has nothing more to say: only its going is of interest.
-    const fn events(&self) -> PollFlags {
-        if self.waits { PollFlags::empty() } else { PollFlags::POLLIN }
-    }
-
-    fn tell(&mut self, reply: &Reply) {
-        // A socket takes a line at once; who is gone does not want it.
-        let _ = self.stream.write(format!("{}\n", reply.to_json()).as_bytes());
-    }
-
-    fn listen(&mut self) -> Heard {
-        if self.waits {
-            let mut watched = [PollFd::new(self.stream.as_fd(), PollFlags::empty())];
-            return if poll(&mut watched, PollTimeout::ZERO).is_ok_and(|found| found > 0) {
-                Heard::Gone
-            } else {
-                Heard::More
-            };
-        }
-        let mut buffer = [0; 16 * 1024];
-        loop {
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return Heard::Gone,
-                Ok(read) => self.said.extend_from_slice(buffer.get(..read).unwrap_or_default()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Heard::More,
-                Err(_) => return Heard::Gone,
-            }
-            if self.said.ends_with(b"\n") {
-                self.waits = true;
-                return Request::read(&std::mem::take(&mut self.said)).map_or(Heard::Nonsense, Heard::All);
-            }
-            if self.said.len() > LONGEST {
-                return Heard::Nonsense;
-            }
-        }
+        self.callers.answer(id, format!("{}\n", reply.to_json()).as_bytes());
     }
 }
 
