@@ -9,31 +9,25 @@ use std::{
 
 use crate::env::{Env, vars};
 
-/// The names that a session's environment holds and that nobody else sets.
-pub const OURS: &[&str] = &[
+/// The names that a session's environment holds besides those of [`vars::IDENTITY`], and that nobody else sets.
+const BESIDES: &[&str] = &[
     vars::FAIRWAY_BIN,
     vars::FAIRWAY_ROOT,
-    vars::FAIRWAY_SESSION_ID,
-    vars::FAIRWAY_RUN_ID,
-    vars::FAIRWAY_ROLE,
-    vars::FAIRWAY_LANE,
-    vars::FAIRWAY_TASK_ID,
-    vars::FAIRWAY_PROVIDER,
-    vars::FAIRWAY_BACKEND,
-    vars::FAIRWAY_WORKTREE,
-    vars::FAIRWAY_BRANCH,
-    vars::FAIRWAY_TRANSCRIPT,
-    vars::FAIRWAY_SOCKET,
     vars::FAIRWAY_DB,
     vars::FAIRWAY_BACKEND_SOCKET,
     vars::FAIRWAY_ADAPTER_STATE,
     vars::GC_EXEC_STATE_DIR,
 ];
 
+/// The names that a session's environment holds and that nobody else sets.
+pub fn ours() -> impl Iterator<Item = &'static str> {
+    vars::IDENTITY.iter().chain(BESIDES).copied()
+}
+
 /// Whether a variable is one of a session's own.
 #[must_use]
 pub fn names_ours(name: &str) -> bool {
-    OURS.contains(&name)
+    ours().any(|one| one == name)
 }
 
 /// The environment of this process without anything of Fairway's: what surrounds a session is not its own.

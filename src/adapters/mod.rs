@@ -15,7 +15,7 @@ pub mod tmux;
 
 pub use call::Adapter;
 pub use capabilities::Capabilities;
-pub use environment::{OURS, bare, names_ours, state_folder};
+pub use environment::{bare, names_ours, ours, state_folder};
 pub use error::AdapterError;
 pub use locate::{Backends, Located, Place, check, locate};
 pub use operations::Known;

@@ -86,3 +86,18 @@ pub const FAIRWAY_SESSIONS_DEFAULT_BACKEND: &str = "FAIRWAY_SESSIONS_DEFAULT_BAC
 pub const FAIRWAY_SESSIONS_STALE_AFTER: &str = "FAIRWAY_SESSIONS_STALE_AFTER";
 /// Overrides `sessions.launch_timeout`.
 pub const FAIRWAY_SESSIONS_LAUNCH_TIMEOUT: &str = "FAIRWAY_SESSIONS_LAUNCH_TIMEOUT";
+
+/// What tells whom a process works for: a session's environment has them, and what is not a part of that session must not.
+pub const IDENTITY: &[&str] = &[
+    FAIRWAY_SESSION_ID,
+    FAIRWAY_RUN_ID,
+    FAIRWAY_ROLE,
+    FAIRWAY_LANE,
+    FAIRWAY_TASK_ID,
+    FAIRWAY_PROVIDER,
+    FAIRWAY_BACKEND,
+    FAIRWAY_WORKTREE,
+    FAIRWAY_BRANCH,
+    FAIRWAY_TRANSCRIPT,
+    FAIRWAY_SOCKET,
+];

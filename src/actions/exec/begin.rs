@@ -19,24 +19,9 @@ use crate::{
     store::exec_runs::Numbers,
 };
 
-/// What tells whom a process works for. A supervisor has those of the run that it looks after, whoever starts it: else it
-/// would be taken for a part of that one's session or run, and end with it.
-const MARKS: &[&str] = &[
-    vars::FAIRWAY_SESSION_ID,
-    vars::FAIRWAY_RUN_ID,
-    vars::FAIRWAY_ROLE,
-    vars::FAIRWAY_LANE,
-    vars::FAIRWAY_TASK_ID,
-    vars::FAIRWAY_PROVIDER,
-    vars::FAIRWAY_BACKEND,
-    vars::FAIRWAY_WORKTREE,
-    vars::FAIRWAY_BRANCH,
-    vars::FAIRWAY_TRANSCRIPT,
-    vars::FAIRWAY_SOCKET,
-    vars::FAIRWAY_LAUNCH,
-    vars::FAIRWAY_SERVER,
-    vars::FAIRWAY_EXEC_RUN,
-];
+/// What marks a process besides [`vars::IDENTITY`]. A supervisor has all of these of the run that it looks after, whoever
+/// starts it: else it would be taken for a part of that one's session or run, and end with it.
+const MARKS: &[&str] = &[vars::FAIRWAY_LAUNCH, vars::FAIRWAY_SERVER, vars::FAIRWAY_EXEC_RUN];
 
 /// This process, as rows hold it.
 ///
@@ -76,7 +61,7 @@ pub(super) fn launch(
     handed: Option<File>,
 ) -> io::Result<()> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
-    for name in MARKS {
+    for name in vars::IDENTITY.iter().chain(MARKS) {
         env.remove(OsStr::new(name));
         if let Some(value) = marked(name) {
             env.insert(OsString::from(name), value);

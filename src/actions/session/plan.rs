@@ -13,7 +13,7 @@ use anyhow::Result;
 use super::program::{self, Command, SHELL};
 use crate::{
     actions::{App, failure, lookup, project::trust},
-    adapters::{self, Located, OURS, Place, StartConfig, Terminal, names_ours},
+    adapters::{self, Located, Place, StartConfig, Terminal, names_ours},
     config::{
         Launch, Program, Setup,
         project::{STATE_DIR, STORE_FILE, normal},
@@ -333,7 +333,7 @@ fn given_environment(wish: &Wish, role: &Launch, entry: &Launch) -> Result<BTree
 
 /// Everything that is set, and with an empty value everything that must not come from elsewhere.
 fn environment(app: &App, session: &Session, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
-    let mut all: BTreeMap<String, String> = OURS.iter().map(|name| ((*name).to_owned(), String::new())).collect();
+    let mut all: BTreeMap<String, String> = adapters::ours().map(|name| (name.to_owned(), String::new())).collect();
     all.extend(given);
     let root = utf8("the project's root", &app.project.root)?;
     let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
