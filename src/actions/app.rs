@@ -28,17 +28,17 @@ pub struct App {
     /// The surroundings.
     pub env: Rc<Env>,
     /// The project's places.
-    pub project: Project,
+    pub project: Rc<Project>,
     /// The layers that the settings come from.
-    pub layers: Layers,
+    pub layers: Rc<Layers>,
     /// The settings in force.
-    pub settings: Settings,
+    pub settings: Rc<Settings>,
     /// Who acts.
     pub actor: Actor,
     /// The `--request-id`, when there is one.
     pub request: Option<Request>,
-    writer: OnceCell<Store>,
-    reader: OnceCell<Store>,
+    writer: Rc<OnceCell<Store>>,
+    reader: Rc<OnceCell<Store>>,
 }
 
 impl App {
@@ -52,7 +52,39 @@ impl App {
         actor: Actor,
         request: Option<Request>,
     ) -> Self {
-        Self { env, project, layers, settings, actor, request, writer: OnceCell::new(), reader: OnceCell::new() }
+        Self {
+            env,
+            project: Rc::new(project),
+            layers: Rc::new(layers),
+            settings: Rc::new(settings),
+            actor,
+            request,
+            writer: Rc::default(),
+            reader: Rc::default(),
+        }
+    }
+
+    /// The same house with somebody else in it: for one who acts for several, one after another. The store that is open
+    /// stays open.
+    #[must_use]
+    pub fn acting(&self, actor: Actor, request: Option<Request>) -> Self {
+        Self {
+            env: Rc::clone(&self.env),
+            project: Rc::clone(&self.project),
+            layers: Rc::clone(&self.layers),
+            settings: Rc::clone(&self.settings),
+            actor,
+            request,
+            writer: Rc::clone(&self.writer),
+            reader: Rc::clone(&self.reader),
+        }
+    }
+
+    /// The same house with nothing open yet: another file lies at the store's path by now.
+    #[must_use]
+    pub fn reopened(&self) -> Self {
+        let (writer, reader) = (Rc::default(), Rc::default());
+        Self { writer, reader, ..self.acting(self.actor.clone(), self.request.clone()) }
     }
 
     /// Runs `look` on one snapshot; a store that is not there yet answers as an empty one.

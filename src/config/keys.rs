@@ -66,6 +66,20 @@ pub const KEYS: &[Key] = &[
     key("exec.keep_for", "\"14d\"", None, "how long a finished run and its output are kept; \"off\" for ever"),
     key("exec.keep_runs", "10000", None, "how many finished runs are kept"),
     key("exec.keep_bytes", "\"1GiB\"", None, "how much of what finished runs printed is kept; \"off\" for all"),
+    key("hooks.role", "\"person\"", None, "the role under which a hook registers a session that nobody knows"),
+    key(
+        "hooks.approval_wait",
+        "\"50s\"",
+        None,
+        "how long a hook waits for `approvals answer` before the provider asks",
+    ),
+    key("context.pressure", "0.8", None, "how full a context is when its session is told to hand over, 0 to 1"),
+    absent(
+        "identity.refresh",
+        "\"tools/credential.sh\"",
+        "shell text that prints a fresh identity as JSON before a credential expires; it is told the run on stdin",
+    ),
+    key("identity.refresh_before", "\"5m\"", None, "how long before that moment"),
     key("gates.done.require", "[\"evidence\"]", None, "what `done` asks for"),
     key(
         "gates.merge.require",

@@ -1,6 +1,7 @@
 //! Settings: where the project is, what its file says, and where each value came from.
 
 mod backend;
+mod boundary;
 mod duration;
 mod error;
 mod exec;
@@ -12,6 +13,7 @@ mod settings;
 pub mod trust;
 
 pub use backend::{Backend, Setup};
+pub use boundary::Boundary;
 pub use duration::{parse as parse_duration, show as show_duration};
 pub use error::ConfigError;
 pub use exec::{Exec, size as parse_size};

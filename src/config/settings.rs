@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
 
-use super::{Backend, ConfigError, Exec, Launch, Layers, Project, backend, duration, exec, launch};
+use super::{Backend, Boundary, ConfigError, Exec, Launch, Layers, Project, backend, boundary, duration, exec, launch};
 use crate::domain::{
     Role,
     id::Label,
@@ -30,7 +30,7 @@ pub struct ReviewRoute {
 }
 
 /// All settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The project's name; the root folder's by default.
     pub name: String,
@@ -50,6 +50,8 @@ pub struct Settings {
     pub launch_timeout: Duration,
     /// Background runs.
     pub exec: Exec,
+    /// Hooks, context and identity.
+    pub boundary: Boundary,
     /// What `done` asks for.
     pub done_gates: Vec<Gate>,
     /// What `merge-ready` asks for.
@@ -73,6 +75,9 @@ struct Raw {
     claims: RawClaims,
     sessions: RawSessions,
     exec: exec::Raw,
+    hooks: boundary::RawHooks,
+    context: boundary::RawContext,
+    identity: boundary::RawIdentity,
     gates: RawGates,
     roles: BTreeMap<String, launch::Raw>,
     providers: BTreeMap<String, launch::Raw>,
@@ -179,6 +184,7 @@ impl Settings {
             stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
             exec: raw.exec.read().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
+            boundary: boundary::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,
             done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
             merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,
             roles: launch::read("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,

@@ -18,8 +18,8 @@ use crate::{
     os::{files, user},
 };
 
-/// The sections that name programs or their environment.
-const SECTIONS: &[&str] = &["backends", "providers", "roles"];
+/// The sections that name programs or their environment, or say what an agent may do.
+const SECTIONS: &[&str] = &["backends", "guard", "identity", "providers", "roles"];
 
 /// What a project's files would run, and what of it was trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,6 +19,20 @@ closed_set! {
     }
 }
 
+closed_set! {
+    /// By which way a message was offered, in the order in which ways are tried.
+    Way {
+        Stream => "stream",
+        Tool => "tool",
+        TurnEnd => "turn_end",
+        TurnStart => "turn_start",
+        Wake => "wake",
+        Nudge => "nudge",
+        Inbox => "inbox",
+        Checkpoint => "checkpoint",
+    }
+}
+
 impl Priority {
     /// Its place when messages are read: first comes what may interrupt most.
     #[must_use]
@@ -69,6 +83,8 @@ pub struct Message {
     pub offered_to: Option<String>,
     /// Until when that offer holds.
     pub offered_until: Option<Timestamp>,
+    /// By which way it was offered last.
+    pub way: Option<Way>,
     /// What makes repeats one message.
     pub dedup: Option<String>,
     /// How often it was sent under its dedup key.

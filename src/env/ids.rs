@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::Timestamp;
 
 /// Makes ids. With a seed they count upwards from it, so that a test can write them down.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct IdSource {
     seed: Option<Cell<u64>>,
 }

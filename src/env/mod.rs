@@ -15,7 +15,7 @@ pub use terminal::Terminal;
 use crate::os;
 
 /// Everything a command may know about its surroundings.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Env {
     /// Tells the time.
     pub clock: Clock,

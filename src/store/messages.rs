@@ -6,7 +6,7 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
         LaneName, Role, SessionId,
-        message::{Message, MessageStatus, Priority, Recipient},
+        message::{Message, MessageStatus, Priority, Recipient, Way},
     },
     env::Timestamp,
 };
@@ -18,7 +18,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, to_session, to_lane, to_role, priority, source, content, metadata, status, dedup, count, ",
-            "offered_to, offered_until, expires_at, created_at FROM messages ",
+            "offered_to, offered_until, expires_at, created_at, way FROM messages ",
             $rest
         )
     };
@@ -42,7 +42,8 @@ const EVER_TO: &str = "SELECT id FROM messages WHERE to_session = $1 LIMIT 1";
 const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priority, source, content, metadata, status, \
      dedup, count, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, 1, $9, $10) RETURNING id";
 const REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4 WHERE id = $1";
-const OFFER: &str = "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3 WHERE id = $1";
+const OFFER: &str =
+    "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3, way = $4 WHERE id = $1";
 const SETTLE: &str =
     "UPDATE messages SET status = $2, offered_to = $3, offered_until = NULL, settled_at = $4 WHERE id = $1";
 const FORGET: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messages INDEXED BY messages_settled \
@@ -68,6 +69,7 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
         offered_until: at(12)?,
         expires_at: at(13)?,
         created_at: Timestamp::from_millis(row.get(14)?),
+        way: row.get::<_, Option<String>>(15)?.map(|word| sql::word("a way", &word, Way::parse)).transpose()?,
     })
 }
 
@@ -155,12 +157,12 @@ pub fn repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Offers a message to a reader until a time.
+/// Offers a message to a reader until a time, by a way.
 ///
 /// # Errors
 /// As the store fails.
-pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), OFFER, &[&id, &reader, &until.millis()])?;
+pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, way: Way) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), OFFER, &[&id, &reader, &until.millis(), &way.as_str()])?;
     Ok(())
 }
 

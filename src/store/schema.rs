@@ -19,7 +19,7 @@ pub(super) struct Schema {
 
 /// The state: "FAIR".
 pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 3, synchronous: "FULL", migrations: MIGRATIONS };
+    Schema { application_id: 1_178_683_730, newest: 4, synchronous: "FULL", migrations: MIGRATIONS };
 
 /// What background runs printed: "FAIO".
 pub(super) const OUTPUT: Schema =
@@ -30,6 +30,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V1__lane_queue", include_str!("../../migrations/V1__lane_queue.sql")),
     ("V2__multiplexer_server", include_str!("../../migrations/V2__multiplexer_server.sql")),
     ("V3__background_runs", include_str!("../../migrations/V3__background_runs.sql")),
+    ("V4__worker_api", include_str!("../../migrations/V4__worker_api.sql")),
 ];
 const RUN_MIGRATIONS: &[(&str, &str)] = &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::message::{Message, Recipient};
+use crate::domain::message::{Message, Recipient, Way};
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +19,7 @@ pub struct MessageView {
     pub metadata: Value,
     pub status: &'static str,
     pub count: i64,
+    pub way: Option<&'static str>,
     pub created_at: String,
 }
 
@@ -45,6 +46,7 @@ impl From<&Message> for MessageView {
             metadata,
             status: message.status.as_str(),
             count: message.count,
+            way: message.way.map(Way::as_str),
             created_at: message.created_at.to_string(),
         }
     }

@@ -5,10 +5,13 @@ use std::{fs, path::Path};
 /// Every top-level module and its floor; see `docs/architecture.md`.
 const FLOORS: &[(&str, u8)] = &[
     ("cli", 6),
+    ("api", 5),
+    ("hooks", 5),
     ("actions", 4),
     ("store", 3),
     ("adapters", 3),
     ("runs", 3),
+    ("link", 3),
     ("config", 2),
     ("wire", 2),
     ("render", 2),

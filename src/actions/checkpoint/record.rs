@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App, lookup, message},
-    domain::{TaskId, checkpoint::CheckpointState, rules::authority::Intent, text},
+    domain::{TaskId, checkpoint::CheckpointState, message::Way, rules::authority::Intent, text},
     store::checkpoints::Draft,
     wire::{CheckpointTurnView, CheckpointView},
 };
@@ -49,7 +49,10 @@ pub fn record(app: &App, id: &TaskId, words: Words) -> Result<Answer> {
         };
         let checkpoint = super::insert(tx, &task, &draft, None)?;
         let turn = match &app.actor.session {
-            Some(_) => message::inbox::take(tx, &message::inbox::reader(tx, &app.actor, tx.now())?, false)?,
+            Some(_) => {
+                let reader = message::inbox::reader(tx, &app.actor, tx.now())?;
+                message::inbox::take(tx, &reader, Way::Checkpoint, false)?
+            }
             None => message::inbox::Taken::default(),
         };
         let mut line = format!("recorded checkpoint {} on {id}: {}", checkpoint.id, checkpoint.state);

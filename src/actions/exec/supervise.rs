@@ -1,6 +1,6 @@
 //! Looking after a run: what a supervisor does before the program begins, and after it has ended.
 
-use std::{collections::BTreeMap, ffi::OsString, rc::Rc, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use anyhow::Result;
 
@@ -150,9 +150,7 @@ impl Keeper<'_> {
             Err(error) => error,
         };
         if matches!(error.downcast_ref(), Some(StoreError::Replaced)) {
-            let App { env, project, layers, settings, actor, .. } = self.app;
-            let (project, layers, settings) = (project.clone(), layers.clone(), settings.clone());
-            self.fresh = Some(App::new(Rc::clone(env), project, layers, settings, actor.clone(), None));
+            self.fresh = Some(self.app.reopened());
         }
         Err(refused(error))
     }

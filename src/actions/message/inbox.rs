@@ -10,7 +10,7 @@ use crate::{
     config::show_duration,
     domain::{
         Actor, Kind, Refusal,
-        message::{Message, MessageStatus, OFFER_SECONDS, Recipient},
+        message::{Message, MessageStatus, OFFER_SECONDS, Recipient, Way},
         rules::receipts::{self, Reading},
     },
     env::Timestamp,
@@ -93,14 +93,14 @@ pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn take(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Taken> {
+pub fn take(tx: &WriteTx<'_>, reader: &Reader, way: Way, acknowledge: bool) -> Result<Taken> {
     expire(tx)?;
     let reading = plan(tx, reader, tx.now())?;
     settle_read(tx, &reading, reader)?;
     let until = tx.now().plus(Duration::from_secs(OFFER_SECONDS));
     let mut taken = Vec::new();
     for message in reading.offered {
-        messages::offer(tx, message.id, &reader.name, until)?;
+        messages::offer(tx, message.id, &reader.name, until, way)?;
         tx.record(&event(Kind::MessageOffered, &message).with("reader", reader.name.as_str()))?;
         let status = if acknowledge {
             settle(tx, message.id, reader)?;
@@ -108,7 +108,7 @@ pub fn take(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Take
         } else {
             MessageStatus::Offered
         };
-        taken.push(MessageView::from(&Message { status, ..message }));
+        taken.push(MessageView::from(&Message { status, way: Some(way), ..message }));
     }
     Ok(Taken { messages: taken, more: reading.more })
 }
@@ -174,7 +174,7 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
 }
 
 fn offered(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Answer> {
-    let taken = take(tx, reader, acknowledge)?;
+    let taken = take(tx, reader, Way::Inbox, acknowledge)?;
     if taken.messages.is_empty() {
         return Err(Refusal::NothingArrived { within: String::new() }.into());
     }

@@ -74,6 +74,7 @@ mod tests {
             status: if offer.is_some() { MessageStatus::Offered } else { MessageStatus::Queued },
             offered_to: offer.map(|(to, _)| to.to_owned()),
             offered_until: offer.map(|(_, until)| Timestamp::from_millis(until)),
+            way: None,
             dedup: None,
             count: 1,
             expires_at: None,

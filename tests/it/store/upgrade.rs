@@ -50,9 +50,20 @@ fn a_store_of_the_second_schema_keeps_the_server_of_a_pane() {
     assert_newest(&world);
 }
 
+#[test]
+fn a_store_of_the_third_schema_keeps_its_messages_and_runs() {
+    let world = world_of(3);
+    let waiting = world.json(["inbox", "--session", "s1"]);
+    assert_eq!((waiting[0]["content"].as_str(), waiting[0]["way"].as_str()), (Some("hello"), Some("inbox")));
+    let runs = world.json(["exec", "list"]);
+    // What it printed was not kept with the dump.
+    world.run(["exec", "rm", runs[0]["run_id"].as_str().unwrap()]).exits(0);
+    assert_newest(&world);
+}
+
 fn assert_newest(world: &World) {
     let version: i64 =
         Connection::open(world.store()).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 3);
+    assert_eq!(version, 4);
     world.run(["doctor"]).exits(0);
 }
