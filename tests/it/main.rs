@@ -12,6 +12,7 @@
 )]
 
 mod adapters;
+mod agents;
 mod cli;
 mod common;
 mod exec;
