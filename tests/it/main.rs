@@ -12,6 +12,7 @@
 )]
 
 mod adapters;
+mod approvals;
 mod cli;
 mod common;
 mod exec;
