@@ -10,6 +10,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod env;
+pub mod hooks;
 pub mod os;
 pub mod render;
 pub mod runs;
