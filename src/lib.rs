@@ -11,6 +11,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod env;
+pub mod hooks;
 pub mod link;
 pub mod os;
 pub mod render;
