@@ -28,6 +28,7 @@ pub mod session;
 pub mod task;
 pub mod text;
 pub mod typed;
+pub mod usage;
 pub mod watch;
 
 pub use actor::Actor;
