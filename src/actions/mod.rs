@@ -18,6 +18,7 @@ pub mod lookup;
 pub mod message;
 mod path;
 pub mod project;
+pub mod prompt;
 pub mod review;
 pub mod session;
 pub mod task;
