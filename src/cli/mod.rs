@@ -2,6 +2,7 @@
 //! help, and `run`.
 
 mod adapter;
+mod approvals;
 mod backup;
 mod checkpoint;
 mod claim;
@@ -92,6 +93,8 @@ enum Verb {
     Prompt(prompt::Args),
     Outbox(outbox::Args),
     #[command(subcommand)]
+    Approvals(approvals::Verb),
+    #[command(subcommand)]
     Session(session::Verb),
     #[command(subcommand)]
     Exec(exec::Verb),
@@ -129,6 +132,7 @@ impl Verb {
             Self::Inbox(args) => args.run(ctx),
             Self::Prompt(args) => args.run(ctx),
             Self::Outbox(args) => args.run(ctx),
+            Self::Approvals(verb) => verb.run(ctx),
             Self::Session(verb) => verb.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),

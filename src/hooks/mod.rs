@@ -1,4 +1,7 @@
-//! The door of the providers' hooks: what a provider's program tells in its own form, and the answer in that form. The only
-//! place in the program that knows one provider from another.
+//! The bridge to the vendors' hooks: their payloads in, their exact answers out, and between them the neutral moments of
+//! `actions::hook`. The only place in the program that knows one provider from another.
 
+mod provider;
 pub mod transcripts;
+
+pub use provider::{Event, Provider, is_tool_moment};
