@@ -13,6 +13,7 @@ pub mod handoff;
 pub mod id;
 pub mod keys;
 pub mod lane;
+pub mod lifecycle;
 pub mod message;
 pub mod modes;
 pub mod output;
@@ -27,6 +28,7 @@ pub mod session;
 pub mod task;
 pub mod text;
 pub mod typed;
+pub mod usage;
 pub mod watch;
 
 pub use actor::Actor;
