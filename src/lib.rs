@@ -6,10 +6,13 @@
 
 pub mod actions;
 pub mod adapters;
+pub mod api;
 pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod env;
+pub mod hooks;
+pub mod link;
 pub mod os;
 pub mod render;
 pub mod runs;

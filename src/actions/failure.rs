@@ -112,6 +112,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::SessionGone { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
+        Refusal::ApprovalLapsed { .. } => (Conflict, Some("fairway approvals list".into())),
+        Refusal::NotAnswerable { session, .. } => (Refused, Some(format!("fairway session attach {session}"))),
+        Refusal::OwnApproval { .. } => (Refused, None),
         Refusal::NotForYou { wants, is_role: true, .. } => (Refused, Some(format!("--as {wants}"))),
         Refusal::NotForYou { .. } => (Refused, Some("fairway handoff list --open".into())),
         Refusal::NotCreator { .. } => (Conflict, Some("to stand in for whoever made it: --force --reason TEXT".into())),
@@ -192,6 +195,10 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::RunFinal { run, status } => json!({ "run_id": run, "status": status.as_str() }),
         Refusal::InputFull { run, taken } => json!({ "run_id": run, "bytes": taken }),
         Refusal::Answered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
+        Refusal::ApprovalLapsed { id, .. } => json!({ "approval_id": id }),
+        Refusal::NotAnswerable { id, session, .. } | Refusal::OwnApproval { id, session } => {
+            json!({ "approval_id": id, "session_id": session.as_str() })
+        }
         Refusal::LaneFull { lane, held, limit } => {
             json!({ "lane": lane.as_str(), "held": held, "wip_limit": limit })
         }

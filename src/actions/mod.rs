@@ -3,6 +3,7 @@
 
 mod answer;
 mod app;
+pub mod approval;
 pub mod backend;
 pub mod checkpoint;
 pub mod config;

@@ -2,6 +2,7 @@
 //! help, and `run`.
 
 mod adapter;
+mod approvals;
 mod backup;
 mod checkpoint;
 mod claim;
@@ -88,6 +89,8 @@ enum Verb {
     Message(message::Verb),
     Inbox(inbox::Args),
     #[command(subcommand)]
+    Approvals(approvals::Verb),
+    #[command(subcommand)]
     Session(session::Verb),
     #[command(subcommand)]
     Exec(exec::Verb),
@@ -123,6 +126,7 @@ impl Verb {
             Self::MergeReady(args) => args.run(ctx),
             Self::Message(verb) => verb.run(ctx),
             Self::Inbox(args) => args.run(ctx),
+            Self::Approvals(verb) => verb.run(ctx),
             Self::Session(verb) => verb.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),

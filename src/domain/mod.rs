@@ -2,6 +2,7 @@
 //! bring.
 
 pub mod actor;
+pub mod approval;
 pub mod branch;
 pub mod checkpoint;
 pub mod claim;

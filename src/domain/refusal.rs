@@ -112,6 +112,15 @@ pub enum Refusal {
     /// A record that was answered already.
     #[error("{noun} {id} is {status} already")]
     Answered { noun: &'static str, id: i64, status: &'static str },
+    /// An approval that its provider does not wait for any more.
+    #[error("approval {id} has lapsed{}", .why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
+    ApprovalLapsed { id: i64, why: Option<String> },
+    /// An approval whose provider asks the person itself.
+    #[error("no answer from here reaches {provider} for approval {id}: it asks in its own window")]
+    NotAnswerable { id: i64, session: SessionId, provider: String },
+    /// An approval that the session that asks would give itself.
+    #[error("approval {id} is asked by {session} itself; somebody else answers it")]
+    OwnApproval { id: i64, session: SessionId },
     /// A handoff to another role or lane.
     #[error("handoff {id} is for the {} {wants}; you {} {have}", if *.is_role { "role" } else { "lane" },
         if *.is_role { "act as" } else { "work in" })]
@@ -199,6 +208,9 @@ impl Refusal {
             Self::SessionGone { .. } => "session_gone",
             Self::SessionMismatch { .. } => "session_mismatch",
             Self::Answered { .. } => "already_answered",
+            Self::ApprovalLapsed { .. } => "approval_lapsed",
+            Self::NotAnswerable { .. } => "not_answerable",
+            Self::OwnApproval { .. } => "own_approval",
             Self::NotForYou { is_role: true, .. } => "role_mismatch",
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",

@@ -10,6 +10,8 @@ pub const SHELL: &str = "SHELL";
 pub const TMPDIR: &str = "TMPDIR";
 /// The base of the folder for state that outlives a project.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// The folder for sockets of this user's programs, which is gone when they log out.
+pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// What kind of terminal a program draws on.
 pub const TERM: &str = "TERM";
 /// When set to anything, no colour.

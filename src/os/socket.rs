@@ -4,14 +4,28 @@ use std::{
     fs::{self, File, Permissions},
     io,
     os::{
-        fd::AsRawFd,
+        fd::{AsFd, AsRawFd},
         unix::{
+            ffi::OsStrExt,
             fs::PermissionsExt,
             net::{UnixListener, UnixStream},
         },
     },
     path::{Path, PathBuf},
 };
+
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, UnixAddr, connect as connect_to, getsockopt, socket, sockopt::PeerCredentials,
+};
+
+/// How many bytes of a path an address holds.
+const LONGEST: usize = 107;
+
+/// Whether a socket of this path can be reached by its path.
+#[must_use]
+pub fn fits(path: &Path) -> bool {
+    path.as_os_str().as_bytes().len() <= LONGEST
+}
 
 /// Listens under a name in a folder, for this user alone. Never blocks.
 ///
@@ -35,6 +49,27 @@ pub fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     UnixStream::connect(below(&folder, name))
 }
 
+/// Connects to whoever listens at a path that [`fits`], without waiting: one whose queue is full counts as nobody.
+///
+/// # Errors
+/// When nobody listens there now.
+pub fn connect_at(path: &Path) -> io::Result<UnixStream> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+    connect_to(socket.as_raw_fd(), &UnixAddr::new(path)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+/// The user at the other end of a Unix socket.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
+    Ok(getsockopt(socket, PeerCredentials)?.uid())
+}
+
 /// A short path of a name in an open folder.
 pub(super) fn below(folder: &File, name: impl AsRef<Path>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name)
@@ -45,6 +80,17 @@ mod tests {
     use std::io::{Read, Write};
 
     use super::*;
+
+    #[test]
+    fn a_path_is_connected_to_without_waiting_and_the_other_end_is_known() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("s");
+        assert!(fits(&path) && !fits(&path.join("x".repeat(200))));
+        assert!(connect_at(&path).is_err());
+        let _listener = listen(home.path(), "s").unwrap();
+        let stream = connect_at(&path).unwrap();
+        assert_eq!(peer_uid(&stream).unwrap(), crate::os::user::uid());
+    }
 
     #[test]
     fn a_folder_with_a_long_path_will_do() {

@@ -1,6 +1,7 @@
 //! The store: one SQLite file. Reads see a snapshot; a write is one IMMEDIATE transaction together with its events,
 //! behind the turnstile. One file per noun; SQL stays here.
 
+pub mod approvals;
 pub mod check;
 pub mod checkpoints;
 pub mod claims;

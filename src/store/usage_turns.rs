@@ -108,13 +108,7 @@ pub fn insert(
 ///
 /// # Errors
 /// As the store fails.
-pub fn more(
-    tx: &WriteTx<'_>,
-    session: &Session,
-    at: Timestamp,
-    digest: &str,
-    usage: &Usage,
-) -> Result<(), StoreError> {
+pub fn more(tx: &WriteTx<'_>, session: &Session, at: Timestamp, digest: &str, usage: &Usage) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
         MORE,

@@ -1,6 +1,7 @@
 //! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
 //! `null`, lists are never `null`.
 
+mod approval;
 pub mod call;
 mod checked;
 mod checkpoint;
@@ -24,9 +25,11 @@ mod run;
 mod runtime;
 mod session;
 mod task;
+pub mod tool_input;
 pub mod typed;
 mod usage;
 
+pub use approval::ApprovalView;
 pub use checked::{CheckedAdapterView, CheckedOperationView, ProbeView, Verdict};
 pub use checkpoint::{CheckpointTurnView, CheckpointView};
 pub use config::{CheckedView, SettingView};

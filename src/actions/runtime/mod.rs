@@ -11,12 +11,12 @@ use anyhow::Result;
 
 use super::{
     App, lookup,
-    session::{heartbeat, life, stop},
+    session::{heartbeat, life, report},
 };
 use crate::{
     domain::{
         Refusal,
-        session::{Activity, Session, SessionStatus},
+        session::{Activity, Session},
     },
     store::{ReadTx, WriteTx, sessions, tasks},
 };
@@ -70,25 +70,7 @@ pub fn doing(
     waiting_for: Option<&str>,
     source: &str,
 ) -> Result<Session> {
-    let alive = session.alive(tx.now())?;
-    let is_being_stopped =
-        session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
-    let after = if is_being_stopped {
-        alive
-    } else {
-        let words = match waiting_for {
-            None if session.activity == activity => session.waiting_for.as_deref(),
-            words => words,
-        };
-        alive.doing(activity, words, source, tx.now())
-    };
-    life::write(tx, &after)?;
-    if session.status != SessionStatus::Running {
-        life::lifted(tx, session, &format!("reported by {source}"))?;
-    }
-    heartbeat::changes(tx, session, &after)?;
-    tasks::renew_leases(tx, session.id.as_str(), None)?;
-    lookup::session(tx, &session.id)
+    report::does(tx, session, activity, waiting_for, source)
 }
 
 /// Notes how full a session's context is. Once it is nearly full, one system prompt asks it to record where it stands and to

@@ -26,6 +26,7 @@ pub mod peek;
 pub mod plan;
 pub mod program;
 pub mod reconcile;
+pub mod report;
 mod screen;
 pub mod stop;
 mod undo;

@@ -27,6 +27,7 @@ use crate::{
         task::Task,
     },
     env::vars,
+    link::place,
     os::{host, program as files, terminal, user},
     store::{ReadTx, sessions},
 };
@@ -338,6 +339,8 @@ fn environment(app: &App, session: &Session, given: BTreeMap<String, String>) ->
     let root = utf8("the project's root", &app.project.root)?;
     let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
     let moved = (app.project.store != usual).then(|| utf8("the store", &app.project.store)).transpose()?;
+    // Where a server of this project listens, or would.
+    let api = place::of(&app.project.runtime(), &app.env);
     let ours = [
         (vars::FAIRWAY_BIN, Some(utf8("this program", &files::own().map_err(failure::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),
@@ -352,6 +355,7 @@ fn environment(app: &App, session: &Session, given: BTreeMap<String, String>) ->
         (vars::FAIRWAY_WORKTREE, session.worktree.clone()),
         (vars::FAIRWAY_BRANCH, session.branch.clone()),
         (vars::FAIRWAY_TRANSCRIPT, session.transcript.clone()),
+        (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
     ];
     all.extend(ours.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
     Ok(all)

@@ -99,6 +99,7 @@ fn the_environment_is_exactly_ours_over_the_callers() {
         ("FAIRWAY_WORKTREE", root.clone()),
         ("FAIRWAY_BRANCH", "b/1".into()),
         ("FAIRWAY_TRANSCRIPT", format!("{root}/.fairway/transcripts/s1.log")),
+        ("FAIRWAY_SOCKET", format!("{root}/.fairway/runtime/worker.sock")),
         ("MINE", "a b\n'\"$(x)".into()),
         ("OUTSIDE", "stays".into()),
     ]

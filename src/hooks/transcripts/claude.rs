@@ -1,0 +1,34 @@
+//! Claude Code's record: one answer of the model is written on a line for each block of it, each with the usage of the whole.
+
+use super::{Read, text, time, tokens, value};
+use crate::domain::usage::{Turn, Usage};
+
+pub(super) fn line(read: &mut Read, line: &[u8]) {
+    let Some(entry) = value(line, "\"usage\"") else { return };
+    if entry["type"] != "assistant" {
+        return;
+    }
+    let (message, Some(at)) = (&entry["message"], time(&entry)) else { return };
+    let (usage, model) = (&message["usage"], text(&message["model"]));
+    // What the program says itself, an error for example, came from no model.
+    if !usage.is_object() || model.as_deref() == Some("<synthetic>") {
+        return;
+    }
+    let usage = Usage {
+        model,
+        input_tokens: tokens(usage, "input_tokens"),
+        output_tokens: tokens(usage, "output_tokens"),
+        cache_read_tokens: tokens(usage, "cache_read_input_tokens"),
+        cache_creation_tokens: tokens(usage, "cache_creation_input_tokens"),
+        cost_usd: None,
+    };
+    // A helper's answers have a context of their own.
+    if entry["isSidechain"] != true {
+        read.context_tokens = Some(
+            [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_creation_tokens]
+                .into_iter()
+                .fold(0, u64::saturating_add),
+        );
+    }
+    read.add(Turn { at, key: text(&message["id"]), usage: Some(usage), tools: Vec::new() });
+}

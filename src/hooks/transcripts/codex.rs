@@ -1,0 +1,54 @@
+//! Codex's record: a line for each answer's usage, in which what came from a cache is part of the input. The model stands on
+//! a line at the beginning of each turn, perhaps long before the answer.
+
+use std::{io, path::Path};
+
+use super::{Read, lines, text, time, tokens, value};
+use crate::domain::usage::{Turn, Usage};
+
+pub(super) fn line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
+    if let Some(named) = named_model(line) {
+        *model = Some(named);
+        return;
+    }
+    let Some(entry) = value(line, "_usage") else { return };
+    let (payload, Some(at)) = (&entry["payload"], time(&entry)) else { return };
+    if entry["type"] == "event_msg" && payload["type"] == "token_count" {
+        read.context_window = payload["info"]["model_context_window"].as_u64().or(read.context_window);
+    }
+    if entry["type"] != "token_usage_record" || !payload["usage"].is_object() {
+        return;
+    }
+    let used = &payload["usage"];
+    let (cached, written) = (tokens(used, "cached_input_tokens"), tokens(used, "cache_write_input_tokens"));
+    let (input, output) = (tokens(used, "input_tokens"), tokens(used, "output_tokens"));
+    read.context_tokens = Some(input.saturating_add(output));
+    let usage = Usage {
+        model: model.clone(),
+        input_tokens: input.saturating_sub(cached).saturating_sub(written),
+        output_tokens: output,
+        cache_read_tokens: cached,
+        cache_creation_tokens: written,
+        cost_usd: None,
+    };
+    read.add(Turn { at, key: text(&payload["response_id"]), usage: Some(usage), tools: Vec::new() });
+}
+
+/// Answers whose model stands before the part that was read get it from there.
+pub(super) fn find_models(read: &mut Read, path: &Path, from: u64) -> io::Result<()> {
+    let mut nameless =
+        read.turns.iter_mut().filter_map(|turn| turn.usage.as_mut()).filter(|usage| usage.model.is_none()).peekable();
+    if from == 0 || nameless.peek().is_none() {
+        return Ok(());
+    }
+    let mut model = None;
+    lines::before(path, from, &mut |line| model = named_model(line).or(model.take()))?;
+    nameless.for_each(|usage| usage.model.clone_from(&model));
+    Ok(())
+}
+
+/// The model that a line names for the turn that begins.
+fn named_model(line: &[u8]) -> Option<String> {
+    let entry = value(line, "\"turn_context\"")?;
+    (entry["type"] == "turn_context").then(|| text(&entry["payload"]["model"])).flatten()
+}

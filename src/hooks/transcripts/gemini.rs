@@ -1,0 +1,26 @@
+//! Gemini CLI's record: an answer is written again with each thing that is added to it. What came from a cache is part of the
+//! input, and thoughts are no part of the output.
+
+use super::{Read, text, time, tokens, value};
+use crate::domain::usage::{Turn, Usage};
+
+pub(super) fn line(read: &mut Read, line: &[u8]) {
+    let Some(entry) = value(line, "\"tokens\"") else { return };
+    let (used, Some(at)) = (&entry["tokens"], time(&entry)) else { return };
+    if entry["type"] != "gemini" || !used.is_object() {
+        return;
+    }
+    let cached = tokens(used, "cached");
+    let input = tokens(used, "input").saturating_add(tokens(used, "tool"));
+    let output = tokens(used, "output").saturating_add(tokens(used, "thoughts"));
+    read.context_tokens = Some(input.saturating_add(output));
+    let usage = Usage {
+        model: text(&entry["model"]),
+        input_tokens: input.saturating_sub(cached),
+        output_tokens: output,
+        cache_read_tokens: cached,
+        cache_creation_tokens: 0,
+        cost_usd: None,
+    };
+    read.add(Turn { at, key: text(&entry["id"]), usage: Some(usage), tools: Vec::new() });
+}

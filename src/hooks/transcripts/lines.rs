@@ -1,0 +1,94 @@
+//! The whole lines of a file since an offset.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use nix::libc::{O_CLOEXEC, O_NONBLOCK};
+
+/// The longest line that is looked at, in bytes; a longer one is passed over.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+/// Tells each whole line since an offset. Answers from where to where it has read.
+///
+/// # Errors
+/// When the file cannot be read or is no regular file.
+pub(super) fn since(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
+    let file = open(path)?;
+    let from = if file.metadata()?.len() < offset { 0 } else { offset };
+    let to = between(file, from, None, tell)?;
+    Ok((from, to))
+}
+
+/// Tells each whole line before an offset.
+///
+/// # Errors
+/// Those of [`since`].
+pub(super) fn before(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    between(open(path)?, 0, Some(offset), tell).map(|_| ())
+}
+
+/// Opens without waiting, should it be a pipe.
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(O_CLOEXEC | O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+}
+
+fn between(mut file: File, from: u64, end: Option<u64>, tell: &mut dyn FnMut(&[u8])) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    let (mut at, mut line) = (from, Vec::new());
+    while end.is_none_or(|end| at < end) {
+        line.clear();
+        let mut length = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)? as u64;
+        let fits = length < LONGEST || line.last() == Some(&b'\n');
+        if !fits {
+            length += reader.skip_until(b'\n')? as u64;
+        } else if line.last() != Some(&b'\n') {
+            // The last one is still being written.
+            break;
+        } else {
+            tell(&line);
+        }
+        at += length;
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn read(path: &Path, offset: u64) -> (Vec<String>, u64) {
+        let mut lines = Vec::new();
+        let (_, to) = since(path, offset, &mut |line| lines.push(String::from_utf8_lossy(line).into_owned())).unwrap();
+        (lines, to)
+    }
+
+    #[test]
+    fn only_whole_lines_are_told_and_the_rest_the_next_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        fs::write(&path, "one\ntwo\nthr").unwrap();
+        assert_eq!(read(&path, 0), (vec!["one\n".into(), "two\n".into()], 8));
+        fs::write(&path, "one\ntwo\nthree\n").unwrap();
+        assert_eq!(read(&path, 8), (vec!["three\n".into()], 14));
+        assert_eq!(read(&path, 14), (vec![], 14));
+        fs::write(&path, "anew\n").unwrap();
+        assert_eq!(read(&path, 14), (vec!["anew\n".into()], 5));
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
+        assert!(since(&pipe, 0, &mut |_| {}).is_err());
+        assert!(since(folder.path(), 0, &mut |_| {}).is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! What a provider's own record of a session says about use. The records belong to the providers and change with them: what
+//! cannot be read is passed over, and a number that is not there is not made up.
+//!
+//! One turn here is one answer of the model, with the key that the provider gives it: whoever reads a part twice tells the
+//! same turns.
+
+mod claude;
+mod codex;
+mod gemini;
+mod lines;
+
+use std::{io, path::Path};
+
+use serde_json::Value;
+
+use crate::{domain::usage::Turn, env::Timestamp};
+
+/// What was read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Read {
+    /// The answers of the model, in their order.
+    pub turns: Vec<Turn>,
+    /// How far the record was read, in bytes: where the next reading begins.
+    pub offset: u64,
+    /// How many tokens the newest answer had before it and wrote; `None` when no answer was read.
+    pub context_tokens: Option<u64>,
+    /// How many tokens fit, where the record says so.
+    pub context_window: Option<u64>,
+}
+
+impl Read {
+    /// Adds an answer. One of the same key that was read before is this one, written again with more in it.
+    fn add(&mut self, turn: Turn) {
+        match self.turns.iter_mut().rev().find(|known| turn.key.is_some() && known.key == turn.key) {
+            Some(known) => *known = turn,
+            None => self.turns.push(turn),
+        }
+    }
+}
+
+/// The providers whose records can be read.
+pub const PROVIDERS: [&str; 3] = ["claude", "codex", "gemini"];
+
+/// Reads the record from an offset on: whole lines only, so that one that is being written is read the next time. A record
+/// that is shorter than the offset is another one and is read from its beginning.
+///
+/// # Errors
+/// When it cannot be opened or read, or is no regular file; `Unsupported` for a provider whose records are not known.
+pub fn since(provider: &str, path: &Path, offset: u64) -> io::Result<Read> {
+    let line = match provider {
+        "claude" => |read: &mut Read, _: &mut _, line: &[u8]| claude::line(read, line),
+        "codex" => codex::line,
+        "gemini" => |read: &mut Read, _: &mut _, line: &[u8]| gemini::line(read, line),
+        _ => {
+            let why = format!("the records of {provider:?} are not known");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+    };
+    let (mut read, mut model) = (Read::default(), None);
+    let (from, to) = lines::since(path, offset, &mut |text| line(&mut read, &mut model, text))?;
+    read.offset = to;
+    codex::find_models(&mut read, path, from)?;
+    Ok(read)
+}
+
+/// A line as JSON, if it holds one of these words; the others need not be understood.
+fn value(line: &[u8], word: &str) -> Option<Value> {
+    let text = std::str::from_utf8(line).ok()?;
+    text.contains(word).then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// A number of tokens; what is absent or odd is none.
+fn tokens(from: &Value, name: &str) -> u64 {
+    from[name].as_u64().unwrap_or(0)
+}
+
+/// A text that is there and not empty.
+fn text(from: &Value) -> Option<String> {
+    from.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// When the line was written.
+fn time(from: &Value) -> Option<Timestamp> {
+    from["timestamp"].as_str().and_then(Timestamp::parse)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::domain::usage::Usage;
+
+    /// What the provider's real program wrote, with long texts cut.
+    fn sample(name: &str) -> Vec<u8> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents");
+        fs::read(folder.join(name)).unwrap()
+    }
+
+    fn read(provider: &str, record: &[u8]) -> Read {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        fs::write(&path, record).unwrap();
+        since(provider, &path, 0).unwrap()
+    }
+
+    fn used(read: &Read) -> Vec<(&str, &Usage)> {
+        read.turns.iter().map(|turn| (turn.key.as_deref().unwrap(), turn.usage.as_ref().unwrap())).collect()
+    }
+
+    fn usage(model: &str, input: u64, cached: u64, written: u64, output: u64) -> Usage {
+        Usage {
+            model: Some(model.to_owned()),
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_tokens: cached,
+            cache_creation_tokens: written,
+            cost_usd: None,
+        }
+    }
+
+    #[test]
+    fn the_real_records_are_read() {
+        let claude = read("claude", &sample("claude-code-2.1.329-record.jsonl"));
+        let expected = usage("claude-opus-5-5", 100, 0, 0, 20);
+        assert_eq!(used(&claude), [("msg_1", &expected), ("msg_2", &expected)]);
+        assert_eq!((claude.context_tokens, claude.context_window), (Some(120), None));
+
+        let codex = read("codex", &sample("codex-0.169.0-record.jsonl"));
+        let expected = usage("mock-model", 100, 0, 0, 20);
+        assert_eq!(used(&codex), [("resp_1", &expected), ("resp_2", &expected)]);
+        assert_eq!((codex.context_tokens, codex.context_window), (Some(120), Some(258_400)));
+
+        let gemini = read("gemini", &sample("gemini-cli-0.61.0-record.jsonl"));
+        let expected = usage("gemini-3.8-flash", 100, 0, 0, 20);
+        // The first answer stands there twice: with its call, and with what came of it.
+        let keys = ["e0563217-90df-41b7-8250-b069cc973b87", "5b97b036-d8f5-48db-ba36-3a8257516219"];
+        assert_eq!(used(&gemini), keys.map(|key| (key, &expected)));
+        assert_eq!(gemini.context_tokens, Some(120));
+    }
+
+    #[test]
+    fn the_kinds_of_tokens_do_not_overlap() {
+        let claude = br#"{"type":"assistant","timestamp":"2026-01-01T00:00:00Z","message":{"id":"a","model":"m","usage":{"input_tokens":1,"cache_read_input_tokens":20,"cache_creation_input_tokens":300,"output_tokens":4000}}}
+"#;
+        assert_eq!(used(&read("claude", claude)), [("a", &usage("m", 1, 20, 300, 4000))]);
+        assert_eq!(read("claude", claude).context_tokens, Some(4321));
+        let codex = br#"{"type":"turn_context","payload":{"model":"m"}}
+{"type":"token_usage_record","timestamp":"2026-01-01T00:00:00Z","payload":{"response_id":"a","usage":{"input_tokens":321,"cached_input_tokens":20,"cache_write_input_tokens":300,"output_tokens":4000,"reasoning_output_tokens":9}}}
+"#;
+        assert_eq!(used(&read("codex", codex)), [("a", &usage("m", 1, 20, 300, 4000))]);
+        assert_eq!(read("codex", codex).context_tokens, Some(4321));
+        let gemini = br#"{"type":"gemini","id":"a","model":"m","timestamp":"2026-01-01T00:00:00Z","tokens":{"input":20,"cached":19,"tool":1,"output":3000,"thoughts":1000}}
+"#;
+        assert_eq!(used(&read("gemini", gemini)), [("a", &usage("m", 2, 19, 0, 4000))]);
+        assert_eq!(read("gemini", gemini).context_tokens, Some(4021));
+    }
+
+    #[test]
+    fn a_model_that_was_named_before_the_part_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let text = sample("codex-0.169.0-record.jsonl");
+        fs::write(&path, &text).unwrap();
+        let middle = String::from_utf8(text).unwrap().find("\"resp_1\"").unwrap() as u64;
+        let read = since("codex", &path, middle).unwrap();
+        assert_eq!(used(&read), [("resp_2", &usage("mock-model", 100, 0, 0, 20))]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_passed_over() {
+        for provider in PROVIDERS {
+            let garbage = b"\n{\n\xff\xfe \"usage\" \"tokens\"\n[]\nnull\n{\"usage\":1}\n\
+                {\"type\":\"assistant\",\"timestamp\":\"x\",\"message\":{\"usage\":[]}}\n\
+                {\"type\":\"assistant\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"usage\":7}}\n\
+                {\"type\":\"token_usage_record\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"payload\":{\"usage\":[]}}\n\
+                {\"type\":\"gemini\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"tokens\":-1}\n";
+            let read = read(provider, garbage);
+            assert_eq!(read, Read { offset: garbage.len() as u64, ..Read::default() }, "{provider}");
+        }
+        assert_eq!(since("mystery", Path::new("/dev/null"), 0).unwrap_err().kind(), io::ErrorKind::Unsupported);
+    }
+}

@@ -1,0 +1,115 @@
+//! The part of HTTP/1.1 that our own server speaks: a status, a length or chunks, and a body.
+
+use std::io::{self, Read};
+
+use super::LinkError;
+
+/// The longest answer that is taken, in bytes.
+const LONGEST: usize = 64 << 20;
+/// The longest head of one.
+const LONGEST_HEAD: usize = 16 << 10;
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The status: 200 when it was done.
+    pub status: u16,
+    /// The document.
+    pub body: Vec<u8>,
+}
+
+/// Reads one answer; `before` is called before each read.
+///
+/// # Errors
+/// As `before` or reading fails; when it is no answer.
+pub(super) fn read<T: Read>(
+    from: &mut T,
+    mut before: impl FnMut(&mut T) -> Result<(), LinkError>,
+) -> Result<Reply, LinkError> {
+    let mut buffer = Vec::new();
+    let mut more = |buffer: &mut Vec<u8>| -> Result<(), LinkError> {
+        let mut part = [0; 16 * 1024];
+        loop {
+            before(from)?;
+            match from.read(&mut part) {
+                Ok(0) => return Err(LinkError::Broken(io::ErrorKind::UnexpectedEof.into())),
+                Ok(read) => {
+                    buffer.extend_from_slice(part.get(..read).unwrap_or_default());
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    };
+    let end = loop {
+        if let Some(at) = find(&buffer, b"\r\n\r\n") {
+            break at;
+        }
+        if buffer.len() > LONGEST_HEAD {
+            return Err(LinkError::Garbled("its head does not end"));
+        }
+        more(&mut buffer)?;
+    };
+    let mut rest = buffer.split_off(end + 4);
+    let head = Head::parse(&buffer)?;
+    let Some(length) = head.length else {
+        let mut body = Vec::new();
+        loop {
+            let line = loop {
+                if let Some(at) = find(&rest, b"\r\n") {
+                    break at;
+                }
+                more(&mut rest)?;
+            };
+            let size = rest.get(..line).and_then(|line| std::str::from_utf8(line).ok());
+            let size = size.and_then(|size| usize::from_str_radix(size.split(';').next()?.trim(), 16).ok());
+            let size = size.filter(|size| body.len() + size <= LONGEST).ok_or(LinkError::Garbled("a chunk"))?;
+            while rest.len() < line + 2 + size + 2 {
+                more(&mut rest)?;
+            }
+            body.extend_from_slice(rest.get(line + 2..line + 2 + size).unwrap_or_default());
+            rest.drain(..line + 2 + size + 2);
+            if size == 0 {
+                return Ok(Reply { status: head.status, body });
+            }
+        }
+    };
+    if length > LONGEST {
+        return Err(LinkError::Garbled("it is too long"));
+    }
+    while rest.len() < length {
+        more(&mut rest)?;
+    }
+    rest.truncate(length);
+    Ok(Reply { status: head.status, body: rest })
+}
+
+struct Head {
+    status: u16,
+    /// `None`: it comes in chunks.
+    length: Option<usize>,
+}
+
+impl Head {
+    fn parse(bytes: &[u8]) -> Result<Self, LinkError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| LinkError::Garbled("its head is no text"))?;
+        let mut lines = text.split("\r\n");
+        let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok());
+        let status = status.ok_or(LinkError::Garbled("it is no HTTP/1.1"))?;
+        let mut length = Some(0);
+        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+            if name.eq_ignore_ascii_case("content-length") {
+                length = Some(value.trim().parse().map_err(|_| LinkError::Garbled("its length"))?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                length = None;
+                break;
+            }
+        }
+        Ok(Self { status, length })
+    }
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}

@@ -1,0 +1,62 @@
+//! Where the server of a project listens, and what lies beside its socket.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    env::{Env, vars},
+    os::socket,
+};
+
+/// The socket's name in the runtime folder.
+pub const SOCKET: &str = "worker.sock";
+/// Beside it: the path of a socket that had to go elsewhere.
+pub const POINTER: &str = "worker.socket";
+/// The lock of whoever serves.
+pub const LOCK: &str = "worker.lock";
+/// The number of the port on 127.0.0.1.
+pub const PORT: &str = "worker.port";
+/// The word that every request to that port carries.
+pub const TOKEN: &str = "worker.token";
+
+/// How long a pointer may be, in bytes.
+const LONGEST: u64 = 4_096;
+
+/// Where a server of the project with this runtime folder listens, or would: there, or in the user's folder of sockets when
+/// that path is too long for one. `None` when there is no such folder either.
+#[must_use]
+pub fn of(runtime: &Path, env: &Env) -> Option<PathBuf> {
+    let here = runtime.join(SOCKET);
+    if socket::fits(&here) {
+        return Some(here);
+    }
+    let folder = env.var_os(vars::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|folder| folder.is_absolute())?;
+    let there = folder.join(format!("fairway-{}.sock", digest(runtime)));
+    socket::fits(&there).then_some(there)
+}
+
+/// Where somebody may listen now, for whoever has another environment than the server.
+pub(super) fn found(runtime: &Path) -> Option<PathBuf> {
+    let here = runtime.join(SOCKET);
+    if socket::fits(&here) {
+        return Some(here);
+    }
+    let mut path = String::new();
+    File::open(runtime.join(POINTER)).ok()?.take(LONGEST).read_to_string(&mut path).ok()?;
+    Some(PathBuf::from(path.trim_end())).filter(|path| path.is_absolute() && socket::fits(path))
+}
+
+fn digest(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let digest = Sha256::digest(path.as_os_str().as_bytes());
+    digest.iter().take(8).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
