@@ -19,6 +19,8 @@ CREATE TABLE session_reports (
 -- By which way a message was offered.
 ALTER TABLE messages ADD COLUMN way TEXT
     CHECK (way IN ('stream', 'inbox', 'checkpoint', 'tool', 'turn_end', 'turn_start', 'wake', 'nudge'));
+-- The sessions that were told that it is too long for the way to them, by their ids with a space between.
+ALTER TABLE messages ADD COLUMN announced_to TEXT;
 
 -- What turns used, as reported. A digest makes repeats of a report one row.
 CREATE TABLE usage_turns (

@@ -20,6 +20,7 @@ pub mod message;
 mod path;
 pub mod prime;
 pub mod project;
+pub mod prompt;
 pub mod review;
 pub mod runtime;
 pub mod session;

@@ -66,6 +66,7 @@ pub fn send(app: &App, letter: &Letter) -> Result<Answer> {
                 way: None,
                 dedup: dedup.clone(),
                 count: 1,
+                announced_to: None,
                 expires_at,
                 created_at: tx.now(),
             },
@@ -105,6 +106,7 @@ pub(in crate::actions) fn tell(
         way: None,
         dedup: Some(key.to_owned()),
         count: 1,
+        announced_to: None,
         expires_at: None,
         created_at: tx.now(),
     };
@@ -166,7 +168,7 @@ fn named(to: &Recipient) -> (&'static str, &str) {
 }
 
 /// An event about a message. Its text is not a part of the history.
-pub(super) fn event(kind: Kind, message: &Message) -> Event {
+pub(in crate::actions) fn event(kind: Kind, message: &Message) -> Event {
     let (noun, name) = named(&message.to);
     let lane = match &message.to {
         Recipient::Lane(lane) => Some(lane),

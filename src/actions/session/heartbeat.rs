@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::life;
 use crate::{
-    actions::{Answer, App, lookup},
+    actions::{Answer, App, lookup, prompt},
     domain::{
         Event, Kind, Refusal, SessionId,
         session::{Activity, Session, SessionStatus},
@@ -46,6 +46,9 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         let after = told(&session, beat, tx.now())?;
         life::write(tx, &after)?;
         tasks::renew_leases(tx, id.as_str(), None)?;
+        if own || beat.activity.is_some() {
+            prompt::heard(tx, &session)?;
+        }
         if session.status != SessionStatus::Running {
             life::lifted(tx, &session, "a heartbeat")?;
         }

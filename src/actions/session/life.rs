@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::failure,
+    actions::{failure, prompt},
     domain::{
         Event, Kind,
         session::{Session, SessionStatus},
@@ -20,6 +20,7 @@ pub fn sign(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result
     if session.status.is_final() || session.of_run(run_id).is_err() {
         return Ok(());
     }
+    prompt::heard(tx, session)?;
     if session.status == SessionStatus::Running {
         return Ok(sessions::touch(tx, &session.id)?);
     }

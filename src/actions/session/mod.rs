@@ -16,7 +16,7 @@ pub mod interrupt;
 pub mod launch;
 pub mod life;
 pub mod list;
-mod live;
+pub(in crate::actions) mod live;
 pub mod look;
 mod meant;
 pub mod meta;
