@@ -22,7 +22,7 @@ use crate::{
         text::BODY_MAX,
     },
     env::Timestamp,
-    store::{ReadTx, WriteTx, messages, sessions},
+    store::{ReadTx, WriteTx, messages, session_reports, sessions},
     wire::MessageView,
 };
 
@@ -104,7 +104,7 @@ fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Messa
     if unsettled.is_empty() {
         return Ok(Vec::new());
     }
-    let hooked = sessions::has_hooks(tx, id)?;
+    let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
     let free = receipts::carrying(unsettled, Way::Nudge, session.activity, now).into_iter();
     let typings = free.map(|message| (receipts::typing(message.priority, session.activity, hooked), message));
     Ok(typings.filter(|(how, _)| *how != Typing::Not).map(|(how, message)| (message, how)).collect())
