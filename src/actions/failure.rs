@@ -8,7 +8,10 @@ use thiserror::Error;
 use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
-    domain::{Refusal, Role},
+    domain::{
+        Refusal, Role,
+        message::{MessageStatus, Way},
+    },
     os::git::GitError,
     os::stream::StreamError,
     render::{OutError, safe_line},
@@ -149,6 +152,10 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Empty, Some(if skipped.is_empty() { "fairway ready --why" } else { "fairway ready" }.into()))
         }
         Refusal::NothingArrived { .. } => (Empty, None),
+        Refusal::NotAcknowledged { status, .. } => match status {
+            MessageStatus::Expired | MessageStatus::Withdrawn => (Empty, None),
+            _ => (Empty, Some("it goes on waiting: fairway outbox".into())),
+        },
         Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
         Refusal::Tracked { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }
@@ -192,6 +199,9 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::SessionFinal { session, status } | Refusal::SessionGone { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }
+        Refusal::NotAcknowledged { id, status, way, .. } => json!({
+            "message_id": id, "status": status.as_str(), "way": way.map(Way::as_str),
+        }),
         Refusal::RunFinal { run, status } => json!({ "run_id": run, "status": status.as_str() }),
         Refusal::InputFull { run, taken } => json!({ "run_id": run, "bytes": taken }),
         Refusal::Answered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),

@@ -23,6 +23,8 @@ mod lane;
 mod man;
 mod merge_ready;
 mod message;
+mod outbox;
+mod prompt;
 mod ready;
 mod release;
 mod restore;
@@ -88,6 +90,8 @@ enum Verb {
     #[command(subcommand)]
     Message(message::Verb),
     Inbox(inbox::Args),
+    Prompt(prompt::Args),
+    Outbox(outbox::Args),
     #[command(subcommand)]
     Approvals(approvals::Verb),
     #[command(subcommand)]
@@ -126,6 +130,8 @@ impl Verb {
             Self::MergeReady(args) => args.run(ctx),
             Self::Message(verb) => verb.run(ctx),
             Self::Inbox(args) => args.run(ctx),
+            Self::Prompt(args) => args.run(ctx),
+            Self::Outbox(args) => args.run(ctx),
             Self::Approvals(verb) => verb.run(ctx),
             Self::Session(verb) => verb.run(ctx),
             Self::Exec(verb) => verb.run(ctx),

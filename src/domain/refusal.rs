@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::{
     LaneName, Role, SessionId, TaskId,
+    message::{MessageStatus, Way},
     rules::gate::GateReport,
     run::RunStatus,
     session::SessionStatus,
@@ -142,6 +143,13 @@ pub enum Refusal {
     /// Nothing came in time.
     #[error("nothing arrived within {within}")]
     NothingArrived { within: String },
+    /// A prompt that nobody has acknowledged.
+    #[error("prompt {id} is not acknowledged: {}", match (.status, .way) {
+        (MessageStatus::Expired | MessageStatus::Withdrawn, _) => format!("it is {}", .status),
+        (_, Some(way)) => format!("after {within} it is {} by way of {way}", .status),
+        (_, None) => format!("after {within} it is {}", .status),
+    })]
+    NotAcknowledged { id: i64, status: MessageStatus, way: Option<Way>, within: String },
     /// A `--request-id` that was used for something else.
     #[error("the request id '{id}' was used for another command")]
     RequestReused { id: String },
@@ -218,6 +226,7 @@ impl Refusal {
             Self::Cycle { .. } => "cycle",
             Self::NothingReady { .. } => "nothing_ready",
             Self::NothingArrived { .. } => "nothing_arrived",
+            Self::NotAcknowledged { .. } => "not_acknowledged",
             Self::RequestReused { .. } | Self::EventReused { .. } => "request_reused",
             Self::RequestOpen { .. } => "request_open",
             Self::RunFinal { .. } => "run_final",

@@ -19,14 +19,18 @@ pub mod import;
 mod lane;
 mod launch;
 mod message;
+mod outbox;
+mod prompt;
 mod provider_event;
 mod reconcile;
 mod review;
 mod run;
+mod runtime;
 mod session;
 mod task;
 pub mod tool_input;
 pub mod typed;
+mod usage;
 
 pub use approval::ApprovalView;
 pub use checked::{CheckedAdapterView, CheckedOperationView, ProbeView, Verdict};
@@ -44,12 +48,16 @@ pub use handoff::HandoffView;
 pub use lane::{LanePresentView, LaneView};
 pub use launch::{BackendView, LaunchView};
 pub use message::MessageView;
+pub use outbox::OutboxView;
+pub use prompt::PromptView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{NoteView, ReconcileView, RunNoteView};
 pub use review::ReviewView;
 pub use run::{KilledView, LoggedView, PolledView, RanView, RunItemView, RunView, SentView, SpawnedView};
+pub use runtime::{ContextView, CountsView, HealthView, HeardView, LifecycleView, SectionView};
 pub use session::SessionView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
+pub use usage::{UsageRowView, UsageView};
 
 use crate::env::Timestamp;
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::life;
 use crate::{
-    actions::approval,
+    actions::{approval, prompt},
     domain::{
         Event, Kind,
         session::{Session, SessionStatus},
@@ -27,6 +27,7 @@ pub fn finish(
     let finished = session.finished(status, exit_code, reason, tx.now())?;
     let kind = if status == SessionStatus::Failed { Kind::SessionFailed } else { Kind::SessionEnded };
     life::write(tx, &finished)?;
+    prompt::over(tx, session)?;
     tx.record(
         &Event::new(kind)
             .session(&session.id, &session.run_id)

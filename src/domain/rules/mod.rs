@@ -8,6 +8,7 @@ pub mod gate;
 pub mod globs;
 pub mod guard;
 pub mod handoff;
+pub mod health;
 pub mod liveness;
 pub mod prompt;
 pub mod receipts;

@@ -233,6 +233,22 @@ pub const VERBS: &[Verb] = &[
         ],
     ),
     verb("inbox", "inbox --session s1", &["inbox --as qa --wait {}", "inbox --session {}", "inbox --as {}"]),
+    verb(
+        "prompt",
+        "prompt s1 hello",
+        &[
+            "prompt {} hello",
+            "prompt s1 {}",
+            "prompt s1 --body-file {}",
+            "prompt s1 hello --priority {}",
+            "prompt s1 hello --source {}",
+            "prompt s1 hello --dedup {}",
+            "prompt s1 hello --ttl {}",
+            "prompt s1 hello --wait-ack {}",
+        ],
+    ),
+    verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
+    verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
     verb("approvals list", "approvals list", &[]),
     verb(
         "approvals answer",
