@@ -30,6 +30,7 @@ mod release;
 mod restore;
 mod review;
 mod session;
+mod sidecar;
 mod task;
 mod trust;
 mod values;
@@ -96,6 +97,7 @@ enum Verb {
     Approvals(approvals::Verb),
     #[command(subcommand)]
     Session(session::Verb),
+    Sidecar(sidecar::Args),
     #[command(subcommand)]
     Exec(exec::Verb),
     #[command(subcommand)]
@@ -134,6 +136,7 @@ impl Verb {
             Self::Outbox(args) => args.run(ctx),
             Self::Approvals(verb) => verb.run(ctx),
             Self::Session(verb) => verb.run(ctx),
+            Self::Sidecar(args) => args.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),

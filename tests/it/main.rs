@@ -28,6 +28,7 @@ mod quickstart;
 mod records;
 mod scripts;
 mod sessions;
+mod sidecar;
 mod store;
 mod storm;
 mod tidy;

@@ -24,4 +24,5 @@ mod operations;
 mod review;
 mod session;
 mod session_event;
+mod sidecar;
 mod trust;
