@@ -3,15 +3,20 @@
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-${HOME}/.cache}/fairway-tests/npm
-claude=@anthropic-ai/claude-code@2.1.329
+agents=(@anthropic-ai/claude-code@2.1.329 @openai/codex@0.169.0 @google/gemini-cli@0.61.0)
 
 if ! command -v npm >/dev/null 2>&1; then
   printf '== npm is missing: no agent is driven\n'
   exit 0
 fi
-if "${cache}/node_modules/.bin/claude" --version 2>/dev/null | grep -qF "${claude##*@}"; then
+missing=0
+for agent in "${agents[@]}"; do
+  grep -qF "\"version\": \"${agent##*@}\"" "${cache}/node_modules/${agent%@*}/package.json" 2>/dev/null || missing=1
+done
+if [[ "${missing}" = 0 ]]; then
   exit 0
 fi
-printf '== installing %s\n' "${claude}"
+# All at once: npm takes out what it is not asked for.
+printf '== installing %s\n' "${agents[*]}"
 mkdir -p "${cache}"
-npm install --prefix "${cache}" --no-audit --no-fund --no-save --loglevel error "${claude}"
+npm install --prefix "${cache}" --no-audit --no-fund --no-save --loglevel error "${agents[@]}"

@@ -8,7 +8,10 @@ use thiserror::Error;
 use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
-    domain::{Refusal, Role},
+    domain::{
+        Refusal, Role,
+        message::{MessageStatus, Way},
+    },
     os::git::GitError,
     os::stream::StreamError,
     render::{OutError, safe_line},
@@ -112,6 +115,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::SessionGone { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
+        Refusal::ApprovalLapsed { .. } => (Conflict, Some("fairway approvals list".into())),
+        Refusal::NotAnswerable { session, .. } => (Refused, Some(format!("fairway session attach {session}"))),
+        Refusal::OwnApproval { .. } => (Refused, None),
         Refusal::NotForYou { wants, is_role: true, .. } => (Refused, Some(format!("--as {wants}"))),
         Refusal::NotForYou { .. } => (Refused, Some("fairway handoff list --open".into())),
         Refusal::NotCreator { .. } => (Conflict, Some("to stand in for whoever made it: --force --reason TEXT".into())),
@@ -146,6 +152,10 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Empty, Some(if skipped.is_empty() { "fairway ready --why" } else { "fairway ready" }.into()))
         }
         Refusal::NothingArrived { .. } => (Empty, None),
+        Refusal::NotAcknowledged { status, .. } => match status {
+            MessageStatus::Expired | MessageStatus::Withdrawn => (Empty, None),
+            _ => (Empty, Some("it goes on waiting: fairway outbox".into())),
+        },
         Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
         Refusal::Tracked { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }
@@ -189,9 +199,16 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::SessionFinal { session, status } | Refusal::SessionGone { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }
+        Refusal::NotAcknowledged { id, status, way, .. } => json!({
+            "message_id": id, "status": status.as_str(), "way": way.map(Way::as_str),
+        }),
         Refusal::RunFinal { run, status } => json!({ "run_id": run, "status": status.as_str() }),
         Refusal::InputFull { run, taken } => json!({ "run_id": run, "bytes": taken }),
         Refusal::Answered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
+        Refusal::ApprovalLapsed { id, .. } => json!({ "approval_id": id }),
+        Refusal::NotAnswerable { id, session, .. } | Refusal::OwnApproval { id, session } => {
+            json!({ "approval_id": id, "session_id": session.as_str() })
+        }
         Refusal::LaneFull { lane, held, limit } => {
             json!({ "lane": lane.as_str(), "held": held, "wip_limit": limit })
         }

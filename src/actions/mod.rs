@@ -3,6 +3,7 @@
 
 mod answer;
 mod app;
+pub mod approval;
 pub mod backend;
 pub mod checkpoint;
 pub mod config;
@@ -17,10 +18,14 @@ pub mod lane;
 pub mod lookup;
 pub mod message;
 mod path;
+pub mod prime;
 pub mod project;
+pub mod prompt;
 pub mod review;
+pub mod runtime;
 pub mod session;
 pub mod task;
+pub mod usage;
 mod work;
 
 pub use answer::Answer;

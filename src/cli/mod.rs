@@ -2,6 +2,7 @@
 //! help, and `run`.
 
 mod adapter;
+mod approvals;
 mod backup;
 mod checkpoint;
 mod claim;
@@ -22,6 +23,8 @@ mod lane;
 mod man;
 mod merge_ready;
 mod message;
+mod outbox;
+mod prompt;
 mod ready;
 mod release;
 mod restore;
@@ -87,6 +90,10 @@ enum Verb {
     #[command(subcommand)]
     Message(message::Verb),
     Inbox(inbox::Args),
+    Prompt(prompt::Args),
+    Outbox(outbox::Args),
+    #[command(subcommand)]
+    Approvals(approvals::Verb),
     #[command(subcommand)]
     Session(session::Verb),
     #[command(subcommand)]
@@ -123,6 +130,9 @@ impl Verb {
             Self::MergeReady(args) => args.run(ctx),
             Self::Message(verb) => verb.run(ctx),
             Self::Inbox(args) => args.run(ctx),
+            Self::Prompt(args) => args.run(ctx),
+            Self::Outbox(args) => args.run(ctx),
+            Self::Approvals(verb) => verb.run(ctx),
             Self::Session(verb) => verb.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),

@@ -8,6 +8,7 @@ use crate::{
     config::parse_duration,
     domain::{
         LaneName, Refusal, Role, SessionId, TaskId,
+        approval::Decision,
         checkpoint::CheckpointState,
         evidence::EvidenceResult,
         id::Label,
@@ -49,6 +50,10 @@ macro_rules! word_reader {
 word_reader!(
     /// A checkpoint's state.
     checkpoint_state -> CheckpointState
+);
+word_reader!(
+    /// What a person says to an approval.
+    decision -> Decision
 );
 word_reader!(
     /// What evidence shows.

@@ -33,6 +33,15 @@ closed_set! {
     }
 }
 
+impl Way {
+    /// Whether its reader comes by itself, and by coming again says that it has read what it was shown before. By the other
+    /// ways a message is brought to it, and whoever brings it says when that is done.
+    #[must_use]
+    pub const fn is_reading(self) -> bool {
+        matches!(self, Self::Inbox | Self::Checkpoint)
+    }
+}
+
 impl Priority {
     /// Its place when messages are read: first comes what may interrupt most.
     #[must_use]
@@ -47,6 +56,10 @@ impl Priority {
 
 /// How long a message is offered before it counts as not taken, in seconds.
 pub const OFFER_SECONDS: u64 = 60;
+
+/// How long text that was typed stays offered: until an event of its session confirms it, whenever that comes. The end of
+/// the year 9999.
+pub const TYPED_UNTIL: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
 /// The sources under which people write. What comes from any other is a program's text, and so is what a session sends.
 pub const PEOPLES_SOURCES: &[&str] = &["mail", "nudge"];
@@ -89,8 +102,36 @@ pub struct Message {
     pub dedup: Option<String>,
     /// How often it was sent under its dedup key.
     pub count: i64,
+    /// The sessions that were told that it is too long for the way to them, with a space between.
+    pub announced_to: Option<String>,
     /// When it is too late to read it.
     pub expires_at: Option<Timestamp>,
     /// When it was sent first.
     pub created_at: Timestamp,
+}
+
+impl Message {
+    /// Whether somebody is being shown it, or has been and may still say so.
+    #[must_use]
+    pub fn is_held(&self, now: Timestamp) -> bool {
+        self.status == MessageStatus::Offered && self.offered_until.is_some_and(|until| until > now)
+    }
+
+    /// Whether it was typed into a session that has not confirmed it yet.
+    #[must_use]
+    pub fn is_typed(&self) -> bool {
+        self.status == MessageStatus::Offered && self.offered_until == Some(TYPED_UNTIL)
+    }
+
+    /// Whether it is too late to read it.
+    #[must_use]
+    pub fn is_late(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// Whether this session was told that it is too long.
+    #[must_use]
+    pub fn is_announced_to(&self, session: &SessionId) -> bool {
+        self.announced_to.as_deref().unwrap_or_default().split(' ').any(|told| told == session.as_str())
+    }
 }

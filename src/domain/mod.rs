@@ -2,6 +2,7 @@
 //! bring.
 
 pub mod actor;
+pub mod approval;
 pub mod branch;
 pub mod checkpoint;
 pub mod claim;
@@ -13,6 +14,7 @@ pub mod handoff;
 pub mod id;
 pub mod keys;
 pub mod lane;
+pub mod lifecycle;
 pub mod message;
 pub mod modes;
 pub mod output;

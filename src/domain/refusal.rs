@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::{
     LaneName, Role, SessionId, TaskId,
+    message::{MessageStatus, Way},
     rules::gate::GateReport,
     run::RunStatus,
     session::SessionStatus,
@@ -112,6 +113,15 @@ pub enum Refusal {
     /// A record that was answered already.
     #[error("{noun} {id} is {status} already")]
     Answered { noun: &'static str, id: i64, status: &'static str },
+    /// An approval that its provider does not wait for any more.
+    #[error("approval {id} has lapsed{}", .why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
+    ApprovalLapsed { id: i64, why: Option<String> },
+    /// An approval whose provider asks the person itself.
+    #[error("no answer from here reaches {provider} for approval {id}: it asks in its own window")]
+    NotAnswerable { id: i64, session: SessionId, provider: String },
+    /// An approval that the session that asks would give itself.
+    #[error("approval {id} is asked by {session} itself; somebody else answers it")]
+    OwnApproval { id: i64, session: SessionId },
     /// A handoff to another role or lane.
     #[error("handoff {id} is for the {} {wants}; you {} {have}", if *.is_role { "role" } else { "lane" },
         if *.is_role { "act as" } else { "work in" })]
@@ -133,6 +143,13 @@ pub enum Refusal {
     /// Nothing came in time.
     #[error("nothing arrived within {within}")]
     NothingArrived { within: String },
+    /// A prompt that nobody has acknowledged.
+    #[error("prompt {id} is not acknowledged: {}", match (.status, .way) {
+        (MessageStatus::Expired | MessageStatus::Withdrawn, _) => format!("it is {}", .status),
+        (_, Some(way)) => format!("after {within} it is {} by way of {way}", .status),
+        (_, None) => format!("after {within} it is {}", .status),
+    })]
+    NotAcknowledged { id: i64, status: MessageStatus, way: Option<Way>, within: String },
     /// A `--request-id` that was used for something else.
     #[error("the request id '{id}' was used for another command")]
     RequestReused { id: String },
@@ -199,6 +216,9 @@ impl Refusal {
             Self::SessionGone { .. } => "session_gone",
             Self::SessionMismatch { .. } => "session_mismatch",
             Self::Answered { .. } => "already_answered",
+            Self::ApprovalLapsed { .. } => "approval_lapsed",
+            Self::NotAnswerable { .. } => "not_answerable",
+            Self::OwnApproval { .. } => "own_approval",
             Self::NotForYou { is_role: true, .. } => "role_mismatch",
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",
@@ -206,6 +226,7 @@ impl Refusal {
             Self::Cycle { .. } => "cycle",
             Self::NothingReady { .. } => "nothing_ready",
             Self::NothingArrived { .. } => "nothing_arrived",
+            Self::NotAcknowledged { .. } => "not_acknowledged",
             Self::RequestReused { .. } | Self::EventReused { .. } => "request_reused",
             Self::RequestOpen { .. } => "request_open",
             Self::RunFinal { .. } => "run_final",

@@ -18,6 +18,7 @@ pub mod host;
 pub mod kept;
 pub mod lock;
 pub mod pipe;
+pub mod presence;
 pub mod process;
 pub mod program;
 pub mod pty;

@@ -18,7 +18,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, to_session, to_lane, to_role, priority, source, content, metadata, status, dedup, count, ",
-            "offered_to, offered_until, expires_at, created_at, way FROM messages ",
+            "offered_to, offered_until, expires_at, created_at, way, announced_to FROM messages ",
             $rest
         )
     };
@@ -35,6 +35,11 @@ const EXPIRED: &str = select!(
     "INDEXED BY messages_expiring WHERE settled_at IS NULL AND expires_at IS NOT NULL AND expires_at <= $1 \
      ORDER BY expires_at"
 );
+const ONE: &str = select!("WHERE id = $1");
+const ACKNOWLEDGED_UNDER_KEY: &str = select!(
+    "INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 AND to_session = $2 AND status = 'acknowledged' \
+     ORDER BY id DESC LIMIT 1"
+);
 const UNDER_KEY: &str =
     "SELECT id FROM messages INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 LIMIT 1";
 /// Asked only about a session that nobody knows.
@@ -44,6 +49,15 @@ const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priori
 const REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4 WHERE id = $1";
 const OFFER: &str =
     "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3, way = $4 WHERE id = $1";
+const OFFER_AGAIN: &str =
+    "UPDATE messages SET offered_until = $3 WHERE id = $1 AND status = 'offered' AND offered_until = $2";
+const TAKE_BACK: &str = "UPDATE messages SET status = 'queued', offered_to = NULL, offered_until = NULL, way = NULL \
+     WHERE id = $1 AND status = 'offered' AND offered_until = $2";
+const ANNOUNCE: &str =
+    "UPDATE messages SET announced_to = coalesce(announced_to || ' ', '') || $2 WHERE id = $1 AND settled_at IS NULL";
+const ALL_UNSETTLED: &str = select!("WHERE settled_at IS NULL ORDER BY id DESC LIMIT $1");
+const NEWEST: &str = select!("ORDER BY id DESC LIMIT $1");
+const NEWEST_TO: &str = select!("WHERE to_session = $2 ORDER BY id DESC LIMIT $1");
 const SETTLE: &str =
     "UPDATE messages SET status = $2, offered_to = $3, offered_until = NULL, settled_at = $4 WHERE id = $1";
 const FORGET: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messages INDEXED BY messages_settled \
@@ -70,6 +84,7 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
         expires_at: at(13)?,
         created_at: Timestamp::from_millis(row.get(14)?),
         way: row.get::<_, Option<String>>(15)?.map(|word| sql::word("a way", &word, Way::parse)).transpose()?,
+        announced_to: row.get(16)?,
     })
 }
 
@@ -173,4 +188,71 @@ pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, way: Way
 pub fn settle(tx: &WriteTx<'_>, id: i64, how: MessageStatus, reader: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SETTLE, &[&id, &how.as_str(), &reader, &tx.now().millis()])?;
     Ok(())
+}
+
+/// The message of this number.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Message>, StoreError> {
+    sql::first(tx.conn(), ONE, &[&id], read)
+}
+
+/// The newest message to a session under this key that was acknowledged.
+///
+/// # Errors
+/// As the store fails.
+pub fn acknowledged_under(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<Option<Message>, StoreError> {
+    sql::first(tx.conn(), ACKNOWLEDGED_UNDER_KEY, &[&key, &to.as_str()], read)
+}
+
+/// Has an offer that stands until `until` stand until another time. Says whether it was still standing.
+///
+/// # Errors
+/// As the store fails.
+pub fn offer_on(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), OFFER_AGAIN, &[&id, &until.millis(), &then.millis()])? == 1)
+}
+
+/// Takes back an offer that stands until `until`: the message waits again. Says whether it was still standing.
+///
+/// # Errors
+/// As the store fails.
+pub fn take_back(tx: &WriteTx<'_>, id: i64, until: Timestamp) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), TAKE_BACK, &[&id, &until.millis()])? == 1)
+}
+
+/// Notes that a session was told of a message that is too long for the way to it.
+///
+/// # Errors
+/// As the store fails.
+pub fn announce(tx: &WriteTx<'_>, id: i64, to: &SessionId) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), ANNOUNCE, &[&id, &to.as_str()])?;
+    Ok(())
+}
+
+/// The newest messages, oldest first: to one session or to anybody, those that are not settled or all that are kept.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest(
+    tx: &ReadTx<'_>,
+    to: Option<&SessionId>,
+    settled_too: bool,
+    most: usize,
+) -> Result<Vec<Message>, StoreError> {
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut found = match (to, settled_too) {
+        (Some(session), false) => {
+            let mut all = unsettled(tx, &Recipient::Session(session.clone()))?;
+            let older = all.len().saturating_sub(most);
+            all.drain(..older);
+            return Ok(all);
+        }
+        (Some(session), true) => sql::rows(tx.conn(), NEWEST_TO, &[&limit, &session.as_str()], read)?,
+        (None, false) => sql::rows(tx.conn(), ALL_UNSETTLED, &[&limit], read)?,
+        (None, true) => sql::rows(tx.conn(), NEWEST, &[&limit], read)?,
+    };
+    found.reverse();
+    Ok(found)
 }

@@ -1,6 +1,7 @@
 //! The store: one SQLite file. Reads see a snapshot; a write is one IMMEDIATE transaction together with its events,
 //! behind the turnstile. One file per noun; SQL stays here.
 
+pub mod approvals;
 pub mod check;
 pub mod checkpoints;
 pub mod claims;
@@ -17,11 +18,14 @@ pub mod output;
 pub mod requests;
 pub mod reviews;
 mod schema;
+pub mod session_reports;
 pub mod sessions;
 mod sql;
 pub mod tasks;
+pub mod tool_calls;
 mod turnstile;
 mod tx;
+pub mod usage_turns;
 
 use std::{
     cell::Cell,

@@ -1,6 +1,7 @@
 //! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
 //! `null`, lists are never `null`.
 
+mod approval;
 pub mod call;
 mod checked;
 mod checkpoint;
@@ -17,14 +18,20 @@ pub mod import;
 mod lane;
 mod launch;
 mod message;
+mod outbox;
+mod prompt;
 mod provider_event;
 mod reconcile;
 mod review;
 mod run;
+mod runtime;
 mod session;
 mod task;
+pub mod tool_input;
 pub mod typed;
+mod usage;
 
+pub use approval::ApprovalView;
 pub use checked::{CheckedAdapterView, CheckedOperationView, ProbeView, Verdict};
 pub use checkpoint::{CheckpointTurnView, CheckpointView};
 pub use config::{CheckedView, SettingView};
@@ -39,12 +46,16 @@ pub use handoff::HandoffView;
 pub use lane::{LanePresentView, LaneView};
 pub use launch::{BackendView, LaunchView};
 pub use message::MessageView;
+pub use outbox::OutboxView;
+pub use prompt::PromptView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{NoteView, ReconcileView, RunNoteView};
 pub use review::ReviewView;
 pub use run::{KilledView, LoggedView, PolledView, RanView, RunItemView, RunView, SentView, SpawnedView};
+pub use runtime::{ContextView, CountsView, HealthView, HeardView, LifecycleView, SectionView};
 pub use session::SessionView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
+pub use usage::{UsageRowView, UsageView};
 
 use crate::env::Timestamp;
 

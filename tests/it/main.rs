@@ -12,6 +12,8 @@
 )]
 
 mod adapters;
+mod agents;
+mod approvals;
 mod cli;
 mod common;
 mod exec;

@@ -101,7 +101,8 @@ pub fn take(tx: &WriteTx<'_>, reader: &Reader, way: Way, acknowledge: bool) -> R
     let mut taken = Vec::new();
     for message in reading.offered {
         messages::offer(tx, message.id, &reader.name, until, way)?;
-        tx.record(&event(Kind::MessageOffered, &message).with("reader", reader.name.as_str()))?;
+        let offered = event(Kind::MessageOffered, &message).with("reader", reader.name.as_str());
+        tx.record(&offered.with("way", way.as_str()))?;
         let status = if acknowledge {
             settle(tx, message.id, reader)?;
             MessageStatus::Acknowledged

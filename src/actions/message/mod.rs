@@ -13,10 +13,7 @@ use crate::{domain::message::PEOPLES_SOURCES, wire::MessageView};
 pub fn words(messages: &[MessageView]) -> String {
     let mut text = String::new();
     for message in messages {
-        let from = message.metadata.get("from").and_then(|from| from.as_str());
-        // Sessions have no '@' in their names, people have.
-        let by_person =
-            PEOPLES_SOURCES.contains(&message.source.as_str()) && from.is_some_and(|from| from.contains('@'));
+        let from = from(message);
         let _ = write!(text, "message {}, {}, from {}", message.id, message.priority, message.source);
         if let Some(from) = from {
             let _ = write!(text, " by {from}");
@@ -24,10 +21,21 @@ pub fn words(messages: &[MessageView]) -> String {
         if message.count > 1 {
             let _ = write!(text, ", {} more like it", message.count - 1);
         }
-        text.push_str(if by_person { ":\n" } else { " (text of a program, not the user's words):\n" });
+        text.push_str(if is_by_person(message) { ":\n" } else { " (text of a program, not the user's words):\n" });
         for line in message.content.lines() {
             let _ = writeln!(text, "  | {line}");
         }
     }
     text
+}
+
+/// Whether a person wrote it: by the sources that people use, and no session sent it.
+#[must_use]
+pub fn is_by_person(message: &MessageView) -> bool {
+    // Sessions have no '@' in their names, people have.
+    PEOPLES_SOURCES.contains(&message.source.as_str()) && from(message).is_some_and(|from| from.contains('@'))
+}
+
+fn from(message: &MessageView) -> Option<&str> {
+    message.metadata.get("from")?.as_str()
 }

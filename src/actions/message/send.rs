@@ -66,6 +66,7 @@ pub fn send(app: &App, letter: &Letter) -> Result<Answer> {
                 way: None,
                 dedup: dedup.clone(),
                 count: 1,
+                announced_to: None,
                 expires_at,
                 created_at: tx.now(),
             },
@@ -76,15 +77,15 @@ pub fn send(app: &App, letter: &Letter) -> Result<Answer> {
     })
 }
 
-/// Queues what a program has to say to a session, under a key that no message has had. `false` when the session has ended:
-/// it will never read it.
+/// Queues what a program, or Fairway itself, has to say to a session, under a key that no message has had. `false` when the
+/// session has ended: it will never read it.
 ///
 /// # Errors
 /// As the store fails.
 pub(in crate::actions) fn tell(
     tx: &WriteTx<'_>,
     session: &SessionId,
-    source: &str,
+    (source, priority): (&str, Priority),
     content: String,
     metadata: &Value,
     key: &str,
@@ -95,7 +96,7 @@ pub(in crate::actions) fn tell(
     let message = Message {
         id: 0,
         to: Recipient::Session(session.clone()),
-        priority: Priority::Normal,
+        priority,
         source: source.to_owned(),
         content,
         metadata: Some(metadata.to_string()),
@@ -105,6 +106,7 @@ pub(in crate::actions) fn tell(
         way: None,
         dedup: Some(key.to_owned()),
         count: 1,
+        announced_to: None,
         expires_at: None,
         created_at: tx.now(),
     };
@@ -166,7 +168,7 @@ fn named(to: &Recipient) -> (&'static str, &str) {
 }
 
 /// An event about a message. Its text is not a part of the history.
-pub(super) fn event(kind: Kind, message: &Message) -> Event {
+pub(in crate::actions) fn event(kind: Kind, message: &Message) -> Event {
     let (noun, name) = named(&message.to);
     let lane = match &message.to {
         Recipient::Lane(lane) => Some(lane),

@@ -9,7 +9,7 @@ use super::{
     upsert::{self, Local, Told},
 };
 use crate::{
-    actions::{Answer, App, Request, app, checkpoint, evidence, failure, handoff, lookup},
+    actions::{Answer, App, Request, app, checkpoint, evidence, failure, handoff, lookup, prompt},
     adapters::builtin,
     domain::{
         Actor, Refusal, Role, SessionId,
@@ -276,6 +276,7 @@ fn live(tx: &WriteTx<'_>, reported: &Reported, plan: &Plan) -> Result<()> {
                 alive = alive.doing(activity, waiting(reported, &plan.effect).as_deref(), SOURCE, tx.now());
             }
             life::write(tx, &alive)?;
+            prompt::heard(tx, before)?;
             if before.status != SessionStatus::Running {
                 life::lifted(tx, before, &format!("reported {}", reported.state))?;
             }

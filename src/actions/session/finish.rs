@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::life;
 use crate::{
+    actions::{approval, prompt},
     domain::{
         Event, Kind,
         session::{Session, SessionStatus},
@@ -11,8 +12,8 @@ use crate::{
     store::WriteTx,
 };
 
-/// Ends a session for good: final status, time, exit code and reason, with their event. Tasks that it holds stay as they
-/// are.
+/// Ends a session for good: final status, time, exit code and reason, with their event. What it asked
+/// permission for lapses; tasks that it holds stay as they are.
 ///
 /// # Errors
 /// `session_final` when it is final already.
@@ -26,6 +27,7 @@ pub fn finish(
     let finished = session.finished(status, exit_code, reason, tx.now())?;
     let kind = if status == SessionStatus::Failed { Kind::SessionFailed } else { Kind::SessionEnded };
     life::write(tx, &finished)?;
+    prompt::over(tx, session)?;
     tx.record(
         &Event::new(kind)
             .session(&session.id, &session.run_id)
@@ -35,5 +37,6 @@ pub fn finish(
             .with("exit_code", exit_code)
             .with("reason", reason),
     )?;
+    approval::over(tx, &finished, None)?;
     Ok(finished)
 }

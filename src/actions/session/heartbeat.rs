@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::life;
 use crate::{
-    actions::{Answer, App, lookup},
+    actions::{Answer, App, lookup, prompt},
     domain::{
         Event, Kind, Refusal, SessionId,
         session::{Activity, Session, SessionStatus},
@@ -46,6 +46,9 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         let after = told(&session, beat, tx.now())?;
         life::write(tx, &after)?;
         tasks::renew_leases(tx, id.as_str(), None)?;
+        if own || beat.activity.is_some() {
+            prompt::heard(tx, &session)?;
+        }
         if session.status != SessionStatus::Running {
             life::lifted(tx, &session, "a heartbeat")?;
         }
@@ -85,7 +88,7 @@ fn told(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> 
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn changes(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
+pub(in crate::actions) fn changes(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
     let same = before.activity == after.activity
         && before.waiting_for == after.waiting_for
         && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::failure,
+    actions::{failure, prompt},
     domain::{
         Event, Kind,
         session::{Session, SessionStatus},
@@ -20,6 +20,7 @@ pub fn sign(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result
     if session.status.is_final() || session.of_run(run_id).is_err() {
         return Ok(());
     }
+    prompt::heard(tx, session)?;
     if session.status == SessionStatus::Running {
         return Ok(sessions::touch(tx, &session.id)?);
     }
@@ -32,7 +33,7 @@ pub fn sign(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub(in crate::actions) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     // Nobody else writes while this transaction is open, so the version cannot have moved.
     if sessions::update(tx, session)? {
         return Ok(());
@@ -44,7 +45,7 @@ pub(super) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn lifted(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
+pub(in crate::actions) fn lifted(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
     let kind = match before.status {
         SessionStatus::Stale => Kind::SessionRevived,
         _ => Kind::SessionRunning,

@@ -18,9 +18,9 @@ use crate::{
 
 /// A session and whom to call for it.
 #[derive(Debug)]
-pub(super) struct Live {
-    pub(super) session: Session,
-    pub(super) adapter: Adapter,
+pub(in crate::actions) struct Live {
+    pub(in crate::actions) session: Session,
+    pub(in crate::actions) adapter: Adapter,
 }
 
 impl Live {
@@ -29,7 +29,7 @@ impl Live {
     /// # Errors
     /// `not_found`, `session_final`, `session_mismatch`, `session_gone`, `untrusted`. Whether it runs may be unknown: that is
     /// no refusal.
-    pub(super) fn find(app: &App, id: &SessionId) -> Result<Self> {
+    pub(in crate::actions) fn find(app: &App, id: &SessionId) -> Result<Self> {
         let session = app.read(|tx| lookup::session(tx, id))?;
         if session.status.is_final() {
             return Err(Refusal::SessionFinal { session: id.clone(), status: session.status }.into());
@@ -46,12 +46,12 @@ impl Live {
     }
 
     /// What the backend calls it.
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::actions) fn name(&self) -> &str {
         endpoint::name(&self.session)
     }
 
     /// An event about it.
-    pub(super) fn event(&self, kind: crate::domain::Kind) -> Event {
+    pub(in crate::actions) fn event(&self, kind: crate::domain::Kind) -> Event {
         Event::new(kind).session(&self.session.id, &self.session.run_id).lane(self.session.lane.as_ref())
     }
 }

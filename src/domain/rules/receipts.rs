@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use crate::{
-    domain::message::{Message, MessageStatus, OFFER_SECONDS},
+    domain::{
+        message::{Message, OFFER_SECONDS, Priority, Way},
+        session::Activity,
+    },
     env::Timestamp,
 };
 
@@ -31,12 +34,13 @@ pub fn reading(unsettled: Vec<Message>, reader: &str, asked: Timestamp, now: Tim
     // What another command of the same reader was offered later, this one cannot vouch for.
     let before = asked.plus(Duration::from_secs(OFFER_SECONDS));
     for message in unsettled {
-        if message.expires_at.is_some_and(|at| at <= now) {
+        if message.is_late(now) {
             continue;
         }
-        let held_until = message.offered_until.filter(|until| message.status == MessageStatus::Offered && *until > now);
-        match held_until {
-            Some(until) if message.offered_to.as_deref() == Some(reader) => {
+        // What is brought to this reader by another way is not read by coming here.
+        let is_own = message.offered_to.as_deref() == Some(reader) && message.way.is_none_or(Way::is_reading);
+        match message.offered_until.filter(|_| message.is_held(now)) {
+            Some(until) if is_own => {
                 if until <= before {
                     reading.read.push(message.id);
                 }
@@ -47,10 +51,72 @@ pub fn reading(unsettled: Vec<Message>, reader: &str, asked: Timestamp, now: Tim
             None => reading.offered.push(message),
         }
     }
-    reading.offered.sort_by_key(|message| (message.priority.rank(), message.id));
+    sort(&mut reading.offered);
     reading.more = reading.offered.len().saturating_sub(MOST);
     reading.offered.truncate(MOST);
     reading
+}
+
+fn sort(messages: &mut [Message]) {
+    messages.sort_by_key(|message| (message.priority.rank(), message.id));
+}
+
+/// Whether a message of this priority may go by this way while its session does this. Typing has a rule of its own:
+/// [`typing`].
+#[must_use]
+pub const fn may_go(priority: Priority, way: Way, activity: Activity) -> bool {
+    match way {
+        // In the middle of a turn.
+        Way::Tool => matches!(priority, Priority::Urgent),
+        // A runtime that reports nothing gets what it is sent at once.
+        Way::Stream => matches!(priority, Priority::Urgent) || matches!(activity, Activity::Unknown | Activity::Idle),
+        Way::TurnEnd | Way::TurnStart | Way::Wake | Way::Inbox | Way::Checkpoint | Way::Nudge => true,
+    }
+}
+
+/// Of the unsettled messages that are addressed to a session, its lane or its role: those that can be carried there now by
+/// this way, in their order. What somebody holds is not among them, whoever that is.
+#[must_use]
+pub fn carrying(unsettled: Vec<Message>, way: Way, activity: Activity, now: Timestamp) -> Vec<Message> {
+    let mut free: Vec<Message> = unsettled
+        .into_iter()
+        .filter(|message| !message.is_late(now) && !message.is_held(now) && may_go(message.priority, way, activity))
+        .collect();
+    sort(&mut free);
+    free
+}
+
+/// What typing a message into a session's terminal takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typing {
+    /// It is not to be typed now.
+    Not,
+    /// Typing.
+    Plain,
+    /// An interrupt, then typing.
+    Interrupting,
+}
+
+/// Whether a message is typed into a session's terminal now. `hooked`: hooks of its provider come by and bring what waits
+/// at the turn's boundary, or in its middle.
+#[must_use]
+pub const fn typing(priority: Priority, activity: Activity, hooked: bool) -> Typing {
+    match (activity, priority) {
+        (Activity::Idle, _) => Typing::Plain,
+        // A question is on the screen, and typing would answer it.
+        (Activity::RequiresAction | Activity::Stopping, _) => Typing::Not,
+        (Activity::Unknown | Activity::Busy, Priority::Urgent) if !hooked => Typing::Interrupting,
+        (Activity::Unknown, Priority::Urgent) => Typing::Plain,
+        (Activity::Unknown, _) if !hooked => Typing::Plain,
+        (Activity::Unknown | Activity::Busy, _) => Typing::Not,
+    }
+}
+
+/// How many of the unsettled messages to a session are read before one of this priority and number, and itself.
+#[must_use]
+pub fn position(unsettled: &[Message], priority: Priority, id: i64) -> usize {
+    let before = |message: &&Message| (message.priority.rank(), message.id) < (priority.rank(), id);
+    unsettled.iter().filter(before).count() + 1
 }
 
 #[cfg(test)]
@@ -58,7 +124,7 @@ mod tests {
     use super::*;
     use crate::domain::{
         LaneName,
-        message::{Priority, Recipient},
+        message::{MessageStatus, Recipient},
     };
 
     const NOW: Timestamp = Timestamp::from_millis(100);
@@ -77,6 +143,7 @@ mod tests {
             way: None,
             dedup: None,
             count: 1,
+            announced_to: None,
             expires_at: None,
             created_at: Timestamp::from_millis(0),
         }
@@ -129,5 +196,61 @@ mod tests {
         let pile = (0..i64::try_from(MOST).unwrap() + 3).map(|id| message(id, Priority::Normal, None)).collect();
         let part = reading(pile, "a", NOW, NOW);
         assert_eq!((part.offered.len(), part.more), (MOST, 3));
+    }
+
+    #[test]
+    fn what_is_brought_to_a_reader_is_not_read_by_coming_to_the_inbox() {
+        for way in Way::ALL {
+            let brought = Message { way: Some(*way), ..message(1, Priority::Normal, Some(("a", 160))) };
+            let reading = reading(vec![brought], "a", NOW, NOW);
+            assert_eq!(reading.read == [1], way.is_reading(), "{way}");
+            assert_eq!(reading.lapses_at.is_some(), !way.is_reading(), "{way}");
+        }
+    }
+
+    #[test]
+    fn what_is_carried_is_held_by_nobody_and_not_too_late() {
+        let all = || {
+            vec![
+                message(1, Priority::Normal, None),
+                message(2, Priority::Normal, Some(("a", 160))),
+                message(3, Priority::Normal, Some(("a", 100))),
+                Message { expires_at: Some(NOW), ..message(4, Priority::Normal, None) },
+                message(5, Priority::Urgent, None),
+            ]
+        };
+        assert_eq!(ids(&carrying(all(), Way::TurnEnd, Activity::Busy, NOW)), [5, 1, 3]);
+        assert_eq!(ids(&carrying(all(), Way::Tool, Activity::Busy, NOW)), [5]);
+        assert_eq!(ids(&carrying(all(), Way::Stream, Activity::Busy, NOW)), [5]);
+        assert_eq!(ids(&carrying(all(), Way::Stream, Activity::Unknown, NOW)), [5, 1, 3]);
+    }
+
+    #[test]
+    fn nothing_is_typed_over_a_question_and_only_an_urgent_one_interrupts() {
+        use Activity::{Busy, Idle, RequiresAction, Stopping, Unknown};
+        for hooked in [false, true] {
+            for priority in Priority::ALL {
+                assert_eq!(typing(*priority, Idle, hooked), Typing::Plain);
+                assert_eq!(typing(*priority, RequiresAction, hooked), Typing::Not);
+                assert_eq!(typing(*priority, Stopping, hooked), Typing::Not);
+            }
+            assert_eq!(typing(Priority::System, Busy, hooked), Typing::Not);
+        }
+        assert_eq!(typing(Priority::Urgent, Busy, false), Typing::Interrupting);
+        assert_eq!(typing(Priority::Urgent, Busy, true), Typing::Not);
+        assert_eq!(typing(Priority::Normal, Unknown, false), Typing::Plain);
+        assert_eq!(typing(Priority::Normal, Unknown, true), Typing::Not);
+    }
+
+    #[test]
+    fn a_place_in_the_queue_counts_what_is_read_before() {
+        let queue = [
+            message(1, Priority::Normal, None),
+            message(2, Priority::Urgent, None),
+            message(3, Priority::System, None),
+            message(4, Priority::Normal, None),
+        ];
+        let place = |message: &Message| position(&queue, message.priority, message.id);
+        assert_eq!(queue.iter().map(place).collect::<Vec<_>>(), [3, 2, 1, 4]);
     }
 }

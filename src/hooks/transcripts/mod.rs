@@ -83,3 +83,101 @@ fn text(from: &Value) -> Option<String> {
 fn time(from: &Value) -> Option<Timestamp> {
     from["timestamp"].as_str().and_then(Timestamp::parse)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::domain::usage::Usage;
+
+    /// What the provider's real program wrote, with long texts cut.
+    fn sample(name: &str) -> Vec<u8> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents");
+        fs::read(folder.join(name)).unwrap()
+    }
+
+    fn read(provider: &str, record: &[u8]) -> Read {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        fs::write(&path, record).unwrap();
+        since(provider, &path, 0).unwrap()
+    }
+
+    fn used(read: &Read) -> Vec<(&str, &Usage)> {
+        read.turns.iter().map(|turn| (turn.key.as_deref().unwrap(), turn.usage.as_ref().unwrap())).collect()
+    }
+
+    fn usage(model: &str, input: u64, cached: u64, written: u64, output: u64) -> Usage {
+        Usage {
+            model: Some(model.to_owned()),
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_tokens: cached,
+            cache_creation_tokens: written,
+            cost_usd: None,
+        }
+    }
+
+    #[test]
+    fn the_real_records_are_read() {
+        let claude = read("claude", &sample("claude-code-2.1.329-record.jsonl"));
+        let expected = usage("claude-opus-5-5", 100, 0, 0, 20);
+        assert_eq!(used(&claude), [("msg_1", &expected), ("msg_2", &expected)]);
+        assert_eq!((claude.context_tokens, claude.context_window), (Some(120), None));
+
+        let codex = read("codex", &sample("codex-0.169.0-record.jsonl"));
+        let expected = usage("mock-model", 100, 0, 0, 20);
+        assert_eq!(used(&codex), [("resp_1", &expected), ("resp_2", &expected)]);
+        assert_eq!((codex.context_tokens, codex.context_window), (Some(120), Some(258_400)));
+
+        let gemini = read("gemini", &sample("gemini-cli-0.61.0-record.jsonl"));
+        let expected = usage("gemini-3.8-flash", 100, 0, 0, 20);
+        // The first answer stands there twice: with its call, and with what came of it.
+        let keys = ["e0563217-90df-41b7-8250-b069cc973b87", "5b97b036-d8f5-48db-ba36-3a8257516219"];
+        assert_eq!(used(&gemini), keys.map(|key| (key, &expected)));
+        assert_eq!(gemini.context_tokens, Some(120));
+    }
+
+    #[test]
+    fn the_kinds_of_tokens_do_not_overlap() {
+        let claude = br#"{"type":"assistant","timestamp":"2026-01-01T00:00:00Z","message":{"id":"a","model":"m","usage":{"input_tokens":1,"cache_read_input_tokens":20,"cache_creation_input_tokens":300,"output_tokens":4000}}}
+"#;
+        assert_eq!(used(&read("claude", claude)), [("a", &usage("m", 1, 20, 300, 4000))]);
+        assert_eq!(read("claude", claude).context_tokens, Some(4321));
+        let codex = br#"{"type":"turn_context","payload":{"model":"m"}}
+{"type":"token_usage_record","timestamp":"2026-01-01T00:00:00Z","payload":{"response_id":"a","usage":{"input_tokens":321,"cached_input_tokens":20,"cache_write_input_tokens":300,"output_tokens":4000,"reasoning_output_tokens":9}}}
+"#;
+        assert_eq!(used(&read("codex", codex)), [("a", &usage("m", 1, 20, 300, 4000))]);
+        assert_eq!(read("codex", codex).context_tokens, Some(4321));
+        let gemini = br#"{"type":"gemini","id":"a","model":"m","timestamp":"2026-01-01T00:00:00Z","tokens":{"input":20,"cached":19,"tool":1,"output":3000,"thoughts":1000}}
+"#;
+        assert_eq!(used(&read("gemini", gemini)), [("a", &usage("m", 2, 19, 0, 4000))]);
+        assert_eq!(read("gemini", gemini).context_tokens, Some(4021));
+    }
+
+    #[test]
+    fn a_model_that_was_named_before_the_part_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let text = sample("codex-0.169.0-record.jsonl");
+        fs::write(&path, &text).unwrap();
+        let middle = String::from_utf8(text).unwrap().find("\"resp_1\"").unwrap() as u64;
+        let read = since("codex", &path, middle).unwrap();
+        assert_eq!(used(&read), [("resp_2", &usage("mock-model", 100, 0, 0, 20))]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_passed_over() {
+        for provider in PROVIDERS {
+            let garbage = b"\n{\n\xff\xfe \"usage\" \"tokens\"\n[]\nnull\n{\"usage\":1}\n\
+                {\"type\":\"assistant\",\"timestamp\":\"x\",\"message\":{\"usage\":[]}}\n\
+                {\"type\":\"assistant\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"usage\":7}}\n\
+                {\"type\":\"token_usage_record\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"payload\":{\"usage\":[]}}\n\
+                {\"type\":\"gemini\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"tokens\":-1}\n";
+            let read = read(provider, garbage);
+            assert_eq!(read, Read { offset: garbage.len() as u64, ..Read::default() }, "{provider}");
+        }
+        assert_eq!(since("mystery", Path::new("/dev/null"), 0).unwrap_err().kind(), io::ErrorKind::Unsupported);
+    }
+}

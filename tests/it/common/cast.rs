@@ -30,6 +30,19 @@ pub fn lane(world: &World, name: &str, wip_limit: Option<i64>, worktree: Option<
     event(&conn, world, "lane.added", None, Some(name));
 }
 
+/// What a running session asks permission for; answers with its number.
+pub fn approval(world: &World, session: &str, tool: &str, answerable: bool) -> i64 {
+    let conn = Connection::open(world.store()).unwrap();
+    let insert = "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
+         VALUES (?1, 'run-' || ?1, 'acme', ?2, '{\"command\":\"ls\"}', ?3, 'pending', ?4)";
+    conn.execute(insert, params![session, tool, answerable, world.now().millis()]).unwrap();
+    let id = conn.last_insert_rowid();
+    let insert = "INSERT INTO events (at, kind, session_id, run_id, actor, data) \
+         VALUES (?1, 'approval.asked', ?2, 'run-' || ?2, 'test', json_object('id', ?3))";
+    conn.execute(insert, params![world.now().millis(), session, id]).unwrap();
+    id
+}
+
 /// Runs git in a folder of this world; answers with what it printed.
 #[track_caller]
 pub fn git(world: &World, folder: &Path, args: &[&str]) -> String {

@@ -111,6 +111,18 @@ const NEVER: &[(&str, &str)] = &[
          GROUP BY queue HAVING count(*) > 1",
     ),
     (
+        "an approval without the event of its state, or an event of an approval that is not in that state",
+        "SELECT id FROM approvals a WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.kind = 'approval.asked' \
+         AND json_extract(e.data, '$.id') = a.id) OR (a.status IN ('allowed', 'denied')) <> EXISTS (SELECT 1 FROM events e \
+         WHERE e.kind = 'approval.answered' AND json_extract(e.data, '$.id') = a.id) OR (a.status = 'lapsed') <> EXISTS \
+         (SELECT 1 FROM events e WHERE e.kind = 'approval.lapsed' AND json_extract(e.data, '$.id') = a.id)",
+    ),
+    (
+        "an approval that a final session still waits for",
+        "SELECT a.id FROM approvals a JOIN agent_sessions s ON s.id = a.session_id WHERE a.status = 'pending' \
+         AND s.ended_at IS NOT NULL",
+    ),
+    (
         "a session that became final twice",
         "SELECT session_id FROM events WHERE kind IN ('session.ended', 'session.failed') \
          GROUP BY session_id HAVING count(*) > 1",

@@ -3,7 +3,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, sync::atomic::Ordering::Relaxed};
 
-use super::World;
+use super::{World, cast};
 
 /// Stands for the text in a call.
 pub const TEXT: &str = "{}";
@@ -233,6 +233,28 @@ pub const VERBS: &[Verb] = &[
         ],
     ),
     verb("inbox", "inbox --session s1", &["inbox --as qa --wait {}", "inbox --session {}", "inbox --as {}"]),
+    verb(
+        "prompt",
+        "prompt s1 hello",
+        &[
+            "prompt {} hello",
+            "prompt s1 {}",
+            "prompt s1 --body-file {}",
+            "prompt s1 hello --priority {}",
+            "prompt s1 hello --source {}",
+            "prompt s1 hello --dedup {}",
+            "prompt s1 hello --ttl {}",
+            "prompt s1 hello --wait-ack {}",
+        ],
+    ),
+    verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
+    verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
+    verb("approvals list", "approvals list", &[]),
+    verb(
+        "approvals answer",
+        "approvals answer 1 allow",
+        &["approvals answer {} allow", "approvals answer 1 {}", "approvals answer 1 deny --reason {}"],
+    ),
     trusted(
         "session launch",
         "session launch --role worker --name s3 --command true",
@@ -523,6 +545,7 @@ impl World {
         world.register("s1");
         world.register("s4");
         world.give_backend("s4");
+        cast::approval(&world, "s4", "Bash", true);
         fs::write(world.root().join("s2.log"), "what it printed\n").unwrap();
         fs::write(world.root().join("call.json"), r#"{"command":"true"}"#).unwrap();
         fs::write(world.root().join("tasks.yaml"), "- id: I-1\n  title: from a file\n").unwrap();

@@ -1,0 +1,37 @@
+//! A person answers.
+
+use anyhow::Result;
+
+use super::{event, found};
+use crate::{
+    actions::{Answer, App},
+    domain::{Kind, approval::Decision, text},
+    store::approvals,
+    wire::ApprovalView,
+};
+
+/// pending → allowed, denied, by anybody but the session that asks; whoever waits for it is woken by the commit. The same answer
+/// again changes nothing.
+///
+/// # Errors
+/// `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.
+pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> Result<Answer> {
+    let reason = reason.map(|reason| text::line("reason", reason)).transpose()?;
+    app.change(|tx| {
+        let approval = found(tx, id)?;
+        let status = decision.status();
+        if !approval.answerable_by(app.actor.session.as_ref(), decision)? {
+            let line = format!("unchanged: approval {id} is {status} already");
+            return Answer::new(&ApprovalView::from(&approval), id, line);
+        }
+        let approval = approvals::settle(tx, approval, status, reason.as_deref())?;
+        tx.record(
+            &event(Kind::ApprovalAnswered, &approval)
+                .with("answer", status.as_str())
+                .with("by", approval.answered_by.as_deref())
+                .with("reason", reason.as_deref()),
+        )?;
+        let line = format!("{status} {} of {}", approval.tool, approval.session);
+        Answer::new(&ApprovalView::from(&approval), id, line)
+    })
+}

@@ -1,0 +1,22 @@
+//! The proof that typed text arrived: its session goes on.
+
+use anyhow::Result;
+
+use super::carry::acknowledge;
+use crate::{
+    domain::{message::Recipient, session::Session},
+    store::{WriteTx, messages},
+};
+
+/// Something happened in this session, or it was reported to: what was typed into it before is acknowledged.
+///
+/// # Errors
+/// As the store fails.
+pub fn heard(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    for message in messages::unsettled(tx, &Recipient::Session(session.id.clone()))? {
+        if message.is_typed() && message.offered_to.as_deref() == Some(session.id.as_str()) {
+            acknowledge(tx, &message, session)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! What was sent: a look at it, and taking it back.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{Answer, App, message::send::event, task::Force},
+    domain::{
+        Kind, Refusal, SessionId,
+        message::{Message, MessageStatus},
+        text,
+    },
+    store::messages,
+    wire::OutboxView,
+};
+
+/// Which messages are looked at.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    /// Only those to this session.
+    pub to: Option<SessionId>,
+    /// Also those that are settled.
+    pub all: bool,
+    /// At most so many; the newest.
+    pub limit: usize,
+}
+
+/// The messages that were sent and are not settled, or all that are kept: oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn list(app: &App, filter: &Filter) -> Result<Vec<OutboxView>> {
+    app.read(|tx| {
+        let found = messages::newest(tx, filter.to.as_ref(), filter.all, filter.limit)?;
+        Ok(found.iter().map(OutboxView::from).collect())
+    })
+}
+
+/// queued, offered → withdrawn, by whoever sent it or by a person, or with `force` in their stead. One that is being shown
+/// to somebody may have been read all the same.
+///
+/// # Errors
+/// `not_found`, `already_answered`, `not_creator`.
+pub fn withdraw(app: &App, id: i64, force: Option<&Force>) -> Result<Answer> {
+    let reason = force.map(|force| text::line("reason", &force.reason)).transpose()?;
+    app.change(|tx| {
+        let message = messages::find(tx, id)?.ok_or_else(|| Refusal::not_found("message", id.to_string()))?;
+        match message.status {
+            MessageStatus::Queued | MessageStatus::Offered => {}
+            MessageStatus::Withdrawn => {
+                return Answer::new(&OutboxView::from(&message), id, format!("unchanged: message {id} is withdrawn"));
+            }
+            settled => return Err(Refusal::Answered { noun: "message", id, status: settled.as_str() }.into()),
+        }
+        // People look after what their agents send each other; one agent does not silence another.
+        let by = sender(&message);
+        if app.actor.session.is_some() && by != app.actor.name && force.is_none() {
+            return Err(Refusal::NotCreator { noun: "message", id, by, you: app.actor.name.clone() }.into());
+        }
+        messages::settle(tx, id, MessageStatus::Withdrawn, message.offered_to.as_deref())?;
+        tx.record(&event(Kind::MessageWithdrawn, &message).with("reason", reason.as_deref()))?;
+        let withdrawn = Message { status: MessageStatus::Withdrawn, offered_until: None, ..message.clone() };
+        let answer = Answer::new(&OutboxView::from(&withdrawn), id, format!("withdrew message {id}"))?;
+        Ok(match &message.offered_to {
+            Some(reader) if message.is_held(tx.now()) => {
+                answer.remark(format!("it was being shown to {reader}, who may have read it"))
+            }
+            _ => answer,
+        })
+    })
+}
+
+/// Who sent it, as the store knows it.
+fn sender(message: &Message) -> String {
+    let metadata = message.metadata.as_deref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let from = metadata.as_ref().and_then(|metadata| metadata.get("from")?.as_str());
+    from.unwrap_or(&message.source).to_owned()
+}

@@ -1,0 +1,27 @@
+//! What becomes of a session's messages when it is over.
+
+use anyhow::Result;
+
+use crate::{
+    actions::message::send::event,
+    domain::{
+        Kind,
+        message::{MessageStatus, Recipient},
+        session::Session,
+    },
+    store::{WriteTx, messages},
+};
+
+/// Nobody will read any more what this session has not acknowledged: it expires, with an event for each. What was only
+/// offered to it and is for its lane or role goes to another when the offer lapses.
+///
+/// # Errors
+/// As the store fails.
+pub fn over(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    for message in messages::unsettled(tx, &Recipient::Session(session.id.clone()))? {
+        messages::settle(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
+        let expired = event(Kind::MessageExpired, &message).session(&session.id, &session.run_id);
+        tx.record(&expired.with("reason", "its session is over"))?;
+    }
+    Ok(())
+}

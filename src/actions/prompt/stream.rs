@@ -1,0 +1,97 @@
+//! What a runtime is sent down its stream, and what it says it has got.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::carry::{acknowledge, addressed, offer};
+use crate::{
+    actions::{Answer, App, lookup, message::inbox::expire},
+    domain::{
+        Refusal,
+        message::{Message, MessageStatus, OFFER_SECONDS, Way},
+        rules::receipts::{self, MOST},
+        session::Session,
+    },
+    env::Timestamp,
+    store::{ReadTx, messages, sessions},
+    wire::MessageView,
+};
+
+/// What a session's stream gets now: what may go there, and what it was sent before and did not acknowledge in time. One
+/// that has just `connected` gets at once what was sent to the one before it `after` that number (`None`: all of it) and not
+/// acknowledged. It is offered to the session for a minute.
+///
+/// # Errors
+/// As the store fails.
+pub fn next(app: &App, session: &Session, after: Option<i64>, connected: bool) -> Result<Vec<MessageView>> {
+    let due = |tx: &ReadTx<'_>, now: Timestamp| -> Result<Vec<Message>> {
+        let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
+            return Ok(Vec::new());
+        };
+        let all = addressed(tx, &now_as)?;
+        let is_again = |message: &&Message| {
+            message.way == Some(Way::Stream)
+                && message.offered_to.as_deref() == Some(session.id.as_str())
+                && message.is_held(now)
+                && !message.is_late(now)
+                && after.is_none_or(|after| message.id > after)
+        };
+        let again: Vec<Message> = if connected { all.iter().filter(is_again).cloned().collect() } else { Vec::new() };
+        let mut due = receipts::carrying(all, Way::Stream, now_as.activity, now);
+        due.extend(again);
+        due.sort_by_key(|message| (message.priority.rank(), message.id));
+        due.truncate(MOST);
+        Ok(due)
+    };
+    if app.read(|tx| due(tx, app.env.now()))?.is_empty() {
+        return Ok(Vec::new());
+    }
+    app.write(|tx| {
+        expire(tx)?;
+        let due = due(tx, tx.now())?;
+        offer(tx, session, &due, Way::Stream, tx.now().plus(Duration::from_secs(OFFER_SECONDS)))?;
+        let offered = |message: Message| Message { status: MessageStatus::Offered, way: Some(Way::Stream), ..message };
+        Ok(due.into_iter().map(|message| MessageView::from(&offered(message))).collect())
+    })
+}
+
+/// When the next offer to this session's stream lapses, and is to be sent again; `None` when there is none.
+///
+/// # Errors
+/// As the store fails.
+pub fn lapses_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
+    app.read(|tx| {
+        let all = addressed(tx, session)?;
+        let own = all.iter().filter(|message| message.way == Some(Way::Stream) && message.is_held(app.env.now()));
+        Ok(own.filter_map(|message| message.offered_until).min())
+    })
+}
+
+/// The runtime of this run has got these messages: those that were offered to its session are acknowledged. Others are named
+/// in the answer, `{acknowledged[], unknown[]}`; a repeat is harmless.
+///
+/// # Errors
+/// `not_found` for an unknown run.
+pub fn ack(app: &App, run_id: &str, ids: &[i64]) -> Result<Answer> {
+    app.register(|tx| {
+        let session = sessions::by_run(tx, run_id)?.ok_or_else(|| Refusal::not_found("run", run_id))?;
+        let session = lookup::session(tx, &session.id)?;
+        let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());
+        for id in ids {
+            let found =
+                messages::find(tx, *id)?.filter(|message| message.offered_to.as_deref() == Some(session.id.as_str()));
+            match found {
+                Some(message) if message.status == MessageStatus::Offered => {
+                    acknowledge(tx, &message, &session)?;
+                    acknowledged.push(*id);
+                }
+                Some(message) if message.status == MessageStatus::Acknowledged => acknowledged.push(*id),
+                _ => unknown.push(*id),
+            }
+        }
+        let line = format!("{} of {} acknowledged", acknowledged.len(), ids.len());
+        Answer::new(&json!({ "acknowledged": acknowledged, "unknown": unknown }), run_id, line)
+    })
+}

@@ -1,0 +1,47 @@
+//! `fairway approvals list`
+
+use anyhow::Result;
+
+use crate::{
+    actions::approval,
+    cli::{Context, Exit},
+    render::Table,
+    wire::tool_input,
+};
+
+/// List what waits for an answer, oldest first
+///
+/// What was to be used, and with what, is shown with secrets masked; --json has more of it. Where HERE says no, the agent asks in
+/// its own window and no answer from here reaches it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Those too that were answered or lapsed
+    #[arg(long)]
+    all: bool,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let found = approval::list(&ctx.app()?, self.all)?;
+        ctx.show(
+            &found,
+            || found.iter().map(|one| one.id.to_string()).collect(),
+            || {
+                let mut table = Table::new(&["id", "session", "provider", "tool", "status", "here", "since", "input"]);
+                for one in &found {
+                    table.row([
+                        one.id.to_string(),
+                        one.session_id.clone(),
+                        one.provider.clone(),
+                        one.tool.clone(),
+                        one.status.to_owned(),
+                        if one.answerable { "yes" } else { "no" }.to_owned(),
+                        one.asked_at.clone(),
+                        tool_input::line(&one.input),
+                    ]);
+                }
+                if table.is_empty() { "no approvals\n".into() } else { table.show(ctx.out.width) }
+            },
+        )
+    }
+}

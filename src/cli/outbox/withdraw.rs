@@ -1,0 +1,29 @@
+//! `fairway outbox withdraw`
+
+use anyhow::Result;
+
+use crate::{
+    actions::{prompt::outbox, task::Force},
+    cli::{Context, Exit},
+};
+
+/// Take back a message that nobody has acknowledged
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The message's number
+    #[arg(value_name = "ID")]
+    id: i64,
+    /// Stand in for the session that sent it; needs --reason
+    #[arg(long, requires = "reason")]
+    force: bool,
+    /// Why it is forced; kept in the history
+    #[arg(long, value_name = "TEXT", requires = "force")]
+    reason: Option<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let force = self.reason.filter(|_| self.force).map(|reason| Force { reason });
+        ctx.answer(&outbox::withdraw(&ctx.app()?, self.id, force.as_ref())?)
+    }
+}

@@ -1,0 +1,122 @@
+//! An approval: what a provider asked a person to permit, and what became of it.
+
+use super::{Refusal, SessionId, closed_set::closed_set};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// Whether it was answered, and how. Lapsed: the provider went on without an answer from here.
+    ApprovalStatus { Pending => "pending", Allowed => "allowed", Denied => "denied", Lapsed => "lapsed" }
+}
+
+closed_set! {
+    /// What a person says.
+    Decision { Allow => "allow", Deny => "deny" }
+}
+
+impl Decision {
+    /// What the approval becomes by it.
+    #[must_use]
+    pub const fn status(self) -> ApprovalStatus {
+        match self {
+            Self::Allow => ApprovalStatus::Allowed,
+            Self::Deny => ApprovalStatus::Denied,
+        }
+    }
+}
+
+/// An approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// Its number.
+    pub id: i64,
+    /// The session that wants to do something.
+    pub session: SessionId,
+    /// The run of that session.
+    pub run_id: String,
+    /// The provider that asks, a label.
+    pub provider: String,
+    /// The tool that it would use.
+    pub tool: String,
+    /// The tool's input as JSON: masked and shortened.
+    pub input: String,
+    /// Whether an answer from here reaches the provider.
+    pub answerable: bool,
+    /// Whether it was answered, and how.
+    pub status: ApprovalStatus,
+    /// Why it was answered so, or why it lapsed.
+    pub reason: Option<String>,
+    /// Since when it is asked.
+    pub asked_at: Timestamp,
+    /// When it was answered or lapsed.
+    pub answered_at: Option<Timestamp>,
+    /// Who answered it.
+    pub answered_by: Option<String>,
+}
+
+impl Approval {
+    /// Whether `by`, a session or nobody's, may answer with this. `Ok(false)`: it was answered so already.
+    ///
+    /// # Errors
+    /// `approval_lapsed`, `already_answered`, `not_answerable`, and `own_approval` when the session that asks answers itself.
+    pub fn answerable_by(&self, by: Option<&SessionId>, decision: Decision) -> Result<bool, Refusal> {
+        if by == Some(&self.session) {
+            return Err(Refusal::OwnApproval { id: self.id, session: self.session.clone() });
+        }
+        match self.status {
+            status if status == decision.status() => Ok(false),
+            ApprovalStatus::Pending if !self.answerable => Err(Refusal::NotAnswerable {
+                id: self.id,
+                session: self.session.clone(),
+                provider: self.provider.clone(),
+            }),
+            ApprovalStatus::Pending => Ok(true),
+            ApprovalStatus::Lapsed => Err(Refusal::ApprovalLapsed { id: self.id, why: self.reason.clone() }),
+            status @ (ApprovalStatus::Allowed | ApprovalStatus::Denied) => {
+                Err(Refusal::Answered { noun: "approval", id: self.id, status: status.as_str() })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn approval(status: ApprovalStatus, answerable: bool) -> Approval {
+        Approval {
+            id: 7,
+            session: SessionId::parse("s1").unwrap(),
+            run_id: "run-1".into(),
+            provider: "x".into(),
+            tool: "Bash".into(),
+            input: "{}".into(),
+            answerable,
+            status,
+            reason: None,
+            asked_at: Timestamp::from_millis(0),
+            answered_at: None,
+            answered_by: None,
+        }
+    }
+
+    #[test]
+    fn it_is_answered_once_and_not_by_the_one_who_asks() {
+        use ApprovalStatus::{Allowed, Denied, Lapsed, Pending};
+        let (own, other) = (SessionId::parse("s1").unwrap(), SessionId::parse("s2").unwrap());
+        for (status, answerable, by, decision, expected) in [
+            (Pending, true, None, Decision::Allow, Ok(true)),
+            (Pending, true, Some(&other), Decision::Deny, Ok(true)),
+            (Pending, true, Some(&own), Decision::Allow, Err("own_approval")),
+            (Pending, true, Some(&own), Decision::Deny, Err("own_approval")),
+            (Pending, false, None, Decision::Deny, Err("not_answerable")),
+            (Allowed, true, None, Decision::Allow, Ok(false)),
+            (Allowed, false, None, Decision::Allow, Ok(false)),
+            (Allowed, true, None, Decision::Deny, Err("already_answered")),
+            (Denied, true, None, Decision::Allow, Err("already_answered")),
+            (Lapsed, true, None, Decision::Allow, Err("approval_lapsed")),
+        ] {
+            let said = approval(status, answerable).answerable_by(by, decision);
+            assert_eq!(said.map_err(|refusal| refusal.code()), expected, "{status} {decision}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What a tool was to be called with, as it may be kept and shown: masked and shortened.
+
+use serde_json::{Map, Value};
+
+use crate::domain::secrets;
+
+/// The longest text inside, in characters.
+const TEXT: usize = 2_000;
+/// How many items of a list or fields of an object are kept.
+const ITEMS: usize = 64;
+/// How deep it is looked into.
+const DEPTH: usize = 12;
+/// The longest line that tells what it is about, in characters.
+const LINE: usize = 100;
+
+/// The fields that say most about a call, in the order of how much.
+const TELLING: &[&str] =
+    &["command", "cmd", "script", "file_path", "absolute_path", "path", "notebook_path", "url", "query", "pattern"];
+
+/// The input as JSON of at most `most` bytes: whatever looks like a secret is dots, long texts are cut. What is too long all
+/// the same becomes one cut text.
+#[must_use]
+pub fn kept(input: &Value, most: usize) -> String {
+    let shown = shown(input, 0);
+    let text = shown.to_string();
+    if text.len() <= most {
+        return text;
+    }
+    // A letter of JSON may be written as six.
+    let mut letters = most / 2;
+    loop {
+        let cut = Value::String(cut(&text, letters)).to_string();
+        if cut.len() <= most || letters == 0 {
+            return cut;
+        }
+        letters /= 2;
+    }
+}
+
+/// What the call is about, in a short line without control characters.
+#[must_use]
+pub fn line(input: &Value) -> String {
+    let shown = shown(input, 0);
+    let telling = TELLING.iter().find_map(|name| shown.get(*name));
+    let text = match telling.unwrap_or(&shown) {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) if fields.is_empty() => String::new(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let words: Vec<&str> = text.split(|letter: char| letter.is_whitespace() || letter.is_control()).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    cut(&words.join(" "), LINE)
+}
+
+fn shown(input: &Value, depth: usize) -> Value {
+    if depth > DEPTH {
+        return Value::String("…".into());
+    }
+    match input {
+        Value::String(text) => Value::String(cut(&secrets::masked(text), TEXT)),
+        Value::Array(items) => items.iter().take(ITEMS).map(|item| shown(item, depth + 1)).collect(),
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                .take(ITEMS)
+                .map(|(name, value)| (cut(name, LINE), field(name, value, depth)))
+                .collect::<Map<_, _>>(),
+        ),
+        plain => plain.clone(),
+    }
+}
+
+fn field(name: &str, value: &Value, depth: usize) -> Value {
+    match value {
+        Value::String(text) => Value::String(cut(&secrets::shown(name, text), TEXT)),
+        // A key may be a number, and a list of keys is one of secrets.
+        value if secrets::is_secret_name(name) && !value.is_null() && !value.is_boolean() => {
+            Value::String(secrets::MASK.into())
+        }
+        value => shown(value, depth + 1),
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_wherever_they_stand() {
+        let input = json!({"command": "API_KEY=abc123 ./x", "env": {"GITHUB_TOKEN": "plain", "n": [1, "sk-abcdefghijklmnop"]},
+            "password": 1234, "deep": [{"secret": ["a"]}], "keyboard": "de"});
+        let kept = kept(&input, 4096);
+        for gone in ["abc123", "plain", "sk-abc", "1234", "[\"a\"]"] {
+            assert!(!kept.contains(gone), "{gone}: {kept}");
+        }
+        assert!(kept.contains("\"keyboard\":\"de\""), "{kept}");
+    }
+
+    #[test]
+    fn what_is_kept_is_json_and_not_longer_than_asked() {
+        for input in [
+            json!("x".repeat(100_000)),
+            json!({"a": vec!["\u{1}".repeat(3000); 200]}),
+            json!(vec![json!({"k": "v"}); 1000]),
+            (0..100).fold(json!(1), |inside, _| json!({ "a": inside })),
+        ] {
+            for most in [200, 2048] {
+                let kept = kept(&input, most);
+                assert!(kept.len() <= most, "{} of {most}", kept.len());
+                serde_json::from_str::<Value>(&kept).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_tells_what_the_call_is_about() {
+        assert_eq!(line(&json!({"description": "x", "command": "cargo\n\ttest \u{1b}[31m"})), "cargo test [31m");
+        assert_eq!(line(&json!({"command": ["git", "push"]})), "[\"git\",\"push\"]");
+        assert_eq!(line(&json!({"file_path": "/a"})), "/a");
+        assert_eq!(line(&json!({})), "");
+        assert_eq!(line(&json!({"x": 1})), "{\"x\":1}");
+        assert_eq!(line(&json!("y".repeat(500))).chars().count(), LINE + 1);
+    }
+}

@@ -1,0 +1,192 @@
+//! Approvals: a hook asks and waits, a person answers, the provider goes on.
+
+use std::{
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    rc::Rc,
+    time::Duration,
+};
+
+use fairway::{
+    actions::{App, approval},
+    config::{Layers, Project, Settings},
+    domain::{Actor, SessionId},
+    env::Env,
+    os::wait,
+};
+use serde_json::{Value, json};
+
+use crate::common::{
+    World,
+    again::{again, part, place},
+    invariants,
+};
+
+const CANARY: &str = "sk-canary0123456789abcdef";
+
+/// The house as a hook of the session `s1` has it.
+fn house(root: PathBuf) -> App {
+    let env = Env::real();
+    let project = Project::at(root, &env);
+    let layers = Layers::load(&project, &env).unwrap();
+    let settings = Settings::from_layers(&layers, &project).unwrap();
+    let session = SessionId::parse("s1").unwrap();
+    let actor = Actor {
+        name: "s1".into(),
+        session: Some(session),
+        run_id: Some("run-s1".into()),
+        role: None,
+        lane: None,
+        epoch: None,
+    };
+    App::new(Rc::new(env), project, layers, settings, actor, None)
+}
+
+/// The part of a hook: asks, waits so many milliseconds as its part says, and prints what came of it.
+fn play(part: &str) {
+    let app = house(place());
+    let session = app.read(|tx| fairway::actions::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
+    let input = json!({ "command": format!("deploy --token {CANARY}"), "API_KEY": CANARY });
+    let id = approval::ask(&app, &session, "acme", "Bash", &input, true).unwrap();
+    let answered = approval::wait(&app, id, Duration::from_millis(part.parse().unwrap())).unwrap();
+    // The test harness writes to stdout as well.
+    eprintln!("\nanswer: {answered:?}");
+}
+
+/// A hook of the session `s1` that waits so long for its answer.
+fn hook(world: &World, test: &str, millis: u32) -> Child {
+    let mut command: Command = again(world, test, &millis.to_string(), &world.root());
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[track_caller]
+fn said(hook: Child) -> String {
+    let output = hook.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("answer: ")).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+#[track_caller]
+fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait::until(Duration::from_secs(20), Duration::from_millis(10), look).unwrap_or_else(|| panic!("never: {what}"))
+}
+
+/// Until one approval is there; the one.
+fn asked(world: &World) -> Value {
+    eventually("an approval", || world.json(["approvals", "list"]).as_array()?.last().cloned())
+}
+
+fn session(world: &World) -> Value {
+    world.json(["session", "show", "s1"])
+}
+
+fn kinds(world: &World) -> Vec<String> {
+    let events = world.run(["events", "--json"]).exits(0);
+    let kind = |line: &str| serde_json::from_str::<Value>(line).unwrap()["kind"].as_str().unwrap().to_owned();
+    events.stdout.lines().map(kind).filter(|kind| kind.starts_with("approval.")).collect()
+}
+
+fn world() -> World {
+    let world = World::new();
+    world.real_time();
+    world.register("s1");
+    world
+}
+
+#[test]
+fn an_answer_wakes_the_hook_that_waits_for_it() {
+    if let Some(part) = part() {
+        return play(&part);
+    }
+    let world = world();
+    for (answer, expected) in [
+        ("allow", "Some(Answered { allow: true, reason: Some(\"go on\") })"),
+        ("deny", "Some(Answered { allow: false, reason: Some(\"go on\") })"),
+    ] {
+        let hook = hook(&world, "approvals::an_answer_wakes_the_hook_that_waits_for_it", 60_000);
+        let approval = asked(&world);
+        assert_eq!(approval["input"]["command"], "deploy --token •••", "secrets are masked: {approval}");
+        assert_eq!((&approval["tool"], &approval["provider"]), (&json!("Bash"), &json!("acme")));
+        let waits = session(&world);
+        assert_eq!(waits["activity"], "requires_action");
+        assert_eq!(waits["waiting_for"], "permission: Bash: deploy --token •••");
+        let id = approval["id"].to_string();
+        world.run(["--session", "s1", "approvals", "answer", &id, "allow", "--json"]).refuses(5, "own_approval");
+        world.run(["approvals", "answer", &id, answer, "--reason", "go on"]).exits(0);
+        assert_eq!(said(hook), expected);
+        let goes_on = session(&world);
+        assert_eq!((&goes_on["activity"], &goes_on["waiting_for"]), (&json!("busy"), &Value::Null));
+    }
+    assert_eq!(kinds(&world), ["approval.asked", "approval.answered", "approval.asked", "approval.answered"]);
+    assert!(!String::from_utf8_lossy(&std::fs::read(world.store()).unwrap()).contains(CANARY));
+}
+
+#[test]
+fn an_approval_that_nobody_answers_in_time_is_the_providers_again() {
+    if let Some(part) = part() {
+        return play(&part);
+    }
+    let world = world();
+    let hook = hook(&world, "approvals::an_approval_that_nobody_answers_in_time_is_the_providers_again", 1);
+    assert_eq!(said(hook), "None");
+    let approval = asked(&world);
+    assert_eq!((&approval["status"], &approval["answerable"]), (&json!("pending"), &json!(false)));
+    let id = approval["id"].to_string();
+    world.run(["approvals", "answer", &id, "allow", "--json"]).refuses(5, "not_answerable");
+    assert_eq!(session(&world)["activity"], "requires_action", "the person is asked by the provider now");
+    // The session is over: so is what it asked.
+    world.run(["session", "end", "s1"]).exits(0);
+    world.run(["approvals", "answer", &id, "allow", "--json"]).refuses(4, "approval_lapsed");
+    assert_eq!(kinds(&world), ["approval.asked", "approval.lapsed"]);
+}
+
+#[test]
+fn a_provider_that_goes_on_ends_the_wait() {
+    if let Some(part) = part() {
+        return play(&part);
+    }
+    let world = world();
+    let hook = hook(&world, "approvals::a_provider_that_goes_on_ends_the_wait", 60_000);
+    let id = asked(&world)["id"].to_string();
+    let app = house(world.root());
+    let session = app.read(|tx| fairway::actions::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
+    // Another tool of the same turn has run: that says nothing about this one.
+    app.write(|tx| approval::over(tx, &session, Some("Read"))).unwrap();
+    assert_eq!(asked(&world)["status"], "pending");
+    app.write(|tx| approval::over(tx, &session, Some("Bash"))).unwrap();
+    assert_eq!(said(hook), "None");
+    world.run(["approvals", "answer", &id, "deny", "--json"]).refuses(4, "approval_lapsed");
+    assert_eq!(world.json(["approvals", "list"]), json!([]));
+}
+
+#[test]
+fn of_two_answers_at_once_one_counts() {
+    if let Some(part) = part() {
+        return play(&part);
+    }
+    let world = world();
+    let hook = hook(&world, "approvals::of_two_answers_at_once_one_counts", 60_000);
+    let id = asked(&world)["id"].to_string();
+    let outputs = crate::common::race::race(8, |number| {
+        world.fairway(["approvals", "answer", &id, if number % 2 == 0 { "allow" } else { "deny" }])
+    });
+    let line = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<String> = outputs.iter().map(line).collect();
+    let counted: Vec<&String> =
+        lines.iter().filter(|line| !line.is_empty() && !line.starts_with("unchanged")).collect();
+    assert_eq!(counted.len(), 1, "{lines:?}");
+    let allow = counted[0].starts_with("allowed");
+    assert_eq!(said(hook), format!("Some(Answered {{ allow: {allow}, reason: None }})"));
+}
+
+/// The invariant would tell.
+#[test]
+fn an_approval_that_was_answered_in_silence_is_found() {
+    let world = world();
+    crate::common::cast::approval(&world, "s1", "Bash", true);
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    assert_eq!(invariants::broken(&conn), None);
+    conn.execute_batch("BEGIN; UPDATE approvals SET status = 'allowed', answered_at = 1, answered_by = 'x'").unwrap();
+    assert!(invariants::broken(&conn).unwrap().contains("an approval without the event"));
+    conn.execute_batch("ROLLBACK").unwrap();
+}

@@ -1,0 +1,72 @@
+//! `fairway approvals …`
+
+use crate::common::{World, cast};
+
+#[test]
+fn what_agents_ask_for_is_listed_and_answered() {
+    let world = World::new();
+    world.register("s1");
+    world.register("s2");
+    cast::approval(&world, "s1", "Bash", true);
+    cast::approval(&world, "s2", "Edit", false);
+    cast::approval(&world, "s2", "Bash", true);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway approvals list",
+        "fairway approvals list --quiet",
+        "fairway --session s1 approvals answer 1 allow",
+        "fairway --session s2 approvals answer 1 deny --reason 'not on a Friday'",
+        "fairway approvals answer 1 deny",
+        "fairway approvals answer 1 allow",
+        "fairway approvals answer 2 allow",
+        "fairway approvals answer 9 allow",
+        "fairway approvals answer 3 maybe",
+        "fairway session end s2",
+        "fairway approvals answer 3 allow",
+        "fairway approvals list",
+        "fairway approvals list --all",
+    ]), @"
+    $ fairway approvals list
+    ID  SESSION  PROVIDER  TOOL  STATUS   HERE  SINCE                     INPUT
+    1   s1       acme      Bash  pending  yes   2026-01-01T00:00:01.000Z  ls
+    2   s2       acme      Edit  pending  no    2026-01-01T00:00:01.000Z  ls
+    3   s2       acme      Bash  pending  yes   2026-01-01T00:00:01.000Z  ls
+    $ fairway approvals list --quiet
+    1
+    2
+    3
+    $ fairway --session s1 approvals answer 1 allow
+    error: approval 1 is asked by s1 itself; somebody else answers it
+    [exit 5]
+    $ fairway --session s2 approvals answer 1 deny --reason 'not on a Friday'
+    denied Bash of s1
+    $ fairway approvals answer 1 deny
+    unchanged: approval 1 is denied already
+    $ fairway approvals answer 1 allow
+    error: approval 1 is denied already
+    [exit 4]
+    $ fairway approvals answer 2 allow
+    error: no answer from here reaches acme for approval 2: it asks in its own window
+    hint: fairway session attach s2
+    [exit 5]
+    $ fairway approvals answer 9 allow
+    error: there is no approval '9'
+    [exit 3]
+    $ fairway approvals answer 3 maybe
+    error: invalid value 'maybe' for '<ANSWER>': 'maybe' is none of allow, deny
+    hint: fairway --help
+    [exit 2]
+    $ fairway session end s2
+    s2 has ended
+    $ fairway approvals answer 3 allow
+    error: approval 3 has lapsed: the session is over
+    hint: fairway approvals list
+    [exit 4]
+    $ fairway approvals list
+    no approvals
+    $ fairway approvals list --all
+    ID  SESSION  PROVIDER  TOOL  STATUS  HERE  SINCE                     INPUT
+    1   s1       acme      Bash  denied  yes   2026-01-01T00:00:01.000Z  ls
+    2   s2       acme      Edit  lapsed  no    2026-01-01T00:00:01.000Z  ls
+    3   s2       acme      Bash  lapsed  yes   2026-01-01T00:00:01.000Z  ls
+    ");
+}

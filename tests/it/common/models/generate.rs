@@ -1,0 +1,35 @@
+//! The interface that Gemini CLI speaks.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Asked, USED, texts};
+
+pub(super) fn asked(request: &Value) -> Asked {
+    let contents = request["contents"].as_array().cloned().unwrap_or_default();
+    let said = contents.iter().map(|content| (content["role"] == "model", texts(&content["parts"])));
+    let functions = request["tools"].as_array().into_iter().flatten();
+    let mut functions = functions.flat_map(|tool| tool["functionDeclarations"].as_array().cloned().unwrap_or_default());
+    let has_shell = functions.any(|function| function["name"] == "run_shell_command");
+    Asked { conversation: has_shell, said: said.collect() }
+}
+
+pub(super) fn events(request: &Value, answer: &Answer) -> Value {
+    let call = |command: &String| json!({ "functionCall": { "name": "run_shell_command", "args": { "command": command, "description": "as asked" } } });
+    let mut parts: Vec<Value> = answer.commands.iter().map(call).collect();
+    if request["tools"].is_null() {
+        // Which model is to answer: it asks a model.
+        let choice =
+            json!({ "reasoning": "-", "model_choice": "flash", "complexity_reasoning": "-", "complexity_score": 1 });
+        parts.push(json!({ "text": choice.to_string() }));
+    } else if parts.is_empty() {
+        parts.push(json!({ "text": answer.text }));
+    }
+    let (input, cached, output) = USED;
+    json!([{
+        "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": "STOP", "index": 0 }],
+        "usageMetadata": {
+            "promptTokenCount": input, "cachedContentTokenCount": cached, "candidatesTokenCount": output,
+            "totalTokenCount": input + output,
+        },
+    }])
+}

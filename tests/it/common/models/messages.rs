@@ -1,0 +1,67 @@
+//! The interface that Claude Code speaks.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Asked, USED, texts};
+
+pub(super) fn asked(request: &Value) -> Asked {
+    let messages = request["messages"].as_array().cloned().unwrap_or_default();
+    let said = messages.iter().map(|message| (message["role"] == "assistant", texts(&message["content"])));
+    let has_shell = request["tools"].as_array().into_iter().flatten().any(|tool| tool["name"] == "Bash");
+    Asked { conversation: has_shell, said: said.collect() }
+}
+
+/// The usage, in which what came from a cache stands apart.
+fn usage() -> Value {
+    let (input, cached, output) = USED;
+    json!({
+        "input_tokens": input - cached, "output_tokens": output, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": cached,
+    })
+}
+
+/// A text, and then a block for each call: the record has a line for each.
+fn blocks(answer: &Answer) -> Vec<Value> {
+    let call = |(at, command): (usize, &String)| {
+        json!({
+            "type": "tool_use", "id": format!("toolu_{:04}_{at}", answer.number), "name": "Bash",
+            "input": { "command": command, "description": "as asked" },
+        })
+    };
+    let calls = answer.commands.iter().enumerate().map(call);
+    std::iter::once(json!({ "type": "text", "text": answer.text })).chain(calls).collect()
+}
+
+fn stop_reason(answer: &Answer) -> &'static str {
+    if answer.commands.is_empty() { "end_turn" } else { "tool_use" }
+}
+
+fn message(request: &Value, answer: &Answer, content: Vec<Value>, stop: Option<&str>) -> Value {
+    json!({
+        "id": format!("msg_{:04}", answer.number), "type": "message", "role": "assistant", "model": request["model"],
+        "content": content, "stop_reason": stop, "stop_sequence": null, "usage": usage(),
+    })
+}
+
+pub(super) fn whole(request: &Value, answer: &Answer) -> Value {
+    message(request, answer, blocks(answer), Some(stop_reason(answer)))
+}
+
+pub(super) fn events(request: &Value, answer: &Answer) -> Value {
+    let mut events = vec![json!({ "type": "message_start", "message": message(request, answer, Vec::new(), None) })];
+    for (index, mut block) in blocks(answer).into_iter().enumerate() {
+        let delta = if block["type"] == "text" {
+            json!({ "type": "text_delta", "text": std::mem::replace(&mut block["text"], json!("")) })
+        } else {
+            let input = std::mem::replace(&mut block["input"], json!({}));
+            json!({ "type": "input_json_delta", "partial_json": input.to_string() })
+        };
+        events.push(json!({ "type": "content_block_start", "index": index, "content_block": block }));
+        events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+        events.push(json!({ "type": "content_block_stop", "index": index }));
+    }
+    let delta = json!({ "stop_reason": stop_reason(answer), "stop_sequence": null });
+    events.push(json!({ "type": "message_delta", "delta": delta, "usage": usage() }));
+    events.push(json!({ "type": "message_stop" }));
+    events.into()
+}
