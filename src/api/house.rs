@@ -1,12 +1,7 @@
 //! What every handler works with. There is one house, in the thread that serves, and no handler takes it across an `await`:
 //! so nothing in it needs a lock.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeMap,
-    rc::Rc,
-    time::Duration,
-};
+use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use anyhow::Result;
 use tokio::{
@@ -49,11 +44,6 @@ pub(super) struct House {
     pub(super) changes: watch::Receiver<u64>,
     /// Becomes true when the server is to end.
     pub(super) ending: watch::Receiver<bool>,
-    /// Which stream of a run is the newest, by its number.
-    streams: RefCell<BTreeMap<String, u64>>,
-    /// Changes whenever a run has a newer stream.
-    newest: watch::Sender<u64>,
-    next: Cell<u64>,
     pub(super) started: Timestamp,
 }
 
@@ -72,9 +62,6 @@ impl House {
             identities: RefCell::default(),
             changes,
             ending,
-            streams: RefCell::default(),
-            newest: watch::Sender::new(0),
-            next: Cell::new(0),
             started,
         };
         HOUSE.with(|here| here.replace(Some(Rc::new(house))));
@@ -110,28 +97,6 @@ impl House {
             self.current.borrow_mut().learn(&error);
             error.into()
         })
-    }
-
-    /// Becomes the newest stream of a run; the older one ends.
-    pub(super) fn stream_of(&self, run: &str) -> (u64, watch::Receiver<u64>) {
-        let number = self.next.get() + 1;
-        self.next.set(number);
-        self.streams.borrow_mut().insert(run.to_owned(), number);
-        self.newest.send_replace(number);
-        (number, self.newest.subscribe())
-    }
-
-    /// Whether this is the newest stream of a run.
-    pub(super) fn is_newest(&self, run: &str, number: u64) -> bool {
-        self.streams.borrow().get(run) == Some(&number)
-    }
-
-    /// A stream has ended.
-    pub(super) fn end_stream(&self, run: &str, number: u64) {
-        let mut streams = self.streams.borrow_mut();
-        if streams.get(run) == Some(&number) {
-            streams.remove(run);
-        }
     }
 }
 

@@ -18,6 +18,7 @@ use tokio::{
     sync::mpsc::{self, Receiver, Sender},
     time::timeout,
 };
+use zeroize::Zeroizing;
 
 /// How many items may wait for their reader.
 const WAITING: usize = 64;
@@ -52,17 +53,25 @@ pub(super) fn stream() -> (Response, Items) {
     (response, Items(items))
 }
 
+/// The text of one item.
+pub(super) fn item(id: Option<i64>, event: &str, document: &impl Serialize) -> Option<String> {
+    let data = Zeroizing::new(serde_json::to_string(document).ok()?);
+    let mut text = String::with_capacity(data.len() + 64);
+    if let Some(id) = id {
+        let _ = writeln!(text, "id: {id}");
+    }
+    // JSON has no line ends in it.
+    let _ = write!(text, "event: {event}\ndata: {}\n\n", *data);
+    Some(text)
+}
+
 impl Items {
     /// Sends one item; says whether somebody still reads.
     pub(super) async fn send(&self, id: Option<i64>, event: &str, document: &impl Serialize) -> bool {
-        let Ok(data) = serde_json::to_string(document) else { return false };
-        let mut text = String::new();
-        if let Some(id) = id {
-            let _ = writeln!(text, "id: {id}");
+        match item(id, event, document) {
+            Some(text) => self.put(text).await,
+            None => false,
         }
-        // JSON has no line ends in it.
-        let _ = write!(text, "event: {event}\ndata: {data}\n\n");
-        self.put(text).await
     }
 
     /// Says that the connection stands.
@@ -70,7 +79,8 @@ impl Items {
         self.put(":\n\n".into()).await
     }
 
-    async fn put(&self, text: String) -> bool {
+    /// Sends the text of an item.
+    pub(super) async fn put(&self, text: String) -> bool {
         matches!(timeout(PATIENCE, self.0.send(text.into())).await, Ok(Ok(())))
     }
 

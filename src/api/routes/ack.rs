@@ -1,0 +1,25 @@
+//! `POST /ack`: a runtime says which messages it has got.
+
+use axum::{extract::Request, response::Response};
+use serde::Deserialize;
+
+use crate::{
+    actions::prompt::stream,
+    api::{
+        body::{answer, decoded},
+        fault::Fault,
+        house,
+    },
+};
+
+#[derive(Debug, Deserialize)]
+struct Body {
+    run_id: String,
+    message_ids: Vec<i64>,
+}
+
+pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
+    let asked: Body = decoded(request).await?;
+    let done = house::change(move |app| stream::ack(app, &asked.run_id, &asked.message_ids)).await?;
+    Ok(answer(&done.document))
+}

@@ -1,0 +1,27 @@
+//! `POST /telemetry`: what turns used.
+
+use axum::{extract::Request, response::Response};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    actions::runtime::telemetry,
+    api::{
+        body::{Asked, answer},
+        fault::Fault,
+        house,
+    },
+};
+
+#[derive(Debug, Deserialize)]
+struct Body {
+    run_id: String,
+    events: Value,
+}
+
+pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
+    let body: Body = Asked::read(request).await?.decode()?;
+    let turns = telemetry::decode(&body.events).map_err(anyhow::Error::from)?;
+    let done = house::change(move |app| telemetry::report(app, &body.run_id, &turns)).await?;
+    Ok(answer(&done.document))
+}
