@@ -147,9 +147,10 @@ pub(super) fn moment<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timest
     match Value::deserialize(from)? {
         Value::Null => Ok(None),
         Value::String(text) => Timestamp::parse(&text).map(Some).ok_or_else(|| D::Error::custom("no time")),
-        Value::Number(number) => {
-            number.as_i64().map(|millis| Some(Timestamp::from_millis(millis))).ok_or_else(|| D::Error::custom("no time"))
-        }
+        Value::Number(number) => number
+            .as_i64()
+            .map(|millis| Some(Timestamp::from_millis(millis)))
+            .ok_or_else(|| D::Error::custom("no time")),
         _ => Err(D::Error::custom("no time")),
     }
 }

@@ -61,8 +61,7 @@ impl Crowd {
         let mut guests = self.guests();
         if guests.len() >= MOST {
             let silent = guests.iter().enumerate().filter(|(_, guest)| guest.busy.load(Relaxed) == 0);
-            let (place, _) =
-                silent.min_by_key(|(_, guest)| (guest.asked.load(Relaxed), guest.last.load(Relaxed)))?;
+            let (place, _) = silent.min_by_key(|(_, guest)| (guest.asked.load(Relaxed), guest.last.load(Relaxed)))?;
             guests.swap_remove(place).leave.notify_one();
         }
         let guest = Arc::new(Guest { last: AtomicU64::new(self.now()), ..Guest::default() });

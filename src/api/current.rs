@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    actions::App,
+    actions::{App, guard::Prepared},
     config::{CONFIG_FILE, Layers, Project, Settings, local_file},
     domain::Actor,
     env::Env,
@@ -35,6 +35,14 @@ pub(super) struct Current {
     files: [PathBuf; 2],
     found: [Found; 2],
     app: App,
+    rules: Option<Held>,
+}
+
+/// The guard's rules, with the files that decide whether they may be gone by, as they were when they were read.
+#[derive(Debug)]
+struct Held {
+    prepared: Prepared,
+    files: Vec<(PathBuf, Found)>,
 }
 
 impl Seed {
@@ -52,7 +60,7 @@ impl Seed {
         let found = files.each_ref().map(|path| find(path));
         let (layers, settings) = read(&self.project, &self.env)?;
         let app = App::new(Rc::new(self.env), self.project, layers, settings, self.actor, None);
-        Ok(Current { files, found, app })
+        Ok(Current { files, found, app, rules: None })
     }
 }
 
@@ -67,8 +75,27 @@ impl Current {
             let (layers, settings) = read(&self.app.project, &self.app.env)?;
             self.app = self.app.renewed(layers, settings);
             self.found = found;
+            self.rules = None;
         }
         Ok(&self.app)
+    }
+
+    /// The same with the guard's rules of now.
+    ///
+    /// # Errors
+    /// As the settings cannot be read.
+    pub(super) fn guarded(&mut self) -> Result<(&App, &Prepared)> {
+        self.app()?;
+        if self.rules.as_ref().is_some_and(|held| held.files.iter().any(|(path, then)| find(path) != *then)) {
+            self.rules = None;
+        }
+        let app = &self.app;
+        let held = self.rules.get_or_insert_with(|| {
+            // Looked at before they are read: what changes meanwhile is read again the next time.
+            let files = Prepared::files(app).into_iter().map(|path| (path.clone(), find(&path))).collect();
+            Held { files, prepared: Prepared::of(app) }
+        });
+        Ok((app, &held.prepared))
     }
 
     /// Looks at an error: after one that says that another store lies there, that one is opened next.

@@ -63,7 +63,8 @@ mod tests {
     fn a_port_wants_token_and_host_and_no_browser() {
         let port = Entry::Port { port: 7, token: "abc".into() };
         let ask = |headers: &[(&str, &str)]| {
-            let request = headers.iter().fold(Request::builder(), |request, (name, value)| request.header(*name, *value));
+            let request =
+                headers.iter().fold(Request::builder(), |request, (name, value)| request.header(*name, *value));
             let request = request.body(()).unwrap();
             (port.admit(&request).map_err(|fault| fault.status.as_u16()), Entry::Socket.admit(&request).is_ok())
         };

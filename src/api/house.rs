@@ -17,7 +17,7 @@ use super::{
     writer::{Writer, done},
 };
 use crate::{
-    actions::{App, Request},
+    actions::{App, Request, guard::Prepared},
     domain::{Actor, session::Session},
     env::Timestamp,
 };
@@ -56,14 +56,8 @@ impl House {
         ending: watch::Receiver<bool>,
         started: Timestamp,
     ) {
-        let house = Self {
-            current: RefCell::new(current),
-            writer,
-            identities: RefCell::default(),
-            changes,
-            ending,
-            started,
-        };
+        let house =
+            Self { current: RefCell::new(current), writer, identities: RefCell::default(), changes, ending, started };
         HOUSE.with(|here| here.replace(Some(Rc::new(house))));
     }
 
@@ -85,6 +79,19 @@ impl House {
         let mut current = self.current.borrow_mut();
         let app = current.app()?;
         Ok(app.acting(app.actor.clone(), None))
+    }
+
+    /// The same with the guard's rules.
+    ///
+    /// # Errors
+    /// As `judge` fails.
+    pub(super) fn judge<T>(&self, judge: impl FnOnce(&App, &Prepared) -> Result<T>) -> Result<T, Fault> {
+        let mut current = self.current.borrow_mut();
+        let judged = current.guarded().and_then(|(app, prepared)| judge(app, prepared));
+        judged.map_err(|error| {
+            current.learn(&error);
+            error.into()
+        })
     }
 
     /// Looks at something in place. It must not wait for anything.

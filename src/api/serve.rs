@@ -1,11 +1,10 @@
 //! Serving, from the first connection to the last answer.
 
-use std::{os::fd::AsRawFd, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use tokio::{
-    io::unix::AsyncFd,
     net::{TcpListener, UnixListener},
     runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
@@ -16,6 +15,7 @@ use tokio::{
 use super::{
     crowd::Crowd,
     current::Seed,
+    descriptor::watched,
     entry::Entry,
     front::{Front, at_port, at_socket},
     house::House,
@@ -119,19 +119,9 @@ async fn told_to_end(signals: (tokio::signal::unix::Signal, tokio::signal::unix:
     }
 }
 
-/// A waiter by its descriptor.
-struct Bell(Waiter);
-
-impl AsRawFd for Bell {
-    fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        use std::os::fd::AsFd;
-        self.0.as_fd().as_raw_fd()
-    }
-}
-
 /// Tells everybody here that somebody has changed the store.
 async fn listen_for_changes(waiter: Waiter, change: watch::Sender<u64>) {
-    let Ok(bell) = AsyncFd::new(Bell(waiter)) else { return };
+    let Ok(bell) = watched(waiter) else { return };
     while let Ok(mut rang) = bell.readable().await {
         let _ = bell.get_ref().0.calm();
         rang.clear_ready();

@@ -29,6 +29,7 @@ mod ready;
 mod release;
 mod restore;
 mod review;
+mod serve;
 mod session;
 mod task;
 mod trust;
@@ -101,6 +102,7 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
+    Serve(serve::Args),
     #[command(subcommand)]
     Adapter(adapter::Verb),
     Trust(trust::Args),
@@ -137,6 +139,7 @@ impl Verb {
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Serve(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),

@@ -7,4 +7,4 @@ mod secret;
 
 pub(super) use keeper::Keeper;
 pub(super) use refresh::take;
-pub(super) use secret::{Credentials, Identity};
+pub(super) use secret::Identity;

@@ -50,7 +50,9 @@ pub(crate) fn take(session: &Session, identity: Identity) -> Result<bool> {
 
 /// Waits until a credential is near its end; then says so, and has the next one fetched.
 async fn watch(run: String, version: u64, expires_at: Timestamp) {
-    let Ok(Ok((left, kind))) = here().map(|house| house.look(|app| left(app, &house, &run, expires_at))) else { return };
+    let Ok(Ok((left, kind))) = here().map(|house| house.look(|app| left(app, &house, &run, expires_at))) else {
+        return;
+    };
     sleep(left).await;
     let Ok(true) = here().map(|house| house.identities.borrow_mut().expires(&run, version)) else { return };
     let (of, told) = (run.clone(), kind);
@@ -86,12 +88,7 @@ async fn watch(run: String, version: u64, expires_at: Timestamp) {
     }
 }
 
-fn left(
-    app: &App,
-    house: &house::House,
-    run: &str,
-    expires_at: Timestamp,
-) -> Result<(Duration, &'static str)> {
+fn left(app: &App, house: &house::House, run: &str, expires_at: Timestamp) -> Result<(Duration, &'static str)> {
     let known = house.identities.borrow().find(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
     let left = expires_at.since(app.env.now()).saturating_sub(app.settings.boundary.refresh_before);

@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_value_is_told_to_the_runtime_and_shown_nowhere() {
-        let text = r#"{"role":"r","credentials":{"type":"token","value":"canary","expires_at":1000},"env":{"K":"canary"}}"#;
+        let text =
+            r#"{"role":"r","credentials":{"type":"token","value":"canary","expires_at":1000},"env":{"K":"canary"}}"#;
         let identity: Identity = serde_json::from_str(text).unwrap();
         let shown = format!("{:?} {}", identity, identity.shown("run"));
         assert!(!shown.contains("canary"), "{shown}");

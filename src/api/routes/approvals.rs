@@ -37,8 +37,7 @@ pub(in crate::api) async fn post(Path(id): Path<String>, request: Request) -> Re
     let asked = Asked::read(request).await?;
     let id: i64 = id.parse().map_err(|_| Fault::usage("the number of an approval is a number"))?;
     let Body { decision, reason } = asked.decode()?;
-    let decision =
-        Decision::parse(&decision).ok_or_else(|| Fault::usage("the decision is allow or deny"))?;
+    let decision = Decision::parse(&decision).ok_or_else(|| Fault::usage("the decision is allow or deny"))?;
     let request = asked.request()?;
     let done = house::change(move |app| {
         approval::answer(&app.acting(app.actor.clone(), request), id, decision, reason.as_deref())

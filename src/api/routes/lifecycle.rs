@@ -12,7 +12,7 @@ use crate::{
         fault::Fault,
         house,
     },
-    domain::{LifecycleEvent, SessionId},
+    domain::{SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
 };
 

@@ -1,9 +1,6 @@
 //! `GET /stream`: what there is for a runtime, as it comes. What it does not acknowledge comes again.
 
-use std::{
-    os::fd::{AsFd, AsRawFd, RawFd},
-    time::Duration,
-};
+use std::time::Duration;
 
 use anyhow::Result;
 use axum::{extract::Request, response::Response};
@@ -27,6 +24,7 @@ use crate::{
     api::{
         body::query,
         deliver,
+        descriptor::{Descriptor, watched},
         fault::Fault,
         house::{self, here},
         sse::{self, Items, KEEP_ALIVE},
@@ -60,13 +58,11 @@ struct Now {
     is_over: bool,
 }
 
-/// One who listens, by its descriptor.
-struct Place(Listener);
-
-impl AsRawFd for Place {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_fd().as_raw_fd()
-    }
+/// What to do after a pause.
+enum Next {
+    Look,
+    KeepAlive,
+    End,
 }
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
@@ -76,7 +72,7 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
         let session = app.read(|tx| session_of(tx, &wanted.run_id))?;
         session.open()?;
         let listener = listener::listen(app, &session.id, Kind::Stream)?;
-        Ok((session, AsyncFd::new(Place(listener))?))
+        Ok((session, watched(listener)?))
     })?;
     let (response, items) = sse::stream();
     tokio::spawn(async move {
@@ -88,9 +84,9 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     Ok(response)
 }
 
-async fn follow(session: Session, items: Items, place: AsyncFd<Place>, after: Option<i64>) {
-    let Ok((mut changes, mut ending, mut identities)) = here()
-        .map(|house| (house.changes.clone(), house.ending.clone(), house.identities.borrow().changes()))
+async fn follow(session: Session, items: Items, place: AsyncFd<Descriptor<Listener>>, after: Option<i64>) {
+    let Ok((mut changes, mut ending, mut identities)) =
+        here().map(|house| (house.changes.clone(), house.ending.clone(), house.identities.borrow().changes()))
     else {
         return;
     };
@@ -124,14 +120,19 @@ async fn follow(session: Session, items: Items, place: AsyncFd<Place>, after: Op
         let again = now.lapses.map(|left| Instant::now() + left);
         loop {
             let silent = Instant::now() + KEEP_ALIVE;
-            tokio::select! {
-                changed = changes.changed() => if changed.is_ok() { break } else { return },
-                changed = identities.changed() => if changed.is_ok() { break } else { return },
-                _ = ending.wait_for(|ending| *ending) => return,
-                _ = place.readable() => return,
-                () = items.abandoned() => return,
-                () = sleep_until(again.unwrap_or(silent)), if again.is_some() => break,
-                () = sleep_until(silent) => if !items.keep_alive().await { return },
+            let next = tokio::select! {
+                changed = changes.changed() => if changed.is_ok() { Next::Look } else { Next::End },
+                changed = identities.changed() => if changed.is_ok() { Next::Look } else { Next::End },
+                _ = ending.wait_for(|ending| *ending) => Next::End,
+                _ = place.readable() => Next::End,
+                () = items.abandoned() => Next::End,
+                () = sleep_until(again.unwrap_or(silent)), if again.is_some() => Next::Look,
+                () = sleep_until(silent) => Next::KeepAlive,
+            };
+            match next {
+                Next::Look => break,
+                Next::KeepAlive if items.keep_alive().await => {}
+                Next::KeepAlive | Next::End => return,
             }
         }
     }
@@ -149,25 +150,28 @@ fn look(app: &App, session: &Session, after: Option<i64>, connected: bool) -> Re
 
 /// Tells who the runtime is, when that has changed since it was told, and that its credential is near its end.
 async fn identity(run: &str, items: &Items, told: &mut (u64, bool)) -> bool {
-    let Ok(Some(known)) = here().map(|house| house.identities.borrow().find(run)) else { return true };
-    let (version, expiring) = (known.version, known.expiring);
-    let kind = known.identity.credentials.as_ref().map(|one| (one.kind.as_str(), one.expires_at));
-    let text = (version != told.0).then(|| sse::item(None, "identity", &known.identity.told()));
-    drop(known);
-    if let Some(text) = text.flatten() {
+    let (texts, now) = identity_items(run, *told);
+    for text in texts {
         if !items.put(text).await {
             return false;
         }
-        *told = (version, false);
     }
-    if expiring && !told.1 {
-        let (kind, at) = kind.unzip();
-        let at = at.flatten().map(|at| at.to_string());
-        let item = json!({ "run_id": run, "type": kind, "expires_at": at });
-        if !items.send(None, "credential_expiring", &item).await {
-            return false;
-        }
-        told.1 = true;
-    }
+    *told = now;
     true
+}
+
+/// The items that tell what of a run's identity has changed since that much was told, and how much is told then.
+fn identity_items(run: &str, told: (u64, bool)) -> (Vec<String>, (u64, bool)) {
+    let Ok(Some(known)) = here().map(|house| house.identities.borrow().find(run)) else { return (Vec::new(), told) };
+    let mut texts = Vec::new();
+    if known.version != told.0 {
+        texts.extend(sse::item(None, "identity", &known.identity.told()));
+    }
+    if known.expiring && told != (known.version, true) {
+        let kind = known.identity.credentials.as_ref().map(|one| one.kind.as_str());
+        let at = known.identity.credentials.as_ref().and_then(|one| Some(one.expires_at?.to_string()));
+        let item = json!({ "run_id": run, "type": kind, "expires_at": at });
+        texts.extend(sse::item(None, "credential_expiring", &item));
+    }
+    (texts, (known.version, known.expiring))
 }
