@@ -17,9 +17,10 @@ use super::{
     writer::{Writer, done},
 };
 use crate::{
-    actions::{App, Request, guard::Prepared},
+    actions::{App, Request, guard::Prepared, runtime::spelled},
     domain::{Actor, session::Session},
     env::Timestamp,
+    store::sessions,
 };
 
 /// How long a change may take before whoever asked is told to try again.
@@ -158,6 +159,18 @@ pub(super) async fn outside<T: Send + 'static>(
         done(&mut current, job)
     });
     ran.await.unwrap_or_else(|_| Err(Fault::internal("a call broke off")))
+}
+
+/// The house as the session of a run sees it; as nobody in particular when the run is unknown.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn as_run(app: &App, run: &str, request: Option<Request>) -> Result<App> {
+    let known = app.read(|tx| Ok(sessions::by_run(tx, &spelled(run))?))?;
+    Ok(match known {
+        Some(session) => as_session(app, &session, request),
+        None => app.acting(app.actor.clone(), request),
+    })
 }
 
 /// The house as a session sees it.

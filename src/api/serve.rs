@@ -18,19 +18,22 @@ use super::{
     descriptor::watched,
     entry::Entry,
     front::{Front, at_port, at_socket},
-    house::House,
+    house::{House, here},
     place::Place,
     router,
     writer::Writer,
 };
 use crate::{
-    actions::App,
+    actions::{App, runtime::session_of},
     domain::{Actor, SessionId},
-    os::{host, secrecy, user, wake::Waiter},
+    os::{secrecy, wake::Waiter},
 };
 
 /// How long requests that are being answered may still take when the server is to end.
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// Who acts when nobody says for whom they ask.
+const NAME: &str = "worker-api";
 
 /// How to serve.
 #[derive(Debug, Clone, Default)]
@@ -61,8 +64,8 @@ pub struct Listening {
 pub fn serve(app: &App, options: &Options, tell: impl FnOnce(&Listening) -> Result<()>) -> Result<()> {
     secrecy::keep().context("this process cannot be kept from writing its memory to a file")?;
     let mut place = Place::take(app)?;
-    // Whoever asks acts as themselves, and not as the session that may have started us.
-    let name = format!("{}@{}", user::name(), host::name());
+    // Whoever asks acts as themselves, and not as the session or the person that has started us.
+    let name = NAME.to_owned();
     let app = &app.acting(Actor { name, session: None, run_id: None, role: None, lane: None, epoch: None }, None);
     // Made now, so that nobody ever looks into an empty one that stands for it.
     app.store_for_writing()?;
@@ -119,12 +122,26 @@ async fn told_to_end(signals: (tokio::signal::unix::Signal, tokio::signal::unix:
     }
 }
 
+/// Forgets the identities of sessions that have ended.
+fn forget_who_is_gone() {
+    let Ok(house) = here() else { return };
+    if house.identities.borrow().is_empty() {
+        return;
+    }
+    let is_over = |run: &str| {
+        let session = house.look(|app| app.read(|tx| session_of(tx, run)));
+        session.is_ok_and(|session| session.status.is_final())
+    };
+    house.identities.borrow_mut().forget(is_over);
+}
+
 /// Tells everybody here that somebody has changed the store.
 async fn listen_for_changes(waiter: Waiter, change: watch::Sender<u64>) {
     let Ok(bell) = watched(waiter) else { return };
     while let Ok(mut rang) = bell.readable().await {
         let _ = bell.get_ref().0.calm();
         rang.clear_ready();
+        forget_who_is_gone();
         change.send_modify(|count| *count += 1);
     }
 }

@@ -6,18 +6,27 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::{
-    api::body,
-    domain::{closed_set::closed_set, secrets::MASK},
-    env::Timestamp,
-};
+use crate::{api::body, domain::secrets::MASK, env::Timestamp};
 
-closed_set! {
-    /// What a credential is.
-    CredentialType {
-        ApiKey => "api_key",
-        OAuth => "oauth",
-        Token => "token",
+/// What a credential is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) enum CredentialType {
+    #[serde(rename = "api_key")]
+    ApiKey,
+    #[serde(rename = "oauth")]
+    OAuth,
+    #[serde(rename = "token")]
+    Token,
+}
+
+impl CredentialType {
+    /// The word for it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::ApiKey => "api_key",
+            Self::OAuth => "oauth",
+            Self::Token => "token",
+        }
     }
 }
 
@@ -41,7 +50,7 @@ impl<'de> Deserialize<'de> for Secret {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Credentials {
     /// What it is.
-    #[serde(rename = "type", deserialize_with = "kind")]
+    #[serde(rename = "type")]
     pub(crate) kind: CredentialType,
     value: Secret,
     /// Until when it can be used.
@@ -59,12 +68,7 @@ pub(crate) struct Identity {
     pub(crate) session_id: Option<String>,
     pub(crate) credentials: Option<Credentials>,
     #[serde(default)]
-    env: BTreeMap<String, Secret>,
-}
-
-fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<CredentialType, D::Error> {
-    let word = String::deserialize(from)?;
-    CredentialType::parse(&word).ok_or_else(|| serde::de::Error::custom("no type of credentials"))
+    pub(crate) env: BTreeMap<String, Secret>,
 }
 
 /// What the runtime itself is sent.

@@ -8,7 +8,7 @@ use crate::{
     api::{
         body::{answer, decoded},
         fault::Fault,
-        house,
+        house::{self, as_run},
     },
 };
 
@@ -20,6 +20,8 @@ struct Body {
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let asked: Body = decoded(request).await?;
-    let done = house::change(move |app| stream::ack(app, &asked.run_id, &asked.message_ids)).await?;
+    let done =
+        house::change(move |app| stream::ack(&as_run(app, &asked.run_id, None)?, &asked.run_id, &asked.message_ids))
+            .await?;
     Ok(answer(&done.document))
 }

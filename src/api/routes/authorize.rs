@@ -10,7 +10,7 @@ use tokio::{sync::oneshot, time::timeout};
 
 use crate::{
     actions::{
-        App, failure,
+        App,
         guard::{self, Door, Prepared, ToolCall, Verdict},
         runtime::session_of,
     },
@@ -175,7 +175,7 @@ fn find(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
 
 /// Records that a call of somebody unknown was denied.
 fn unknown(call: ToolCall, door: Door, fault: &Fault) {
-    if fault.failure.code != failure::classify(&Refusal::not_found("run", "").into()).code || door == Door::Hook {
+    if fault.failure.code != "not_found" || door == Door::Hook {
         return;
     }
     let verdict = Verdict::denied(fault.failure.message.clone());

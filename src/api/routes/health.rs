@@ -10,7 +10,7 @@ use crate::{
         body::{answer, decoded, query},
         deliver,
         fault::Fault,
-        house::{self, here},
+        house::{self, as_run, here},
     },
     domain::session::Activity,
 };
@@ -66,7 +66,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     };
     let run = report.run_id.clone();
     let may_be_free = matches!(report.activity, Some(Activity::Idle)) || report.context_usage.is_some();
-    let done = house::change(move |app| health::heartbeat(app, &report)).await?;
+    let done = house::change(move |app| health::heartbeat(&as_run(app, &report.run_id, None)?, &report)).await?;
     if may_be_free {
         deliver::to_run(&run);
     }

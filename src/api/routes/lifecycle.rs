@@ -10,7 +10,7 @@ use crate::{
         body::{Asked, answer, moment},
         deliver,
         fault::Fault,
-        house,
+        house::{self, as_run},
     },
     domain::{SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
@@ -36,7 +36,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let report = Report { event, run_id: body.run_id, session_id: id, at: body.timestamp, metadata: body.metadata };
     let run = report.run_id.clone();
     let request = asked.request()?;
-    let done = house::change(move |app| lifecycle::report(&app.acting(app.actor.clone(), request), &report)).await?;
+    let done = house::change(move |app| lifecycle::report(&as_run(app, &report.run_id, request)?, &report)).await?;
     if matches!(event, LifecycleEvent::Ready | LifecycleEvent::Idle | LifecycleEvent::Started) {
         deliver::to_run(&run);
     }

@@ -9,7 +9,7 @@ use crate::{
     api::{
         body::{Asked, answer},
         fault::Fault,
-        house,
+        house::{self, as_run},
     },
 };
 
@@ -21,7 +21,9 @@ struct Body {
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let body: Body = Asked::read(request).await?.decode()?;
-    let turns: Vec<telemetry::Turn> = Vec::new(); let _ = &body.events;
-    let done = house::change(move |app| telemetry::report(app, &body.run_id, &turns)).await?;
+    let turns: Vec<telemetry::Turn> = Vec::new();
+    let _ = &body.events;
+    let done =
+        house::change(move |app| telemetry::report(&as_run(app, &body.run_id, None)?, &body.run_id, &turns)).await?;
     Ok(answer(&done.document))
 }
