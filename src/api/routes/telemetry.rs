@@ -11,6 +11,7 @@ use crate::{
         fault::Fault,
         house::{self, as_run},
     },
+    wire,
 };
 
 #[derive(Debug, Deserialize)]
@@ -21,8 +22,7 @@ struct Body {
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let body: Body = Asked::read(request).await?.decode()?;
-    let turns: Vec<telemetry::Turn> = Vec::new();
-    let _ = &body.events;
+    let turns = wire::telemetry::turns(&body.events).map_err(anyhow::Error::from)?;
     let done =
         house::change(move |app| telemetry::report(&as_run(app, &body.run_id, None)?, &body.run_id, &turns)).await?;
     Ok(answer(&done.document))
