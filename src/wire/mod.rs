@@ -29,6 +29,7 @@ mod runtime;
 mod session;
 mod sidecar;
 mod task;
+pub mod telemetry;
 pub mod tool_input;
 pub mod typed;
 mod usage;
