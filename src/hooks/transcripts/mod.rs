@@ -159,7 +159,7 @@ mod tests {
             let text = String::from_utf8(sample(name)).unwrap();
             let mut said = Vec::new();
             for (at, _) in text.match_indices('\n') {
-                if let Some(busy) = read(provider, text[..=at].as_bytes()).is_busy {
+                if let Some(busy) = read(provider, &text.as_bytes()[..=at]).is_busy {
                     said.push((busy, text[..at].contains(last)));
                 }
             }

@@ -266,8 +266,7 @@ fn it_uses_nothing_while_nothing_happens() {
         let mut text = String::new();
         let path = format!("/proc/{}/status", sidecar.pid());
         fs::File::open(path).unwrap().read_to_string(&mut text).unwrap();
-        let line = text.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
-        line
+        text.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned()
     };
     let before = status();
     std::thread::sleep(std::time::Duration::from_secs(2));
