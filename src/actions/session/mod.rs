@@ -9,6 +9,7 @@ pub mod event;
 pub mod exited;
 mod finish;
 mod first_steps;
+pub mod gone;
 pub mod heartbeat;
 mod inside;
 mod intention;

@@ -18,7 +18,7 @@ use crate::{
     domain::{
         Event, Kind, SessionId, TaskId,
         checkpoint::CheckpointState,
-        rules::liveness::{self, Process, Verdict},
+        rules::liveness::{self, Ground, Process, Verdict},
         session::{Session, SessionStatus},
         task::Task,
         text::LINE_MAX,
@@ -110,8 +110,13 @@ const fn revives(session: &Session, verdict: &Verdict) -> bool {
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Verdict::Live(_)))
 }
 
+/// Whether the session is to be marked because it was seen to be gone; silence alone says too little of one.
+pub(super) fn is_over(session: &Session, verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Stale(Ground::Seen, _)) && liveness::marks(session, verdict)
+}
+
 /// Writes a verdict, unless the session has moved since it was looked at. Says whether it was written.
-fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
+pub(super) fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
     match verdict {
         Verdict::Stale(_, why) if liveness::marks(session, verdict) => {
             if !sessions::update(tx, &session.suspected(Some(why))?)? {
