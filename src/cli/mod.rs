@@ -17,6 +17,7 @@ mod exec;
 mod explain;
 mod globals;
 mod handoff;
+mod hook;
 mod inbox;
 mod init;
 mod lane;
@@ -103,6 +104,8 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
+    #[command(subcommand)]
+    Hook(hook::Verb),
     Prime(prime::Args),
     Usage(usage::Args),
     #[command(subcommand)]
@@ -141,6 +144,7 @@ impl Verb {
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Hook(verb) => verb.run(ctx),
             Self::Prime(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),

@@ -45,7 +45,9 @@ mod tests {
         let after = before.replace("\"x\"", "\"y\"");
         let diff = unified(Path::new("/s.json"), Some(before), Some(&after));
         assert!(!diff.contains("hunter2"), "{diff}");
-        for line in ["--- /s.json", "+++ /s.json", "   \"API_KEY\": \"•••\",", "-  \"model\": \"x\"", "+  \"model\": \"y\""] {
+        for line in
+            ["--- /s.json", "+++ /s.json", "   \"API_KEY\": \"•••\",", "-  \"model\": \"x\"", "+  \"model\": \"y\""]
+        {
             assert!(diff.lines().any(|known| known == line), "{line} in {diff}");
         }
         assert_eq!(unified(Path::new("/s"), None, None), "");

@@ -117,7 +117,8 @@ fn split_bom(text: &str) -> (&'static str, &str) {
 
 /// A whole document with our entries.
 fn fresh(entries: &[Entry], style: &Style, indent: &str) -> String {
-    let events: Map<String, Value> = entries.iter().map(|entry| (entry.event.to_owned(), json!([group(entry)]))).collect();
+    let events: Map<String, Value> =
+        entries.iter().map(|entry| (entry.event.to_owned(), json!([group(entry)]))).collect();
     json::on_lines(&json!({ HOOKS: events }), indent, style)
 }
 

@@ -11,6 +11,8 @@ use crate::hooks::Provider;
 
 /// How much longer than our own limit the vendor is told to wait.
 const MARGIN: Duration = Duration::from_secs(5);
+/// How long a permission request waits for an answer where no project says otherwise.
+pub const APPROVAL_WAIT: Duration = Duration::from_secs(50);
 /// How long a waiting hook may wait, in seconds: a day.
 const WAITING: u64 = 24 * 60 * 60;
 /// The events after which an idle session waits to be woken.

@@ -8,6 +8,7 @@ use jsonc_parser::{
     CollectOptions, ParseOptions,
     ast::{Array, Object, Value as Node},
     common::Ranged,
+    errors::ParseError,
     parse_to_ast,
 };
 use serde_json::{Map, Value};
@@ -34,9 +35,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 /// # Errors
 /// Where it is no JSON.
 pub(super) fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
-    parse_to_ast(text, &CollectOptions::default(), &OPTIONS)
-        .map(|parsed| parsed.value)
-        .map_err(|error| error.to_string())
+    parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map(|parsed| parsed.value).map_err(|error| no_json(&error))
 }
 
 /// The same without commas at an end.
@@ -45,7 +44,14 @@ pub(super) fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
 /// Where it is no JSON.
 pub(super) fn parse_without_trailing_commas(text: &str) -> Result<(), String> {
     let options = ParseOptions { allow_trailing_commas: false, ..OPTIONS };
-    parse_to_ast(text, &CollectOptions::default(), &options).map(|_| ()).map_err(|error| error.to_string())
+    parse_to_ast(text, &CollectOptions::default(), &options).map(|_| ()).map_err(|error| no_json(&error))
+}
+
+fn no_json(error: &ParseError) -> String {
+    let why = error.to_string();
+    let mut letters = why.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
+    format!("is no JSON: {first}{}", letters.as_str())
 }
 
 /// A value without its places.
@@ -57,7 +63,11 @@ pub(super) fn plain(node: &Node<'_>) -> Value {
         Node::NullKeyword(_) => Value::Null,
         Node::Array(list) => list.elements.iter().map(plain).collect(),
         Node::Object(object) => Value::Object(
-            object.properties.iter().map(|one| (one.name.as_str().to_owned(), plain(&one.value))).collect::<Map<_, _>>(),
+            object
+                .properties
+                .iter()
+                .map(|one| (one.name.as_str().to_owned(), plain(&one.value)))
+                .collect::<Map<_, _>>(),
         ),
     }
 }
@@ -184,12 +194,7 @@ fn end_of_remarks(text: &str, from: usize, until: usize) -> usize {
 }
 
 /// The text with a new last item in a container. `written` writes it: on one line, or from this indentation on.
-pub(super) fn put(
-    text: &str,
-    into: &Container,
-    style: &Style,
-    written: impl Fn(Option<&str>) -> String,
-) -> String {
+pub(super) fn put(text: &str, into: &Container, style: &Style, written: impl Fn(Option<&str>) -> String) -> String {
     let eol = style.eol;
     let outer = indent(text, into.place.start);
     let Some(last) = into.children.last() else {
@@ -296,7 +301,8 @@ pub(super) fn on_lines(value: &Value, indent: &str, style: &Style) -> String {
     let (open, close, items): (_, _, Vec<String>) = match value {
         Value::Array(items) => ('[', ']', items.iter().map(|item| on_lines(item, &inner, style)).collect()),
         Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| format!("{}: {}", quoted(name), on_lines(value, &inner, style));
+            let field =
+                |(name, value): (&String, &Value)| format!("{}: {}", quoted(name), on_lines(value, &inner, style));
             ('{', '}', fields.iter().map(field).collect())
         }
         plain => return plain.to_string(),

@@ -18,7 +18,7 @@ pub fn loads(provider: Provider, text: &str) -> Result<(), String> {
     let value = match (provider, strict) {
         (_, Ok(value)) => value,
         (Provider::Gemini, Err(_)) => {
-            json::parse_without_trailing_commas(body).map_err(|why| format!("is no JSON with comments: {why}"))?;
+            json::parse_without_trailing_commas(body)?;
             json::parse(body)?.as_ref().map(json::plain).unwrap_or_default()
         }
         (Provider::Claude | Provider::Codex, Err(why)) => {

@@ -5,6 +5,7 @@ mod diff;
 mod edit;
 mod entries;
 mod json;
+mod left;
 mod loads;
 mod place;
 #[cfg(test)]
@@ -18,7 +19,8 @@ use std::{
 use anyhow::Result;
 
 pub use edit::{Found, found};
-pub use entries::{Entry, entries, program, words};
+pub use entries::{APPROVAL_WAIT, Entry, entries, program, words};
+pub use left::left_to_do;
 pub use loads::loads;
 pub use place::{Settings, Target};
 
@@ -50,6 +52,11 @@ pub fn install(
     approval_wait: Duration,
     dry_run: bool,
 ) -> Result<Change> {
+    if program.to_str().is_none() {
+        let why =
+            format!("the path of this program, {}, is not valid UTF-8: settings cannot name it", program.display());
+        return Err(Refusal::Usage { why }.into());
+    }
     let settings = Settings::read(&target.path(provider, env)?)?;
     let entries = entries(provider, program, approval_wait);
     let ours = ours(provider, program);

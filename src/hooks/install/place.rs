@@ -62,7 +62,8 @@ impl Target {
                 let moved = moved.map(|path| if is_above { path.join(folder) } else { path });
                 let home = || Some(env.home.as_ref()?.join(folder));
                 let folder = moved.or_else(home);
-                let no_home = || Refusal::Usage { why: "there is no home folder: name the settings with --file".into() };
+                let no_home =
+                    || Refusal::Usage { why: "there is no home folder: name the settings with --file".into() };
                 Ok(folder.ok_or_else(no_home)?.join(file))
             }
         }

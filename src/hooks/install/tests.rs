@@ -123,8 +123,18 @@ fn older_entries_of_ours_are_replaced_and_others_in_their_groups_stay() {
 #[test]
 fn what_is_no_settings_is_left_alone() {
     for text in [
-        "{", "[]", "1", "nul", "{\"a\":1}{}", "{'a':1}", "{\"hooks\":[]}", "{\"hooks\":null}", "{\"hooks\":{},\"hooks\":{}}",
-        "{\"hooks\":{\"PreToolUse\":{}}}", "{\"hooks\":{\"PreToolUse\":[],\"PreToolUse\":[]}}", "{\"a\":1 \"b\":2}",
+        "{",
+        "[]",
+        "1",
+        "nul",
+        "{\"a\":1}{}",
+        "{'a':1}",
+        "{\"hooks\":[]}",
+        "{\"hooks\":null}",
+        "{\"hooks\":{},\"hooks\":{}}",
+        "{\"hooks\":{\"PreToolUse\":{}}}",
+        "{\"hooks\":{\"PreToolUse\":[],\"PreToolUse\":[]}}",
+        "{\"a\":1 \"b\":2}",
     ] {
         let said = put(Provider::Claude, Some(text));
         assert!(said.is_err(), "{text}: {said:?}");
@@ -141,7 +151,10 @@ fn a_program_of_any_name_is_one_word_of_a_shell() {
                 for hook in &entry.hooks {
                     let program = entries::program(hook, *provider, Some("fw-2"));
                     assert_eq!(program.as_deref(), Some(Path::new(name)), "{hook}");
-                    assert_eq!(entries::program(hook, Provider::Claude, Some("fw-2")).is_some(), *provider == Provider::Claude);
+                    assert_eq!(
+                        entries::program(hook, Provider::Claude, Some("fw-2")).is_some(),
+                        *provider == Provider::Claude
+                    );
                 }
             }
         }
@@ -187,56 +200,58 @@ fn written(newline: &'static str) -> BoxedStrategy<String> {
 /// Items with commas and gaps between them, perhaps with a comma at the end.
 fn items(item: impl Strategy<Value = String> + 'static, newline: &'static str) -> BoxedStrategy<String> {
     let one = (gap(newline), item, gap(newline)).prop_map(|(before, item, after)| format!("{before}{item}{after}"));
-    (prop::collection::vec(one, 0..4), any::<bool>(), gap(newline)).prop_map(|(items, comma, last)| {
-        let comma = if comma && !items.is_empty() { "," } else { "" };
-        format!("{}{comma}{last}", items.join(","))
-    })
-    .boxed()
+    (prop::collection::vec(one, 0..4), any::<bool>(), gap(newline))
+        .prop_map(|(items, comma, last)| {
+            let comma = if comma && !items.is_empty() { "," } else { "" };
+            format!("{}{comma}{last}", items.join(","))
+        })
+        .boxed()
 }
 
 fn settings() -> BoxedStrategy<String> {
-    (prop_oneof![Just("\n"), Just("\r\n")]).prop_flat_map(|newline| {
-        let group = prop_oneof![
-            Just("{\"hooks\":[{\"type\":\"command\",\"command\":\"say\"}]}".to_owned()),
-            Just(format!("{{{newline}  \"matcher\": \"Bash\",{newline}  \"hooks\": []{newline}}}")),
-            written(newline),
-        ]
-        .boxed();
-        let event = prop::sample::subsequence(vec!["PreToolUse", "Stop", "AfterTool", "Other", "BeforeTool"], 0..4)
-            .prop_flat_map(move |names| {
-                let one = items(group.clone(), newline);
-                let lists = prop::collection::vec((gap(newline), one, gap(newline)), names.len());
-                (Just(names), lists, any::<bool>(), gap(newline))
-            })
-            .prop_map(|(names, lists, comma, last)| {
-                let events: Vec<String> = names
-                    .iter()
-                    .zip(lists)
-                    .map(|(name, (before, list, after))| format!("{before}\"{name}\":[{list}]{after}"))
-                    .collect();
-                let comma = if comma && !events.is_empty() { "," } else { "" };
-                format!("{{{}{comma}{last}}}", events.join(","))
-            })
+    (prop_oneof![Just("\n"), Just("\r\n")])
+        .prop_flat_map(|newline| {
+            let group = prop_oneof![
+                Just("{\"hooks\":[{\"type\":\"command\",\"command\":\"say\"}]}".to_owned()),
+                Just(format!("{{{newline}  \"matcher\": \"Bash\",{newline}  \"hooks\": []{newline}}}")),
+                written(newline),
+            ]
             .boxed();
-        let hooks = prop_oneof![1 => Just(None), 3 => event.prop_map(Some)];
-        let others = prop::collection::vec((gap(newline), written(newline), gap(newline)), 0..3);
-        (hooks, others, 0..3usize, any::<(bool, bool)>(), gap(newline), gap(newline)).prop_map(
-            |(hooks, others, place, (comma, bom), first, last)| {
-                let mut parts: Vec<String> = others
-                    .into_iter()
-                    .enumerate()
-                    .map(|(n, (before, value, after))| format!("{before}\"o{n}\": {value}{after}"))
-                    .collect();
-                if let Some(hooks) = hooks {
-                    parts.insert(place.min(parts.len()), format!("\"hooks\": {hooks}"));
-                }
-                let comma = if comma && !parts.is_empty() { "," } else { "" };
-                let bom = if bom { json::BOM } else { "" };
-                format!("{bom}{first}{{{}{comma}{last}}}{last}", parts.join(","))
-            },
-        )
-    })
-    .boxed()
+            let event = prop::sample::subsequence(vec!["PreToolUse", "Stop", "AfterTool", "Other", "BeforeTool"], 0..4)
+                .prop_flat_map(move |names| {
+                    let one = items(group.clone(), newline);
+                    let lists = prop::collection::vec((gap(newline), one, gap(newline)), names.len());
+                    (Just(names), lists, any::<bool>(), gap(newline))
+                })
+                .prop_map(|(names, lists, comma, last)| {
+                    let events: Vec<String> = names
+                        .iter()
+                        .zip(lists)
+                        .map(|(name, (before, list, after))| format!("{before}\"{name}\":[{list}]{after}"))
+                        .collect();
+                    let comma = if comma && !events.is_empty() { "," } else { "" };
+                    format!("{{{}{comma}{last}}}", events.join(","))
+                })
+                .boxed();
+            let hooks = prop_oneof![1 => Just(None), 3 => event.prop_map(Some)];
+            let others = prop::collection::vec((gap(newline), written(newline), gap(newline)), 0..3);
+            (hooks, others, 0..3usize, any::<(bool, bool)>(), gap(newline), gap(newline)).prop_map(
+                |(hooks, others, place, (comma, bom), first, last)| {
+                    let mut parts: Vec<String> = others
+                        .into_iter()
+                        .enumerate()
+                        .map(|(n, (before, value, after))| format!("{before}\"o{n}\": {value}{after}"))
+                        .collect();
+                    if let Some(hooks) = hooks {
+                        parts.insert(place.min(parts.len()), format!("\"hooks\": {hooks}"));
+                    }
+                    let comma = if comma && !parts.is_empty() { "," } else { "" };
+                    let bom = if bom { json::BOM } else { "" };
+                    format!("{bom}{first}{{{}{comma}{last}}}{last}", parts.join(","))
+                },
+            )
+        })
+        .boxed()
 }
 
 proptest! {
