@@ -103,6 +103,33 @@ fn a_report_after_the_end_counts_and_revives_nothing() {
     assert_eq!(counts(&world).0, 2);
 }
 
+#[test]
+fn use_counts_for_what_was_held_then() {
+    let world = World::new();
+    cast::lane(&world, "ui", None, None);
+    cast::session(&world, "s1", "r", None);
+    let app = app(&world);
+    for (number, words) in [
+        "task add T-1 first --lane ui",
+        "task add T-2 second",
+        "--session s1 claim T-1",
+        "--session s1 claim T-2",
+        "--session s1 release T-2",
+        "--session s1 release T-1",
+    ]
+    .iter()
+    .enumerate()
+    {
+        world.run(words.split(' ')).exits(0);
+        report(&app, "run-s1", &[turn(i64::try_from(number).unwrap(), 1, &["Read"])]).unwrap();
+    }
+    for table in ["usage_turns", "tool_calls"] {
+        let query =
+            format!("SELECT group_concat(coalesce(task_id, '-') || ' ' || coalesce(lane, '-'), ', ') FROM {table}");
+        assert_eq!(one::<String>(&world, &query), "- -, - -, T-1 ui, T-2 -, T-1 ui, - -", "{table}");
+    }
+}
+
 /// The plans of the sums name an index, however much was reported.
 #[test]
 fn sums_are_read_through_an_index() {
