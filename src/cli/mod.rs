@@ -30,6 +30,7 @@ mod ready;
 mod release;
 mod restore;
 mod review;
+mod serve;
 mod session;
 mod task;
 mod trust;
@@ -103,6 +104,7 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
+    Serve(serve::Args),
     Prime(prime::Args),
     Usage(usage::Args),
     #[command(subcommand)]
@@ -141,6 +143,7 @@ impl Verb {
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
