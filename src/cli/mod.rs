@@ -31,6 +31,7 @@ mod ready;
 mod release;
 mod restore;
 mod review;
+mod serve;
 mod session;
 mod task;
 mod trust;
@@ -106,6 +107,7 @@ enum Verb {
     Events(events::Args),
     #[command(subcommand)]
     Hook(hook::Verb),
+    Serve(serve::Args),
     Prime(prime::Args),
     Usage(usage::Args),
     #[command(subcommand)]
@@ -145,6 +147,7 @@ impl Verb {
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Hook(verb) => verb.run(ctx),
+            Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
