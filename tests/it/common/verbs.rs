@@ -260,6 +260,12 @@ pub const VERBS: &[Verb] = &[
             "sidecar --session gone --provider codex --transcript {}",
         ],
     },
+    verb(
+        "hook install",
+        "hook install claude",
+        &["hook install {}", "hook install claude --dry-run --file {}", "hook install codex --project --root {}"],
+    ),
+    verb("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
     verb("approvals list", "approvals list", &[]),
     verb(
         "approvals answer",
