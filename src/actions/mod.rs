@@ -14,6 +14,7 @@ pub mod explain;
 pub mod failure;
 pub mod gates;
 pub mod handoff;
+pub mod hook;
 pub mod lane;
 pub mod lookup;
 pub mod message;

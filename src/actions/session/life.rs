@@ -33,7 +33,7 @@ pub fn sign(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub(in crate::actions) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     // Nobody else writes while this transaction is open, so the version cannot have moved.
     if sessions::update(tx, session)? {
         return Ok(());

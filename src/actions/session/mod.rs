@@ -33,3 +33,4 @@ mod undo;
 pub mod upsert;
 
 pub use finish::finish;
+pub use reconcile::suspect;

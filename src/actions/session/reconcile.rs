@@ -114,12 +114,7 @@ const fn revives(session: &Session, verdict: &Verdict) -> bool {
 fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
     match verdict {
         Verdict::Stale(_, why) if liveness::marks(session, verdict) => {
-            if !sessions::update(tx, &session.suspected(Some(why))?)? {
-                return Ok(false);
-            }
-            life::marked(tx, session, why)?;
-            leave_word(tx, session, why)?;
-            Ok(true)
+            suspect(tx, session, why)
         }
         Verdict::Live(why) if revives(session, verdict) => {
             if !sessions::update(tx, &session.running()?)? {
@@ -130,6 +125,20 @@ fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool
         }
         _ => Ok(false),
     }
+}
+
+/// Marks a session that is known to be gone, unless it has moved since it was looked at, and leaves a word on its task. Says
+/// whether it was marked.
+///
+/// # Errors
+/// As the store fails; `session_final`.
+pub fn suspect(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<bool> {
+    if !sessions::update(tx, &session.suspected(Some(why))?)? {
+        return Ok(false);
+    }
+    life::marked(tx, session, why)?;
+    leave_word(tx, session, why)?;
+    Ok(true)
 }
 
 /// Leaves a checkpoint on the task of a session that was marked, for whoever takes it up.

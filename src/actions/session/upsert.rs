@@ -102,15 +102,15 @@ pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
 }
 
 /// What this host knows.
-pub(super) struct Local<'a> {
+pub(in crate::actions) struct Local<'a> {
     /// Host and pid namespace.
-    pub(super) here: &'a str,
+    pub(in crate::actions) here: &'a str,
     /// The boot, when it is known.
-    pub(super) boot: Option<&'a str>,
+    pub(in crate::actions) boot: Option<&'a str>,
     /// The session's root process, when one is told.
-    pub(super) process: Option<&'a ProcessKey>,
+    pub(in crate::actions) process: Option<&'a ProcessKey>,
     /// The server of its pane, when one is told.
-    pub(super) server: Option<&'a ProcessKey>,
+    pub(in crate::actions) server: Option<&'a ProcessKey>,
 }
 
 /// The server of the pane that is told: by it a pane is known from one of the same id in a server that was started later.
@@ -133,7 +133,7 @@ fn process(pid: i64) -> Result<ProcessKey, Refusal> {
     key.ok_or_else(|| Refusal::invalid("pid", format!("{pid} is no process that runs here")))
 }
 
-pub(super) fn check(told: &Told) -> Result<(), Refusal> {
+pub(in crate::actions) fn check(told: &Told) -> Result<(), Refusal> {
     for (what, value) in [
         ("backend", &told.backend),
         ("name", &told.name),
@@ -156,7 +156,7 @@ pub(super) fn check(told: &Told) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(super) fn links(tx: &ReadTx<'_>, told: &Told) -> Result<()> {
+pub(in crate::actions) fn links(tx: &ReadTx<'_>, told: &Told) -> Result<()> {
     if let Some(lane) = &told.lane {
         lookup::lane(tx, lane)?;
     }
@@ -215,7 +215,7 @@ fn make(app: &App, tx: &WriteTx<'_>, told: &Told, own: bool, local: &Local<'_>) 
 ///
 /// # Errors
 /// `usage` without a role; `session_mismatch` when its run or external id is another live session's.
-pub(super) fn newborn(
+pub(in crate::actions) fn newborn(
     app: &App,
     tx: &ReadTx<'_>,
     told: &Told,
@@ -260,7 +260,7 @@ pub(super) fn newborn(
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     sessions::insert(tx, session)?;
     tx.record(
         &Event::new(Kind::SessionUpserted)
@@ -333,7 +333,7 @@ fn change(app: &App, tx: &WriteTx<'_>, told: &Told, session: &Session, local: &L
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn changed(tx: &WriteTx<'_>, after: &Session, fields: &[&'static str]) -> Result<()> {
+pub(in crate::actions) fn changed(tx: &WriteTx<'_>, after: &Session, fields: &[&'static str]) -> Result<()> {
     if fields.is_empty() {
         return Ok(());
     }
@@ -406,7 +406,7 @@ pub(super) fn free_external(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
 }
 
 /// The names of the fields in which two looks at a session differ, times of looking apart.
-pub(super) fn differing(before: &Session, after: &Session) -> Vec<&'static str> {
+pub(in crate::actions) fn differing(before: &Session, after: &Session) -> Vec<&'static str> {
     let pairs = [
         ("role", before.role != after.role),
         ("lane", before.lane != after.lane),

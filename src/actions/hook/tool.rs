@@ -1,0 +1,64 @@
+//! Tools: whether one may run, and that one has run.
+
+use anyhow::Result;
+
+use super::{Caller, Outcome, Reply, session, turn};
+use crate::{
+    actions::{
+        App, approval,
+        guard::{self, Door, ToolCall, Verdict},
+        runtime,
+    },
+    domain::{
+        message::Way,
+        session::Session,
+        usage::{ToolUse, Turn},
+    },
+};
+
+/// Decides on a tool call.
+///
+/// # Errors
+/// As the store fails: the door must take that for a no.
+pub(super) fn before(app: &App, caller: &Caller, call: &ToolCall) -> Result<Reply> {
+    let session = match session::enter(app, caller, None, |_, _| Ok(()))? {
+        Ok(session) => session,
+        Err(over) => return Ok(Reply::Deny(ended(&over))),
+    };
+    let app = session::acting(app, &session);
+    Ok(match guard::opinion(&app, &session, call, Door::Hook) {
+        None => Reply::Nothing,
+        Some(verdict) => reply(verdict),
+    })
+}
+
+/// What a verdict means to whoever asked.
+pub(super) fn reply(verdict: Verdict) -> Reply {
+    match verdict {
+        Verdict { allowed: false, reason, .. } => Reply::Deny(reason),
+        Verdict { granted: true, reason, .. } => Reply::Allow(reason),
+        // Not forbidden: the provider goes on as it would without us.
+        Verdict { .. } => Reply::Nothing,
+    }
+}
+
+/// Why nothing may run in a session that has ended.
+pub(super) fn ended(session: &Session) -> String {
+    format!("the session {} has {}; a new launch is a new session", session.id, session.status)
+}
+
+/// A tool has run: noted, and what is urgent is told now.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn after(app: &App, caller: &Caller, key: Option<&str>, used: &ToolUse) -> Result<Outcome> {
+    let session = session::touch(app, caller, |tx, session| {
+        let key = key.map(|key| format!("tool {key}"));
+        let turn = Turn { key, at: tx.now(), usage: None, tools: vec![used.clone()] };
+        runtime::telemetry::write(tx, session, &[turn])?;
+        approval::over(tx, session, Some(&used.name))?;
+        Ok(())
+    })?;
+    let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(Outcome::of(Reply::Nothing)) };
+    turn::carry(app, caller, session, Way::Tool, Reply::Context)
+}
