@@ -9,6 +9,8 @@ CREATE TABLE session_reports (
     hooked_at         INTEGER,
     -- Since when it is known that its context is nearly full; one word to it is enough.
     pressure_at       INTEGER,
+    -- What its newest heartbeat says is wrong. Masked.
+    error             TEXT,
     -- The provider's own record of the session, and how much of it was read for usage, in bytes.
     usage_path        TEXT,
     usage_offset      INTEGER NOT NULL DEFAULT 0 CHECK (usage_offset >= 0)
@@ -46,13 +48,19 @@ CREATE TABLE tool_calls (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     run_id      TEXT    NOT NULL,
     session_id  TEXT    NOT NULL REFERENCES agent_sessions (id),
+    role        TEXT    NOT NULL,
+    lane        TEXT,
+    task_id     TEXT,
     at          INTEGER NOT NULL,
     digest      TEXT    NOT NULL,
+    -- The model that called it, where that is told.
+    model       TEXT,
     name        TEXT    NOT NULL,
     success     INTEGER CHECK (success IN (0, 1)),
     duration_ms INTEGER CHECK (duration_ms >= 0),
     UNIQUE (run_id, digest)
 ) STRICT;
+CREATE INDEX tool_calls_at ON tool_calls (at);
 CREATE INDEX tool_calls_session ON tool_calls (session_id, at);
 
 -- Every decision on a tool call. The input is masked and shortened.

@@ -19,11 +19,14 @@ pub mod lane;
 pub mod lookup;
 pub mod message;
 mod path;
+pub mod prime;
 pub mod project;
 pub mod prompt;
 pub mod review;
+pub mod runtime;
 pub mod session;
 pub mod task;
+pub mod usage;
 mod work;
 
 pub use answer::Answer;

@@ -14,6 +14,7 @@ pub mod handoff;
 pub mod id;
 pub mod keys;
 pub mod lane;
+pub mod lifecycle;
 pub mod message;
 pub mod modes;
 pub mod output;

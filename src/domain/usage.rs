@@ -1,6 +1,32 @@
 //! What a model's work used, as the one who did it reports it.
 
+use super::{Refusal, closed_set::closed_set};
 use crate::env::Timestamp;
+
+/// The most tokens that one turn can be meant to have used, of a kind.
+pub const TOKENS_MAX: u64 = 10_000_000_000;
+/// The highest cost that one turn can be meant to have had, in US dollars.
+pub const COST_MAX: f64 = 1_000_000.0;
+/// The longest that one call of a tool can be meant to have taken, in milliseconds: a year.
+pub const DURATION_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
+/// The longest name of a tool or model, and the longest key of a turn or call, in bytes.
+pub const NAME_MAX: usize = 256;
+/// The most turns in one report, and the most calls in one turn.
+pub const REPORTED_MAX: usize = 10_000;
+/// The last moment that a turn can be meant to have ended at: the end of the year 9999.
+const LAST: i64 = 253_402_300_799_999;
+
+closed_set! {
+    /// By what usage is added up.
+    UsageBy {
+        Session => "session",
+        Lane => "lane",
+        Task => "task",
+        Role => "role",
+        Model => "model",
+        Day => "day",
+    }
+}
 
 /// What an answer of a model used. The four kinds of tokens do not overlap: their sum is what went in and came out.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,6 +48,8 @@ pub struct Usage {
 /// A tool that was used in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolUse {
+    /// What the source itself calls this call: told by two doors, it is one call.
+    pub key: Option<String>,
     /// The tool's name.
     pub name: String,
     /// Whether it worked; `None` where the source does not say.
@@ -38,8 +66,96 @@ pub struct Turn {
     /// What the source itself calls it. Two turns of one run with the same key are the same turn, whatever else they say:
     /// some sources write one answer on several lines, at several times.
     pub key: Option<String>,
-    /// What it used.
+    /// What it used. `None`: only uses of tools are told, and no turn is counted.
     pub usage: Option<Usage>,
     /// The tools in it.
     pub tools: Vec<ToolUse>,
+}
+
+impl Turn {
+    /// Looks at every number and name of a turn; `place` says which of the report it is.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`] naming the field and the place.
+    pub fn check(&self, place: usize) -> Result<(), Refusal> {
+        if !(0..=LAST).contains(&self.at.millis()) {
+            return Err(wrong("timestamp", place, "is not between the years 1970 and 9999"));
+        }
+        name("key", place, self.key.as_deref())?;
+        if let Some(usage) = &self.usage {
+            name("model", place, usage.model.as_deref())?;
+            for (what, tokens) in [
+                ("input_tokens", usage.input_tokens),
+                ("output_tokens", usage.output_tokens),
+                ("cache_read_tokens", usage.cache_read_tokens),
+                ("cache_creation_tokens", usage.cache_creation_tokens),
+            ] {
+                if tokens > TOKENS_MAX {
+                    return Err(wrong(what, place, &format!("is {tokens}, which no turn uses")));
+                }
+            }
+            if let Some(cost) = usage.cost_usd.filter(|cost| !(0.0..=COST_MAX).contains(cost)) {
+                return Err(wrong("cost_usd", place, &format!("is {cost}, which no turn costs")));
+            }
+        }
+        if self.tools.len() > REPORTED_MAX {
+            return Err(wrong("tools_called", place, &format!("holds more than {REPORTED_MAX} calls")));
+        }
+        for tool in &self.tools {
+            name("key", place, tool.key.as_deref())?;
+            name("name", place, Some(&tool.name))?;
+            if let Some(span) = tool.duration_ms.filter(|span| *span > DURATION_MAX) {
+                return Err(wrong("duration_ms", place, &format!("is {span}, which no call takes")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrong(what: &'static str, place: usize, why: &str) -> Refusal {
+    Refusal::invalid(what, format!("of events[{place}] {why}"))
+}
+
+fn name(what: &'static str, place: usize, text: Option<&str>) -> Result<(), Refusal> {
+    match text {
+        Some(text) if text.trim().is_empty() => Err(wrong(what, place, "must not be empty")),
+        Some(text) if text.len() > NAME_MAX => Err(wrong(what, place, &format!("is longer than {NAME_MAX} bytes"))),
+        Some(text) if text.contains(char::is_control) => Err(wrong(what, place, "holds a control character")),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn() -> Turn {
+        let tool = ToolUse { key: None, name: "Bash".into(), success: Some(true), duration_ms: Some(3) };
+        Turn { key: None, at: Timestamp::from_millis(1), usage: Some(Usage::default()), tools: vec![tool] }
+    }
+
+    #[test]
+    fn what_no_turn_can_have_is_refused_by_name_and_place() {
+        type Spoil = fn(&mut Turn);
+        let spoils: [(&str, Spoil); 10] = [
+            ("timestamp", |turn| turn.at = Timestamp::from_millis(-1)),
+            ("timestamp", |turn| turn.at = Timestamp::from_millis(i64::MAX)),
+            ("key", |turn| turn.key = Some(String::new())),
+            ("input_tokens", |turn| turn.usage = Some(Usage { input_tokens: u64::MAX, ..Usage::default() })),
+            ("output_tokens", |turn| turn.usage = Some(Usage { output_tokens: TOKENS_MAX + 1, ..Usage::default() })),
+            ("cost_usd", |turn| turn.usage = Some(Usage { cost_usd: Some(f64::NAN), ..Usage::default() })),
+            ("cost_usd", |turn| turn.usage = Some(Usage { cost_usd: Some(-0.01), ..Usage::default() })),
+            ("model", |turn| turn.usage = Some(Usage { model: Some("a\nb".into()), ..Usage::default() })),
+            ("name", |turn| turn.tools[0].name = "x".repeat(257)),
+            ("duration_ms", |turn| turn.tools[0].duration_ms = Some(u64::MAX)),
+        ];
+        assert_eq!(turn().check(0), Ok(()));
+        for (what, spoil) in spoils {
+            let mut turn = turn();
+            spoil(&mut turn);
+            let error = turn.check(7).unwrap_err();
+            assert_eq!(error.code(), "invalid_value");
+            assert!(error.to_string().starts_with(&format!("{what} of events[7] ")), "{error}");
+        }
+    }
 }

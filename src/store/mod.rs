@@ -18,11 +18,14 @@ pub mod output;
 pub mod requests;
 pub mod reviews;
 mod schema;
+pub mod session_reports;
 pub mod sessions;
 mod sql;
 pub mod tasks;
+pub mod tool_calls;
 mod turnstile;
 mod tx;
+pub mod usage_turns;
 
 use std::{
     cell::Cell,

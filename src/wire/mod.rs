@@ -24,10 +24,12 @@ mod provider_event;
 mod reconcile;
 mod review;
 mod run;
+mod runtime;
 mod session;
 mod task;
 pub mod tool_input;
 pub mod typed;
+mod usage;
 
 pub use approval::ApprovalView;
 pub use checked::{CheckedAdapterView, CheckedOperationView, ProbeView, Verdict};
@@ -50,8 +52,10 @@ pub use provider_event::ProviderEventView;
 pub use reconcile::{NoteView, ReconcileView, RunNoteView};
 pub use review::ReviewView;
 pub use run::{KilledView, LoggedView, PolledView, RanView, RunItemView, RunView, SentView, SpawnedView};
+pub use runtime::{ContextView, CountsView, HealthView, HeardView, LifecycleView, SectionView};
 pub use session::SessionView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
+pub use usage::{UsageRowView, UsageView};
 
 use crate::env::Timestamp;
 

@@ -14,6 +14,7 @@ use super::{decode::Decoder, letters, poll};
 use crate::{
     actions::{App, failure, message::send},
     domain::{
+        message::Priority,
         output::Owed,
         run::{Ending, ExecRun, RunId, RunStatus},
         screen,
@@ -80,7 +81,8 @@ fn tell(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<(
                 app.write(|tx| {
                     let letters = write(tx)?;
                     for letter in letters.new {
-                        send::tell(tx, session, SOURCE, letter.content, &letter.metadata, &letter.key)?;
+                        let from = (SOURCE, Priority::Normal);
+                        send::tell(tx, session, from, letter.content, &letter.metadata, &letter.key)?;
                     }
                     Ok(letters.paid)
                 })?

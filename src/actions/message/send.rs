@@ -77,15 +77,15 @@ pub fn send(app: &App, letter: &Letter) -> Result<Answer> {
     })
 }
 
-/// Queues what a program has to say to a session, under a key that no message has had. `false` when the session has ended:
-/// it will never read it.
+/// Queues what a program, or Fairway itself, has to say to a session, under a key that no message has had. `false` when the
+/// session has ended: it will never read it.
 ///
 /// # Errors
 /// As the store fails.
 pub(in crate::actions) fn tell(
     tx: &WriteTx<'_>,
     session: &SessionId,
-    source: &str,
+    (source, priority): (&str, Priority),
     content: String,
     metadata: &Value,
     key: &str,
@@ -96,7 +96,7 @@ pub(in crate::actions) fn tell(
     let message = Message {
         id: 0,
         to: Recipient::Session(session.clone()),
-        priority: Priority::Normal,
+        priority,
         source: source.to_owned(),
         content,
         metadata: Some(metadata.to_string()),

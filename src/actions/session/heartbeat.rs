@@ -88,7 +88,7 @@ fn told(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> 
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn changes(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
+pub(in crate::actions) fn changes(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
     let same = before.activity == after.activity
         && before.waiting_for == after.waiting_for
         && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);

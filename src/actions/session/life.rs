@@ -45,7 +45,7 @@ pub(in crate::actions) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<(
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn lifted(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
+pub(in crate::actions) fn lifted(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
     let kind = match before.status {
         SessionStatus::Stale => Kind::SessionRevived,
         _ => Kind::SessionRunning,

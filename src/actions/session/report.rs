@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 
-use super::{heartbeat, life};
+use super::{heartbeat, life, stop};
 use crate::{
     domain::session::{Activity, Session, SessionStatus},
     store::{WriteTx, tasks},
 };
 
-/// Notes a sign of life of a session, and what it does: what was starting or stale runs, its leases are renewed.
+/// Notes a sign of life of a session, and what it does: what was starting or stale runs, its leases are renewed. The same
+/// activity without words keeps the words that are known; one that is being stopped stays so.
 ///
 /// # Errors
 /// `session_final`; as the store fails.
@@ -19,7 +20,14 @@ pub fn does(
     waiting_for: Option<&str>,
     source: &str,
 ) -> Result<Session> {
-    let after = session.alive(tx.now())?.doing(activity, waiting_for, source, tx.now());
+    let alive = session.alive(tx.now())?;
+    let is_being_stopped =
+        session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
+    let words = match waiting_for {
+        None if session.activity == activity => session.waiting_for.as_deref(),
+        words => words,
+    };
+    let after = if is_being_stopped { alive } else { alive.doing(activity, words, source, tx.now()) };
     life::write(tx, &after)?;
     if session.status != SessionStatus::Running {
         life::lifted(tx, session, source)?;

@@ -15,6 +15,9 @@ use crate::{
     wire::SessionView,
 };
 
+/// Where the activity of a session comes from that is being stopped.
+pub const SOURCE: &str = "fairway session stop";
+
 /// Stops a session, also from inside. Its task stays as it is.
 ///
 /// # Errors
@@ -90,7 +93,7 @@ fn reported(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<Acti
     if session.status.is_final() || before == activity {
         return Ok(before);
     }
-    let source = Some("fairway session stop".to_owned());
+    let source = Some(SOURCE.to_owned());
     let event = Event::new(Kind::SessionActivity)
         .session(&session.id, &session.run_id)
         .lane(session.lane.as_ref())

@@ -347,7 +347,13 @@ pub(in crate::actions) fn changed(tx: &WriteTx<'_>, after: &Session, fields: &[&
 }
 
 /// The session with the fields that are told. Its status is decided elsewhere.
-pub(super) fn told_of(app: &App, told: &Told, session: &Session, local: &Local<'_>, now: Timestamp) -> Session {
+pub(in crate::actions) fn told_of(
+    app: &App,
+    told: &Told,
+    session: &Session,
+    local: &Local<'_>,
+    now: Timestamp,
+) -> Session {
     fn or<T: Clone>(told: Option<&T>, has: Option<&T>) -> Option<T> {
         told.or(has).cloned()
     }
@@ -394,7 +400,7 @@ pub(super) fn told_of(app: &App, told: &Told, session: &Session, local: &Local<'
 }
 
 /// Two live sessions cannot be one conversation of a provider.
-pub(super) fn free_external(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
+pub(in crate::actions) fn free_external(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
     let (Some(provider), Some(external)) = (&session.provider, &session.external_session_id) else { return Ok(()) };
     match sessions::by_external(tx, provider, external)? {
         Some(other) if other.id != session.id => {

@@ -7,6 +7,7 @@ pub mod cycle;
 pub mod gate;
 pub mod globs;
 pub mod handoff;
+pub mod health;
 pub mod liveness;
 pub mod prompt;
 pub mod receipts;

@@ -1,0 +1,75 @@
+//! A context that is nearly full: its session is asked once to hand over before it is compacted.
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    actions::{App, message::send},
+    domain::{
+        TaskId,
+        message::{Priority, Recipient},
+        session::Session,
+    },
+    store::{
+        ReadTx, WriteTx, messages, session_reports,
+        tasks::{self, Range},
+    },
+};
+
+/// Where these prompts say they come from.
+pub const SOURCE: &str = "context";
+
+/// Queues one system prompt when the context has become nearly full, and forgets about it when it is not any more. Says
+/// whether one was queued.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn feel(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
+    let known = session_reports::find(tx, &session.id)?.pressure_at;
+    match (share >= app.settings.boundary.pressure, known) {
+        (true, None) => {
+            session_reports::pressure(tx, &session.id, Some(tx.now()))?;
+            // One that was not read yet says it still.
+            if is_waiting(tx, session)? {
+                return Ok(false);
+            }
+            let key = format!("{SOURCE} {} {}", session.run_id, tx.now().millis());
+            let words = words(share, held(tx, session)?.as_ref().or(session.task.as_ref()));
+            let metadata = json!({ "from": "fairway", "context_usage": share });
+            send::tell(tx, &session.id, (SOURCE, Priority::System), words, &metadata, &key)
+        }
+        (false, Some(_)) => {
+            session_reports::pressure(tx, &session.id, None)?;
+            Ok(false)
+        }
+        _ => Ok(false),
+    }
+}
+
+fn is_waiting(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
+    let unsettled = messages::unsettled(tx, &Recipient::Session(session.id.clone()))?;
+    Ok(unsettled.iter().any(|message| message.source == SOURCE && message.priority == Priority::System))
+}
+
+/// A task that the session holds.
+fn held(tx: &ReadTx<'_>, session: &Session) -> Result<Option<TaskId>> {
+    let mut found = None;
+    tasks::each(tx, Range::Held, |task| {
+        if task.state.claim().is_some_and(|claim| claim.session.as_ref() == Some(&session.id)) {
+            found = Some(task.id);
+        }
+        Ok(found.is_none())
+    })?;
+    Ok(found)
+}
+
+fn words(share: f64, task: Option<&TaskId>) -> String {
+    let task = task.map_or("ID", TaskId::as_str);
+    format!(
+        "your context is {:.0} % full. Before it is compacted, record where you stand and what comes next:\n\
+         fairway checkpoint record {task} --state active --summary \"...\"\n\
+         Then finish what is nearly done, or hand the rest over:\n\
+         fairway handoff create {task} --to ROLE --summary \"...\"",
+        share * 100.0
+    )
+}

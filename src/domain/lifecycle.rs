@@ -1,0 +1,72 @@
+//! What a runtime reports of its own life, and how late reports are told from news.
+
+use std::time::Duration;
+
+use super::{closed_set::closed_set, session::Activity};
+use crate::env::Timestamp;
+
+closed_set! {
+    /// What happened to a runtime.
+    LifecycleEvent {
+        Started => "started",
+        Ready => "ready",
+        Busy => "busy",
+        Idle => "idle",
+        Stopping => "stopping",
+        Stopped => "stopped",
+    }
+}
+
+impl LifecycleEvent {
+    /// What the session does from then on; `None` when it is over. Of one that has just started nothing is known yet.
+    #[must_use]
+    pub const fn activity(self) -> Option<Activity> {
+        match self {
+            Self::Started => Some(Activity::Unknown),
+            Self::Ready | Self::Idle => Some(Activity::Idle),
+            Self::Busy => Some(Activity::Busy),
+            Self::Stopping => Some(Activity::Stopping),
+            Self::Stopped => None,
+        }
+    }
+
+    /// Whether a report of this moment is news, when the newest one so far was of that moment. An end is news whenever it
+    /// is heard of: nothing of the same run can come after it.
+    #[must_use]
+    pub fn is_news(self, at: Timestamp, newest: Option<Timestamp>) -> bool {
+        self == Self::Stopped || newest.is_none_or(|newest| at >= newest)
+    }
+}
+
+/// How far ahead of ours a runtime's clock may be.
+const AHEAD: Duration = Duration::from_secs(5 * 60);
+
+/// The moment that a report is of. Without one, or with one that lies far ahead, it is now: else a clock that goes wrong
+/// once would make everything after it old news.
+#[must_use]
+pub fn moment(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    told.filter(|at| *at <= now.plus(AHEAD)).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_reports_are_no_news_and_an_end_always_is() {
+        let (early, late) = (Timestamp::from_millis(1), Timestamp::from_millis(2));
+        for event in LifecycleEvent::ALL {
+            assert!(event.is_news(late, Some(early)) && event.is_news(late, Some(late)) && event.is_news(late, None));
+            assert_eq!(event.is_news(early, Some(late)), *event == LifecycleEvent::Stopped, "{event}");
+        }
+    }
+
+    #[test]
+    fn a_clock_far_ahead_is_not_believed() {
+        let now = Timestamp::from_millis(1_000_000);
+        assert_eq!(moment(None, now), now);
+        for (told, meant) in [(0, 0), (1_300_000, 1_300_000), (1_300_001, 1_000_000)] {
+            assert_eq!(moment(Some(Timestamp::from_millis(told)), now), Timestamp::from_millis(meant));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! How a session's runtime fares, from what is known of it.
+
+use std::time::Duration;
+
+use crate::{
+    domain::{
+        closed_set::closed_set,
+        session::{Activity, Session, SessionStatus},
+    },
+    env::Timestamp,
+};
+
+closed_set! {
+    /// How it fares.
+    HealthStatus {
+        Healthy => "healthy",
+        Degraded => "degraded",
+        Unhealthy => "unhealthy",
+    }
+}
+
+/// What is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// What its newest heartbeat says is wrong.
+    pub error: Option<&'a str>,
+    /// Silence after which it is stale; `None`: it may be silent for ever.
+    pub silence_limit: Option<Duration>,
+    /// How full its context may be.
+    pub pressure: f64,
+}
+
+/// A verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// How it fares.
+    pub status: HealthStatus,
+    /// Why it does not fare well.
+    pub why: Option<String>,
+}
+
+/// Judges: unhealthy is what is stale or over; degraded is what has not come up yet, says itself that something is wrong,
+/// waits for a person, is nearly full, or has been silent for more than half of the time that it may be.
+#[must_use]
+pub fn judge(facts: &Facts<'_>, now: Timestamp) -> Health {
+    let session = facts.session;
+    let silence = now.since(session.last_sign());
+    let unhealthy = |why: String| Health { status: HealthStatus::Unhealthy, why: Some(why) };
+    let degraded = |why: String| Health { status: HealthStatus::Degraded, why: Some(why) };
+    match session.status {
+        SessionStatus::Stale | SessionStatus::Ended | SessionStatus::Failed => {
+            let why = session.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            return unhealthy(format!("it is {}{why}", session.status));
+        }
+        SessionStatus::Starting => return degraded("it has not come up yet".into()),
+        SessionStatus::Running => {}
+    }
+    if let Some(error) = facts.error {
+        return degraded(error.to_owned());
+    }
+    if session.activity == Activity::RequiresAction {
+        let what = session.waiting_for.as_deref().unwrap_or("somebody");
+        return degraded(format!("it waits for {what}"));
+    }
+    if let Some(share) = session.context_usage.filter(|share| *share >= facts.pressure) {
+        return degraded(format!("its context is {:.0} % full", share * 100.0));
+    }
+    if facts.silence_limit.is_some_and(|limit| silence > limit / 2) {
+        return degraded(format!("it has been silent for {} s", silence.as_secs()));
+    }
+    Health { status: HealthStatus::Healthy, why: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::session::tests::session;
+
+    #[test]
+    fn the_table() {
+        use HealthStatus::{Degraded, Healthy, Unhealthy};
+        use SessionStatus::{Ended, Failed, Running, Stale, Starting};
+        let now = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
+        let look = |session: &Session, error: Option<&str>, limit: Option<u64>, seconds: i64| {
+            let silence_limit = limit.map(Duration::from_secs);
+            judge(&Facts { session, error, silence_limit, pressure: 0.8 }, now(seconds)).status
+        };
+        for (status, health) in
+            [(Running, Healthy), (Starting, Degraded), (Stale, Unhealthy), (Ended, Unhealthy), (Failed, Unhealthy)]
+        {
+            assert_eq!(look(&session(status), None, Some(60), 30), health, "{status}");
+        }
+        let running = session(Running);
+        assert_eq!(look(&running, None, Some(60), 31), Degraded);
+        assert_eq!(look(&running, None, None, 31_000), Healthy);
+        assert_eq!(look(&running, Some("no disk"), None, 0), Degraded);
+        for (share, health) in [(0.79, Healthy), (0.8, Degraded), (1.0, Degraded)] {
+            assert_eq!(look(&Session { context_usage: Some(share), ..running.clone() }, None, None, 0), health);
+        }
+        let asks = running.doing(Activity::RequiresAction, Some("approval: ls"), "test", now(0));
+        let facts = Facts { session: &asks, error: None, silence_limit: None, pressure: 0.8 };
+        assert_eq!(judge(&facts, now(0)).why.as_deref(), Some("it waits for approval: ls"));
+    }
+}

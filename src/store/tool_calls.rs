@@ -1,0 +1,105 @@
+//! Calls of tools, as rows: only added. The role, lane and task are those that the session had when it was reported.
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        LaneName, SessionId, TaskId,
+        session::Session,
+        usage::{ToolUse, UsageBy},
+    },
+    env::Timestamp,
+};
+
+/// A sum over calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// What they have in common; `None` for those without one.
+    pub key: Option<String>,
+    /// How many calls.
+    pub tools: i64,
+    /// How many of them failed.
+    pub failures: i64,
+}
+
+const INSERT: &str = "INSERT INTO tool_calls (run_id, session_id, role, lane, task_id, at, digest, model, name, success, \
+     duration_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (run_id, digest) DO NOTHING";
+
+macro_rules! sums {
+    ($key:literal, $which:literal) => {
+        concat!(
+            "SELECT CAST(",
+            $key,
+            " AS TEXT), count(*), count(*) FILTER (WHERE success = 0) FROM tool_calls ",
+            $which,
+            " GROUP BY ",
+            $key
+        )
+    };
+    ($key:literal) => {
+        [
+            sums!($key, "INDEXED BY tool_calls_at WHERE at >= $1"),
+            sums!($key, "INDEXED BY tool_calls_session WHERE session_id = $2 AND at >= $1"),
+        ]
+    };
+}
+
+/// The statement for the calls of all sessions, and that for those of one.
+const fn statements(by: UsageBy) -> [&'static str; 2] {
+    match by {
+        UsageBy::Session => sums!("session_id"),
+        UsageBy::Lane => sums!("lane"),
+        UsageBy::Task => sums!("task_id"),
+        UsageBy::Role => sums!("role"),
+        UsageBy::Model => sums!("model"),
+        UsageBy::Day => sums!("at / 86400000"),
+    }
+}
+
+/// Adds a call by a session, of a model where that is told, unless its run has one of this digest. Says whether it was new.
+///
+/// # Errors
+/// As the store fails.
+pub fn insert(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    at: Timestamp,
+    digest: &str,
+    model: Option<&str>,
+    tool: &ToolUse,
+) -> Result<bool, StoreError> {
+    let added = sql::execute(
+        tx.conn(),
+        INSERT,
+        &[
+            &session.run_id,
+            &session.id.as_str(),
+            &session.role.as_str(),
+            &session.lane.as_ref().map(LaneName::as_str),
+            &session.task.as_ref().map(TaskId::as_str),
+            &at.millis(),
+            &digest,
+            &model,
+            &tool.name,
+            &tool.success,
+            &tool.duration_ms.map(|span| i64::try_from(span).unwrap_or(i64::MAX)),
+        ],
+    )?;
+    Ok(added == 1)
+}
+
+/// The sums of the calls since a moment, of one session or of all. A day is told by its number since 1970.
+///
+/// # Errors
+/// As the store fails.
+pub fn sums(
+    tx: &ReadTx<'_>,
+    by: UsageBy,
+    since: Timestamp,
+    session: Option<&SessionId>,
+) -> Result<Vec<Sum>, StoreError> {
+    let [all, one] = statements(by);
+    let query = if session.is_some() { one } else { all };
+    sql::rows(tx.conn(), query, &[&since.millis(), &session.map(SessionId::as_str)], |row| {
+        Ok(Sum { key: row.get(0)?, tools: row.get(1)?, failures: row.get(2)? })
+    })
+}

@@ -1,0 +1,159 @@
+//! What turns used, as rows: only added. The role, lane and task are those that the session had when it was reported.
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        LaneName, SessionId, TaskId,
+        session::Session,
+        usage::{Usage, UsageBy},
+    },
+    env::Timestamp,
+};
+
+/// A sum over turns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sum {
+    /// What they have in common; `None` for those without one.
+    pub key: Option<String>,
+    /// How many turns.
+    pub turns: i64,
+    /// Tokens that were read anew.
+    pub input_tokens: i64,
+    /// Tokens that were written.
+    pub output_tokens: i64,
+    /// Tokens that came from the provider's cache.
+    pub cache_read_tokens: i64,
+    /// Tokens that went into it.
+    pub cache_creation_tokens: i64,
+    /// What those cost that say it, in US dollars; `None` when none does.
+    pub cost_usd: Option<f64>,
+    /// How many turns do not say it.
+    pub turns_without_cost: i64,
+}
+
+const INSERT: &str = "INSERT INTO usage_turns (run_id, session_id, role, lane, task_id, at, digest, model, input_tokens, \
+     output_tokens, cache_read_tokens, cache_creation_tokens, cost_usd) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (run_id, digest) DO NOTHING";
+
+const MORE: &str = "UPDATE usage_turns SET at = $3, model = coalesce($4, model), input_tokens = $5, output_tokens = $6, \
+     cache_read_tokens = $7, cache_creation_tokens = $8, cost_usd = coalesce($9, cost_usd) \
+     WHERE run_id = $1 AND digest = $2 AND output_tokens < $6";
+
+macro_rules! sums {
+    ($key:literal, $which:literal) => {
+        concat!(
+            "SELECT CAST(",
+            $key,
+            " AS TEXT), count(*), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), ",
+            "sum(cache_creation_tokens), sum(cost_usd), count(*) - count(cost_usd) FROM usage_turns ",
+            $which,
+            " GROUP BY ",
+            $key
+        )
+    };
+    ($key:literal) => {
+        [
+            sums!($key, "INDEXED BY usage_turns_at WHERE at >= $1"),
+            sums!($key, "INDEXED BY usage_turns_session WHERE session_id = $2 AND at >= $1"),
+        ]
+    };
+}
+
+/// The statement for the turns of all sessions, and that for those of one.
+const fn statements(by: UsageBy) -> [&'static str; 2] {
+    match by {
+        UsageBy::Session => sums!("session_id"),
+        UsageBy::Lane => sums!("lane"),
+        UsageBy::Task => sums!("task_id"),
+        UsageBy::Role => sums!("role"),
+        UsageBy::Model => sums!("model"),
+        UsageBy::Day => sums!("at / 86400000"),
+    }
+}
+
+/// Adds a turn of a session, unless its run has one of this digest. Says whether it was new.
+///
+/// # Errors
+/// As the store fails.
+pub fn insert(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    at: Timestamp,
+    digest: &str,
+    usage: &Usage,
+) -> Result<bool, StoreError> {
+    let added = sql::execute(
+        tx.conn(),
+        INSERT,
+        &[
+            &session.run_id,
+            &session.id.as_str(),
+            &session.role.as_str(),
+            &session.lane.as_ref().map(LaneName::as_str),
+            &session.task.as_ref().map(TaskId::as_str),
+            &at.millis(),
+            &digest,
+            &usage.model,
+            &count(usage.input_tokens),
+            &count(usage.output_tokens),
+            &count(usage.cache_read_tokens),
+            &count(usage.cache_creation_tokens),
+            &usage.cost_usd,
+        ],
+    )?;
+    Ok(added == 1)
+}
+
+/// Takes over what is told of a turn that is known, when more was written in it by then.
+///
+/// # Errors
+/// As the store fails.
+pub fn more(tx: &WriteTx<'_>, session: &Session, at: Timestamp, digest: &str, usage: &Usage) -> Result<(), StoreError> {
+    sql::execute(
+        tx.conn(),
+        MORE,
+        &[
+            &session.run_id,
+            &digest,
+            &at.millis(),
+            &usage.model,
+            &count(usage.input_tokens),
+            &count(usage.output_tokens),
+            &count(usage.cache_read_tokens),
+            &count(usage.cache_creation_tokens),
+            &usage.cost_usd,
+        ],
+    )?;
+    Ok(())
+}
+
+/// A number of tokens as the store keeps it; those that no turn uses were refused before.
+fn count(tokens: u64) -> i64 {
+    i64::try_from(tokens).unwrap_or(i64::MAX)
+}
+
+/// The sums of the turns since a moment, of one session or of all. A day is told by its number since 1970.
+///
+/// # Errors
+/// As the store fails.
+pub fn sums(
+    tx: &ReadTx<'_>,
+    by: UsageBy,
+    since: Timestamp,
+    session: Option<&SessionId>,
+) -> Result<Vec<Sum>, StoreError> {
+    let [all, one] = statements(by);
+    let query = if session.is_some() { one } else { all };
+    sql::rows(tx.conn(), query, &[&since.millis(), &session.map(SessionId::as_str)], |row| {
+        Ok(Sum {
+            key: row.get(0)?,
+            turns: row.get(1)?,
+            input_tokens: row.get(2)?,
+            output_tokens: row.get(3)?,
+            cache_read_tokens: row.get(4)?,
+            cache_creation_tokens: row.get(5)?,
+            cost_usd: row.get(6)?,
+            turns_without_cost: row.get(7)?,
+        })
+    })
+}
