@@ -17,6 +17,7 @@ mod exec;
 mod explain;
 mod globals;
 mod handoff;
+mod hook;
 mod inbox;
 mod init;
 mod lane;
@@ -101,6 +102,7 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
+    Hook(hook::Args),
     #[command(subcommand)]
     Adapter(adapter::Verb),
     Trust(trust::Args),
@@ -137,6 +139,7 @@ impl Verb {
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Hook(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),

@@ -20,6 +20,7 @@ use crate::{
         watch::{Scope, Watcher},
     },
     env::Timestamp,
+    hooks::Provider,
     os::signals,
 };
 
@@ -166,4 +167,12 @@ pub fn variable(text: &str) -> Result<(String, String), String> {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => Err("must be NAME=VALUE".into()),
     }
+}
+
+/// A vendor whose hooks are known.
+pub fn hook_provider(text: &str) -> Result<Provider, Refusal> {
+    Provider::parse(text).ok_or_else(|| {
+        let known: Vec<&str> = Provider::ALL.iter().map(|provider| provider.label()).collect();
+        Refusal::invalid("provider", format!("'{}' is none of {}", text.escape_debug(), known.join(", ")))
+    })
 }

@@ -62,7 +62,7 @@ pub(super) fn after(told: &Payload, success: bool) -> Result<Moment, String> {
     let name = Payload::need("tool_name", told.tool_name.as_ref())?.to_owned();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast keeps to the bounds")]
     let duration_ms = told.duration_ms.map(|span| span as u64);
-    Ok(Moment::AfterTool(told.tool_use_id.clone(), ToolUse { name, success: Some(success), duration_ms }))
+    Ok(Moment::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success: Some(success), duration_ms }))
 }
 
 /// Texts among these values, one after another.

@@ -28,7 +28,7 @@ pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<
             let name = Payload::need("tool_name", told.tool_name.as_ref())?.to_owned();
             let failed = told.tool_response.as_ref().and_then(|response| response.get("error"));
             let success = Some(failed.is_none_or(Value::is_null));
-            Moment::AfterTool(told.tool_use_id.clone(), ToolUse { name, success, duration_ms: None })
+            Moment::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success, duration_ms: None })
         }
         "AfterAgent" => Moment::TurnEnd,
         "Notification" => match told.notification_type.as_deref() {

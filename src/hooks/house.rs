@@ -37,7 +37,8 @@ pub(super) fn project(
     };
     if root.is_none() && env.var_os(vars::FAIRWAY_ROOT).is_none() {
         for folder in folders.into_iter().flatten().filter(|folder| folder.is_absolute() && *folder != env.cwd) {
-            let there = Env { cwd: folder.to_path_buf(), ..env.clone() };
+            let mut there = env.clone();
+            there.cwd = folder.to_path_buf();
             if let Some(project) = found(&there)? {
                 return Ok(Some(Project::at(project.root, env)));
             }

@@ -29,9 +29,9 @@ pub(super) fn on(app: &App, caller: &Caller, start: Start) -> Result<Outcome> {
     let length = caller.transcript.as_ref().and_then(|path| fs::metadata(path).ok()).map_or(0, |found| found.len());
     let entered = session::enter(app, caller, Some(start), |tx, session| {
         if let Some(path) = &caller.transcript
-            && session_reports::usage(tx, &session.id)?.is_none_or(|(known, _)| known != *path)
+            && session_reports::find(tx, &session.id)?.usage_path.as_ref() != Some(path)
         {
-            session_reports::set_usage(tx, &session.id, path, length)?;
+            session_reports::usage_read(tx, &session.id, path, i64::try_from(length).unwrap_or_default())?;
         }
         // A summary is made in the midst of a turn.
         if start != Start::Compacted {

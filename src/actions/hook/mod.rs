@@ -76,8 +76,8 @@ pub enum Moment {
     TurnStart,
     /// A tool is about to run.
     BeforeTool(ToolCall),
-    /// A tool has run, under this id of the provider's.
-    AfterTool(Option<String>, ToolUse),
+    /// A tool has run.
+    AfterTool(ToolUse),
     /// A person is to be asked whether a tool may run.
     PermissionAsked(ToolCall),
     /// The turn is over.
@@ -160,7 +160,7 @@ pub fn on(app: &App, caller: &Caller, moment: &Moment, records: Records<'_>, wai
         Moment::SessionStart(start) => begin::on(app, caller, *start),
         Moment::TurnStart => turn::start(app, caller),
         Moment::BeforeTool(call) => tool::before(app, caller, call).map(Outcome::of),
-        Moment::AfterTool(key, used) => tool::after(app, caller, key.as_deref(), used),
+        Moment::AfterTool(used) => tool::after(app, caller, used),
         Moment::PermissionAsked(call) => permission::asked(app, caller, call, wait).map(Outcome::of),
         Moment::TurnEnd => turn::end(app, caller, records),
         Moment::TurnFailed(why) => notice::failed(app, caller, why),

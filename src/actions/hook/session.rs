@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{Caller, Start};
 use crate::{
     actions::{
-        App, prompt,
+        App, runtime,
         session::{
             life,
             upsert::{self, Local, Told},
@@ -16,7 +16,7 @@ use crate::{
         host,
         process::{Presence, ProcessKey},
     },
-    store::{ReadTx, WriteTx, session_reports, sessions, tasks},
+    store::{ReadTx, WriteTx, session_reports, sessions},
 };
 
 /// What a look found.
@@ -120,10 +120,8 @@ pub(super) fn enter(
             Found::New(own) => make(app, tx, caller, own, &local, worktree.as_deref())?,
             Found::Live(session) => learn(tx, caller, start, session, &local)?,
         };
-        life::sign(tx, &session, None)?;
-        tasks::renew_leases(tx, session.id.as_str(), None)?;
+        runtime::sign(tx, &session)?;
         session_reports::hooked(tx, &session.id)?;
-        prompt::heard(tx, &session)?;
         let session = again(tx, session)?;
         also(tx, &session)?;
         Ok(Ok(again(tx, session)?))

@@ -51,10 +51,9 @@ pub(super) fn ended(session: &Session) -> String {
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn after(app: &App, caller: &Caller, key: Option<&str>, used: &ToolUse) -> Result<Outcome> {
+pub(super) fn after(app: &App, caller: &Caller, used: &ToolUse) -> Result<Outcome> {
     let session = session::touch(app, caller, |tx, session| {
-        let key = key.map(|key| format!("tool {key}"));
-        let turn = Turn { key, at: tx.now(), usage: None, tools: vec![used.clone()] };
+        let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };
         runtime::telemetry::write(tx, session, &[turn])?;
         approval::over(tx, session, Some(&used.name))?;
         Ok(())

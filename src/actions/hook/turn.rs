@@ -1,6 +1,6 @@
 //! Turns: they begin, end, and go on with what came meanwhile.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -131,17 +131,20 @@ fn used(app: &App, caller: &Caller, records: Records<'_>) -> Result<Option<New>>
     let Some(path) = &caller.transcript else { return Ok(None) };
     let known = session::known(app, caller)?;
     let offset = app.read(|tx| match known {
-        Some(id) => Ok(session_reports::usage(tx, &id)?.filter(|(known, _)| known == path).map_or(0, |(_, at)| at)),
+        Some(id) => {
+            let known = session_reports::find(tx, &id)?;
+            Ok(if known.usage_path.as_ref() == Some(path) { known.usage_offset } else { 0 })
+        }
         None => Ok(0),
     })?;
-    let used = records(&PathBuf::from(path), offset).ok();
+    let used = records(Path::new(path), u64::try_from(offset).unwrap_or_default()).ok();
     Ok(used.map(|used| New { path: path.clone(), used }))
 }
 
 fn note(app: &App, tx: &WriteTx<'_>, session: &Session, new: Option<&New>) -> Result<()> {
     let Some(New { path, used }) = new else { return Ok(()) };
     runtime::telemetry::write(tx, session, &used.turns)?;
-    session_reports::set_usage(tx, &session.id, path, used.offset)?;
+    session_reports::usage_read(tx, &session.id, path, i64::try_from(used.offset).unwrap_or_default())?;
     if let Some(share) = used.context {
         runtime::context_usage(app, tx, session, share)?;
     }

@@ -13,14 +13,14 @@ use crate::{
     actions::{
         App, failure,
         prompt::{self, Carried, listener},
-        session::suspect,
+        session::gone,
     },
     domain::{
         message::{MessageStatus, Recipient, Way},
-        session::{Session, SessionStatus},
+        session::Session,
     },
     os::{
-        process::{self, Presence, ProcessKey},
+        process::{self, Presence},
         watch,
     },
     store::{messages, sessions},
@@ -52,10 +52,8 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
         let Some(live) = live.filter(|live| !live.status.is_final() && live.run_id == session.run_id) else {
             break None;
         };
-        if let Some(agent) = &caller.agent
-            && let Presence::Gone(why) = agent.presence()
-        {
-            gone(&app, &live, agent, &why)?;
+        if caller.agent.as_ref().is_some_and(|agent| matches!(agent.presence(), Presence::Gone(_))) {
+            gone::gone(&app, &live.id)?;
             break None;
         }
         if let Some(carried) = prompt::carry(&app, &live, Way::Wake, caller.room)? {
@@ -85,16 +83,4 @@ fn lapse(app: &App, session: &Session) -> Result<Option<Duration>> {
         .map(|until| until.since(now).max(Duration::from_millis(1)))
         .filter(|left| *left < LAPSE);
     Ok(lapses.min())
-}
-
-/// The agent is gone: its session is marked as a look at its process would mark it. One whose root is another process is
-/// looked after by that.
-fn gone(app: &App, session: &Session, agent: &ProcessKey, why: &str) -> Result<()> {
-    let root = ProcessKey::recorded(session.pid, session.pid_started, session.boot_id.as_deref());
-    let is_rooted_elsewhere = root.is_some_and(|root| root != *agent && root.presence() == Presence::Alive);
-    if is_rooted_elsewhere || session.status == SessionStatus::Stale {
-        return Ok(());
-    }
-    app.write(|tx| suspect(tx, session, why))?;
-    Ok(())
 }

@@ -9,6 +9,7 @@ pub mod event;
 pub mod exited;
 mod finish;
 mod first_steps;
+pub mod gone;
 pub mod heartbeat;
 mod inside;
 mod intention;
@@ -33,4 +34,3 @@ mod undo;
 pub mod upsert;
 
 pub use finish::finish;
-pub use reconcile::suspect;

@@ -18,7 +18,7 @@ use crate::{
     domain::{
         Event, Kind, SessionId, TaskId,
         checkpoint::CheckpointState,
-        rules::liveness::{self, Process, Verdict},
+        rules::liveness::{self, Ground, Process, Verdict},
         session::{Session, SessionStatus},
         task::Task,
         text::LINE_MAX,
@@ -110,11 +110,21 @@ const fn revives(session: &Session, verdict: &Verdict) -> bool {
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Verdict::Live(_)))
 }
 
+/// Whether the session is to be marked because it was seen to be gone; silence alone says too little of one.
+pub(super) fn is_over(session: &Session, verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Stale(Ground::Seen, _)) && liveness::marks(session, verdict)
+}
+
 /// Writes a verdict, unless the session has moved since it was looked at. Says whether it was written.
-fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
+pub(super) fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
     match verdict {
         Verdict::Stale(_, why) if liveness::marks(session, verdict) => {
-            suspect(tx, session, why)
+            if !sessions::update(tx, &session.suspected(Some(why))?)? {
+                return Ok(false);
+            }
+            life::marked(tx, session, why)?;
+            leave_word(tx, session, why)?;
+            Ok(true)
         }
         Verdict::Live(why) if revives(session, verdict) => {
             if !sessions::update(tx, &session.running()?)? {
@@ -125,20 +135,6 @@ fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool
         }
         _ => Ok(false),
     }
-}
-
-/// Marks a session that is known to be gone, unless it has moved since it was looked at, and leaves a word on its task. Says
-/// whether it was marked.
-///
-/// # Errors
-/// As the store fails; `session_final`.
-pub fn suspect(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<bool> {
-    if !sessions::update(tx, &session.suspected(Some(why))?)? {
-        return Ok(false);
-    }
-    life::marked(tx, session, why)?;
-    leave_word(tx, session, why)?;
-    Ok(true)
 }
 
 /// Leaves a checkpoint on the task of a session that was marked, for whoever takes it up.
