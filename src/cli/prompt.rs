@@ -6,10 +6,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::{
-        App, failure,
-        prompt::{self, Awaited, Prompt},
-    },
+    actions::prompt::{self, Awaited, Prompt},
     domain::{SessionId, id::Label, message::Priority},
 };
 
@@ -60,7 +57,7 @@ impl Args {
             ttl: self.ttl,
         };
         let mut answer = prompt::send(&app, &prompt)?;
-        let undelivered = delivered(&app, &prompt.to);
+        let undelivered = prompt::untyped(&app, &prompt.to);
         if let (Some(awaited), Some(id)) = (&awaited, answer.document["message_id"].as_i64()) {
             if let Some(remark) = &undelivered {
                 ctx.out.remark(&crate::render::safe(remark));
@@ -70,10 +67,4 @@ impl Args {
         answer.remarks.extend(undelivered);
         ctx.answer(&answer)
     }
-}
-
-/// Tries to bring it at once; answers why it waits when that failed. It is queued all the same.
-fn delivered(app: &App, session: &SessionId) -> Option<String> {
-    let error = prompt::deliver(app, session).err()?;
-    Some(format!("it waits; it could not be typed: {}", failure::classify(&error).message))
 }

@@ -248,12 +248,3 @@ pub fn near(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
         Ok(row.get(0)?)
     })
 }
-
-/// Whether hooks of its provider have called for this session.
-///
-/// # Errors
-/// As the store fails.
-pub fn has_hooks(tx: &ReadTx<'_>, id: &SessionId) -> Result<bool, StoreError> {
-    const HOOKED: &str = "SELECT 1 FROM session_reports WHERE session_id = $1 AND hooked_at IS NOT NULL";
-    Ok(sql::first(tx.conn(), HOOKED, &[&id.as_str()], |_| Ok(()))?.is_some())
-}

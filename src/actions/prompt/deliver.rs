@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     actions::{
-        App,
+        Answer, App, failure,
         message::{self, inbox::expire},
         session::live::Live,
     },
@@ -18,11 +18,11 @@ use crate::{
         Kind, SessionId,
         message::{Message, OFFER_SECONDS, Recipient, TYPED_UNTIL, Way},
         rules::receipts::{self, MOST, Typing},
-        session::{Session, SessionStatus},
+        session::{Activity, Session, SessionStatus},
         text::BODY_MAX,
     },
     env::Timestamp,
-    store::{ReadTx, WriteTx, messages, sessions},
+    store::{ReadTx, WriteTx, messages, session_reports, sessions},
     wire::MessageView,
 };
 
@@ -71,6 +71,23 @@ pub fn typed(app: &App, session: &SessionId) -> Result<Option<Way>> {
     Ok(way)
 }
 
+/// Has what waits for a session typed, now that something was changed there; answers why it waits on when that failed.
+#[must_use]
+pub fn untyped(app: &App, session: &SessionId) -> Option<String> {
+    let error = deliver(app, session).err()?;
+    Some(format!("what was sent to {session} waits; it could not be typed: {}", failure::classify(&error).message))
+}
+
+/// The same for a session that the answer is about, once it was reported to be idle.
+#[must_use]
+pub(in crate::actions) fn brought(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
+    let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
+    match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| untyped(app, &session)) {
+        Some(remark) => answer.remark(remark),
+        None => answer,
+    }
+}
+
 /// What is typed at once.
 #[derive(Debug)]
 struct Letter {
@@ -87,7 +104,7 @@ fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Messa
     if unsettled.is_empty() {
         return Ok(Vec::new());
     }
-    let hooked = sessions::has_hooks(tx, id)?;
+    let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
     let free = receipts::carrying(unsettled, Way::Nudge, session.activity, now).into_iter();
     let typings = free.map(|message| (receipts::typing(message.priority, session.activity, hooked), message));
     Ok(typings.filter(|(how, _)| *how != Typing::Not).map(|(how, message)| (message, how)).collect())

@@ -12,7 +12,8 @@ mod send;
 pub mod stream;
 
 pub use carry::{Carried, carried, carry};
-pub use deliver::{deliver, typed};
+pub(in crate::actions) use deliver::brought;
+pub use deliver::{deliver, typed, untyped};
 pub use heard::heard;
 pub use over::over;
 pub use receipt::{Awaited, awaited};

@@ -7,9 +7,8 @@ use serde_json::json;
 
 use super::carry::{acknowledge, addressed, offer};
 use crate::{
-    actions::{Answer, App, lookup, message::inbox::expire},
+    actions::{Answer, App, message::inbox::expire, runtime},
     domain::{
-        Refusal,
         message::{Message, MessageStatus, OFFER_SECONDS, Way},
         rules::receipts::{self, MOST},
         session::Session,
@@ -76,8 +75,7 @@ pub fn lapses_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
 /// `not_found` for an unknown run.
 pub fn ack(app: &App, run_id: &str, ids: &[i64]) -> Result<Answer> {
     app.register(|tx| {
-        let session = sessions::by_run(tx, run_id)?.ok_or_else(|| Refusal::not_found("run", run_id))?;
-        let session = lookup::session(tx, &session.id)?;
+        let session = runtime::session_of(tx, run_id)?;
         let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());
         for id in ids {
             let found =

@@ -63,7 +63,8 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         Answer::new(&SessionView::from(&after), id, format!("heard {id}{lifted}{now}"))
     };
     // Its own heartbeat is the sign; another's is one more.
-    if own { app.register(change) } else { app.change(change) }
+    let answer = if own { app.register(change)? } else { app.change(change)? };
+    Ok(prompt::brought(app, beat.activity, answer))
 }
 
 fn told(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> {

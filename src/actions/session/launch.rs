@@ -13,7 +13,7 @@ use super::{
     undo::failed,
 };
 use crate::{
-    actions::{Answer, App, failure, lookup},
+    actions::{Answer, App, failure, lookup, prompt},
     adapters::{Adapter, AdapterError, Known, Report, ready::Readiness},
     domain::session::{Session, SessionStatus},
     os::{process::ProcessKey, wait},
@@ -77,6 +77,8 @@ pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
         remarks.push(format!("whether {id} runs cannot be told: {why}"));
     }
     steps.take(app, &mut remarks);
+    // What was sent to it while it started.
+    remarks.extend(prompt::untyped(app, id));
     let answer = said(&session, remarks)?;
     if let Some(request) = app.request.as_ref().filter(|_| answer.remarks != kept) {
         app.write(|tx| remember(tx, request, &answer))?;

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::life;
 use crate::{
-    actions::{Answer, App, failure, lookup},
+    actions::{Answer, App, failure, lookup, prompt},
     adapters::tmux,
     config::project::normal,
     domain::{
@@ -82,7 +82,7 @@ pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
         process: process.as_ref(),
         server: server.as_ref(),
     };
-    app.register(|tx| {
+    let answer = app.register(|tx| {
         let own = app.actor.session.is_none() || told.id.is_none() || told.id == app.actor.session;
         let found = find(app, tx, told, &here)?;
         if let Some(actor) = &app.actor.session
@@ -98,7 +98,8 @@ pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
             Some(session) => change(app, tx, told, &session, &local),
             None => make(app, tx, told, own, &local),
         }
-    })
+    })?;
+    Ok(prompt::brought(app, told.activity, answer))
 }
 
 /// What this host knows.
@@ -310,6 +311,9 @@ fn change(app: &App, tx: &WriteTx<'_>, told: &Told, session: &Session, local: &L
         after.last_heartbeat_at = Some(tx.now());
     }
     life::write(tx, &after)?;
+    if own || told.activity.is_some() {
+        prompt::heard(tx, session)?;
+    }
     if after.status != session.status {
         match after.status {
             SessionStatus::Stale => {
