@@ -5,6 +5,7 @@ mod boundary;
 mod duration;
 mod error;
 mod exec;
+mod guard;
 mod keys;
 mod launch;
 mod layers;

@@ -5,6 +5,7 @@ pub mod below;
 pub mod callers;
 pub mod capture;
 pub mod children;
+pub mod deep;
 pub mod detach;
 pub mod disk;
 pub mod exec;

@@ -10,6 +10,7 @@ pub mod error;
 pub mod events;
 pub mod evidence;
 pub mod exec_runs;
+pub mod guard_decisions;
 pub mod handoffs;
 pub mod lanes;
 pub mod messages;
