@@ -8,7 +8,10 @@ use serde_json::Value;
 
 use super::Provider;
 use crate::{
-    actions::{guard::ToolCall, hook::Reply},
+    actions::{
+        guard::ToolCall,
+        hook::{self, Reply},
+    },
     config::Project,
     env::{Env, vars},
     link::Link,
@@ -42,16 +45,11 @@ struct Decision {
     granted: bool,
     opinion: bool,
     reason: String,
+    rule: Option<String>,
 }
 
 /// What the server says; `None` when there is none, or no answer that can be read.
-pub(super) fn ask(
-    project: &Project,
-    env: &Env,
-    provider: Provider,
-    external: &str,
-    call: &ToolCall,
-) -> Option<Reply> {
+pub(super) fn ask(project: &Project, env: &Env, provider: Provider, external: &str, call: &ToolCall) -> Option<Reply> {
     let mut link = Link::connect(&project.runtime(), LIMIT)?;
     // A folder whose name is no text cannot be told: the store's way knows it.
     let cwd = call.cwd.as_deref().unwrap_or(&env.cwd).to_str()?;
@@ -72,7 +70,7 @@ pub(super) fn ask(
     let decision: Decision = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200)?;
     Some(match decision {
         Decision { opinion: false, .. } => Reply::Nothing,
-        Decision { allowed: false, reason, .. } => Reply::Deny(reason),
+        Decision { allowed: false, reason, rule, .. } => Reply::Deny(hook::denial(rule.as_deref(), &reason)),
         Decision { granted: true, reason, .. } => Reply::Allow(reason),
         Decision { .. } => Reply::Nothing,
     })

@@ -55,9 +55,8 @@ const SIGNALS: &[Signal] = &[
 extern "C" fn end(signal: libc::c_int) {
     // SAFETY: only endings that live for ever are ever put there.
     let ending = unsafe { ENDING.load(SeqCst).as_ref() };
-    let (code, words) = ending.map_or((2, ""), |ending| {
-        (ending.code, if signal == libc::SIGALRM { ending.late } else { ending.stopped })
-    });
+    let (code, words) = ending
+        .map_or((2, ""), |ending| (ending.code, if signal == libc::SIGALRM { ending.late } else { ending.stopped }));
     // SAFETY: the bytes live for ever; a closed descriptor is an error that nobody looks at; `_exit` runs nothing of ours.
     unsafe {
         libc::write(2, words.as_ptr().cast(), words.len());

@@ -14,6 +14,7 @@ use std::{io, path::Path, path::PathBuf, time::Duration};
 use anyhow::Result;
 
 pub use super::prompt::carried;
+pub use tool::denial;
 pub use wait::wait;
 
 use super::{

@@ -4,12 +4,7 @@ use anyhow::Result;
 
 use super::{Caller, Outcome, Reply, SOURCE, session};
 use crate::{
-    actions::{
-        App, approval,
-        checkpoint,
-        guard::ToolCall,
-        runtime,
-    },
+    actions::{App, approval, checkpoint, guard::ToolCall, runtime},
     domain::{
         checkpoint::CheckpointState,
         secrets,

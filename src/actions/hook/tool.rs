@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Caller, Outcome, Reply, session, turn};
+use super::{Caller, Outcome, Reply, SOURCE, session, turn};
 use crate::{
     actions::{
         App, approval,
@@ -11,9 +11,10 @@ use crate::{
     },
     domain::{
         message::Way,
-        session::Session,
+        session::{Activity, Session},
         usage::{ToolUse, Turn},
     },
+    store::approvals,
 };
 
 /// Decides on a tool call.
@@ -21,7 +22,14 @@ use crate::{
 /// # Errors
 /// As the store fails: the door must take that for a no.
 pub(super) fn before(app: &App, caller: &Caller, call: &ToolCall) -> Result<Reply> {
-    let session = match session::enter(app, caller, None, |_, _| Ok(()))? {
+    let entered = session::enter(app, caller, None, |tx, session| {
+        // What asks for a tool is at work, also when nobody told that a turn began.
+        if !caller.is_subagent && matches!(session.activity, Activity::Idle | Activity::Unknown) {
+            runtime::doing(tx, session, Activity::Busy, None, SOURCE)?;
+        }
+        Ok(())
+    })?;
+    let session = match entered {
         Ok(session) => session,
         Err(over) => return Ok(Reply::Deny(ended(&over))),
     };
@@ -35,10 +43,19 @@ pub(super) fn before(app: &App, caller: &Caller, call: &ToolCall) -> Result<Repl
 /// What a verdict means to whoever asked.
 pub(super) fn reply(verdict: Verdict) -> Reply {
     match verdict {
-        Verdict { allowed: false, reason, .. } => Reply::Deny(reason),
+        Verdict { allowed: false, reason, rule, .. } => Reply::Deny(denial(rule.as_deref(), &reason)),
         Verdict { granted: true, reason, .. } => Reply::Allow(reason),
         // Not forbidden: the provider goes on as it would without us.
         Verdict { .. } => Reply::Nothing,
+    }
+}
+
+/// Why a call is denied, with the rule that says so.
+#[must_use]
+pub fn denial(rule: Option<&str>, reason: &str) -> String {
+    match rule {
+        Some(rule) if !reason.contains(rule) => format!("{rule}: {reason}"),
+        _ => reason.to_owned(),
     }
 }
 
@@ -56,6 +73,11 @@ pub(super) fn after(app: &App, caller: &Caller, used: &ToolUse) -> Result<Outcom
         let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };
         runtime::telemetry::write(tx, session, &[turn])?;
         approval::over(tx, session, Some(&used.name))?;
+        // A person has let it go on, here or there.
+        let waits = session.activity == Activity::RequiresAction;
+        if waits && !caller.is_subagent && approvals::pending_of(tx, &session.id)?.is_empty() {
+            runtime::doing(tx, session, Activity::Busy, None, SOURCE)?;
+        }
         Ok(())
     })?;
     let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(Outcome::of(Reply::Nothing)) };

@@ -74,12 +74,7 @@ pub(super) fn end(app: &App, caller: &Caller, records: Records<'_>) -> Result<Ou
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn subagent_end(
-    app: &App,
-    caller: &Caller,
-    record: Option<&Path>,
-    records: Records<'_>,
-) -> Result<Outcome> {
+pub(super) fn subagent_end(app: &App, caller: &Caller, record: Option<&Path>, records: Records<'_>) -> Result<Outcome> {
     // Its record is its own; turns that were read before are known by their keys.
     let used = record.and_then(|path| records(path, 0).ok());
     session::touch(app, caller, |tx, session| {

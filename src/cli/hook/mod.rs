@@ -19,6 +19,7 @@ pub struct Args {
 }
 
 impl Args {
+    #[expect(clippy::unnecessary_wraps, reason = "every verb runs the same way")]
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let call = Call { provider: self.provider, event: &self.event, root: ctx.globals.root.as_deref() };
         Ok(hooks::run(&call, || ctx.env.as_ref().clone()))

@@ -455,6 +455,7 @@ pub const VERBS: &[Verb] = &[
     verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     verb("restore", "restore kept.db", &["restore {}"]),
     verb("events", "events", &["events --since {}"]),
+    verb("hook", "hook claude EventOfTomorrow", &["hook {} EventOfTomorrow", "hook claude ./x{}"]),
     verb("config show", "config show", &[]),
     verb("config check", "config check", &[]),
     verb("config example", "config example", &[]),
