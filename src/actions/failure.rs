@@ -156,6 +156,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             MessageStatus::Expired | MessageStatus::Withdrawn => (Empty, None),
             _ => (Empty, Some("it goes on waiting: fairway outbox".into())),
         },
+        Refusal::ServeRunning { .. } => (Conflict, Some("it serves this project; end it to start another".into())),
         Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
         Refusal::Tracked { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }

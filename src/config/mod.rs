@@ -20,6 +20,6 @@ pub use error::ConfigError;
 pub use exec::{Exec, size as parse_size};
 pub use keys::{KEYS, Key, example};
 pub use launch::{Launch, Program};
-pub use layers::{Layers, Sourced};
-pub use project::Project;
+pub use layers::{Layers, Sourced, local_file};
+pub use project::{CONFIG_FILE, Project};
 pub use settings::{ReviewRoute, Settings, Silence};

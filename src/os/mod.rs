@@ -25,6 +25,8 @@ pub mod process;
 pub mod program;
 pub mod pty;
 pub mod queue;
+pub mod random;
+pub mod secrecy;
 pub mod session;
 pub mod signals;
 pub mod socket;

@@ -28,6 +28,7 @@ mod run;
 mod runtime;
 mod session;
 mod task;
+pub mod telemetry;
 pub mod tool_input;
 pub mod typed;
 mod usage;

@@ -96,7 +96,7 @@ fn what_has_ended_may_do_nothing_more_until_it_begins_anew() {
     assert_eq!(stand(&world), ["a ended unknown"]);
     world.hook("claude", &start("resume", "a")).exits(0);
     silent(&world.hook("claude", &command("claude", "a", "true")));
-    assert_eq!(stand(&world), ["a ended unknown", "a running idle"]);
+    assert_eq!(stand(&world), ["a ended unknown", "a running busy"]);
 }
 
 /// Its own surroundings name a session that is over: the one that went on in its place is meant.
