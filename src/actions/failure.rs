@@ -82,7 +82,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NotFound { noun, near, .. } => {
             let hint = match (near.as_slice(), *noun) {
                 ([], "lane") => Some("fairway lane list".into()),
-                ([], "session") => Some("fairway session list --all".into()),
+                ([], "session" | "session with the run") => Some("fairway session list --all".into()),
                 ([], "run") => Some("fairway exec list".into()),
                 ([], "task") => Some("fairway task list".into()),
                 ([], _) => None,
@@ -115,6 +115,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::SessionGone { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
+        Refusal::Settings { .. } => (Usage, None),
         Refusal::ApprovalLapsed { .. } => (Conflict, Some("fairway approvals list".into())),
         Refusal::NotAnswerable { session, .. } => (Refused, Some(format!("fairway session attach {session}"))),
         Refusal::OwnApproval { .. } => (Refused, None),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nix::sys::signal::Signal;
 
 use crate::{
@@ -92,6 +93,12 @@ pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
             Err(Refusal::invalid("since", format!("'{text}' is no date (2026-01-31), time or span (7d)")))
         }
     }
+}
+
+/// A provider whose hooks are known.
+pub fn hook_providers() -> impl TypedValueParser<Value = Provider> {
+    PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.label()))
+        .try_map(|name| Provider::parse(&name).ok_or("is none of them"))
 }
 
 /// A signal by its name or number.
@@ -192,12 +199,4 @@ pub fn variable(text: &str) -> Result<(String, String), String> {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => Err("must be NAME=VALUE".into()),
     }
-}
-
-/// A vendor whose hooks are known.
-pub fn hook_provider(text: &str) -> Result<Provider, Refusal> {
-    Provider::parse(text).ok_or_else(|| {
-        let known: Vec<&str> = Provider::ALL.iter().map(|provider| provider.label()).collect();
-        Refusal::invalid("provider", format!("'{}' is none of {}", text.escape_debug(), known.join(", ")))
-    })
 }

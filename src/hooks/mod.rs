@@ -5,6 +5,7 @@ mod claude;
 mod codex;
 mod gemini;
 mod house;
+pub mod install;
 mod payload;
 mod provider;
 mod quick;

@@ -249,6 +249,12 @@ pub const VERBS: &[Verb] = &[
     ),
     verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
     verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
+    verb(
+        "hook install",
+        "hook install claude",
+        &["hook install {}", "hook install claude --dry-run --file {}", "hook install codex --project --root {}"],
+    ),
+    verb("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
     verb("approvals list", "approvals list", &[]),
     verb(
         "approvals answer",
@@ -455,7 +461,6 @@ pub const VERBS: &[Verb] = &[
     verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     verb("restore", "restore kept.db", &["restore {}"]),
     verb("events", "events", &["events --since {}"]),
-    verb("hook", "hook claude EventOfTomorrow", &["hook {} EventOfTomorrow", "hook claude ./x{}"]),
     // It stays until it is ended: what it does is told by the tests of the API.
     verb("serve", "serve --help", &[]),
     verb("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
