@@ -33,6 +33,7 @@ mod restore;
 mod review;
 mod serve;
 mod session;
+mod sidecar;
 mod task;
 mod trust;
 mod usage;
@@ -100,6 +101,7 @@ enum Verb {
     Approvals(approvals::Verb),
     #[command(subcommand)]
     Session(session::Verb),
+    Sidecar(sidecar::Args),
     #[command(subcommand)]
     Exec(exec::Verb),
     #[command(subcommand)]
@@ -142,6 +144,7 @@ impl Verb {
             Self::Outbox(args) => args.run(ctx),
             Self::Approvals(verb) => verb.run(ctx),
             Self::Session(verb) => verb.run(ctx),
+            Self::Sidecar(args) => args.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),

@@ -31,6 +31,7 @@ mod records;
 mod runtime;
 mod scripts;
 mod sessions;
+mod sidecar;
 mod store;
 mod storm;
 mod tidy;

@@ -26,5 +26,6 @@ mod prime;
 mod review;
 mod session;
 mod session_event;
+mod sidecar;
 mod trust;
 mod usage;
