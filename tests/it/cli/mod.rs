@@ -21,6 +21,7 @@ mod launch;
 mod message;
 mod moves;
 mod operations;
+mod prompt;
 mod review;
 mod session;
 mod session_event;
