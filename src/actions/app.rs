@@ -80,6 +80,13 @@ impl App {
         }
     }
 
+    /// The same house after its settings were read again. The store that is open stays open.
+    #[must_use]
+    pub fn renewed(&self, layers: Layers, settings: Settings) -> Self {
+        let (layers, settings) = (Rc::new(layers), Rc::new(settings));
+        Self { layers, settings, ..self.acting(self.actor.clone(), self.request.clone()) }
+    }
+
     /// The same house with nothing open yet: another file lies at the store's path by now.
     #[must_use]
     pub fn reopened(&self) -> Self {

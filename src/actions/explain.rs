@@ -20,7 +20,7 @@ use crate::{
     store::{
         ReadTx, checkpoints, claims,
         events::{self, Logged},
-        sessions,
+        session_reports, sessions,
         tasks::{self, Range},
     },
     wire::ExplainView,
@@ -144,6 +144,7 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
             let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
             view.fact("activity", format!("{}{words}", session.activity), from, session.activity_at);
         }
+        reported(tx, &session, &mut view)?;
         works(tx, &session, &mut view)?;
         place(&session, &mut view);
         Ok((session, view))
@@ -153,6 +154,30 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
         surroundings(app, &session, now, &mut view);
     }
     Ok(view)
+}
+
+/// What its runtime has told beside what it does.
+fn reported(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
+    let reports = session_reports::find(tx, &session.id)?;
+    if let Some(at) = reports.lifecycle_at {
+        view.fact("reported", "its runtime last told how it lives", "lifecycle", Some(at));
+    }
+    if let Some(at) = reports.hooked_at {
+        view.fact("hooked", "a hook of its provider last called", "hooks", Some(at));
+    }
+    if let Some(error) = &reports.error {
+        view.fact("error", format!("it says that something is wrong: {error}"), "heartbeat", None);
+    }
+    if let Some(share) = session.context_usage {
+        let told = if reports.pressure_at.is_some() { ", and it was asked to hand over" } else { "" };
+        view.fact(
+            "context",
+            format!("its context is {:.0} % full{told}", share * 100.0),
+            "session",
+            reports.pressure_at,
+        );
+    }
+    Ok(())
 }
 
 /// Where it runs, and what to type to get there.

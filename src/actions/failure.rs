@@ -82,7 +82,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NotFound { noun, near, .. } => {
             let hint = match (near.as_slice(), *noun) {
                 ([], "lane") => Some("fairway lane list".into()),
-                ([], "session") => Some("fairway session list --all".into()),
+                ([], "session" | "session with the run") => Some("fairway session list --all".into()),
                 ([], "run") => Some("fairway exec list".into()),
                 ([], "task") => Some("fairway task list".into()),
                 ([], _) => None,
@@ -156,6 +156,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             MessageStatus::Expired | MessageStatus::Withdrawn => (Empty, None),
             _ => (Empty, Some("it goes on waiting: fairway outbox".into())),
         },
+        Refusal::ServeRunning { .. } => (Conflict, Some("it serves this project; end it to start another".into())),
         Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
         Refusal::Tracked { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }

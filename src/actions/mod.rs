@@ -13,6 +13,7 @@ pub mod exec;
 pub mod explain;
 pub mod failure;
 pub mod gates;
+pub mod guard;
 pub mod handoff;
 pub mod lane;
 pub mod lookup;

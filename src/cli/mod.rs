@@ -24,14 +24,17 @@ mod man;
 mod merge_ready;
 mod message;
 mod outbox;
+mod prime;
 mod prompt;
 mod ready;
 mod release;
 mod restore;
 mod review;
+mod serve;
 mod session;
 mod task;
 mod trust;
+mod usage;
 mod values;
 
 use std::{ffi::OsString, rc::Rc};
@@ -101,6 +104,9 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
+    Serve(serve::Args),
+    Prime(prime::Args),
+    Usage(usage::Args),
     #[command(subcommand)]
     Adapter(adapter::Verb),
     Trust(trust::Args),
@@ -137,6 +143,9 @@ impl Verb {
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Serve(args) => args.run(ctx),
+            Self::Prime(args) => args.run(ctx),
+            Self::Usage(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),

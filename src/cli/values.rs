@@ -5,6 +5,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use crate::{
+    actions::runtime::context::Mode,
     config::parse_duration,
     domain::{
         LaneName, Refusal, Role, SessionId, TaskId,
@@ -17,6 +18,7 @@ use crate::{
         review::Verdict,
         session::{Activity, SessionStatus},
         task::Status,
+        usage::UsageBy,
         watch::{Scope, Watcher},
     },
     env::Timestamp,
@@ -67,6 +69,29 @@ word_reader!(
     /// A message's priority.
     priority -> Priority
 );
+
+word_reader!(
+    /// How much `prime` tells.
+    mode -> Mode
+);
+word_reader!(
+    /// By what usage is added up.
+    usage_by -> UsageBy
+);
+
+/// A moment in the past: a date, a time, or how long ago.
+pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
+    if let Some(at) = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z"))) {
+        return Ok(at);
+    }
+    match parse_duration(text) {
+        Ok(span) => Ok(now.minus(span)),
+        Err(_) => {
+            let text = text.escape_debug();
+            Err(Refusal::invalid("since", format!("'{text}' is no date (2026-01-31), time or span (7d)")))
+        }
+    }
+}
 
 /// A signal by its name or number.
 pub fn signal(text: &str) -> Result<Signal, String> {

@@ -80,6 +80,26 @@ pub const KEYS: &[Key] = &[
         "shell text that prints a fresh identity as JSON before a credential expires; it is told the run on stdin",
     ),
     key("identity.refresh_before", "\"5m\"", None, "how long before that moment"),
+    absent("guard.default", "\"allow\"", "what happens to a tool call that no rule names: allow or deny"),
+    absent(
+        "guard.roles.*.allow",
+        "[\"Read\", \"Grep\", \"mcp__docs__*\"]",
+        "a role with an entry may use only these tools",
+    ),
+    absent("guard.roles.*.deny", "[\"WebFetch\"]", "and none of these"),
+    absent("guard.rules[].name", "\"no-force-push\"", "stands in the log and in every refusal"),
+    absent("guard.rules[].tools", "[\"Bash\"]", "the tools that it speaks of; every tool when it is not set"),
+    absent("guard.rules[].roles", "[\"backend\"]", "the roles that it speaks of; every role when it is not set"),
+    absent(
+        "guard.rules[].command",
+        "[\"git\", \"push\"]",
+        "commands that begin with these words, wherever they hide …",
+    ),
+    absent("guard.rules[].flags", "[\"--force\", \"-f\"]", "… and have one of these"),
+    absent("guard.rules[].outside", "\"worktree\"", "paths outside the session's worktree"),
+    absent("guard.rules[].paths", "[\".github/**\"]", "paths of this form, relative to the worktree"),
+    absent("guard.rules[].action", "\"deny\"", "deny or allow; deny beats allow"),
+    absent("guard.rules[].reason", "\"force push is for people\"", "what the agent is told"),
     key("gates.done.require", "[\"evidence\"]", None, "what `done` asks for"),
     key(
         "gates.merge.require",
@@ -194,8 +214,10 @@ pub fn example() -> String {
     let mut section = String::new();
     for key in KEYS {
         let (parent, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
-        // A sample section is commented out as a whole: it would name a role, a provider or a script.
-        let mark = if parent.contains('*') || parent.ends_with("[]") { "# " } else { "" };
+        // A sample section is commented out as a whole: it would name a role, a provider or a script. So is one whose being
+        // there says something.
+        let is_sample = parent.contains('*') || parent.ends_with("[]") || parent == "guard";
+        let mark = if is_sample { "# " } else { "" };
         if parent != section {
             parent.clone_into(&mut section);
             let heading = match parent.strip_suffix("[]") {

@@ -1,14 +1,16 @@
 //! The settings in force, each of its own type.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::Deserialize;
 
-use super::{Backend, Boundary, ConfigError, Exec, Launch, Layers, Project, backend, boundary, duration, exec, launch};
+use super::{
+    Backend, Boundary, ConfigError, Exec, Launch, Layers, Project, backend, boundary, duration, exec, guard, launch,
+};
 use crate::domain::{
     Role,
     id::Label,
-    rules::{claim::PathPolicy, gate::Gate, globs},
+    rules::{claim::PathPolicy, gate::Gate, globs, guard::Rules},
 };
 
 /// How long a session may be silent.
@@ -52,6 +54,8 @@ pub struct Settings {
     pub exec: Exec,
     /// Hooks, context and identity.
     pub boundary: Boundary,
+    /// What agents' tool calls may do; `None`: nothing is said, and nobody is asked.
+    pub guard: Option<Arc<Rules>>,
     /// What `done` asks for.
     pub done_gates: Vec<Gate>,
     /// What `merge-ready` asks for.
@@ -78,6 +82,7 @@ struct Raw {
     hooks: boundary::RawHooks,
     context: boundary::RawContext,
     identity: boundary::RawIdentity,
+    guard: Option<guard::Raw>,
     gates: RawGates,
     roles: BTreeMap<String, launch::Raw>,
     providers: BTreeMap<String, launch::Raw>,
@@ -185,6 +190,7 @@ impl Settings {
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
             exec: raw.exec.read().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
             boundary: boundary::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,
+            guard: raw.guard.map(guard::Raw::read).transpose().map_err(|(key, why)| value(&key, why))?.map(Arc::new),
             done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
             merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,
             roles: launch::read("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,

@@ -30,6 +30,9 @@ pub struct Content {
     pub files: BTreeMap<PathBuf, String>,
     /// Each script inside the root with its digest.
     pub scripts: BTreeMap<PathBuf, String>,
+    /// Whether the files say what agents may do: rules that go away are a change too.
+    #[serde(default)]
+    pub guard: bool,
 }
 
 /// Whether what the files name may be run.
@@ -77,7 +80,7 @@ pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::R
         let bytes = fs::read(&path)?;
         scripts.insert(path, digest(&bytes));
     }
-    Ok(Content { root, files, scripts })
+    Ok(Content { root, files, scripts, guard: settings.guard.is_some() })
 }
 
 /// The scripts inside the root that the settings name: of backends, of setups, and first words of commands.
@@ -119,6 +122,49 @@ pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings)
         },
         Err(error) => Trust::Untrusted(format!("what was trusted cannot be read: {error}")),
     }
+}
+
+/// Whether the guard rules that are in force may be gone by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// There are none, and none were trusted before.
+    Absent,
+    /// They are what was trusted.
+    Trusted,
+    /// They are not, and why that is so.
+    Doubtful(String),
+}
+
+/// How the guard rules stand. Rules that were trusted and are gone by now are doubtful: whoever is bound by them may have
+/// taken them away.
+#[must_use]
+pub fn guard(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> Standing {
+    if settings.guard.is_some() {
+        return match check(env, project, layers, settings) {
+            Trust::Trusted => Standing::Trusted,
+            Trust::Untrusted(why) => Standing::Doubtful(why),
+            Trust::NotNeeded => Standing::Doubtful("nobody was asked whether they are to be trusted".to_owned()),
+        };
+    }
+    let root = match project.root.canonicalize() {
+        Ok(root) => root,
+        Err(error) => return Standing::Doubtful(format!("{} cannot be found: {error}", project.root.display())),
+    };
+    match recorded(env, &root) {
+        Ok(Some(then)) if then.guard => {
+            Standing::Doubtful(format!("the guard rules of {} are gone since they were trusted", root.display()))
+        }
+        Ok(_) => Standing::Absent,
+        // Without a home nothing was ever trusted.
+        Err(_) if env.state_dir().is_none() => Standing::Absent,
+        Err(error) => Standing::Doubtful(format!("what was trusted cannot be read: {error}")),
+    }
+}
+
+/// The file that remembers what of this root was trusted; `None` without a home folder.
+#[must_use]
+pub fn record_of(env: &Env, project: &Project) -> Option<PathBuf> {
+    record_path(env, &project.root.canonicalize().ok()?).ok()
 }
 
 /// The first file that is not what was trusted.

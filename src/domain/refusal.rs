@@ -179,6 +179,9 @@ pub enum Refusal {
     /// A background run whose supervisor lives, and says nothing.
     #[error("the supervisor of the run {run} does not answer")]
     RunBusy { run: String },
+    /// Another server serves here.
+    #[error("a server listens at {place} already")]
+    ServeRunning { place: String },
     /// A program that this would run has not been trusted here.
     #[error("{why}")]
     Untrusted { why: String },
@@ -235,6 +238,7 @@ impl Refusal {
             Self::InputFull { .. } => "input_full",
             Self::RunUnsupervised { .. } => "run_unsupervised",
             Self::RunBusy { .. } => "run_busy",
+            Self::ServeRunning { .. } => "serve_running",
             Self::Untrusted { .. } | Self::Tracked { .. } => "untrusted",
         }
     }

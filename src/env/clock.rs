@@ -44,6 +44,12 @@ impl Timestamp {
         Self(self.0.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// The moment a span before this one.
+    #[must_use]
+    pub fn minus(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
+    }
+
     /// The span since an earlier moment; zero when that lies in the future, as it may after a clock step.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {

@@ -76,10 +76,18 @@ pub struct Captured {
 /// # Errors
 /// When it cannot be started.
 pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
+    capture_up_to(call, KEPT)
+}
+
+/// The same for one that may say more: so many bytes of each stream are kept.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn capture_up_to(call: &Call<'_>, most: usize) -> io::Result<Captured> {
     let mut child = spawn(call)?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
-    let mut pipes = Pipes::of(&mut child, call.stdin)?;
+    let mut pipes = Pipes::of(&mut child, call.stdin, most)?;
     let mut deadline = Instant::now() + call.limit;
     let mut told = None;
     loop {
@@ -173,10 +181,12 @@ struct Pipes<'a> {
 struct Stream<T> {
     pipe: Option<T>,
     kept: Vec<u8>,
+    /// How much is kept, in bytes.
+    most: usize,
 }
 
 impl<'a> Pipes<'a> {
-    fn of(child: &mut Child, unsaid: &'a [u8]) -> io::Result<Self> {
+    fn of(child: &mut Child, unsaid: &'a [u8], most: usize) -> io::Result<Self> {
         let stdin = child.stdin.take().filter(|_| !unsaid.is_empty());
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         for pipe in
@@ -189,8 +199,8 @@ impl<'a> Pipes<'a> {
         Ok(Self {
             stdin,
             unsaid,
-            stdout: Stream { pipe: stdout, kept: Vec::new() },
-            stderr: Stream { pipe: stderr, kept: Vec::new() },
+            stdout: Stream { pipe: stdout, kept: Vec::new(), most },
+            stderr: Stream { pipe: stderr, kept: Vec::new(), most },
         })
     }
 
@@ -233,8 +243,8 @@ impl<'a> Pipes<'a> {
     /// Takes what the command left in the pipes when it ended.
     fn drain(&mut self) {
         self.stdin = None;
-        self.stdout.read_some(KEPT);
-        self.stderr.read_some(KEPT);
+        self.stdout.read_some(self.stdout.most);
+        self.stderr.read_some(self.stderr.most);
     }
 }
 
@@ -246,7 +256,7 @@ impl<T: Read> Stream<T> {
             match pipe.read(&mut buffer) {
                 Ok(0) => self.pipe = None,
                 Ok(read) => {
-                    let room = KEPT.saturating_sub(self.kept.len()).min(read);
+                    let room = self.most.saturating_sub(self.kept.len()).min(read);
                     self.kept.extend_from_slice(buffer.get(..room).unwrap_or_default());
                     total += read;
                     if total >= most {

@@ -10,6 +10,7 @@ pub mod error;
 pub mod events;
 pub mod evidence;
 pub mod exec_runs;
+pub mod guard_decisions;
 pub mod handoffs;
 pub mod lanes;
 pub mod messages;
@@ -143,6 +144,29 @@ impl Store {
         // Nothing was written; ending it either way frees the snapshot.
         tx.finish().map_err(StoreError::from)?;
         seen
+    }
+
+    /// The same at a moment when this store could be written: `None` when that is not so right now, because somebody else
+    /// writes. Nothing is written, and nobody is waited for.
+    ///
+    /// # Errors
+    /// As `look` or the store fails, also when it cannot be written at all.
+    pub fn read_writable<T, E: From<StoreError>>(
+        &self,
+        look: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        self.still_there()?;
+        self.hurry(Some(Duration::ZERO))?;
+        let begun = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from);
+        self.hurry(None)?;
+        let tx = match begun {
+            Ok(tx) => tx,
+            Err(StoreError::Busy) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let seen = look(&ReadTx::new(&tx));
+        tx.rollback().map_err(StoreError::from)?;
+        seen.map(Some)
     }
 
     /// Runs `change` as one IMMEDIATE transaction and commits it when it returns `Ok`; then wakes all who wait.

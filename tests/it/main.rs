@@ -27,6 +27,7 @@ mod project;
 mod prompt;
 mod quickstart;
 mod records;
+mod runtime;
 mod scripts;
 mod sessions;
 mod store;

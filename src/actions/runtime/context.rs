@@ -3,18 +3,15 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use serde_json::json;
 
 use super::session_of;
 use crate::{
-    actions::{Answer, App, message::send, prime},
-    domain::{
-        Refusal,
-        closed_set::closed_set,
-        id::Label,
-        message::{Priority, Recipient},
-        session::Session,
-        text,
+    actions::{
+        Answer, App, prime,
+        prompt::{self, Prompt},
     },
+    domain::{Refusal, closed_set::closed_set, id::Label, message::Priority, session::Session},
     wire::{ContextView, SectionView},
 };
 
@@ -81,23 +78,25 @@ pub fn view(sections: &[Section], mode: Mode) -> ContextView {
     ContextView { mode: mode.as_str(), sections: sections.iter().map(one).collect(), text: words(sections) }
 }
 
-/// Pushes sections to the runtime of a run, as one system prompt.
+/// Pushes sections to the runtime of a run, as one system prompt. To have it delivered at once, call
+/// [`prompt::deliver`](crate::actions::prompt::deliver) afterwards.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
-pub fn push(app: &App, run_id: &str, sections: &[Section], _mode: Mode) -> Result<Answer> {
+pub fn push(app: &App, run_id: &str, sections: &[Section], mode: Mode) -> Result<Answer> {
     if sections.iter().all(|section| section.content.trim().is_empty()) {
         return Err(Refusal::invalid("sections", "must hold some text").into());
     }
-    let content = text::body("sections", &words(sections))?;
     let session = app.read(|tx| session_of(tx, run_id))?;
-    let letter = send::Letter {
-        to: Recipient::Session(session.id),
+    let types: Vec<&str> = sections.iter().map(|section| section.kind.as_str()).collect();
+    let told = Prompt {
+        to: session.id,
+        content: words(sections),
         priority: Priority::System,
         source: Label::parse(SOURCE)?,
-        content,
+        metadata: Some(json!({ "mode": mode.as_str(), "types": types })),
         dedup: None,
         ttl: None,
     };
-    send::send(app, &letter)
+    prompt::send(app, &told)
 }

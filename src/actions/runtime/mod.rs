@@ -4,13 +4,13 @@
 pub mod context;
 pub mod health;
 pub mod lifecycle;
-mod pressure;
+pub(in crate::actions) mod pressure;
 pub mod telemetry;
 
 use anyhow::Result;
 
 use super::{
-    App, lookup,
+    App, lookup, prompt,
     session::{heartbeat, life, report},
 };
 use crate::{
@@ -58,8 +58,9 @@ pub fn sign(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// What a session does, as `source` reports it: a sign of life, and an event when something is new. Answers with the session
-/// as it stands then. The same activity without words keeps the words that are known; one that is being stopped stays so.
+/// What a session does, as `source` reports it of it: a sign of life, and an event when something is new. It also shows that
+/// what was typed into it arrived. Answers with the session as it stands then. The same activity without words keeps the
+/// words that are known; one that is being stopped stays so.
 ///
 /// # Errors
 /// `session_final`; as the store fails.
@@ -70,6 +71,7 @@ pub fn doing(
     waiting_for: Option<&str>,
     source: &str,
 ) -> Result<Session> {
+    prompt::heard(tx, session)?;
     report::does(tx, session, activity, waiting_for, source)
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::life;
 use crate::{
-    actions::{Answer, App, lookup, prompt},
+    actions::{Answer, App, lookup, prompt, runtime::pressure},
     domain::{
         Event, Kind, Refusal, SessionId,
         session::{Activity, Session, SessionStatus},
@@ -58,9 +58,18 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
             _ => "",
         };
         let changed = changes(tx, &session, &after)?;
+        let pressed = match beat.context_usage {
+            Some(share) => pressure::feel(app, tx, &after, share)?,
+            None => false,
+        };
         let now = if changed { format!(": {}", doing(&after)) } else { String::new() };
         let after = lookup::session(tx, id)?;
-        Answer::new(&SessionView::from(&after), id, format!("heard {id}{lifted}{now}"))
+        let answer = Answer::new(&SessionView::from(&after), id, format!("heard {id}{lifted}{now}"))?;
+        Ok(if pressed {
+            answer.remark(format!("{id} was asked to hand over: its context is nearly full"))
+        } else {
+            answer
+        })
     };
     // Its own heartbeat is the sign; another's is one more.
     let answer = if own { app.register(change)? } else { app.change(change)? };

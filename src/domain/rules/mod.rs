@@ -6,6 +6,7 @@ pub mod command;
 pub mod cycle;
 pub mod gate;
 pub mod globs;
+pub mod guard;
 pub mod handoff;
 pub mod health;
 pub mod liveness;

@@ -1,0 +1,199 @@
+//! What rules look at, out of a tool's input: whatever stands under a telling name.
+
+use serde_json::{Map, Value};
+
+use super::ToolCall;
+use crate::domain::{
+    Role,
+    rules::guard::{Call, Paths, Script},
+};
+
+/// Where shell text stands.
+const SCRIPTS: &[&str] = &["command", "cmd", "script", "chars"];
+/// Where the words behind a command's name stand.
+const WORDS: &[&str] = &["args", "argv", "arguments"];
+/// Where paths stand.
+const PATHS: &[&str] = &[
+    "absolute_path",
+    "dir",
+    "dir_path",
+    "directory",
+    "file",
+    "file_path",
+    "filename",
+    "filepath",
+    "folder",
+    "new_path",
+    "notebook_path",
+    "old_path",
+    "path",
+    "target",
+    "target_file",
+];
+/// Where lists of paths stand.
+const LISTS: &[&str] = &["file_paths", "files", "paths"];
+/// How deep paths are looked for.
+const DEPTH: usize = 6;
+/// What a patch begins with.
+const PATCH: &str = "*** Begin Patch";
+/// What names a file in a patch.
+const HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+
+/// The call as rules see it.
+pub(super) fn of(call: &ToolCall, role: &Role) -> Call {
+    let names: Vec<String> = std::iter::once(&call.tool).chain(&call.also).cloned().collect();
+    let is_patch = names.iter().any(|name| name.trim().eq_ignore_ascii_case("apply_patch"));
+    let paths = if is_patch { patched(&call.input) } else { paths(&call.input) };
+    Call { names, role: role.clone(), scripts: if is_patch { Vec::new() } else { scripts(&call.input) }, paths }
+}
+
+fn scripts(input: &Value) -> Vec<Script> {
+    let Value::Object(fields) = input else {
+        return match input {
+            Value::String(text) => vec![Script::Text(text.clone())],
+            _ => Vec::new(),
+        };
+    };
+    let mut scripts: Vec<Script> =
+        SCRIPTS.iter().filter_map(|name| fields.get(*name)).filter(|value| !value.is_null()).map(script).collect();
+    let more = WORDS.iter().filter_map(|name| fields.get(*name)).filter(|value| !value.is_null());
+    for more in more.collect::<Vec<_>>() {
+        scripts.push(with_words(fields, more));
+    }
+    scripts
+}
+
+fn script(value: &Value) -> Script {
+    match value {
+        Value::String(text) => Script::Text(text.clone()),
+        Value::Array(items) => words(items).map_or_else(odd, Script::Words),
+        _ => odd(),
+    }
+}
+
+fn odd() -> Script {
+    Script::Odd("what stands where the command should is no text".to_owned())
+}
+
+fn words(items: &[Value]) -> Option<Vec<String>> {
+    items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+/// A program's name and its words, told apart.
+fn with_words(fields: &Map<String, Value>, more: &Value) -> Script {
+    let first = SCRIPTS.iter().find_map(|name| fields.get(*name)).and_then(Value::as_str);
+    match (first, more) {
+        (Some(first), Value::Array(items)) => words(items)
+            .map_or_else(odd, |words| Script::Words(std::iter::once(first.to_owned()).chain(words).collect())),
+        (Some(first), Value::String(rest)) => Script::Text(format!("{first} {rest}")),
+        (None, Value::Array(items)) => words(items).map_or_else(odd, Script::Words),
+        _ => odd(),
+    }
+}
+
+fn paths(input: &Value) -> Paths {
+    let mut told = Vec::new();
+    match collect(input, 0, &mut told) {
+        Ok(()) => Paths::Told(told),
+        Err(why) => Paths::Odd(why),
+    }
+}
+
+fn collect(value: &Value, depth: usize, told: &mut Vec<String>) -> Result<(), String> {
+    if depth > DEPTH {
+        return Err("the input is nested too deeply".to_owned());
+    }
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let is = |names: &[&str]| names.contains(&name.to_ascii_lowercase().as_str());
+                match value {
+                    Value::String(path) if is(PATHS) => told.push(path.clone()),
+                    Value::Array(items) if is(LISTS) && items.iter().any(Value::is_string) => {
+                        for item in items {
+                            match item {
+                                Value::String(path) => told.push(path.clone()),
+                                other => collect(other, depth + 1, told)?,
+                            }
+                        }
+                    }
+                    Value::Null => {}
+                    Value::Object(_) | Value::Array(_) => collect(value, depth + 1, told)?,
+                    _ if is(PATHS) => return Err(format!("what stands under '{name}' is no path")),
+                    _ => {}
+                }
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| collect(item, depth + 1, told)),
+        _ => Ok(()),
+    }
+}
+
+/// The files that a patch names.
+fn patched(input: &Value) -> Paths {
+    let mut texts = Vec::new();
+    strings(input, 0, &mut texts);
+    let mut told = Vec::new();
+    let mut begun = false;
+    for line in texts.iter().flat_map(|text| text.lines()).map(str::trim) {
+        begun |= line.starts_with(PATCH);
+        if let Some(path) = HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
+            told.push(path.trim().to_owned());
+        } else if line.starts_with("*** ") && !["*** Begin Patch", "*** End Patch", "*** End of File"].contains(&line) {
+            return Paths::Odd("the patch has a line that nobody knows".to_owned());
+        }
+    }
+    match told.is_empty() || !begun {
+        true => Paths::Odd("no file can be found in the patch".to_owned()),
+        false => Paths::Told(told),
+    }
+}
+
+fn strings<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) if depth < DEPTH => items.iter().for_each(|item| strings(item, depth + 1, found)),
+        Value::Object(fields) if depth < DEPTH => fields.values().for_each(|item| strings(item, depth + 1, found)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn shell_text_is_found_under_every_name_at_once() {
+        assert_eq!(scripts(&json!({"command": "ls"})), [Script::Text("ls".into())]);
+        assert_eq!(scripts(&json!({"command": ["git", "push"]})), [Script::Words(vec!["git".into(), "push".into()])]);
+        assert_eq!(scripts(&json!({"command": "ls", "cmd": "git push -f"})).len(), 2);
+        assert_eq!(scripts(&json!({"command": "git", "args": ["push"]})).len(), 2);
+        assert!(matches!(scripts(&json!({"command": {"a": 1}})).as_slice(), [Script::Odd(_)]));
+        assert_eq!(scripts(&json!({"command": null})), []);
+    }
+
+    #[test]
+    fn paths_are_found_wherever_they_stand_and_odd_ones_are_odd() {
+        let told = |input| match paths(&input) {
+            Paths::Told(told) => told,
+            Paths::Odd(_) => vec!["?".to_owned()],
+        };
+        assert_eq!(told(json!({"file_path": "/a", "content": "path"})), ["/a"]);
+        assert_eq!(told(json!({"edits": [{"file_path": "a"}, {"path": "b"}]})), ["a", "b"]);
+        assert_eq!(told(json!({"paths": ["a", {"path": "b"}]})), ["a", "b"]);
+        assert_eq!(told(json!({"file_path": 7})), ["?"]);
+        assert_eq!(told(json!({"content": "x"})), [""; 0]);
+    }
+
+    #[test]
+    fn a_patch_tells_its_files_or_is_odd() {
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: ../b.rs\n@@\n-x\n+y\n*** Add File: /c\n+z\n*** End Patch\n";
+        assert_eq!(patched(&json!({"input": patch})), Paths::Told(vec!["a.rs".into(), "../b.rs".into(), "/c".into()]));
+        assert_eq!(patched(&json!({"command": ["apply_patch", patch]})), patched(&json!({"input": patch})));
+        assert!(matches!(patched(&json!({"input": "*** Begin Patch\n*** Rename: x\n"})), Paths::Odd(_)));
+        assert!(matches!(patched(&json!({})), Paths::Odd(_)));
+    }
+}

@@ -1,0 +1,38 @@
+//! What was decided before.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::{
+    actions::App,
+    domain::{SessionId, secrets},
+    store::guard_decisions::{self, Decision},
+    wire::DecisionView,
+};
+
+/// The newest decisions, oldest of them first.
+///
+/// # Errors
+/// As the store fails.
+pub fn log(app: &App, session: Option<&SessionId>, denied: bool, limit: i64) -> Result<Vec<DecisionView>> {
+    let mut found =
+        app.read(|tx| Ok(guard_decisions::newest(tx, session.map(SessionId::as_str), denied, limit.max(0))?))?;
+    found.reverse();
+    Ok(found.into_iter().map(view).collect())
+}
+
+fn view(decision: Decision) -> DecisionView {
+    DecisionView {
+        id: decision.id,
+        at: DecisionView::time(decision.at),
+        door: decision.door,
+        session_id: decision.session_id,
+        run_id: decision.run_id,
+        role: decision.role,
+        tool: decision.tool,
+        input: serde_json::from_str(&decision.input).unwrap_or(Value::String(decision.input)),
+        allowed: decision.allowed,
+        rule: decision.rule,
+        reason: secrets::masked(&decision.reason),
+    }
+}

@@ -1,0 +1,166 @@
+//! Where paths lead: links and `..` are followed before anything is judged.
+
+use std::{
+    collections::VecDeque,
+    ffi::OsString,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::{config::project::normal, domain::rules::guard::Place};
+
+/// How many links are followed.
+const LINKS: usize = 40;
+/// What may always be written to: nothing is kept there.
+const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"];
+
+/// What relative paths are relative to, and what they must not leave.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    /// The folder that the call is made from.
+    pub from: PathBuf,
+    /// The worktree, or why it is not known.
+    pub worktree: Result<PathBuf, String>,
+}
+
+impl Places {
+    /// Where a path leads that is relative to the last of these folders; none: to where the call is made from.
+    pub(super) fn place(&self, path: &str, below: &[String]) -> Place {
+        let worktree = match &self.worktree {
+            Ok(worktree) => worktree,
+            Err(why) => return Place::Unknown(why.clone()),
+        };
+        if let Some(why) = odd(path).or_else(|| below.iter().find_map(|folder| odd(folder))) {
+            return Place::Unknown(format!("'{}' {why}", path.escape_debug()));
+        }
+        if NOWHERE.contains(&path) {
+            return Place::Inside(String::new());
+        }
+        let mut written = self.from.clone();
+        for folder in below {
+            written.push(folder);
+        }
+        written.push(path);
+        if !written.is_absolute() {
+            return Place::Unknown("where the call is made from is not known".to_owned());
+        }
+        // Programs either take `..` out of the text or let the system walk it: both must stay inside.
+        let mut inside = String::new();
+        for written in [normal(&written), written] {
+            match followed(&written) {
+                Err(error) => return Place::Unknown(format!("'{}' cannot be followed: {error}", path.escape_debug())),
+                Ok(real) => match real.strip_prefix(worktree) {
+                    Ok(rest) => inside = rest.to_string_lossy().into_owned(),
+                    Err(_) => return Place::Outside(real.display().to_string()),
+                },
+            }
+        }
+        Place::Inside(inside)
+    }
+}
+
+/// Why a path as it is written cannot be taken for one.
+fn odd(path: &str) -> Option<&'static str> {
+    if path.is_empty() {
+        return Some("is empty");
+    }
+    if path.contains('\0') || path.contains('\n') {
+        return Some("holds a control character");
+    }
+    if path.starts_with('~') || path.starts_with('$') || path.starts_with('%') {
+        return Some("may mean another path to whoever reads it");
+    }
+    if path.contains("://") || path.starts_with("file:") {
+        return Some("is an address");
+    }
+    let means_the_reader = ["/proc", "/dev/fd", "/dev/std"].iter().any(|start| path.starts_with(start));
+    (means_the_reader && !NOWHERE.contains(&path)).then_some("means another file to everybody who reads it")
+}
+
+/// The path with every link followed; what is not there yet lies where its nearest parent leads.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut left: VecDeque<OsString> = path.components().map(|part| part.as_os_str().to_owned()).collect();
+    let (mut real, mut links, mut missing) = (PathBuf::from("/"), 0, false);
+    while let Some(part) = left.pop_front() {
+        match Path::new(&part).components().next() {
+            Some(Component::ParentDir) if missing => {
+                return Err(io::Error::other("it goes up from a folder that is not there"));
+            }
+            Some(Component::ParentDir) => {
+                real.pop();
+            }
+            Some(Component::Normal(name)) => {
+                let next = real.join(name);
+                match fs::symlink_metadata(&next) {
+                    Ok(found) if found.is_symlink() => {
+                        links += 1;
+                        if links > LINKS {
+                            return Err(io::Error::other("too many links"));
+                        }
+                        let target = fs::read_link(&next)?;
+                        if target.is_absolute() {
+                            real = PathBuf::from("/");
+                        }
+                        for part in target.components().rev() {
+                            left.push_front(part.as_os_str().to_owned());
+                        }
+                    }
+                    Ok(_) => real = next,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        missing = true;
+                        real = next;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_and_dots_are_followed_and_what_is_not_there_lies_by_its_parent() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let tree = top.join("tree");
+        fs::create_dir_all(tree.join("sub")).unwrap();
+        symlink("/etc", tree.join("away")).unwrap();
+        symlink(top.join("nowhere"), tree.join("dangling")).unwrap();
+        symlink("sub", tree.join("near")).unwrap();
+        symlink("loop", tree.join("loop")).unwrap();
+        let places = Places { from: tree.clone(), worktree: Ok(tree.clone()) };
+        let inside = |path: &str| matches!(places.place(path, &[]), Place::Inside(_));
+        for path in ["a", "sub/new/deep", "./sub/../a", "near/x", &format!("{}/a", tree.display()), "/dev/null"] {
+            assert!(inside(path), "{path}: {:?}", places.place(path, &[]));
+        }
+        for path in [
+            "../x",
+            "sub/../../x",
+            "away/passwd",
+            "dangling",
+            "near/../../x",
+            "loop/x",
+            "/etc/passwd",
+            "~/x",
+            "$HOME/x",
+            "",
+            "new/../../x",
+            "file:///etc/passwd",
+            "/proc/self/cwd/x",
+            "a\0b",
+        ] {
+            assert!(!inside(path), "{path}: {:?}", places.place(path, &[]));
+        }
+        assert!(matches!(places.place("x", &["..".into()]), Place::Outside(_)));
+        assert!(matches!(places.place("x", &["sub".into(), "..".into()]), Place::Inside(_)));
+        let unknown = Places { from: tree, worktree: Err("no".into()) };
+        assert!(matches!(unknown.place("a", &[]), Place::Unknown(_)));
+    }
+}

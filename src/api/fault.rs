@@ -1,0 +1,115 @@
+//! What goes wrong, as a status and the error document.
+
+use axum::{
+    Json,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    actions::failure,
+    wire::{ErrorDocument, Failure, FailureKind},
+};
+
+/// A failure with the status that fits.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    pub(super) status: StatusCode,
+    pub(super) failure: Failure,
+}
+
+impl Fault {
+    fn new(status: StatusCode, code: &'static str, kind: FailureKind, message: impl Into<String>) -> Self {
+        let retryable = kind == FailureKind::Busy;
+        let failure = Failure { code, kind, message: message.into(), hint: None, retryable, details: Value::Null };
+        Self { status, failure }
+    }
+
+    /// Words or values that cannot be meant.
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_value", FailureKind::Usage, message)
+    }
+
+    /// More than anybody may say.
+    pub(super) fn too_long(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid_value", FailureKind::Usage, message)
+    }
+
+    /// Slower than anybody may be.
+    pub(super) fn slow(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "invalid_value", FailureKind::Usage, message)
+    }
+
+    /// Somebody who may not ask.
+    pub(super) fn not_admitted(status: StatusCode, message: impl Into<String>) -> Self {
+        Self::new(status, "not_admitted", FailureKind::Refused, message)
+    }
+
+    /// Too much at once.
+    pub(super) fn busy(message: impl Into<String>) -> Self {
+        let fault = Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", FailureKind::Busy, message);
+        Self { failure: Failure { hint: Some("try again".into()), ..fault.failure }, ..fault }
+    }
+
+    /// An error of our own making.
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failure", FailureKind::Failure, message)
+    }
+
+    /// No such route.
+    pub(super) fn no_route(path: &str) -> Self {
+        let fault =
+            Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, format!("there is no route '{path}'"));
+        Self { failure: Failure { hint: Some("GET /openapi.json has them all".into()), ..fault.failure }, ..fault }
+    }
+
+    /// A route that wants to be asked otherwise.
+    pub(super) fn no_method(method: &str, path: &str) -> Self {
+        let why = format!("the route '{path}' takes no {method}");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "usage", FailureKind::Usage, why)
+    }
+
+    /// The document; a route that decides says in it that nothing is allowed.
+    pub(super) fn document(&self, path: &str) -> Response {
+        let mut document = serde_json::to_value(ErrorDocument { error: &self.failure }).unwrap_or(Value::Null);
+        if path == super::routes::authorize::PATH
+            && let Some(fields) = document.as_object_mut()
+        {
+            let reason = self.failure.message.clone();
+            let said = json!({ "allowed": false, "granted": false, "opinion": true, "reason": reason, "rule": null });
+            fields.extend(said.as_object().cloned().unwrap_or_default());
+        }
+        (self.status, Json(document)).into_response()
+    }
+}
+
+impl From<anyhow::Error> for Fault {
+    fn from(error: anyhow::Error) -> Self {
+        failure::classify(&error).into()
+    }
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        let status = match failure.kind {
+            FailureKind::Failure => StatusCode::INTERNAL_SERVER_ERROR,
+            FailureKind::Usage => StatusCode::BAD_REQUEST,
+            FailureKind::NotFound | FailureKind::Empty => StatusCode::NOT_FOUND,
+            FailureKind::Conflict => StatusCode::CONFLICT,
+            FailureKind::Refused | FailureKind::Untrusted => StatusCode::FORBIDDEN,
+            FailureKind::External => StatusCode::BAD_GATEWAY,
+            FailureKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self { status, failure }
+    }
+}
+
+impl IntoResponse for Fault {
+    /// The status alone: [`Fault::document`] is written where the route is known.
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}

@@ -1,0 +1,132 @@
+//! Taking in an identity, and fetching the next before its credential expires.
+
+use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
+
+use anyhow::{Result, bail};
+use serde_json::json;
+use tokio::time::sleep;
+use zeroize::Zeroizing;
+
+use super::Identity;
+use crate::{
+    actions::{App, project::trust},
+    api::{
+        house::{self, here},
+        remark::remark,
+    },
+    domain::{Event, Kind, Refusal, session::Session},
+    env::{Timestamp, vars},
+    os::capture::{Call, End, capture},
+};
+
+/// How long the command may take.
+const LIMIT: Duration = Duration::from_secs(30);
+/// How often it is tried, and how long after the first time again; each next pause is twice as long.
+const TRIES: u32 = 5;
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Takes in a session's identity, also in the place of an older one. Says whether there was one.
+///
+/// # Errors
+/// `session_final`, `session_mismatch`.
+pub(crate) fn take(session: &Session, identity: Identity) -> Result<bool> {
+    session.open()?;
+    if let Some(role) = identity.role.as_deref().filter(|role| *role != session.role.as_str()) {
+        let role: String = role.chars().take(64).collect();
+        let why = format!("the session {} is of the role {}, not of {role}", session.id, session.role);
+        return Err(Refusal::SessionMismatch { why }.into());
+    }
+    let identity = Identity { session_id: Some(session.id.to_string()), ..identity };
+    let (run, expires_at) = (&session.run_id, identity.credentials.as_ref().and_then(|one| one.expires_at));
+    let house = here().map_err(|fault| crate::actions::failure::internal(fault.failure.message))?;
+    let rotated = house.identities.borrow_mut().learn(run, identity);
+    if let Some(at) = expires_at {
+        let version = house.identities.borrow().find(run).map_or(0, |known| known.version);
+        let watch = tokio::spawn(watch(run.clone(), version, at));
+        house.identities.borrow_mut().watched_by(run, watch);
+    }
+    Ok(rotated)
+}
+
+/// Waits until a credential is near its end; then says so, and has the next one fetched.
+async fn watch(run: String, version: u64, expires_at: Timestamp) {
+    let Ok(Ok((left, kind))) = here().map(|house| house.look(|app| left(app, &house, &run, expires_at))) else {
+        return;
+    };
+    sleep(left).await;
+    let Ok(true) = here().map(|house| house.identities.borrow_mut().expires(&run, version)) else { return };
+    let (of, told) = (run.clone(), kind);
+    let recorded = house::change(move |app| {
+        app.write(|tx| {
+            let session = crate::actions::runtime::session_of(tx, &of)?;
+            let event = Event::new(Kind::CredentialExpiring).session(&session.id, &session.run_id);
+            tx.record(&event.with("type", told).with("expires_at", expires_at.to_string()))?;
+            Ok(())
+        })
+    });
+    if let Err(fault) = recorded.await {
+        remark(&format!("that the credential of {run} expires was not recorded: {}", fault.failure.message));
+    }
+    let mut pause = AGAIN;
+    for attempt in 1..=TRIES {
+        let of = run.clone();
+        match house::outside(move |app| fetch(app, &of, kind)).await {
+            Ok(None) => return,
+            Ok(Some((session, identity))) => {
+                // This task is the older identity's, and ends with it: nothing comes after.
+                if let Err(error) = take(&session, identity) {
+                    remark(&format!("the next credential of {run} was not taken: {error}"));
+                }
+                return;
+            }
+            Err(fault) => remark(&format!("the credential of {run} was not refreshed: {}", fault.failure.message)),
+        }
+        if attempt < TRIES {
+            sleep(pause).await;
+            pause *= 2;
+        }
+    }
+}
+
+fn left(app: &App, house: &house::House, run: &str, expires_at: Timestamp) -> Result<(Duration, &'static str)> {
+    let known = house.identities.borrow().find(run);
+    let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
+    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.boundary.refresh_before);
+    Ok((left, kind))
+}
+
+/// Has the command print the next identity of a run; `None` when there is no command.
+fn fetch(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>> {
+    let Some(command) = app.settings.boundary.refresh.clone() else { return Ok(None) };
+    let session = app.read(|tx| crate::actions::runtime::session_of(tx, run))?;
+    trust::require(app)?;
+    let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
+    for name in vars::IDENTITY {
+        env.remove(&OsString::from(name));
+    }
+    env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
+    let stdin = serde_json::to_vec(&json!({ "run_id": run, "type": kind }))?;
+    let args = [OsString::from("-c"), OsString::from(command)];
+    let call = Call {
+        program: Path::new("/bin/sh"),
+        args: &args,
+        env: &env,
+        cwd: &app.project.root,
+        stdin: &stdin,
+        limit: LIMIT,
+        ends_group: true,
+    };
+    let said = capture(&call)?;
+    // Whatever it printed may be the credential: it is read, and never quoted.
+    let (stdout, _stderr) = (Zeroizing::new(said.stdout), Zeroizing::new(said.stderr));
+    match said.end {
+        End::Exit(0) => {}
+        End::Exit(code) => bail!("[identity] refresh ended with exit code {code}"),
+        End::Signal(number) => bail!("[identity] refresh was ended by signal {number}"),
+        End::TimedOut => bail!("[identity] refresh took longer than {} s", LIMIT.as_secs()),
+    }
+    match serde_json::from_slice(&stdout) {
+        Ok(identity) => Ok(Some((session, identity))),
+        Err(_) => bail!("[identity] refresh printed no identity"),
+    }
+}

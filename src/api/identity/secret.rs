@@ -1,0 +1,140 @@
+//! An identity, of which only the runtime itself is told the values.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use crate::{api::body, domain::secrets::MASK, env::Timestamp};
+
+/// What a credential is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) enum CredentialType {
+    #[serde(rename = "api_key")]
+    ApiKey,
+    #[serde(rename = "oauth")]
+    OAuth,
+    #[serde(rename = "token")]
+    Token,
+}
+
+impl CredentialType {
+    /// The word for it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::ApiKey => "api_key",
+            Self::OAuth => "oauth",
+            Self::Token => "token",
+        }
+    }
+}
+
+/// A text that is zeroed when it is dropped, and never printed.
+#[derive(Clone)]
+pub(crate) struct Secret(Zeroizing<String>);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from).map(|text| Self(Zeroizing::new(text)))
+    }
+}
+
+/// A credential.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Credentials {
+    /// What it is.
+    #[serde(rename = "type")]
+    pub(crate) kind: CredentialType,
+    value: Secret,
+    /// Until when it can be used.
+    #[serde(default, deserialize_with = "body::moment")]
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// Who a runtime is, and what it may use.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Identity {
+    /// The role, which must be the session's.
+    pub(crate) role: Option<String>,
+    pub(crate) rig: Option<String>,
+    pub(crate) agent_name: Option<String>,
+    pub(crate) session_id: Option<String>,
+    pub(crate) credentials: Option<Credentials>,
+    #[serde(default)]
+    pub(crate) env: BTreeMap<String, Secret>,
+}
+
+/// What the runtime itself is sent.
+#[derive(Serialize)]
+pub(crate) struct Told<'a> {
+    role: Option<&'a str>,
+    rig: Option<&'a str>,
+    agent_name: Option<&'a str>,
+    session_id: Option<&'a str>,
+    credentials: Option<ToldCredentials<'a>>,
+    env: BTreeMap<&'a str, &'a str>,
+}
+
+#[derive(Serialize)]
+struct ToldCredentials<'a> {
+    r#type: &'static str,
+    value: &'a str,
+    expires_at: Option<String>,
+}
+
+impl Identity {
+    /// With every value: for the runtime, and nobody else.
+    pub(crate) fn told(&self) -> Told<'_> {
+        Told {
+            role: self.role.as_deref(),
+            rig: self.rig.as_deref(),
+            agent_name: self.agent_name.as_deref(),
+            session_id: self.session_id.as_deref(),
+            credentials: self.credentials.as_ref().map(|one| ToldCredentials {
+                r#type: one.kind.as_str(),
+                value: &one.value.0,
+                expires_at: one.expires_at.map(|at| at.to_string()),
+            }),
+            env: self.env.iter().map(|(name, value)| (name.as_str(), value.0.as_str())).collect(),
+        }
+    }
+
+    /// Without any value.
+    pub(crate) fn shown(&self, run: &str) -> Value {
+        json!({
+            "run_id": run,
+            "session_id": self.session_id,
+            "role": self.role,
+            "rig": self.rig,
+            "agent_name": self.agent_name,
+            "credentials": self.credentials.as_ref().map(|one| json!({
+                "type": one.kind.as_str(), "value": MASK, "expires_at": one.expires_at.map(|at| at.to_string()),
+            })),
+            "env": self.env.keys().map(|name| (name.clone(), MASK.into())).collect::<serde_json::Map<_, _>>(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_told_to_the_runtime_and_shown_nowhere() {
+        let text =
+            r#"{"role":"r","credentials":{"type":"token","value":"canary","expires_at":1000},"env":{"K":"canary"}}"#;
+        let identity: Identity = serde_json::from_str(text).unwrap();
+        let shown = format!("{:?} {}", identity, identity.shown("run"));
+        assert!(!shown.contains("canary"), "{shown}");
+        let told = serde_json::to_string(&identity.told()).unwrap();
+        assert_eq!(told.matches("canary").count(), 2, "{told}");
+        assert!(serde_json::from_str::<Identity>(r#"{"credentials":{"type":"password","value":"x"}}"#).is_err());
+    }
+}

@@ -1,0 +1,10 @@
+//! What is worth telling whoever looks at the server: a line on stderr.
+
+use std::io::Write as _;
+
+use crate::{domain::secrets::masked, render::safe_line};
+
+/// Tells it. Nobody need listen.
+pub(super) fn remark(text: &str) {
+    let _ = writeln!(std::io::stderr(), "fairway serve: {}", safe_line(&masked(text)));
+}

@@ -1,0 +1,90 @@
+//! `GET /events`: the event log, and what comes.
+
+use std::ops::ControlFlow;
+
+use axum::{extract::Request, http::HeaderMap, response::Response};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use crate::{
+    actions::events,
+    api::{
+        body::query,
+        fault::Fault,
+        house::{self, here},
+        sse::{self, Items, KEEP_ALIVE},
+    },
+    wire::EventView,
+};
+
+/// How many are read at a time.
+const BATCH: usize = 200;
+
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    since: Option<i64>,
+}
+
+/// The number of the last item that a reader has seen, when it comes back.
+pub(super) fn last_seen(headers: &HeaderMap) -> Result<Option<i64>, Fault> {
+    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+    number.map(Some).ok_or_else(|| Fault::usage("the Last-Event-ID is a number"))
+}
+
+pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
+    let wanted: Wanted = query(&request)?;
+    let since = last_seen(request.headers())?.or(wanted.since).unwrap_or(0);
+    // A store that cannot be read is an answer, and no stream that ends at once.
+    batch(since)?;
+    let (response, items) = sse::stream();
+    tokio::spawn(follow(items, since));
+    Ok(response)
+}
+
+fn batch(since: i64) -> Result<Vec<EventView>, Fault> {
+    house::look(|app| {
+        let mut batch = Vec::new();
+        events::each(app, since, false, |event| {
+            batch.push(event);
+            Ok(if batch.len() < BATCH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        Ok(batch)
+    })
+}
+
+async fn follow(items: Items, mut since: i64) {
+    let Ok((mut changes, mut ending)) = here().map(|house| (house.changes.clone(), house.ending.clone())) else {
+        return;
+    };
+    loop {
+        changes.mark_unchanged();
+        // Whoever reads comes back, with the number of the last one.
+        let Ok(batch) = batch(since) else { return };
+        let is_whole = batch.len() < BATCH;
+        for event in batch {
+            if !items.send(Some(event.seq), &event.kind, &event).await {
+                return;
+            }
+            since = event.seq;
+        }
+        if !is_whole {
+            continue;
+        }
+        loop {
+            let woken = async {
+                tokio::select! {
+                    changed = changes.changed() => changed.is_ok(),
+                    _ = ending.wait_for(|ending| *ending) => false,
+                    () = items.abandoned() => false,
+                }
+            };
+            match timeout(KEEP_ALIVE, woken).await {
+                Ok(true) => break,
+                Ok(false) => return,
+                Err(_) if items.keep_alive().await => {}
+                Err(_) => return,
+            }
+        }
+    }
+}

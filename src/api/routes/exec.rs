@@ -1,0 +1,106 @@
+//! `POST /exec`: background runs. The command line does it, in a process of its own: what it starts is its child, and not
+//! this server's.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use axum::{
+    extract::Request,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+use crate::{
+    actions::{App, runtime::session_of},
+    api::{
+        body::{Asked, query},
+        fault::Fault,
+        house,
+    },
+    env::vars,
+    os::{
+        capture::{Call, Captured, End, capture_up_to},
+        program,
+    },
+};
+
+/// How long a call may take that waits for something, and how much it may answer, in bytes.
+const LIMIT: Duration = Duration::from_secs(60 * 60);
+const LONGEST: usize = 32 << 20;
+
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    /// Whose call it is. The document is read strictly, and has no room for it.
+    run_id: Option<String>,
+}
+
+pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
+    let wanted: Wanted = query(&request)?;
+    let asked = Asked::read(request).await?;
+    let id = asked.request()?.map(|request| request.id);
+    let document = Zeroizing::new(asked.bytes().to_vec());
+    let ran = house::outside(move |app| run(app, wanted.run_id.as_deref(), id.as_deref(), &document)).await?;
+    answer(ran)
+}
+
+fn run(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) -> Result<Captured> {
+    let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
+    for name in vars::IDENTITY {
+        env.remove(OsStr::new(name));
+    }
+    env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
+    if let Some(run_id) = run_id {
+        let session = app.read(|tx| session_of(tx, run_id))?;
+        env.insert(vars::FAIRWAY_SESSION_ID.into(), session.id.to_string().into());
+        env.insert(vars::FAIRWAY_RUN_ID.into(), session.run_id.clone().into());
+        env.insert(vars::FAIRWAY_ROLE.into(), session.role.to_string().into());
+        env.extend(session.lane.map(|lane| (vars::FAIRWAY_LANE.into(), lane.to_string().into())));
+        env.extend(session.task.map(|task| (vars::FAIRWAY_TASK_ID.into(), task.to_string().into())));
+    }
+    let mut args: Vec<OsString> = ["exec", "call", "--file", "-"].map(OsString::from).to_vec();
+    if let Some(request) = request {
+        args.extend(["--request-id".into(), request.into()]);
+    }
+    let program = program::own().context("the program of this server is gone")?;
+    let call = Call {
+        program: &program,
+        args: &args,
+        env: &env,
+        cwd: &app.project.root,
+        stdin: document,
+        limit: LIMIT,
+        ends_group: false,
+    };
+    capture_up_to(&call, LONGEST).context("the call could not be made")
+}
+
+/// Its answer is ours, also when it says no.
+fn answer(ran: Captured) -> Result<Response, Fault> {
+    let (status, document) = match ran.end {
+        End::Exit(0) => (StatusCode::OK, ran.stdout),
+        End::Exit(code) => (status(code), ran.stderr),
+        End::Signal(_) | End::TimedOut => return Err(Fault::internal("the call was ended before it had an answer")),
+    };
+    if serde_json::from_slice::<serde::de::IgnoredAny>(&document).is_err() {
+        return Err(Fault::internal("the call has no answer"));
+    }
+    Ok((status, [(header::CONTENT_TYPE, "application/json")], document).into_response())
+}
+
+const fn status(exit: i32) -> StatusCode {
+    match exit {
+        2 => StatusCode::BAD_REQUEST,
+        3 | 6 => StatusCode::NOT_FOUND,
+        4 => StatusCode::CONFLICT,
+        5 | 9 => StatusCode::FORBIDDEN,
+        7 => StatusCode::BAD_GATEWAY,
+        8 => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

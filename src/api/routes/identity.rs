@@ -1,0 +1,67 @@
+//! `POST /identity`, `GET /identity`: who a runtime is and what it may use.
+
+use axum::{extract::Request, response::Response};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    actions::{App, failure, lookup, runtime::session_of},
+    api::{
+        body::{answer, decoded, query},
+        fault::Fault,
+        house::{self, here},
+        identity::{Identity, take},
+    },
+    domain::{Refusal, SessionId, session::Session},
+};
+
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    run_id: String,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    run_id: Option<String>,
+    #[serde(flatten)]
+    identity: Identity,
+}
+
+pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
+    let Body { run_id, identity } = decoded(request).await?;
+    let session = house::look(|app| whose(app, run_id.as_deref(), identity.session_id.as_deref()))?;
+    let rotated = take(&session, identity)?;
+    let mut shown = shown(&session.run_id)?;
+    if let Some(fields) = shown.as_object_mut() {
+        fields.insert("rotated".into(), json!(rotated));
+    }
+    Ok(answer(&shown))
+}
+
+pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
+    let wanted: Wanted = query(&request)?;
+    let session = house::look(|app| app.read(|tx| session_of(tx, &wanted.run_id)))?;
+    shown(&session.run_id).map(|shown| answer(&shown))
+}
+
+fn shown(run: &str) -> Result<serde_json::Value, Fault> {
+    let known = here()?.identities.borrow().find(run);
+    let none = || failure::classify(&Refusal::not_found("identity of the run", run).into()).into();
+    known.map(|known| known.identity.shown(run)).ok_or_else(none)
+}
+
+/// The session that is meant: by its run, by its id, or by both when they belong together.
+fn whose(app: &App, run_id: Option<&str>, session_id: Option<&str>) -> anyhow::Result<Session> {
+    app.read(|tx| {
+        let Some(run_id) = run_id else {
+            let id = session_id.ok_or_else(|| Refusal::Usage { why: "missing field `run_id`".into() })?;
+            return lookup::session(tx, &SessionId::parse(id)?);
+        };
+        let session = session_of(tx, run_id)?;
+        if session_id.is_some_and(|id| id != session.id.as_str()) {
+            let why = format!("the run {} is the session {}'s, and no other's", session.run_id, session.id);
+            return Err(Refusal::SessionMismatch { why }.into());
+        }
+        Ok(session)
+    })
+}

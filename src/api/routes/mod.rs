@@ -1,0 +1,15 @@
+//! One file for each route: what is asked, which action answers.
+
+pub(super) mod ack;
+pub(super) mod approvals;
+pub(super) mod authorize;
+pub(super) mod context;
+pub(super) mod events;
+pub(super) mod exec;
+pub(super) mod health;
+pub(super) mod identity;
+pub(super) mod lifecycle;
+pub(super) mod openapi;
+pub(super) mod prompt;
+pub(super) mod stream;
+pub(super) mod telemetry;

@@ -1,0 +1,53 @@
+//! `POST /prompt`: something to be said to an agent.
+
+use axum::{extract::Request, response::Response};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    actions::{
+        prompt::{self, Prompt},
+        runtime::session_of,
+    },
+    api::{
+        body::{Asked, answer},
+        deliver,
+        fault::Fault,
+        house,
+    },
+    domain::{id::Label, message::Priority},
+};
+
+#[derive(Debug, Deserialize)]
+struct Body {
+    run_id: String,
+    content: String,
+    priority: Option<String>,
+    source: Option<String>,
+    metadata: Option<Value>,
+}
+
+pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
+    let asked = Asked::read(request).await?;
+    let body: Body = asked.decode()?;
+    let priority = Priority::parse(body.priority.as_deref().unwrap_or(Priority::Normal.as_str()))
+        .ok_or_else(|| Fault::usage("the priority is normal, urgent or system"))?;
+    let source = Label::parse(body.source.as_deref().unwrap_or("nudge")).map_err(anyhow::Error::from)?;
+    let request = asked.request()?;
+    let session = house::look(|app| app.read(|tx| session_of(tx, &body.run_id)))?.id;
+    let to = session.clone();
+    let done = house::change(move |app| {
+        let prompt =
+            Prompt { to, content: body.content, priority, source, metadata: body.metadata, dedup: None, ttl: None };
+        match prompt::send(&app.acting(app.actor.clone(), request), &prompt) {
+            Ok(answer) => Ok(answer.document),
+            Err(error) => match prompt::declined(&error) {
+                Some(declined) => Ok(serde_json::to_value(declined)?),
+                None => Err(error),
+            },
+        }
+    });
+    let done = done.await?;
+    deliver::to_session(session);
+    Ok(answer(&done))
+}

@@ -1,0 +1,227 @@
+//! The one thread that writes to the store: what is asked of it goes in line. Decisions on tool calls are written in
+//! batches, a moment after they were made.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use tokio::sync::oneshot;
+
+use super::{
+    current::{Current, Seed},
+    fault::Fault,
+};
+use crate::{
+    actions::{App, failure, guard},
+    domain::session::Session,
+};
+
+/// How many may stand in line.
+const LINE: usize = 1_024;
+/// How long decisions are gathered.
+const GATHER: Duration = Duration::from_millis(10);
+/// How many decisions may wait for a store that cannot be written.
+const MOST_UNWRITTEN: usize = 10_000;
+
+type Job = Box<dyn FnOnce(&mut Current) + Send>;
+
+/// A decision on a tool call, to be recorded.
+#[derive(Debug)]
+pub(super) struct Decision {
+    pub(super) session: Option<Session>,
+    pub(super) call: guard::ToolCall,
+    pub(super) verdict: guard::Verdict,
+    pub(super) door: guard::Door,
+    /// Who waits until it is recorded.
+    pub(super) waits: Option<oneshot::Sender<Result<(), Fault>>>,
+}
+
+enum Task {
+    Do(Job),
+    Record(Box<Decision>),
+}
+
+/// What others know about the thread.
+#[derive(Debug, Default)]
+struct State {
+    /// The last batch of decisions was recorded.
+    proven: AtomicBool,
+    /// How much stands in line.
+    waiting: AtomicUsize,
+}
+
+/// The thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    line: SyncSender<Task>,
+    state: Arc<State>,
+    thread: JoinHandle<()>,
+}
+
+impl Writer {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub(super) fn start(seed: Seed) -> std::io::Result<Self> {
+        let (line, tasks) = sync_channel(LINE);
+        let state = Arc::new(State::default());
+        let known = Arc::clone(&state);
+        let thread = thread::Builder::new().name("writer".into()).spawn(move || {
+            // Read before, by whoever starts us: it fails only when that has changed since.
+            if let Ok(current) = seed.open() {
+                Work { current, state: known, unwritten: Vec::new() }.run(&tasks);
+            }
+        })?;
+        Ok(Self { line, state, thread })
+    }
+
+    /// Puts something in line.
+    ///
+    /// # Errors
+    /// When the line is full, or nobody works on it any more.
+    fn put(&self, task: Task) -> Result<(), Fault> {
+        self.state.waiting.fetch_add(1, SeqCst);
+        self.line.try_send(task).map_err(|error| {
+            self.state.waiting.fetch_sub(1, SeqCst);
+            match error {
+                TrySendError::Full(_) => Fault::busy(format!("{LINE} changes stand in line already")),
+                TrySendError::Disconnected(_) => Fault::internal("nobody writes any more"),
+            }
+        })
+    }
+
+    /// Has something done; the answer comes by the receiver.
+    ///
+    /// # Errors
+    /// As [`Writer::put`] fails.
+    pub(super) fn change<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&App) -> Result<T> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<T, Fault>>, Fault> {
+        let (tell, told) = oneshot::channel();
+        self.put(Task::Do(Box::new(move |current| {
+            // Who asked has gone: nothing was promised.
+            if !tell.is_closed() {
+                let _ = tell.send(done(current, job));
+            }
+        })))?;
+        Ok(told)
+    }
+
+    /// Has a decision recorded.
+    ///
+    /// # Errors
+    /// As [`Writer::put`] fails.
+    pub(super) fn record(&self, decision: Decision) -> Result<(), Fault> {
+        self.put(Task::Record(Box::new(decision)))
+    }
+
+    /// Whether what is put in line now will be recorded soon, as far as can be told.
+    pub(super) fn is_well(&self) -> bool {
+        self.state.proven.load(SeqCst) && self.state.waiting.load(SeqCst) < LINE / 2
+    }
+
+    /// Waits until everything in line is done.
+    pub(super) fn end(self) {
+        drop(self.line);
+        let _ = self.thread.join();
+    }
+}
+
+/// Does something in a house, whatever becomes of it.
+pub(super) fn done<T>(current: &mut Current, job: impl FnOnce(&App) -> Result<T>) -> Result<T, Fault> {
+    let done = catch_unwind(AssertUnwindSafe(|| job(current.app()?)));
+    let done = done.unwrap_or_else(|_| Err(failure::internal("a change broke off")));
+    done.map_err(|error| {
+        current.learn(&error);
+        error.into()
+    })
+}
+
+struct Work {
+    current: Current,
+    state: Arc<State>,
+    /// Decisions that were acted on and could not be recorded yet.
+    unwritten: Vec<Decision>,
+}
+
+impl Work {
+    fn run(mut self, tasks: &Receiver<Task>) {
+        while let Ok(task) = tasks.recv() {
+            self.state.waiting.fetch_sub(1, SeqCst);
+            match task {
+                Task::Do(job) => job(&mut self.current),
+                Task::Record(decision) => {
+                    let next = self.gather(*decision, tasks);
+                    self.write();
+                    if let Some(job) = next {
+                        job(&mut self.current);
+                    }
+                }
+            }
+        }
+        self.write();
+    }
+
+    /// Waits a moment for more decisions; ends at once at one that somebody waits for, and at something else to do.
+    fn gather(&mut self, first: Decision, tasks: &Receiver<Task>) -> Option<Job> {
+        let deadline = Instant::now() + GATHER;
+        let mut is_awaited = first.waits.is_some();
+        self.unwritten.push(first);
+        while !is_awaited {
+            match tasks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(task) => {
+                    self.state.waiting.fetch_sub(1, SeqCst);
+                    match task {
+                        Task::Do(job) => return Some(job),
+                        Task::Record(decision) => {
+                            is_awaited = decision.waits.is_some();
+                            self.unwritten.push(*decision);
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        None
+    }
+
+    /// Records what is to be recorded.
+    fn write(&mut self) {
+        // Who was told no meanwhile, because it took too long, is not recorded as told yes.
+        self.unwritten.retain(|one| one.waits.as_ref().is_none_or(|waits| !waits.is_closed()));
+        if self.unwritten.is_empty() {
+            return;
+        }
+        let batch = &self.unwritten;
+        let written = done(&mut self.current, |app| {
+            app.write(|tx| {
+                for one in batch {
+                    guard::record(tx, one.door, one.session.as_ref(), &one.call, &one.verdict)?;
+                }
+                Ok(())
+            })
+        });
+        self.state.proven.store(written.is_ok(), SeqCst);
+        let mut left = Vec::new();
+        for one in self.unwritten.drain(..) {
+            match (one.waits, &written) {
+                (Some(waits), _) => drop(waits.send(written.clone())),
+                (None, Err(_)) => left.push(Decision { waits: None, ..one }),
+                (None, Ok(())) => {}
+            }
+        }
+        let surplus = left.len().saturating_sub(MOST_UNWRITTEN);
+        left.drain(..surplus);
+        self.unwritten = left;
+    }
+}

@@ -1,0 +1,69 @@
+//! `fairway usage`
+
+use anyhow::Result;
+
+use super::{Context, Exit, values};
+use crate::{
+    actions::usage,
+    domain::{SessionId, usage::UsageBy},
+    render::Table,
+    wire::{UsageRowView, UsageView},
+};
+
+/// Add up what turns used, as runtimes and transcripts tell it
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// By what: session, lane, task, role, model or day
+    #[arg(long, value_parser = values::usage_by, default_value = "session")]
+    by: UsageBy,
+    /// Only what was used since: a date, a time, or so long ago
+    #[arg(long, value_name = "DATE|SPAN")]
+    since: Option<String>,
+    /// Only by this session; may be given several times
+    #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
+    sessions: Vec<SessionId>,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let since = self.since.as_deref().map(|text| values::since(text, ctx.env.now())).transpose()?;
+        let view = usage::usage(&ctx.app()?, self.by, since, &self.sessions)?;
+        let ids = || view.rows.iter().filter_map(|row| row.key.clone()).collect();
+        ctx.show(&view, ids, || table(&view).map_or_else(|| "nothing was reported\n".into(), |t| t.show(ctx.out.width)))
+    }
+}
+
+fn table(view: &UsageView) -> Option<Table> {
+    if view.rows.is_empty() {
+        return None;
+    }
+    let headings = [view.by, "turns", "input", "output", "cache read", "cache write", "cost", "tool calls", "failed"];
+    let mut table = Table::new(&headings);
+    for row in &view.rows {
+        table.row(cells(row.key.as_deref().unwrap_or("-"), row));
+    }
+    if view.rows.len() > 1 {
+        table.row(cells("total", &view.total));
+    }
+    Some(table)
+}
+
+fn cells(key: &str, row: &UsageRowView) -> [String; 9] {
+    let cost = match (row.cost_usd, row.turns_without_cost) {
+        (None, _) => "unknown".to_owned(),
+        (Some(cost), 0) => format!("${cost:.4}"),
+        (Some(cost), without) => format!("${cost:.4} + {without} turn(s) unknown"),
+    };
+    let number = |number: i64| number.to_string();
+    [
+        key.to_owned(),
+        number(row.turns),
+        number(row.input_tokens),
+        number(row.output_tokens),
+        number(row.cache_read_tokens),
+        number(row.cache_creation_tokens),
+        cost,
+        number(row.tools),
+        number(row.tool_failures),
+    ]
+}

@@ -1,0 +1,200 @@
+//! The section `guard`: what agents' tool calls may do.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::settings::unknown_word;
+use crate::domain::{
+    Role,
+    rules::{
+        globs,
+        guard::{Action, RoleEntry, Rule, Rules, Usual},
+    },
+};
+
+/// The section as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Raw {
+    default: Option<String>,
+    roles: BTreeMap<String, RawRole>,
+    rules: Vec<RawRule>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawRole {
+    allow: Option<Vec<String>>,
+    deny: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawRule {
+    name: Option<String>,
+    tools: Vec<String>,
+    roles: Vec<String>,
+    command: Option<Vec<String>>,
+    flags: Option<Vec<String>>,
+    outside: Option<String>,
+    paths: Option<Vec<String>>,
+    action: Option<String>,
+    reason: Option<String>,
+}
+
+type Wrong = (String, String);
+
+impl Raw {
+    /// The rules.
+    ///
+    /// # Errors
+    /// The key, and why its value cannot be meant.
+    pub(super) fn read(self) -> Result<Rules, Wrong> {
+        let usual = match self.default.as_deref() {
+            None | Some("allow") => Usual::Allow,
+            Some("deny") => Usual::Deny,
+            Some(word) => return Err(("guard.default".into(), unknown_word(word, &["allow", "deny"]))),
+        };
+        let mut roles = Vec::new();
+        for (name, raw) in self.roles {
+            let key = format!("guard.roles.{name}");
+            Role::parse(&name).map_err(|why| (key.clone(), why.to_string()))?;
+            if raw.allow.is_none() && raw.deny.is_empty() {
+                return Err((key, "says neither what the role may use nor what it may not".into()));
+            }
+            tools(&format!("{key}.allow"), raw.allow.as_deref().unwrap_or_default())?;
+            tools(&format!("{key}.deny"), &raw.deny)?;
+            roles.push((name, RoleEntry { allow: raw.allow, deny: raw.deny }));
+        }
+        let mut rules: Vec<Rule> = Vec::new();
+        for (place, raw) in self.rules.into_iter().enumerate() {
+            let rule = raw.read(place + 1)?;
+            if rules.iter().any(|other| other.name == rule.name) {
+                return Err(("guard.rules[].name".into(), format!("two rules are called '{}'", rule.name)));
+            }
+            rules.push(rule);
+        }
+        Ok(Rules { usual, roles, rules })
+    }
+}
+
+impl RawRule {
+    fn read(self, place: usize) -> Result<Rule, Wrong> {
+        let wrong = |key: &str, why: String| (format!("guard.rules[].{key}"), why);
+        let name = match self.name {
+            None => return Err(wrong("name", format!("rule {place} has none"))),
+            Some(name) if name.trim().is_empty() || name.len() > 128 || name.chars().any(char::is_control) => {
+                return Err(wrong("name", format!("of rule {place} must have 1 to 128 bytes in one line")));
+            }
+            Some(name) => name,
+        };
+        let of = |what: &str| format!("of the rule '{name}' {what}");
+        let action = match self.action.as_deref() {
+            None => return Err(wrong("action", of("is missing: deny or allow"))),
+            Some("deny") => Action::Deny,
+            Some("allow") => Action::Allow,
+            Some(word) => return Err(wrong("action", unknown_word(word, &["deny", "allow"]))),
+        };
+        let outside = match self.outside.as_deref() {
+            None => false,
+            Some("worktree") => true,
+            Some(word) => return Err(wrong("outside", unknown_word(word, &["worktree"]))),
+        };
+        tools("guard.rules[].tools", &self.tools)?;
+        for role in &self.roles {
+            Role::parse(role).map_err(|why| wrong("roles", why.to_string()))?;
+        }
+        // An empty list says nothing, and a rule that says nothing about commands would mean every call.
+        let listed = |key: &str, list: Option<Vec<String>>| match list {
+            Some(list) if list.is_empty() => Err(wrong(key, of("is empty: it can match nothing"))),
+            list => Ok(list.unwrap_or_default()),
+        };
+        let command = listed("command", self.command)?;
+        let flags = listed("flags", self.flags)?;
+        let paths = listed("paths", self.paths)?;
+        let is_word = |word: &&String| word.is_empty() || word.chars().any(|c| c.is_whitespace() || c.is_control());
+        if let Some(word) = command.iter().chain(&flags).find(is_word) {
+            return Err(wrong("command", of(&format!("has a word that is none: '{}'", word.escape_debug()))));
+        }
+        if let Some(word) = command.iter().find(|word| word.starts_with('-')) {
+            return Err(wrong("command", of(&format!("has the flag '{word}'; flags stand in `flags`"))));
+        }
+        if command.first().is_some_and(|word| word.ends_with('/')) {
+            return Err(wrong("command", of("names a folder")));
+        }
+        if !flags.is_empty() && command.is_empty() {
+            return Err(wrong("flags", of("need a `command`")));
+        }
+        for path in &paths {
+            globs::check(path).map_err(|why| wrong("paths", why.to_string()))?;
+        }
+        if outside && action == Action::Allow {
+            return Err(wrong("outside", of("can only deny")));
+        }
+        if outside && !paths.is_empty() {
+            return Err(wrong("paths", of("can match nothing that is outside: they are relative to the worktree")));
+        }
+        if self.tools.is_empty() && command.is_empty() && !outside && paths.is_empty() {
+            return Err(wrong("tools", of("says of nothing what it is about: tools, command, paths or outside")));
+        }
+        Ok(Rule {
+            tools: self.tools,
+            roles: self.roles,
+            command,
+            flags,
+            outside,
+            paths,
+            action,
+            reason: self.reason.filter(|reason| !reason.trim().is_empty()),
+            name,
+        })
+    }
+}
+
+fn tools(key: &str, names: &[String]) -> Result<(), Wrong> {
+    match names.iter().find(|name| name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control())) {
+        Some(name) => Err((key.to_owned(), format!("'{}' is no tool's name", name.escape_debug()))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Rules, Wrong> {
+        toml::from_str::<Raw>(text).unwrap().read()
+    }
+
+    #[test]
+    fn what_the_design_shows_is_read() {
+        let rules = read(
+            "default = \"allow\"\n[roles.witness]\nallow = [\"Read\", \"Grep\"]\n[[rules]]\nname = \"no-force-push\"\n\
+             tools = [\"Bash\"]\ncommand = [\"git\", \"push\"]\nflags = [\"--force\", \"-f\"]\naction = \"deny\"\n\
+             [[rules]]\nname = \"stay\"\ntools = [\"Write\"]\noutside = \"worktree\"\naction = \"deny\"\n",
+        )
+        .unwrap();
+        assert_eq!((rules.roles.len(), rules.rules.len(), rules.usual), (1, 2, Usual::Allow));
+    }
+
+    #[test]
+    fn a_rule_that_could_never_match_or_means_nothing_is_an_error() {
+        for (text, key) in [
+            ("default = \"maybe\"", "guard.default"),
+            ("[roles.a]", "guard.roles.a"),
+            ("[[rules]]\naction = \"deny\"\ntools = [\"x\"]", "guard.rules[].name"),
+            ("[[rules]]\nname = \"a\"\ntools = [\"x\"]", "guard.rules[].action"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"", "guard.rules[].tools"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\nroles = [\"qa\"]", "guard.rules[].tools"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = []", "guard.rules[].command"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = [\"git push\"]", "guard.rules[].command"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ntools = [\"x\"]\nflags = [\"-f\"]", "guard.rules[].flags"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\noutside = \"house\"", "guard.rules[].outside"),
+            ("[[rules]]\nname = \"a\"\naction = \"allow\"\noutside = \"worktree\"", "guard.rules[].outside"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\npaths = [\"/etc\"]", "guard.rules[].paths"),
+        ] {
+            assert_eq!(read(text).unwrap_err().0, key, "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The guard: what an agent's tool call may do, as rules that are data. Every doubt is a no: a word that only the shell
+//! will know, a text that cannot be parsed, a path that cannot be told.
+
+mod judge;
+mod tools;
+
+pub use judge::{Call, Judgement, Look, Paths, Place, Script, judge};
+
+use crate::domain::Role;
+
+/// What happens to a call that no rule names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Usual {
+    /// It is allowed.
+    #[default]
+    Allow,
+    /// It is denied.
+    Deny,
+}
+
+/// What a rule does with a call that it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Denies it, whatever others say.
+    Deny,
+    /// Allows it, unless another rule denies it.
+    Allow,
+}
+
+/// What a role may use. Names are exact, or have a `*` for any run of letters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RoleEntry {
+    /// Only these tools; `None`: all.
+    pub allow: Option<Vec<String>>,
+    /// None of these.
+    pub deny: Vec<String>,
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Its name, as in the log.
+    pub name: String,
+    /// The tools that it speaks of; empty: all.
+    pub tools: Vec<String>,
+    /// The roles that it speaks of; empty: all.
+    pub roles: Vec<String>,
+    /// The leading words of the commands that it speaks of; empty: it does not look at commands.
+    pub command: Vec<String>,
+    /// One of these words must be there; empty: none need be.
+    pub flags: Vec<String>,
+    /// Whether it speaks of paths outside the worktree only.
+    pub outside: bool,
+    /// The paths that it speaks of; empty: it does not look at them.
+    pub paths: Vec<String>,
+    /// What it does.
+    pub action: Action,
+    /// Why, for whoever is refused.
+    pub reason: Option<String>,
+}
+
+/// All rules.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rules {
+    /// What happens to a call that no rule names.
+    pub usual: Usual,
+    /// By role.
+    pub roles: Vec<(String, RoleEntry)>,
+    /// In the order of the file.
+    pub rules: Vec<Rule>,
+}
+
+impl Rule {
+    /// Whether it looks at paths.
+    #[must_use]
+    pub fn is_of_paths(&self) -> bool {
+        self.outside || !self.paths.is_empty()
+    }
+
+    /// Whether it looks into the call, beyond the tool's name.
+    #[must_use]
+    pub fn looks_inside(&self) -> bool {
+        !self.command.is_empty() || self.is_of_paths()
+    }
+
+    /// Whether it speaks of this tool in this role.
+    #[must_use]
+    pub fn speaks_of(&self, names: &[String], role: &Role) -> bool {
+        let tools = self.tools.is_empty()
+            || match self.action {
+                Action::Deny => tools::any_widely(&self.tools, names),
+                Action::Allow => tools::any_exactly(&self.tools, names),
+            };
+        tools && (self.roles.is_empty() || self.roles.iter().any(|name| name == role.as_str()))
+    }
+}
+
+impl Rules {
+    /// Why the role's entry forbids this tool; `None`: it does not.
+    #[must_use]
+    pub fn barred(&self, names: &[String], role: &Role) -> Option<String> {
+        let (_, entry) = self.roles.iter().find(|(name, _)| name == role.as_str())?;
+        let tool = names.first().map_or("", String::as_str);
+        if tools::any_widely(&entry.deny, names) {
+            return Some(format!("the role {role} may not use {tool}"));
+        }
+        match &entry.allow {
+            Some(allow) if !tools::any_exactly(allow, names) => {
+                let may = if allow.is_empty() { "nothing".to_owned() } else { allow.join(", ") };
+                Some(format!("the role {role} may use only {may}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How much a text may open before it is judged on a stack of its own.
+const OPENED: usize = 24;
+/// How long a text may be before that, in bytes.
+const LONG: usize = 8 << 10;
+
+/// Whether judging this text wants a large stack and a time limit.
+#[must_use]
+pub fn is_heavy(text: &str) -> bool {
+    text.len() > LONG || opened(text) > OPENED
+}
+
+/// How often something is opened in a text, closed again or not: no text is nested deeper than that.
+fn opened(text: &str) -> usize {
+    let letters = text.chars().filter(|letter| matches!(letter, '(' | '{' | '[' | '`' | '!' | '<')).count();
+    let is_opening = |word: &&str| {
+        matches!(
+            *word,
+            "if" | "for" | "while" | "until" | "case" | "select" | "do" | "then" | "else" | "function" | "time"
+        )
+    };
+    letters + text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(is_opening).count()
+}

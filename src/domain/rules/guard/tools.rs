@@ -1,0 +1,106 @@
+//! Names of tools: the same tool has other names with other providers.
+
+/// Tools that do the same, by all names that are known for them. A rule that denies one of them means all.
+const SAME: &[&[&str]] = &[
+    &[
+        "Bash",
+        "bash",
+        "sh",
+        "shell",
+        "exec",
+        "exec_command",
+        "execute_command",
+        "local_shell",
+        "run_command",
+        "run_shell_command",
+        "run_terminal_cmd",
+        "terminal",
+        "unified_exec",
+        "write_stdin",
+    ],
+    &["Write", "write_file", "create_file", "apply_patch"],
+    &[
+        "Edit",
+        "MultiEdit",
+        "NotebookEdit",
+        "apply_patch",
+        "edit_file",
+        "replace",
+        "str_replace",
+        "str_replace_based_edit_tool",
+        "str_replace_editor",
+    ],
+    &["Read", "read_file", "read_many_files"],
+];
+
+/// Whether a pattern means this name: exactly, or with `*` for any run of letters.
+fn means(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        match rest.find(part).and_then(|at| rest.get(at + part.len()..)) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// Whether one of the patterns means one of the names, letter by letter.
+pub(super) fn any_exactly(patterns: &[String], names: &[String]) -> bool {
+    patterns.iter().any(|pattern| names.iter().any(|name| means(pattern, name)))
+}
+
+/// The same for rules that deny: whatever the case, and under every known name of the same tool.
+pub(super) fn any_widely(patterns: &[String], names: &[String]) -> bool {
+    let plain = |text: &str| text.trim().to_ascii_lowercase();
+    let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    patterns.iter().map(|pattern| plain(pattern)).any(|pattern| {
+        names.iter().any(|name| {
+            means(&pattern, name)
+                || SAME.iter().any(|same| {
+                    let knows =
+                        |wanted: &dyn Fn(&str) -> bool| same.iter().any(|one| wanted(&one.to_ascii_lowercase()));
+                    knows(&|one| means(&pattern, one)) && knows(&|one| one == name)
+                })
+        })
+    })
+}
+
+/// Whether one of these names is that of a tool that runs shell text.
+pub(super) fn is_shell(names: &[String]) -> bool {
+    any_widely(&["Bash".to_owned()], names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(name: &str) -> Vec<String> {
+        vec![name.to_owned()]
+    }
+
+    #[test]
+    fn names_are_exact_or_have_stars_and_a_denial_means_every_name_of_the_tool() {
+        for (pattern, name, exactly, widely) in [
+            ("Bash", "Bash", true, true),
+            ("Bash", "bash ", false, true),
+            ("Bash", "run_shell_command", false, true),
+            ("Bash", "Bashful", false, false),
+            ("mcp__x__*", "mcp__x__write", true, true),
+            ("mcp__x__*", "mcp__y__write", false, false),
+            ("*", "anything", true, true),
+            ("a*b*c", "a1b2c", true, true),
+            ("a*b*c", "a1c2b", false, false),
+            ("a*a", "a", false, false),
+            ("Edit", "apply_patch", false, true),
+            ("Edit", "Read", false, false),
+        ] {
+            assert_eq!(any_exactly(&one(pattern), &one(name)), exactly, "{pattern} {name}");
+            assert_eq!(any_widely(&one(pattern), &one(name)), widely, "{pattern} {name}");
+        }
+        assert!(is_shell(&one("exec_command")) && !is_shell(&one("Write")));
+    }
+}

@@ -1,0 +1,109 @@
+//! Decisions on tool calls as rows. They are a log: nothing is decided from them.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::env::Timestamp;
+
+/// How long a decision is kept, in milliseconds: 30 days.
+const KEPT: i64 = 30 * 24 * 60 * 60 * 1000;
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, at, door, session_id, run_id, role, tool, input, allowed, rule, reason FROM guard_decisions ",
+            $rest
+        )
+    };
+}
+
+const INSERT: &str = "INSERT INTO guard_decisions (at, door, session_id, run_id, role, tool, input, allowed, rule, reason) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
+const FORGET: &str = "DELETE FROM guard_decisions WHERE id IN \
+     (SELECT id FROM guard_decisions INDEXED BY guard_decisions_at WHERE at < $1 ORDER BY at LIMIT 20)";
+const NEWEST: &str = select!("WHERE allowed <= $2 ORDER BY id DESC LIMIT $1");
+const OF_SESSION: &str = select!(
+    "INDEXED BY guard_decisions_session WHERE session_id IS NOT NULL AND session_id = $3 AND allowed <= $2 \
+     ORDER BY id DESC LIMIT $1"
+);
+
+/// A decision, as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Its number; the store gives it.
+    pub id: i64,
+    /// When; the store gives it.
+    pub at: Timestamp,
+    /// Who asked: hook, api or cli.
+    pub door: String,
+    /// Whose call it was.
+    pub session_id: Option<String>,
+    /// The session's run.
+    pub run_id: Option<String>,
+    /// The session's role.
+    pub role: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// What it was called with, masked and shortened.
+    pub input: String,
+    /// Whether it was allowed.
+    pub allowed: bool,
+    /// The rule that decided.
+    pub rule: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+fn read(row: &Row<'_>) -> Result<Decision, StoreError> {
+    Ok(Decision {
+        id: row.get(0)?,
+        at: Timestamp::from_millis(row.get(1)?),
+        door: row.get(2)?,
+        session_id: row.get(3)?,
+        run_id: row.get(4)?,
+        role: row.get(5)?,
+        tool: row.get(6)?,
+        input: row.get(7)?,
+        allowed: row.get(8)?,
+        rule: row.get(9)?,
+        reason: row.get(10)?,
+    })
+}
+
+/// Writes a decision; answers with its number. Forgets some that are older than 30 days.
+///
+/// # Errors
+/// As the store fails.
+pub fn insert(tx: &WriteTx<'_>, decision: &Decision) -> Result<i64, StoreError> {
+    sql::execute(tx.conn(), FORGET, &[&(tx.now().millis() - KEPT)])?;
+    let id = sql::first(
+        tx.conn(),
+        INSERT,
+        &[
+            &tx.now().millis(),
+            &decision.door,
+            &decision.session_id,
+            &decision.run_id,
+            &decision.role,
+            &decision.tool,
+            &decision.input,
+            &decision.allowed,
+            &decision.rule,
+            &decision.reason,
+        ],
+        |row| Ok(row.get(0)?),
+    )?;
+    Ok(id.unwrap_or_default())
+}
+
+/// The newest decisions, the newest first: of one session, or of all; denials only, or all.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest(tx: &ReadTx<'_>, session: Option<&str>, denied: bool, limit: i64) -> Result<Vec<Decision>, StoreError> {
+    let most = i64::from(!denied);
+    match session {
+        Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&limit, &most, &session], read),
+        None => sql::rows(tx.conn(), NEWEST, &[&limit, &most], read),
+    }
+}

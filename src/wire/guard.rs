@@ -1,0 +1,81 @@
+//! Decisions of the guard as documents.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::time;
+use crate::domain::rules::guard::Judgement;
+use crate::env::Timestamp;
+
+/// What a call was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "documented at `actions::guard::Verdict`")]
+pub struct VerdictView {
+    pub allowed: bool,
+    pub reason: String,
+    pub rule: Option<String>,
+}
+
+/// A decision from the log.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "documented at `store::guard_decisions::Decision`")]
+pub struct DecisionView {
+    pub id: i64,
+    pub at: Option<String>,
+    pub door: String,
+    pub session_id: Option<String>,
+    pub run_id: Option<String>,
+    pub role: Option<String>,
+    pub tool: String,
+    pub input: Value,
+    pub allowed: bool,
+    pub rule: Option<String>,
+    pub reason: String,
+}
+
+impl DecisionView {
+    /// When it was made, as text.
+    #[must_use]
+    pub fn time(at: Timestamp) -> Option<String> {
+        time(Some(at))
+    }
+}
+
+/// A rule that looked at a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "documented at `domain::rules::guard::Look`")]
+pub struct LookView {
+    pub rule: String,
+    pub matched: bool,
+    pub why: String,
+}
+
+/// How a decision came about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "documented at `domain::rules::guard::Judgement`")]
+pub struct JudgementView {
+    pub allowed: bool,
+    pub reason: String,
+    pub rule: Option<String>,
+    pub commands: Vec<String>,
+    pub doubts: Vec<String>,
+    pub rules: Vec<LookView>,
+}
+
+impl From<&Judgement> for JudgementView {
+    fn from(judgement: &Judgement) -> Self {
+        let look = |look: &crate::domain::rules::guard::Look| LookView {
+            rule: look.rule.clone(),
+            matched: look.matched,
+            why: look.why.clone(),
+        };
+        Self {
+            allowed: judgement.allowed,
+            reason: judgement.reason.clone(),
+            rule: judgement.rule.clone(),
+            commands: judgement.commands.clone(),
+            doubts: judgement.doubts.clone(),
+            rules: judgement.looks.iter().map(look).collect(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `fairway usage`.
+
+use fairway::{
+    actions::runtime::telemetry::{ToolUse, Turn, Usage, report},
+    env::Timestamp,
+};
+
+use crate::{
+    common::{World, cast},
+    runtime::app,
+};
+
+#[test]
+fn what_turns_used_is_added_up() {
+    let world = World::new();
+    cast::lane(&world, "ui", None, None);
+    cast::lane(&world, "db", None, None);
+    cast::session(&world, "s1", "frontend", Some("ui"));
+    cast::session(&world, "s2", "backend", None);
+    for id in ["T-1", "T-2"] {
+        world.run(["task", "add", id, "title"]).exits(0);
+    }
+    let day = 24 * 60 * 60 * 1_000;
+    let beginning = 1_767_225_600_000;
+    let told = |run: &str, task: Option<&str>, model: Option<&str>, at: i64, cost_usd: Option<f64>| {
+        if let Some(task) = task {
+            let lane = if task == "T-1" { "ui" } else { "db" };
+            world.run(["session", "upsert", "--id", "s1", "--task-id", task, "--lane", lane]).exits(0);
+        }
+        let usage = Usage {
+            model: model.map(str::to_owned),
+            input_tokens: 1_000,
+            output_tokens: 100,
+            cache_read_tokens: 10,
+            cache_creation_tokens: 1,
+            cost_usd,
+        };
+        let tool = ToolUse { key: None, name: "Bash".into(), success: Some(cost_usd.is_none()), duration_ms: None };
+        let turn = Turn { at: Timestamp::from_millis(at), key: None, usage: Some(usage), tools: vec![tool] };
+        report(&app(&world), run, &[turn]).unwrap();
+    };
+    told("run-s1", Some("T-1"), Some("large"), beginning - 9 * day, Some(0.25));
+    told("run-s1", Some("T-1"), Some("small"), beginning - day, None);
+    told("run-s1", Some("T-2"), Some("large"), beginning, Some(0.5));
+    told("run-s2", None, None, beginning, None);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway usage",
+        "fairway usage --by lane",
+        "fairway usage --by task --since 2d",
+        "fairway usage --by role --quiet",
+        "fairway usage --by model --for s1",
+        "fairway usage --by day",
+        "fairway usage --by day --since 2025-12-31",
+        "fairway usage --since 2027-01-01",
+        "fairway usage --json --by model --for s2 --for s1 --for s2",
+        "fairway usage --by colour",
+        "fairway usage --since soon",
+        "fairway usage --for nobody",
+    ]), @r#"
+    $ fairway usage
+    SESSION  TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
+    s1       3      3000   300     30          3            $0.7500 + 1 turn(s) unknown  3           2
+    s2       1      1000   100     10          1            unknown                      1           0
+    total    4      4000   400     40          4            $0.7500 + 2 turn(s) unknown  4           2
+    $ fairway usage --by lane
+    LANE   TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
+    ui     2      2000   200     20          2            $0.2500 + 1 turn(s) unknown  2           1
+    -      1      1000   100     10          1            unknown                      1           0
+    db     1      1000   100     10          1            $0.5000                      1           1
+    total  4      4000   400     40          4            $0.7500 + 2 turn(s) unknown  4           2
+    $ fairway usage --by task --since 2d
+    TASK   TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
+    -      1      1000   100     10          1            unknown                      1           0
+    T-1    1      1000   100     10          1            unknown                      1           0
+    T-2    1      1000   100     10          1            $0.5000                      1           1
+    total  3      3000   300     30          3            $0.5000 + 2 turn(s) unknown  3           1
+    $ fairway usage --by role --quiet
+    frontend
+    backend
+    $ fairway usage --by model --for s1
+    MODEL  TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
+    large  2      2000   200     20          2            $0.7500                      2           2
+    small  1      1000   100     10          1            unknown                      1           0
+    total  3      3000   300     30          3            $0.7500 + 1 turn(s) unknown  3           2
+    $ fairway usage --by day
+    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
+    2025-12-23  1      1000   100     10          1            $0.2500                      1           1
+    2025-12-31  1      1000   100     10          1            unknown                      1           0
+    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn(s) unknown  2           1
+    total       4      4000   400     40          4            $0.7500 + 2 turn(s) unknown  4           2
+    $ fairway usage --by day --since 2025-12-31
+    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
+    2025-12-31  1      1000   100     10          1            unknown                      1           0
+    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn(s) unknown  2           1
+    total       3      3000   300     30          3            $0.5000 + 2 turn(s) unknown  3           1
+    $ fairway usage --since 2027-01-01
+    nothing was reported
+    $ fairway usage --json --by model --for s2 --for s1 --for s2
+    {"by":"model","since":null,"rows":[{"key":"large","turns":2,"input_tokens":2000,"output_tokens":200,"cache_read_tokens":20,"cache_creation_tokens":2,"cost_usd":0.75,"turns_without_cost":0,"tools":2,"tool_failures":2},{"key":null,"turns":1,"input_tokens":1000,"output_tokens":100,"cache_read_tokens":10,"cache_creation_tokens":1,"cost_usd":null,"turns_without_cost":1,"tools":1,"tool_failures":0},{"key":"small","turns":1,"input_tokens":1000,"output_tokens":100,"cache_read_tokens":10,"cache_creation_tokens":1,"cost_usd":null,"turns_without_cost":1,"tools":1,"tool_failures":0}],"total":{"key":null,"turns":4,"input_tokens":4000,"output_tokens":400,"cache_read_tokens":40,"cache_creation_tokens":4,"cost_usd":0.75,"turns_without_cost":2,"tools":4,"tool_failures":2}}
+    $ fairway usage --by colour
+    error: invalid value 'colour' for '--by <BY>': 'colour' is none of session, lane, task, role, model, day
+    hint: fairway --help
+    [exit 2]
+    $ fairway usage --since soon
+    error: since 'soon' is no date (2026-01-31), time or span (7d)
+    [exit 2]
+    $ fairway usage --for nobody
+    error: there is no session 'nobody'
+    hint: fairway session list --all
+    [exit 3]
+    "#);
+}
