@@ -17,6 +17,7 @@ mod exec;
 mod explain;
 mod globals;
 mod handoff;
+mod hook;
 mod inbox;
 mod init;
 mod lane;
@@ -104,6 +105,8 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
+    #[command(subcommand)]
+    Hook(hook::Verb),
     Serve(serve::Args),
     Prime(prime::Args),
     Usage(usage::Args),
@@ -143,6 +146,7 @@ impl Verb {
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Hook(verb) => verb.run(ctx),
             Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),

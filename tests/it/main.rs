@@ -20,6 +20,7 @@ mod exec;
 mod floors;
 mod help;
 mod hostile;
+mod install;
 mod model;
 mod output;
 mod power;

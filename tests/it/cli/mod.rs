@@ -14,6 +14,7 @@ mod exec;
 mod explain;
 mod gates;
 mod handoff;
+mod hook;
 mod import;
 mod init;
 mod lane;

@@ -249,6 +249,12 @@ pub const VERBS: &[Verb] = &[
     ),
     verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
     verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
+    verb(
+        "hook install",
+        "hook install claude",
+        &["hook install {}", "hook install claude --dry-run --file {}", "hook install codex --project --root {}"],
+    ),
+    verb("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
     verb("approvals list", "approvals list", &[]),
     verb(
         "approvals answer",
