@@ -27,5 +27,6 @@ mod prompt;
 mod review;
 mod session;
 mod session_event;
+mod sidecar;
 mod trust;
 mod usage;
