@@ -82,7 +82,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NotFound { noun, near, .. } => {
             let hint = match (near.as_slice(), *noun) {
                 ([], "lane") => Some("fairway lane list".into()),
-                ([], "session") => Some("fairway session list --all".into()),
+                ([], "session" | "session with the run") => Some("fairway session list --all".into()),
                 ([], "run") => Some("fairway exec list".into()),
                 ([], "task") => Some("fairway task list".into()),
                 ([], _) => None,

@@ -55,7 +55,9 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
     })?;
     let mut total = UsageRowView::default();
     let mut rows: Vec<UsageRowView> = rows.into_iter().map(|(key, row)| UsageRowView { key, ..row }).collect();
-    rows.iter().for_each(|row| total.add(row));
+    for row in &rows {
+        total.add(row);
+    }
     if by == UsageBy::Day {
         rows.sort_by_key(|row| number(row.key.as_deref()));
         for row in &mut rows {

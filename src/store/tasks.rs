@@ -57,6 +57,8 @@ const HELD_PATHS: &str = "SELECT t.id, t.claimant, string_agg(p.glob, $1) FROM t
      JOIN task_paths p ON p.task_id = t.id WHERE t.claimant IS NOT NULL AND t.claimant <> $2 GROUP BY t.id, t.claimant";
 const HELD_IN_LANE: &str =
     "SELECT count(*) FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL AND lane = $1 AND id <> $2";
+const HELD_BY: &str = "SELECT id, lane FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL AND claimant = $1 \
+     ORDER BY claimed_at DESC, id LIMIT 1";
 const WAITING: &str = "SELECT d.depends_on, t.status FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
      WHERE d.task_id = $1 ORDER BY d.depends_on";
 const KNOWN: &str = "SELECT 1 FROM tasks WHERE id = $1";
@@ -255,6 +257,17 @@ pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, Sto
             claimant: row.get(1)?,
             paths: row.get::<_, String>(2)?.split(ITEM).map(str::to_owned).collect(),
         })
+    })
+}
+
+/// The task that somebody claimed last of those that they hold, and its lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_held_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
+    sql::first(tx.conn(), HELD_BY, &[&claimant], |row| {
+        let id = sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
+        Ok((id, sql::optional_id("a lane", row.get(1)?, LaneName::parse)?))
     })
 }
 

@@ -27,6 +27,7 @@ mod power;
 mod project;
 mod quickstart;
 mod records;
+mod runtime;
 mod scripts;
 mod sessions;
 mod store;

@@ -157,7 +157,7 @@ fn begin(
     if report.event != LifecycleEvent::Started || particulars.told.role.is_none() {
         return Err(unknown(run_id));
     }
-    if uuid::Uuid::parse_str(run_id).ok().filter(|run| !run.is_nil()).is_none() {
+    if uuid::Uuid::parse_str(run_id).map_or(true, |run| run.is_nil()) {
         return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());
     }
     links(tx, &particulars.told)?;

@@ -10,10 +10,7 @@ use crate::{
         message::{Priority, Recipient},
         session::Session,
     },
-    store::{
-        ReadTx, WriteTx, messages, session_reports,
-        tasks::{self, Range},
-    },
+    store::{ReadTx, WriteTx, messages, session_reports, tasks},
 };
 
 /// Where these prompts say they come from.
@@ -34,7 +31,8 @@ pub(in crate::actions) fn feel(app: &App, tx: &WriteTx<'_>, session: &Session, s
                 return Ok(false);
             }
             let key = format!("{SOURCE} {} {}", session.run_id, tx.now().millis());
-            let words = words(share, held(tx, session)?.as_ref().or(session.task.as_ref()));
+            let held = tasks::newest_held_by(tx, session.id.as_str())?.map(|(task, _)| task);
+            let words = words(share, held.as_ref().or(session.task.as_ref()));
             let metadata = json!({ "from": "fairway", "context_usage": share });
             send::tell(tx, &session.id, (SOURCE, Priority::System), words, &metadata, &key)
         }
@@ -49,18 +47,6 @@ pub(in crate::actions) fn feel(app: &App, tx: &WriteTx<'_>, session: &Session, s
 fn is_waiting(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
     let unsettled = messages::unsettled(tx, &Recipient::Session(session.id.clone()))?;
     Ok(unsettled.iter().any(|message| message.source == SOURCE && message.priority == Priority::System))
-}
-
-/// A task that the session holds.
-fn held(tx: &ReadTx<'_>, session: &Session) -> Result<Option<TaskId>> {
-    let mut found = None;
-    tasks::each(tx, Range::Held, |task| {
-        if task.state.claim().is_some_and(|claim| claim.session.as_ref() == Some(&session.id)) {
-            found = Some(task.id);
-        }
-        Ok(found.is_none())
-    })?;
-    Ok(found)
 }
 
 fn words(share: f64, task: Option<&TaskId>) -> String {

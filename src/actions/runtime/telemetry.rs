@@ -9,7 +9,7 @@ use crate::{
     actions::{Answer, App},
     adapters::builtin::digest,
     domain::{Event, Kind, Refusal, session::Session, usage::REPORTED_MAX},
-    store::{WriteTx, tool_calls, usage_turns},
+    store::{WriteTx, tasks, tool_calls, usage_turns},
     wire::CountsView,
 };
 
@@ -47,6 +47,7 @@ pub fn write(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<Coun
     for (place, turn) in turns.iter().enumerate() {
         turn.check(place)?;
     }
+    let session = &at_work(tx, session)?;
     let mut counts = CountsView::default();
     for turn in turns {
         let key = digest(turn_key(turn).as_bytes());
@@ -83,6 +84,13 @@ pub fn write(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<Coun
         )?;
     }
     Ok(counts)
+}
+
+/// The session with the task that it works on now, and the lane of that: what it claimed last goes before what it was started
+/// for.
+fn at_work(tx: &WriteTx<'_>, session: &Session) -> Result<Session> {
+    let Some((task, lane)) = tasks::newest_held_by(tx, session.id.as_str())? else { return Ok(session.clone()) };
+    Ok(Session { task: Some(task), lane: session.lane.clone().or(lane), ..session.clone() })
 }
 
 fn number(count: usize) -> i64 {

@@ -30,6 +30,10 @@ fn every_value_names_its_source() {
     exec.keep_for             "14d"                                                                                                      default
     exec.keep_runs            10000                                                                                                      default
     exec.keep_bytes           "1GiB"                                                                                                     default
+    hooks.role                "person"                                                                                                   default
+    hooks.approval_wait       "50s"                                                                                                      default
+    context.pressure          0.8                                                                                                        default
+    identity.refresh_before   "5m"                                                                                                       default
     gates.done.require        ["evidence"]                                                                                               default
     gates.merge.require       ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]  default
     roles.backend.provider    "p"                                                                                                        [world]/project/.fairway.toml

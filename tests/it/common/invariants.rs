@@ -123,6 +123,17 @@ const NEVER: &[(&str, &str)] = &[
          AND s.ended_at IS NOT NULL",
     ),
     (
+        "a turn or a call of a run that is not its session's",
+        "SELECT session_id FROM (SELECT session_id, run_id FROM usage_turns UNION ALL \
+         SELECT session_id, run_id FROM tool_calls) u WHERE NOT EXISTS (SELECT 1 FROM agent_sessions s \
+         WHERE s.id = u.session_id AND s.run_id = u.run_id)",
+    ),
+    (
+        "usage without its event, or an event of usage without a turn",
+        "SELECT id FROM agent_sessions s WHERE EXISTS (SELECT 1 FROM usage_turns u WHERE u.session_id = s.id) \
+         <> EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id AND e.kind = 'usage.reported')",
+    ),
+    (
         "a session that became final twice",
         "SELECT session_id FROM events WHERE kind IN ('session.ended', 'session.failed') \
          GROUP BY session_id HAVING count(*) > 1",

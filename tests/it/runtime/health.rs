@@ -1,0 +1,142 @@
+//! Health, heartbeats, and a context that fills up.
+
+use std::fs;
+
+use fairway::{
+    actions::runtime::{
+        context::{Mode, Section, SectionKind, push},
+        health::{HealthReport, heartbeat, of_run},
+    },
+    domain::session::Activity,
+    env::Timestamp,
+};
+use serde_json::{Value, json};
+
+use super::{app, at, code, one, session};
+use crate::common::{World, cast};
+
+fn beat(context_usage: Option<f64>) -> HealthReport {
+    HealthReport { run_id: "run-s1".into(), context_usage, ..HealthReport::default() }
+}
+
+/// The system prompts that ask a session to hand over, as far as they are not settled.
+fn asked(world: &World) -> Vec<Value> {
+    let unsettled = world.json(["outbox"]);
+    let unsettled = unsettled.as_array().unwrap().iter();
+    unsettled.filter(|message| message["source"] == "context").cloned().collect()
+}
+
+#[test]
+fn health_is_what_was_told_and_how_long_ago() {
+    let world = World::new();
+    cast::session(&world, "s1", "r", None);
+    let begun = world.now().millis();
+    let look = |seconds: i64| of_run(&at(&world, Timestamp::from_millis(begun + seconds * 1_000)), "run-s1").unwrap();
+    let first = look(100);
+    assert_eq!((first.status, first.uptime_seconds, first.current_state), ("healthy", 100, "unknown"));
+    // Half of the thirty minutes after which it would be stale.
+    assert_eq!((look(900).status, look(901).status), ("healthy", "degraded"));
+    let told = HealthReport {
+        activity: Some(Activity::RequiresAction),
+        waiting_for: Some("approval: ls".into()),
+        ..beat(Some(0.5))
+    };
+    let later = at(&world, Timestamp::from_millis(begun + 901_000));
+    let heard = heartbeat(&later, &told).unwrap().document;
+    assert_eq!((&heard["status"], &heard["current_state"]), (&json!("degraded"), &json!("requires_action")));
+    assert_eq!((&heard["error"], &heard["pressed"]), (&json!("it waits for approval: ls"), &json!(false)));
+    let fine = HealthReport { activity: Some(Activity::Idle), ..beat(None) };
+    let heard = heartbeat(&later, &fine).unwrap().document;
+    assert_eq!((&heard["status"], &heard["context_usage"]), (&json!("healthy"), &json!(0.5)));
+    // What it says is wrong stands until it says nothing; no secret of it does.
+    let wrong = HealthReport { error: Some("no disk, token=abcdefghijklmnop".into()), ..beat(None) };
+    let heard = heartbeat(&later, &wrong).unwrap().document;
+    assert_eq!(heard["status"], "degraded");
+    assert!(heard["error"].as_str().unwrap().starts_with("no disk") && !heard.to_string().contains("abcdef"));
+    assert_eq!(heartbeat(&later, &beat(None)).unwrap().document["status"], "healthy");
+    world.run(["session", "end", "s1", "--exit-code", "1", "--reason", "it broke"]).exits(0);
+    let over = look(2_000);
+    assert_eq!((over.status, over.error.as_deref()), ("unhealthy", Some("it is failed: it broke")));
+    assert_eq!(code(heartbeat(&later, &beat(None))), "session_final");
+    assert_eq!(code(of_run(&later, "run-s2")), "not_found");
+}
+
+#[test]
+fn a_heartbeat_is_strict() {
+    let world = World::new();
+    cast::session(&world, "s1", "r", None);
+    let app = app(&world);
+    for share in [-0.1, 1.1, f64::NAN] {
+        assert_eq!(code(heartbeat(&app, &beat(Some(share)))), "invalid_value");
+    }
+    let waits = HealthReport { waiting_for: Some("x".into()), ..beat(None) };
+    assert_eq!(code(heartbeat(&app, &waits)), "usage");
+    let garbled = HealthReport { error: Some("\u{1b}[2J".into()), ..beat(None) };
+    assert_eq!(code(heartbeat(&app, &garbled)), "invalid_value");
+    assert_eq!(one::<i64>(&world, "SELECT count(*) FROM session_reports"), 0);
+}
+
+#[test]
+fn a_full_context_is_told_once_until_it_was_emptier() {
+    let world = World::new();
+    cast::session(&world, "s1", "r", None);
+    world.run(["task", "add", "T-1", "title"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    let app = app(&world);
+    let press = |share: f64| heartbeat(&app, &beat(Some(share))).unwrap().document["pressed"].as_bool().unwrap();
+    assert!(!press(0.79));
+    assert!(press(0.8));
+    let told = asked(&world);
+    assert_eq!((told.len(), &told[0]["priority"], &told[0]["to_session"]), (1, &json!("system"), &json!("s1")));
+    let words = told[0]["content"].as_str().unwrap();
+    assert!(words.contains("80 % full") && words.contains("checkpoint record T-1"), "{words}");
+    assert!(!press(0.85) && !press(0.95), "once is enough");
+    // Emptier and full again, while the first one was not read: that one says it.
+    assert!(!press(0.3) && !press(0.9));
+    assert_eq!(asked(&world).len(), 1);
+    world.run(["--session", "s1", "inbox", "--ack"]).exits(0);
+    assert!(!press(0.91), "it was read, and the context has not been emptier since");
+    assert!(!press(0.2) && press(0.9));
+    assert_eq!(asked(&world).len(), 1);
+    // The command line's heartbeat is the same one.
+    cast::session(&world, "s2", "r", None);
+    let run = world.run(["session", "heartbeat", "s2", "--context-usage", "0.9"]).exits(0);
+    assert!(run.stderr.contains("s2 was asked to hand over"), "{run:?}");
+    assert_eq!(asked(&world).len(), 2);
+    let facts = world.json(["explain", "session", "s2"]);
+    assert!(facts.to_string().contains("its context is 90 % full, and it was asked to hand over"), "{facts}");
+}
+
+#[test]
+fn how_full_is_full_is_a_setting() {
+    let world = World::new();
+    cast::session(&world, "s1", "r", None);
+    let config = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}\n[context]\npressure = 0.5\n")).unwrap();
+    assert_eq!(heartbeat(&app(&world), &beat(Some(0.5))).unwrap().document["pressed"], true);
+    assert_eq!(session(&world, "s1")["context_usage"], 0.5);
+}
+
+#[test]
+fn pushed_context_is_one_system_prompt() {
+    let world = World::new();
+    cast::session(&world, "s1", "r", None);
+    let app = app(&world);
+    let section = |kind, content: &str| Section { kind, content: content.into() };
+    let sections = [section(SectionKind::Work, "do this"), section(SectionKind::Directive, "then that")];
+    push(&app, "run-s1", &sections, Mode::Compact).unwrap();
+    let queued = world.json(["outbox"]);
+    assert_eq!(queued.as_array().unwrap().len(), 1);
+    assert_eq!((&queued[0]["priority"], &queued[0]["source"]), (&json!("system"), &json!("prime")));
+    assert_eq!(queued[0]["content"], "## work\ndo this\n\n## directive\nthen that\n");
+    assert_eq!(queued[0]["metadata"]["mode"], "compact");
+    assert_eq!(queued[0]["metadata"]["types"], json!(["work", "directive"]));
+    assert_eq!(code(push(&app, "run-s1", &[], Mode::Full)), "invalid_value");
+    assert_eq!(code(push(&app, "run-s1", &[section(SectionKind::Mail, " \n")], Mode::Full)), "invalid_value");
+    let long = section(SectionKind::Work, &"x".repeat(300_000));
+    assert_eq!(code(push(&app, "run-s1", &[long], Mode::Full)), "invalid_value");
+    assert_eq!(code(push(&app, "run-s2", &sections, Mode::Full)), "not_found");
+    world.run(["session", "end", "s1"]).exits(0);
+    assert_eq!(code(push(&app, "run-s1", &sections, Mode::Full)), "session_final");
+}

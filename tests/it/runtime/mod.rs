@@ -1,0 +1,58 @@
+//! What runtimes report, through the use cases that every door calls.
+
+mod health;
+mod lifecycle;
+mod prime;
+mod telemetry;
+
+use std::rc::Rc;
+
+use fairway::{
+    actions::{App, failure},
+    config::{Layers, Project, Settings},
+    domain::{Actor, SessionId},
+    env::{Clock, Env, Timestamp},
+};
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::common::World;
+
+/// The use cases on a world's store, at the time that the world has.
+pub fn app(world: &World) -> App {
+    at(world, world.now())
+}
+
+/// The same at a time of its own.
+pub fn at(world: &World, now: Timestamp) -> App {
+    let mut env = Env::real();
+    env.clock = Clock::Fixed(now);
+    env.cwd = world.root();
+    let project = Project::at(world.root(), &env);
+    let layers = Layers::load(&project, &env).unwrap();
+    let settings = Settings::from_layers(&layers, &project).unwrap();
+    let actor = Actor { name: "test@here".into(), session: None, run_id: None, role: None, lane: None, epoch: None };
+    App::new(Rc::new(env), project, layers, settings, actor, None)
+}
+
+/// The same house with a session in it.
+pub fn acting(app: &App, session: &str) -> App {
+    let id = SessionId::parse(session).unwrap();
+    app.acting(Actor { name: session.into(), session: Some(id), ..app.actor.clone() }, None)
+}
+
+/// The code of a refusal.
+#[track_caller]
+pub fn code<T: std::fmt::Debug>(refused: anyhow::Result<T>) -> &'static str {
+    failure::classify(&refused.unwrap_err()).code
+}
+
+/// The only value that a query finds.
+pub fn one<T: rusqlite::types::FromSql>(world: &World, query: &str) -> T {
+    Connection::open(world.store()).unwrap().query_row(query, [], |row| row.get(0)).unwrap()
+}
+
+/// A session as a document.
+pub fn session(world: &World, id: &str) -> Value {
+    world.json(["session", "show", id])
+}
