@@ -7,7 +7,7 @@ fn a_document_is_answered_as_by_exec_call() {
     let world = world();
     let server = Server::start(&world, &[]);
     let (status, answer) = post(&world, "/exec", &json!({ "command": "echo out; exit 3" }));
-    assert_eq!((status, &answer["exit_code"]), (200, &json!(3)), "{answer}");
+    assert_eq!((status, &answer["success"], &answer["output"]), (200, &json!(false), &json!("out\n")), "{answer}");
     let run = run_of(&world, "s1");
     let shell = json!({ "action": "spawn", "command": "echo $FAIRWAY_SESSION_ID", "background": true });
     let (status, spawned) = post(&world, &format!("/exec?run_id={run}"), &shell);
