@@ -25,6 +25,7 @@ pub mod prompt;
 pub mod review;
 pub mod runtime;
 pub mod session;
+pub mod sidecar;
 pub mod task;
 pub mod usage;
 mod work;
