@@ -107,8 +107,7 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
-    #[command(subcommand)]
-    Hook(hook::Verb),
+    Hook(hook::Args),
     Serve(serve::Args),
     Prime(prime::Args),
     Usage(usage::Args),
@@ -149,7 +148,7 @@ impl Verb {
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
-            Self::Hook(verb) => verb.run(ctx),
+            Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),

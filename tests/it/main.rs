@@ -20,6 +20,7 @@ mod common;
 mod exec;
 mod floors;
 mod help;
+mod hooks;
 mod hostile;
 mod install;
 mod model;
