@@ -13,6 +13,7 @@
 
 mod adapters;
 mod agents;
+mod api;
 mod approvals;
 mod cli;
 mod common;
