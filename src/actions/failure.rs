@@ -115,6 +115,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::SessionGone { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
+        Refusal::Settings { .. } => (Usage, None),
         Refusal::ApprovalLapsed { .. } => (Conflict, Some("fairway approvals list".into())),
         Refusal::NotAnswerable { session, .. } => (Refused, Some(format!("fairway session attach {session}"))),
         Refusal::OwnApproval { .. } => (Refused, None),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nix::sys::signal::Signal;
 
 use crate::{
@@ -22,6 +23,7 @@ use crate::{
         watch::{Scope, Watcher},
     },
     env::Timestamp,
+    hooks::Provider,
     os::signals,
 };
 
@@ -91,6 +93,12 @@ pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
             Err(Refusal::invalid("since", format!("'{text}' is no date (2026-01-31), time or span (7d)")))
         }
     }
+}
+
+/// A provider whose hooks are known.
+pub fn hook_providers() -> impl TypedValueParser<Value = Provider> {
+    PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.label()))
+        .try_map(|name| Provider::parse(&name).ok_or("is none of them"))
 }
 
 /// A signal by its name or number.

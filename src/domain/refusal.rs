@@ -122,6 +122,9 @@ pub enum Refusal {
     /// An approval that the session that asks would give itself.
     #[error("approval {id} is asked by {session} itself; somebody else answers it")]
     OwnApproval { id: i64, session: SessionId },
+    /// A provider's settings that cannot be meant.
+    #[error("{path} {why}; it was left as it is")]
+    Settings { path: String, why: String },
     /// A handoff to another role or lane.
     #[error("handoff {id} is for the {} {wants}; you {} {have}", if *.is_role { "role" } else { "lane" },
         if *.is_role { "act as" } else { "work in" })]
@@ -222,6 +225,7 @@ impl Refusal {
             Self::ApprovalLapsed { .. } => "approval_lapsed",
             Self::NotAnswerable { .. } => "not_answerable",
             Self::OwnApproval { .. } => "own_approval",
+            Self::Settings { .. } => "settings_invalid",
             Self::NotForYou { is_role: true, .. } => "role_mismatch",
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",

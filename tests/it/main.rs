@@ -13,13 +13,16 @@
 
 mod adapters;
 mod agents;
+mod api;
 mod approvals;
 mod cli;
 mod common;
 mod exec;
 mod floors;
 mod help;
+mod hooks;
 mod hostile;
+mod install;
 mod model;
 mod output;
 mod power;
@@ -29,6 +32,7 @@ mod records;
 mod runtime;
 mod scripts;
 mod sessions;
+mod sidecar;
 mod store;
 mod storm;
 mod tidy;

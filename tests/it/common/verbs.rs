@@ -249,6 +249,23 @@ pub const VERBS: &[Verb] = &[
     ),
     verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
     verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
+    Verb {
+        path: "sidecar",
+        // Of one that nobody sees any more, so that it ends.
+        before: &["session upsert --id gone --role worker --status stale"],
+        good: "sidecar --session gone",
+        texts: &[
+            "sidecar --session {}",
+            "sidecar --session gone --provider {}",
+            "sidecar --session gone --provider codex --transcript {}",
+        ],
+    },
+    verb(
+        "hook install",
+        "hook install claude",
+        &["hook install {}", "hook install claude --dry-run --file {}", "hook install codex --project --root {}"],
+    ),
+    verb("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
     verb("approvals list", "approvals list", &[]),
     verb(
         "approvals answer",

@@ -1,0 +1,52 @@
+//! `fairway hook install`
+
+use anyhow::Result;
+
+use super::target::TargetArgs;
+use crate::{
+    cli::{Context, Exit, values},
+    config::trust::{self, Standing},
+    hooks::{
+        Provider,
+        install::{self, APPROVAL_WAIT},
+    },
+    os::program,
+};
+
+/// Enter our hooks into a provider's settings, and change nothing else in them
+///
+/// Everything else in the file stays byte by byte; a second time changes nothing. --dry-run shows what would change.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Whose settings
+    #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]
+    provider: Provider,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let (provider, target) = (self.provider, self.target.target(ctx)?);
+        // Outside any project the person's settings can be written all the same.
+        let house = ctx.app();
+        let approval_wait = house.as_ref().map_or(APPROVAL_WAIT, |app| app.settings.boundary.approval_wait);
+        let dry_run = self.target.dry_run;
+        let change = install::install(provider, &target, &ctx.env, &program::own()?, approval_wait, dry_run)?;
+        let (done, undone) = ("entered the hooks of", "would enter the hooks of");
+        let mut answer = super::target::answer(provider, &change, dry_run, if dry_run { undone } else { done })?;
+        if let Some(why) = &change.unloaded {
+            answer = answer.remark(format!("{} {why}: none of its hooks run", change.path.display()));
+        }
+        for left in install::left_to_do(provider, &target) {
+            answer = answer.remark(left);
+        }
+        if let Ok(app) = &house
+            && let Standing::Doubtful(why) = trust::guard(&app.env, &app.project, &app.layers, &app.settings)
+        {
+            answer =
+                answer.remark(format!("{why}: until then every tool call is denied. Look at it, then: fairway trust"));
+        }
+        super::target::show(ctx, &answer, &change, dry_run)
+    }
+}

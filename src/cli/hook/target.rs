@@ -1,0 +1,90 @@
+//! Whose settings are meant, and what is said about them.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{
+    actions::Answer,
+    cli::{Context, Exit},
+    config::Project,
+    hooks::{
+        Provider,
+        install::{Change, Target},
+    },
+    render::safe,
+    wire::HookChangeView,
+};
+
+/// Whose settings.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false, id = "whose")]
+struct Whose {
+    /// Yours, for every project
+    #[arg(long)]
+    user: bool,
+    /// This project's (the default)
+    #[arg(long)]
+    project: bool,
+    /// This file
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// Whose settings, and whether to change them.
+#[derive(Debug, clap::Args)]
+pub(super) struct TargetArgs {
+    #[command(flatten)]
+    whose: Whose,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl TargetArgs {
+    /// The settings that are meant.
+    ///
+    /// # Errors
+    /// `no_project` for a project's where there is none.
+    pub fn target(&self, ctx: &Context) -> Result<Target> {
+        Ok(match &self.whose.file {
+            Some(file) => Target::File(file.clone()),
+            None if self.whose.user => Target::User,
+            None => Target::Project(Project::discover(&ctx.env, ctx.globals.root.as_deref())?.root),
+        })
+    }
+}
+
+/// What was done, in the form of every change.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub(super) fn answer(provider: Provider, change: &Change, dry_run: bool, done: &str) -> Result<Answer> {
+    let path = change.path.display();
+    let line =
+        if change.is_changed { format!("{done} {} in {path}", provider.label()) } else { format!("unchanged: {path}") };
+    let view = HookChangeView {
+        provider: provider.label(),
+        file: path.to_string(),
+        changed: change.is_changed,
+        dry_run,
+        diff: change.diff.clone(),
+        loaded: change.unloaded.is_none(),
+    };
+    Answer::new(&view, path, line)
+}
+
+/// Prints what was done; what would be done is shown as a difference.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn show(ctx: &Context, answer: &Answer, change: &Change, dry_run: bool) -> Result<Exit> {
+    if !dry_run || ctx.out.json || ctx.out.quiet || !change.is_changed {
+        return ctx.answer(answer);
+    }
+    for remark in &answer.remarks {
+        ctx.out.remark(&safe(remark));
+    }
+    ctx.out.text(&safe(&change.diff))?;
+    Ok(0)
+}

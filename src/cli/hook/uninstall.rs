@@ -1,0 +1,29 @@
+//! `fairway hook uninstall`
+
+use anyhow::Result;
+
+use super::target::{self, TargetArgs};
+use crate::{
+    cli::{Context, Exit, values},
+    hooks::{Provider, install},
+    os::program,
+};
+
+/// Take our hooks out of a provider's settings, and leave everything else
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Whose settings
+    #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]
+    provider: Provider,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let (place, dry_run) = (self.target.target(ctx)?, self.target.dry_run);
+        let change = install::uninstall(self.provider, &place, &ctx.env, &program::own()?, dry_run)?;
+        let done = if dry_run { "would take out the hooks of" } else { "took out the hooks of" };
+        target::show(ctx, &target::answer(self.provider, &change, dry_run, done)?, &change, dry_run)
+    }
+}

@@ -1,0 +1,55 @@
+//! What would change in a file, as lines with a sign before them.
+
+use std::path::Path;
+
+use similar::TextDiff;
+
+use crate::domain::secrets;
+
+/// How many lines around a change are shown.
+const AROUND: usize = 3;
+
+/// The difference between two texts of a file, `None` for no file; empty when there is none. What looks like a secret is dots.
+pub(super) fn unified(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+    if before == after {
+        return String::new();
+    }
+    let name = |text: Option<&str>| text.map_or_else(|| "/dev/null".to_owned(), |_| path.display().to_string());
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    let text = diff.unified_diff().context_radius(AROUND).header(&name(before), &name(after)).to_string();
+    text.split_inclusive('\n').map(masked).collect()
+}
+
+/// A line of JSON as it may be shown: `"API_KEY": "…"` is no form that is known elsewhere.
+fn masked(line: &str) -> String {
+    let value = || -> Option<(&str, &str, &str)> {
+        let (head, rest) = line.split_once("\": \"").or_else(|| line.split_once("\":\""))?;
+        let name = head.rsplit('"').next()?;
+        let end = rest.rfind('"')?;
+        secrets::is_secret_name(name).then_some(())?;
+        Some((line.get(..line.len() - rest.len())?, rest.get(..end)?, rest.get(end..)?))
+    };
+    match value() {
+        Some((before, secret, after)) if !secret.is_empty() => format!("{before}{}{after}", secrets::MASK),
+        _ => secrets::masked(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_near_is_shown_without_its_secrets() {
+        let before = "{\n  \"API_KEY\": \"hunter2\",\n  \"model\": \"x\"\n}\n";
+        let after = before.replace("\"x\"", "\"y\"");
+        let diff = unified(Path::new("/s.json"), Some(before), Some(&after));
+        assert!(!diff.contains("hunter2"), "{diff}");
+        for line in
+            ["--- /s.json", "+++ /s.json", "   \"API_KEY\": \"•••\",", "-  \"model\": \"x\"", "+  \"model\": \"y\""]
+        {
+            assert!(diff.lines().any(|known| known == line), "{line} in {diff}");
+        }
+        assert_eq!(unified(Path::new("/s"), None, None), "");
+    }
+}
