@@ -27,6 +27,7 @@ mod model;
 mod output;
 mod power;
 mod project;
+mod prompt;
 mod quickstart;
 mod records;
 mod runtime;
