@@ -100,7 +100,8 @@ pub(super) fn shared(event: &str, reply: &Reply) -> Option<Value> {
             Some(specific("decision", json!({ "behavior": "deny", "message": reason })))
         }
         ("PermissionRequest", Reply::Allow(_)) => Some(specific("decision", json!({ "behavior": "allow" }))),
-        ("Stop", Reply::GoOn(text)) => Some(json!({ "decision": "block", "reason": text })),
+        // A block would tell its reason twice; added context makes it go on as well.
+        ("Stop", Reply::GoOn(text)) => Some(specific("additionalContext", text.as_str().into())),
         ("SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure", Reply::Context(text)) => {
             Some(specific("additionalContext", text.as_str().into()))
         }

@@ -47,6 +47,9 @@ fn claude_code_is_woken_and_its_death_is_seen_at_once() {
         eventually("it is idle again", || (world.session(id)["activity"] == "idle").then_some(()));
         assert_eq!(scene.models.answered(), number, "{:#?}", scene.models.heard());
     }
+    eventually("the turn is read", || {
+        (world.rows("SELECT * FROM usage_turns").len() as u64 == scene.models.answered()).then_some(())
+    });
     scene.usage_is_the_models(id);
     waits();
     kill(Pid::from_raw(session["pid"].parse().unwrap()), Signal::SIGKILL).unwrap();

@@ -64,6 +64,9 @@ fn claude_code_is_told_a_thousand_prompts_each_once() {
     eventually("it is idle", || (world.session("s")["activity"] == "idle").then_some(()));
     let heard = scene.models.heard();
     let last = heard.last().unwrap();
+    if let Ok(path) = std::env::var("FAIRWAY_HEARD") {
+        std::fs::write(path, &last.whole).unwrap();
+    }
     let odd: Vec<(usize, usize)> =
         (0..ALL).map(|number| (number, last.count(&words(number)))).filter(|(_, times)| *times != 1).collect();
     assert!(odd.is_empty(), "{} of them were not told once: {odd:?}", odd.len());
