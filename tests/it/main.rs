@@ -18,6 +18,7 @@ mod cli;
 mod common;
 mod exec;
 mod floors;
+mod guard;
 mod help;
 mod hostile;
 mod install;
