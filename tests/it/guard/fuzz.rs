@@ -17,7 +17,7 @@ fn the_corpus_is_judged_without_a_panic_and_in_time() {
         let judged = fairway::os::deep::run(256 << 20, std::time::Duration::from_secs(20), move || {
             let _ = judged(&rules, &text);
             // Whatever it is, a forced push behind it is one, or the text is none.
-            !judged(&rules, &format!("{text}\ngit push -f")).allowed
+            !judged(&rules, &format!("{text}\n\ngit push -f")).allowed
         });
         assert_eq!(judged, Some(true), "{shown}");
     }
@@ -46,7 +46,7 @@ fn deep_and_long_texts_are_denied_and_break_nothing() {
         ("eval ", ""),
         ("sudo ", ""),
         ("a=(", ")"),
-        ("{a,", "}"),
+        ("{ a; ", "; }"),
         ("x && ", ""),
         ("x | ", ""),
         ("cat <<E\n", "\nE\n"),
