@@ -15,6 +15,7 @@ pub mod failure;
 pub mod gates;
 pub mod guard;
 pub mod handoff;
+pub mod hook;
 pub mod lane;
 pub mod lookup;
 pub mod message;

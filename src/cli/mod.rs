@@ -110,8 +110,7 @@ enum Verb {
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
-    #[command(subcommand)]
-    Hook(hook::Verb),
+    Hook(hook::Args),
     Serve(serve::Args),
     Prime(prime::Args),
     Usage(usage::Args),
@@ -153,7 +152,7 @@ impl Verb {
             Self::Guard(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
-            Self::Hook(verb) => verb.run(ctx),
+            Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),

@@ -13,6 +13,7 @@
 
 mod adapters;
 mod agents;
+mod api;
 mod approvals;
 mod cli;
 mod common;
@@ -20,12 +21,14 @@ mod exec;
 mod floors;
 mod guard;
 mod help;
+mod hooks;
 mod hostile;
 mod install;
 mod model;
 mod output;
 mod power;
 mod project;
+mod prompt;
 mod quickstart;
 mod records;
 mod runtime;

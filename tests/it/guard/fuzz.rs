@@ -58,7 +58,8 @@ fn deep_and_long_texts_are_denied_and_break_nothing() {
                 fairway::os::deep::run(256 << 20, std::time::Duration::from_secs(30), move || judged(&rules, &text));
             // No answer in time is a no as well; a crash of the process would not be.
             if let Some(judged) = judged {
-                assert!(!judged.allowed || open == "${x:-" || open == "[[ ! ", "{open} {depth}: {:?}", judged.commands);
+                // The first end closes the outermost document: what stands before it is its text.
+                assert!(!judged.allowed || open.starts_with("cat"), "{open} {depth}: {:?}", judged.commands);
             }
         }
     }
