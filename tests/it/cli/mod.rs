@@ -26,6 +26,7 @@ mod operations;
 mod prime;
 mod prompt;
 mod review;
+mod serve;
 mod session;
 mod session_event;
 mod sidecar;
