@@ -76,6 +76,10 @@ pub(super) fn answer(event: &str, reply: &Reply) -> Option<Value> {
     match (event, reply) {
         (_, Reply::Nothing) => None,
         ("PreToolUse", Reply::Allow(reason)) => Some(decision("allow", reason)),
+        // A block would tell its reason twice; added context makes it go on as well.
+        ("Stop", Reply::GoOn(text)) => {
+            Some(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
+        }
         _ => shared(event, reply),
     }
 }
@@ -100,8 +104,7 @@ pub(super) fn shared(event: &str, reply: &Reply) -> Option<Value> {
             Some(specific("decision", json!({ "behavior": "deny", "message": reason })))
         }
         ("PermissionRequest", Reply::Allow(_)) => Some(specific("decision", json!({ "behavior": "allow" }))),
-        // A block would tell its reason twice; added context makes it go on as well.
-        ("Stop", Reply::GoOn(text)) => Some(specific("additionalContext", text.as_str().into())),
+        ("Stop", Reply::GoOn(text)) => Some(json!({ "decision": "block", "reason": text })),
         ("SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure", Reply::Context(text)) => {
             Some(specific("additionalContext", text.as_str().into()))
         }
