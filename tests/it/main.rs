@@ -13,6 +13,7 @@
 
 mod adapters;
 mod agents;
+mod api;
 mod approvals;
 mod cli;
 mod common;
@@ -26,6 +27,7 @@ mod model;
 mod output;
 mod power;
 mod project;
+mod prompt;
 mod quickstart;
 mod records;
 mod runtime;

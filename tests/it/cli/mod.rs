@@ -23,6 +23,7 @@ mod message;
 mod moves;
 mod operations;
 mod prime;
+mod prompt;
 mod review;
 mod session;
 mod session_event;
