@@ -70,11 +70,18 @@ fn what_waits_goes_with_the_next_moment_that_may_take_it() {
         silent(&world.hook(vendor, &tool));
         // At its end it goes on with what came meanwhile.
         let run = world.hook(vendor, &event(end, "a", json!({ "stop_hook_active": false }))).exits(0);
-        let word = if vendor == "gemini" { "deny" } else { "block" };
         let answer = run.json();
-        let reason = answer["reason"].as_str().unwrap();
-        assert_eq!(answer, json!({ "decision": word, "reason": reason }));
-        assert!(reason.contains("  | second\n"), "{reason}");
+        // Claude Code would tell the model the same words twice if they were the reason of a block.
+        let text = match vendor {
+            "claude" => context(&run),
+            _ => answer["reason"].as_str().unwrap().to_owned(),
+        };
+        match vendor {
+            "claude" => {}
+            "codex" => assert_eq!(answer, json!({ "decision": "block", "reason": text })),
+            _ => assert_eq!(answer, json!({ "decision": "deny", "reason": text })),
+        }
+        assert!(text.contains("  | second\n"), "{text}");
         assert_eq!(status(&world, second), ("acknowledged".into(), "turn_end".into()));
         assert_eq!(world.session()["activity"], "busy");
         // Each goes once, and then the turn ends.
