@@ -57,6 +57,7 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
             gone::gone(&app, &live.id)?;
             break None;
         }
+        // One at work is not woken: what is urgent comes with its next tool.
         if let Some(carried) = prompt::carry(&app, &live, Way::Wake, caller.room)? {
             // It is, before anybody else concludes from its rest that it can be told something.
             app.write(|tx| runtime::doing(tx, &live, Activity::Busy, None, SOURCE))?;
