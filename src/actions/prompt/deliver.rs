@@ -91,8 +91,8 @@ pub(in crate::actions) fn brought(app: &App, activity: Option<Activity>, answer:
 /// What is typed at once.
 #[derive(Debug)]
 struct Letter {
-    /// The session's version when it was offered.
-    version: i64,
+    /// The session's version when it was offered, if its hooks had been here before: what they say then is about this text.
+    version: Option<i64>,
     text: String,
     messages: Vec<Message>,
     announced: Vec<i64>,
@@ -134,7 +134,8 @@ fn intend(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<L
     let mut waiting = typable(tx, id, tx.now())?;
     waiting.retain(|(message, _)| is_new(message, id));
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
-    let version = session.version;
+    let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
+    let version = hooked.then_some(session.version);
     let is_plain = |message: &Message| message::is_by_person(&MessageView::from(message));
     let Some((first, how)) = waiting.first() else { return Ok(None) };
     let interrupts = *how == Typing::Interrupting;
@@ -169,11 +170,11 @@ impl Letter {
     /// It was typed: what was not withdrawn meanwhile stays offered until the session goes on.
     fn record(&self, tx: &WriteTx<'_>, live: &Live, until: Timestamp) -> Result<()> {
         // Whoever is quick has gone on with it before the adapter came back: its hook was here already.
-        let heard = sessions::find(tx, &live.session.id)?.filter(|now| now.version != self.version);
-        let hooked = heard.is_some() && session_reports::find(tx, &live.session.id)?.hooked_at.is_some();
+        let now = sessions::find(tx, &live.session.id)?;
+        let heard = now.filter(|now| self.version.is_some_and(|before| before != now.version));
         for message in &self.messages {
             messages::offer_on(tx, message.id, until, TYPED_UNTIL)?;
-            if let Some(session) = heard.as_ref().filter(|_| hooked)
+            if let Some(session) = &heard
                 && let Some(typed) = messages::find(tx, message.id)?.filter(Message::is_typed)
             {
                 acknowledge(tx, &typed, session)?;
