@@ -457,6 +457,7 @@ pub const VERBS: &[Verb] = &[
     ),
     verb("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
     verb("trust", "trust", &[]),
+    verb("doctor hooks", "doctor hooks", &["doctor hooks {}"]),
     verb("doctor", "doctor", &[]),
     verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     verb("restore", "restore kept.db", &["restore {}"]),
@@ -525,9 +526,8 @@ pub fn of_the_parser() -> Vec<String> {
                 continue;
             }
             let path = format!("{above} {}", below.get_name()).trim().to_owned();
-            if below.has_subcommands() {
-                walk(below, &path, found);
-            } else {
+            walk(below, &path, found);
+            if !below.is_subcommand_required_set() {
                 found.push(path);
             }
         }
