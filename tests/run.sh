@@ -23,6 +23,8 @@ need script bsdutils
 need flock util-linux
 need make make
 need perl perl
+need curl curl
+need setpriv util-linux
 install_missing
 for part in fmt:rustfmt clippy:clippy; do
   if ! cargo "${part%%:*}" --version >/dev/null 2>&1; then

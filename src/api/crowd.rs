@@ -4,7 +4,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::Instant,
 };
@@ -29,8 +29,8 @@ pub(super) struct Guest {
     pub(super) leave: Notify,
     /// Requests that are being answered.
     busy: AtomicUsize,
-    /// Whether any was answered.
-    asked: AtomicBool,
+    /// How many were asked.
+    asked: AtomicU64,
     /// When they last did anything, in microseconds.
     last: AtomicU64,
 }
@@ -61,7 +61,8 @@ impl Crowd {
         let mut guests = self.guests();
         if guests.len() >= MOST {
             let silent = guests.iter().enumerate().filter(|(_, guest)| guest.busy.load(Relaxed) == 0);
-            let (place, _) = silent.min_by_key(|(_, guest)| (guest.asked.load(Relaxed), guest.last.load(Relaxed)))?;
+            let (place, _) =
+                silent.min_by_key(|(_, guest)| (guest.asked.load(Relaxed) > 0, guest.last.load(Relaxed)))?;
             guests.swap_remove(place).leave.notify_one();
         }
         let guest = Arc::new(Guest { last: AtomicU64::new(self.now()), ..Guest::default() });
@@ -80,6 +81,7 @@ impl Crowd {
     /// A request of one begins.
     pub(super) fn begin(self: &Arc<Self>, guest: &Arc<Guest>) -> Busy {
         guest.busy.fetch_add(1, Relaxed);
+        guest.asked.fetch_add(1, Relaxed);
         Busy { crowd: Arc::clone(self), guest: Arc::clone(guest) }
     }
 
@@ -90,9 +92,15 @@ impl Crowd {
     }
 }
 
+impl Guest {
+    /// How many requests they have asked, and whether one is being answered.
+    pub(super) fn asked(&self) -> (u64, bool) {
+        (self.asked.load(Relaxed), self.busy.load(Relaxed) > 0)
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.guest.asked.store(true, Relaxed);
         self.guest.last.store(self.crowd.now(), Relaxed);
         self.guest.busy.fetch_sub(1, Relaxed);
     }

@@ -4,10 +4,7 @@ use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, response::Response};
 use hyper::{Request, body::Incoming, server::conn::http1, service::Service as _, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
@@ -24,8 +21,6 @@ use super::{
 };
 use crate::os::{socket, user};
 
-/// How long the head of a request may take, and a connection be silent.
-const HEAD: Duration = Duration::from_secs(10);
 /// How long to wait before trying again to let somebody in, when this process has no room.
 const LATER: Duration = Duration::from_millis(100);
 
@@ -143,8 +138,8 @@ impl Front {
         });
         let mut ending = self.ending.clone();
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEAD).half_close(true);
-        let connection = builder.serve_connection(TokioIo::new(Patient::new(stream)), service);
+        builder.half_close(true);
+        let connection = builder.serve_connection(TokioIo::new(Patient::new(stream, Arc::clone(guest))), service);
         let mut connection = std::pin::pin!(connection);
         let mut is_told = false;
         loop {

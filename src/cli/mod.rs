@@ -33,6 +33,7 @@ mod restore;
 mod review;
 mod serve;
 mod session;
+mod sidecar;
 mod task;
 mod trust;
 mod usage;
@@ -100,13 +101,13 @@ enum Verb {
     Approvals(approvals::Verb),
     #[command(subcommand)]
     Session(session::Verb),
+    Sidecar(sidecar::Args),
     #[command(subcommand)]
     Exec(exec::Verb),
     #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
-    #[command(subcommand)]
-    Hook(hook::Verb),
+    Hook(hook::Args),
     Serve(serve::Args),
     Prime(prime::Args),
     Usage(usage::Args),
@@ -143,10 +144,11 @@ impl Verb {
             Self::Outbox(args) => args.run(ctx),
             Self::Approvals(verb) => verb.run(ctx),
             Self::Session(verb) => verb.run(ctx),
+            Self::Sidecar(args) => args.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
-            Self::Hook(verb) => verb.run(ctx),
+            Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),

@@ -132,6 +132,9 @@ impl RawRule {
         if outside && action == Action::Allow {
             return Err(wrong("outside", of("can only deny")));
         }
+        if action == Action::Allow && !command.is_empty() && !paths.is_empty() {
+            return Err(wrong("paths", of("cannot allow a command by its paths")));
+        }
         if outside && !paths.is_empty() {
             return Err(wrong("paths", of("can match nothing that is outside: they are relative to the worktree")));
         }

@@ -125,6 +125,43 @@ fn name(what: &'static str, place: usize, text: Option<&str>) -> Result<(), Refu
     }
 }
 
+/// What a part of a provider's own record of a session says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The answers of the model, in their order.
+    pub turns: Vec<Turn>,
+    /// How far the record was read, in bytes: where the next reading begins.
+    pub offset: u64,
+    /// How many tokens the newest answer had before it and wrote; `None` when no answer was read.
+    pub context_tokens: Option<u64>,
+    /// How many tokens fit, where the record says so.
+    pub context_window: Option<u64>,
+    /// Whether the agent was at work at the end of the part; `None` when nothing in it says.
+    pub is_busy: Option<bool>,
+}
+
+impl Reading {
+    /// Adds an answer. One of the same key that was read before is this one, written again with more in it; one that cannot
+    /// be meant is passed over.
+    pub fn add(&mut self, turn: Turn) {
+        if turn.check(0).is_err() {
+            return;
+        }
+        match self.turns.iter_mut().rev().find(|known| turn.key.is_some() && known.key == turn.key) {
+            Some(known) => *known = turn,
+            None => self.turns.push(turn),
+        }
+    }
+
+    /// How full the context is, from 0 to 1, where both numbers are known.
+    #[must_use]
+    pub fn context_share(&self) -> Option<f64> {
+        let (tokens, window) = (self.context_tokens?, self.context_window.filter(|window| *window > 0)?);
+        let exact = |tokens: u64| u32::try_from(tokens).ok().map(f64::from);
+        Some((exact(tokens)? / exact(window)?).min(1.0))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -75,6 +75,8 @@ pub const GC_EXEC_STATE_DIR: &str = "GC_EXEC_STATE_DIR";
 pub const FAIRWAY_TEST_TIME: &str = "FAIRWAY_TEST_TIME";
 /// For tests: a number from which ids count upwards.
 pub const FAIRWAY_TEST_SEED: &str = "FAIRWAY_TEST_SEED";
+/// For tests: how a hook breaks down, which denies what it was asked: `panic`, `crash` or `hang`.
+pub const FAIRWAY_TEST_FAULT: &str = "FAIRWAY_TEST_FAULT";
 
 /// Overrides `tasks.prefix`.
 pub const FAIRWAY_TASKS_PREFIX: &str = "FAIRWAY_TASKS_PREFIX";

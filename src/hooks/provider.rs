@@ -114,6 +114,22 @@ impl Provider {
         known.map_or(if is_tool_moment(event) { TOOL } else { OTHER }, |known| known.limit)
     }
 
+    /// Whether a hook of its that ends late can wake it.
+    #[must_use]
+    pub const fn wakes(self) -> bool {
+        matches!(self, Self::Claude)
+    }
+
+    /// How many bytes of text it takes at once: more would be cut, or put where nobody looks.
+    #[must_use]
+    pub const fn room(self) -> usize {
+        match self {
+            Self::Claude | Self::Gemini => 8_000,
+            // It cuts at some 2,500 tokens.
+            Self::Codex => 6_000,
+        }
+    }
+
     /// The names under which its process is known.
     #[must_use]
     pub const fn process_names(self) -> &'static [&'static str] {

@@ -18,6 +18,7 @@ pub mod git;
 pub mod hidden;
 pub mod host;
 pub mod kept;
+pub mod lifeline;
 pub mod lock;
 pub mod pipe;
 pub mod presence;

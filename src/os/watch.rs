@@ -69,6 +69,15 @@ impl Watch {
     }
 }
 
+/// Sleeps until one of these is readable, or the limit is over (`None`: no limit). Whoever was interrupted looks again.
+pub fn readable(these: &[BorrowedFd<'_>], limit: Option<Duration>) {
+    let pause = limit.map_or(PollTimeout::NONE, |limit| {
+        PollTimeout::try_from(limit.as_millis().saturating_add(1)).unwrap_or(PollTimeout::MAX)
+    });
+    let mut ready: Vec<PollFd<'_>> = these.iter().map(|one| PollFd::new(*one, PollFlags::POLLIN)).collect();
+    let _ = poll(&mut ready, pause);
+}
+
 impl Default for Watch {
     fn default() -> Self {
         Self::new()

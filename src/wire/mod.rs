@@ -28,6 +28,7 @@ mod review;
 mod run;
 mod runtime;
 mod session;
+mod sidecar;
 mod task;
 pub mod telemetry;
 pub mod tool_input;
@@ -59,6 +60,7 @@ pub use review::ReviewView;
 pub use run::{KilledView, LoggedView, PolledView, RanView, RunItemView, RunView, SentView, SpawnedView};
 pub use runtime::{ContextView, CountsView, HealthView, HeardView, LifecycleView, SectionView};
 pub use session::SessionView;
+pub use sidecar::SidecarView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
 pub use usage::{UsageRowView, UsageView};
 

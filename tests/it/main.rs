@@ -13,23 +13,27 @@
 
 mod adapters;
 mod agents;
+mod api;
 mod approvals;
 mod cli;
 mod common;
 mod exec;
 mod floors;
 mod help;
+mod hooks;
 mod hostile;
 mod install;
 mod model;
 mod output;
 mod power;
 mod project;
+mod prompt;
 mod quickstart;
 mod records;
 mod runtime;
 mod scripts;
 mod sessions;
+mod sidecar;
 mod store;
 mod storm;
 mod tidy;

@@ -144,9 +144,10 @@ fn patched(input: &Value) -> Paths {
             return Paths::Odd("the patch has a line that nobody knows".to_owned());
         }
     }
-    match told.is_empty() || !begun {
-        true => Paths::Odd("no file can be found in the patch".to_owned()),
-        false => Paths::Told(told),
+    if told.is_empty() || !begun {
+        Paths::Odd("no file can be found in the patch".to_owned())
+    } else {
+        Paths::Told(told)
     }
 }
 

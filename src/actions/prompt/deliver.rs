@@ -142,7 +142,7 @@ fn intend(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<L
             .iter()
             .take_while(|(message, how)| !is_plain(message) && (*how == Typing::Interrupting) == interrupts);
         let load = Load::of(alike.map(|(message, _)| message.clone()).collect(), id, BODY_MAX);
-        Letter { text: load.text, messages: load.taken, announced: load.announced, interrupts }
+        Letter { text: load.text.trim_end().to_owned(), messages: load.taken, announced: load.announced, interrupts }
     };
     offer(tx, &session, &letter.messages, Way::Nudge, until)?;
     Ok(Some(letter))

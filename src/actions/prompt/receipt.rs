@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::send::view;
 use crate::{
-    actions::{Answer, App, failure},
+    actions::{Answer, App, failure, message::inbox},
     config::show_duration,
     domain::{
         Refusal,
@@ -53,7 +53,11 @@ pub fn awaited(app: &App, awaited: &Awaited, id: i64) -> Result<Answer> {
         }
         let left = awaited.until.saturating_duration_since(Instant::now());
         let is_settled = matches!(message.status, MessageStatus::Expired | MessageStatus::Withdrawn);
-        if is_settled || message.is_late(app.env.now()) || left.is_zero() {
+        if !is_settled && message.is_late(app.env.now()) {
+            app.write(inbox::expire)?;
+            continue;
+        }
+        if is_settled || left.is_zero() {
             return Err(refused(&message, awaited.limit));
         }
         // Nobody tells when its time is over.

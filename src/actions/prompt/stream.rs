@@ -19,12 +19,17 @@ use crate::{
 };
 
 /// What a session's stream gets now: what may go there, and what it was sent before and did not acknowledge in time. One
-/// that has just `connected` gets at once what was sent to the one before it `after` that number (`None`: all of it) and not
-/// acknowledged. It is offered to the session for a minute.
+/// that has just connected gets at once what was sent to the one before it `after` that number (`None`: all of it) and not
+/// acknowledged, as long as `since_connected` says what it was sent itself. It is offered to the session for a minute.
 ///
 /// # Errors
 /// As the store fails.
-pub fn next(app: &App, session: &Session, after: Option<i64>, connected: bool) -> Result<Vec<MessageView>> {
+pub fn next(
+    app: &App,
+    session: &Session,
+    after: Option<i64>,
+    since_connected: Option<&[i64]>,
+) -> Result<Vec<MessageView>> {
     let due = |tx: &ReadTx<'_>, now: Timestamp| -> Result<Vec<Message>> {
         let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
             return Ok(Vec::new());
@@ -36,8 +41,9 @@ pub fn next(app: &App, session: &Session, after: Option<i64>, connected: bool) -
                 && message.is_held(now)
                 && !message.is_late(now)
                 && after.is_none_or(|after| message.id > after)
+                && since_connected.is_some_and(|sent| !sent.contains(&message.id))
         };
-        let again: Vec<Message> = if connected { all.iter().filter(is_again).cloned().collect() } else { Vec::new() };
+        let again: Vec<Message> = all.iter().filter(is_again).cloned().collect();
         let mut due = receipts::carrying(all, Way::Stream, now_as.activity, now);
         due.extend(again);
         due.sort_by_key(|message| (message.priority.rank(), message.id));

@@ -90,15 +90,16 @@ async fn follow(session: Session, items: Items, place: AsyncFd<Descriptor<Listen
     else {
         return;
     };
-    let (mut connected, mut told) = (true, (0, false));
+    // What was sent on this connection, until everything was that the one before had and did not acknowledge.
+    let (mut sent, mut told) = (Some(Vec::new()), (0, false));
     loop {
         changes.mark_unchanged();
         identities.mark_unchanged();
         if !identity(&session.run_id, &items, &mut told).await {
             return;
         }
-        let of = session.clone();
-        let now = match house::change(move |app| look(app, &of, after, connected)).await {
+        let (of, since) = (session.clone(), sent.clone());
+        let now = match house::change(move |app| look(app, &of, after, since.as_deref())).await {
             Ok(now) => now,
             Err(fault) if fault.failure.retryable => {
                 sleep(LATER).await;
@@ -106,7 +107,6 @@ async fn follow(session: Session, items: Items, place: AsyncFd<Descriptor<Listen
             }
             Err(_) => return,
         };
-        connected = false;
         for message in &now.messages {
             let is_context = message.source == context::SOURCE;
             let item = Item { message, interrupt: message.priority == Priority::Urgent.as_str() };
@@ -117,6 +117,14 @@ async fn follow(session: Session, items: Items, place: AsyncFd<Descriptor<Listen
         if now.is_over {
             return;
         }
+        // There may be more than comes at a time.
+        if !now.messages.is_empty() {
+            if let Some(sent) = &mut sent {
+                sent.extend(now.messages.iter().map(|message| message.id));
+            }
+            continue;
+        }
+        sent = None;
         let again = now.lapses.map(|left| Instant::now() + left);
         loop {
             let silent = Instant::now() + KEEP_ALIVE;
@@ -138,8 +146,8 @@ async fn follow(session: Session, items: Items, place: AsyncFd<Descriptor<Listen
     }
 }
 
-fn look(app: &App, session: &Session, after: Option<i64>, connected: bool) -> Result<Now> {
-    let messages = stream::next(app, session, after, connected)?;
+fn look(app: &App, session: &Session, after: Option<i64>, since: Option<&[i64]>) -> Result<Now> {
+    let messages = stream::next(app, session, after, since)?;
     let lapses = stream::lapses_at(app, session)?;
     let is_over = app.read(|tx| lookup::session(tx, &session.id))?.status.is_final();
     let now = app.env.now();

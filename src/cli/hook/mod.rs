@@ -7,21 +7,45 @@ mod uninstall;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{Context, Exit, values};
+use crate::hooks::{self, Call, Provider};
 
-/// The bridge to the hooks of agents' command lines
+/// Answer a hook of an agent's command line: its JSON on stdin, the answer in its own form on stdout
+///
+/// A call that must not run is denied with its reason, and so is one on which there can be no decision. The event is named as
+/// the vendor names it; 'wait' waits beside an idle agent for something to tell it.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Args {
+    /// Whose hook it is
+    #[arg(required = true, value_parser = values::hook_providers())]
+    provider: Option<Provider>,
+    /// The event
+    #[arg(required = true)]
+    event: Option<String>,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+/// What is done with hooks by people.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
-pub enum Verb {
+enum Verb {
     Install(install::Args),
     Uninstall(uninstall::Args),
 }
 
-impl Verb {
+impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        match self {
-            Self::Install(args) => args.run(ctx),
-            Self::Uninstall(args) => args.run(ctx),
+        match (self.verb, self.provider, self.event) {
+            (Some(Verb::Install(args)), ..) => args.run(ctx),
+            (Some(Verb::Uninstall(args)), ..) => args.run(ctx),
+            (None, Some(provider), Some(event)) => {
+                let call = Call { provider, event: &event, root: ctx.globals.root.as_deref() };
+                Ok(hooks::run(&call, || ctx.env.as_ref().clone()))
+            }
+            // The parser asks for both; whoever asks this way is no vendor.
+            (None, ..) => Ok(2),
         }
     }
 }

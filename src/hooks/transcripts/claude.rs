@@ -1,10 +1,15 @@
 //! Claude Code's record: one answer of the model is written on a line for each block of it, each with the usage of the whole.
 
+use serde_json::Value;
+
 use super::{Read, text, time, tokens, value};
 use crate::domain::usage::{Turn, Usage};
 
 pub(super) fn line(read: &mut Read, line: &[u8]) {
-    let Some(entry) = value(line, "\"usage\"") else { return };
+    let Some(entry) = value(line, "\"message\"") else { return };
+    if let Some(busy) = is_busy(&entry) {
+        read.is_busy = Some(busy);
+    }
     if entry["type"] != "assistant" {
         return;
     }
@@ -31,4 +36,23 @@ pub(super) fn line(read: &mut Read, line: &[u8]) {
         );
     }
     read.add(Turn { at, key: text(&message["id"]), usage: Some(usage), tools: Vec::new() });
+}
+
+/// Whether the agent works on after this line, where it says so. What a helper or the command line itself says does not.
+fn is_busy(entry: &Value) -> Option<bool> {
+    if entry["isSidechain"] == true || entry["isMeta"] == true {
+        return None;
+    }
+    let content = &entry["message"]["content"];
+    let said = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap_or_default();
+    match entry["type"].as_str()? {
+        "user" if said.starts_with("[Request interrupted") => Some(false),
+        "user" if ["<command-", "<local-command-", "<bash-"].iter().any(|mark| said.starts_with(mark)) => None,
+        "user" => Some(true),
+        "assistant" => match entry["message"]["stop_reason"].as_str()? {
+            "tool_use" | "pause_turn" => Some(true),
+            _ => Some(false),
+        },
+        _ => None,
+    }
 }

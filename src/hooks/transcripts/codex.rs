@@ -11,10 +11,17 @@ pub(super) fn line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
         *model = Some(named);
         return;
     }
-    let Some(entry) = value(line, "_usage") else { return };
+    let Some(entry) = value(line, "event_msg").or_else(|| value(line, "token_usage_record")) else { return };
     let (payload, Some(at)) = (&entry["payload"], time(&entry)) else { return };
-    if entry["type"] == "event_msg" && payload["type"] == "token_count" {
-        read.context_window = payload["info"]["model_context_window"].as_u64().or(read.context_window);
+    if entry["type"] == "event_msg" {
+        match payload["type"].as_str().unwrap_or_default() {
+            "task_started" => read.is_busy = Some(true),
+            "task_complete" | "turn_aborted" => read.is_busy = Some(false),
+            "token_count" => {
+                read.context_window = payload["info"]["model_context_window"].as_u64().or(read.context_window);
+            }
+            _ => {}
+        }
     }
     if entry["type"] != "token_usage_record" || !payload["usage"].is_object() {
         return;

@@ -5,8 +5,14 @@ use super::{Read, text, time, tokens, value};
 use crate::domain::usage::{Turn, Usage};
 
 pub(super) fn line(read: &mut Read, line: &[u8]) {
-    let Some(entry) = value(line, "\"tokens\"") else { return };
+    let Some(entry) = value(line, "\"type\"") else { return };
     let (used, Some(at)) = (&entry["tokens"], time(&entry)) else { return };
+    match entry["type"].as_str().unwrap_or_default() {
+        "user" => read.is_busy = Some(true),
+        // An answer without words is followed by the calls that it asks for.
+        "gemini" => read.is_busy = Some(entry["toolCalls"].is_array() || text(&entry["content"]).is_none()),
+        _ => {}
+    }
     if entry["type"] != "gemini" || !used.is_object() {
         return;
     }

@@ -13,30 +13,8 @@ use std::{io, path::Path};
 
 use serde_json::Value;
 
-use crate::{domain::usage::Turn, env::Timestamp};
-
-/// What was read.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Read {
-    /// The answers of the model, in their order.
-    pub turns: Vec<Turn>,
-    /// How far the record was read, in bytes: where the next reading begins.
-    pub offset: u64,
-    /// How many tokens the newest answer had before it and wrote; `None` when no answer was read.
-    pub context_tokens: Option<u64>,
-    /// How many tokens fit, where the record says so.
-    pub context_window: Option<u64>,
-}
-
-impl Read {
-    /// Adds an answer. One of the same key that was read before is this one, written again with more in it.
-    fn add(&mut self, turn: Turn) {
-        match self.turns.iter_mut().rev().find(|known| turn.key.is_some() && known.key == turn.key) {
-            Some(known) => *known = turn,
-            None => self.turns.push(turn),
-        }
-    }
-}
+pub use crate::domain::usage::Reading as Read;
+use crate::env::Timestamp;
 
 /// The providers whose records can be read.
 pub const PROVIDERS: [&str; 3] = ["claude", "codex", "gemini"];
@@ -126,10 +104,13 @@ mod tests {
         assert_eq!(used(&claude), [("msg_1", &expected), ("msg_2", &expected)]);
         assert_eq!((claude.context_tokens, claude.context_window), (Some(120), None));
 
+        assert_eq!(claude.is_busy, Some(false));
+
         let codex = read("codex", &sample("codex-0.169.0-record.jsonl"));
         let expected = usage("mock-model", 100, 0, 0, 20);
         assert_eq!(used(&codex), [("resp_1", &expected), ("resp_2", &expected)]);
         assert_eq!((codex.context_tokens, codex.context_window), (Some(120), Some(258_400)));
+        assert_eq!(codex.is_busy, Some(false));
 
         let gemini = read("gemini", &sample("gemini-cli-0.61.0-record.jsonl"));
         let expected = usage("gemini-3.8-flash", 100, 0, 0, 20);
@@ -137,6 +118,7 @@ mod tests {
         let keys = ["e0563217-90df-41b7-8250-b069cc973b87", "5b97b036-d8f5-48db-ba36-3a8257516219"];
         assert_eq!(used(&gemini), keys.map(|key| (key, &expected)));
         assert_eq!(gemini.context_tokens, Some(120));
+        assert_eq!(gemini.is_busy, Some(false));
     }
 
     #[test]
@@ -168,6 +150,25 @@ mod tests {
     }
 
     #[test]
+    fn between_a_prompt_and_the_last_answer_the_agent_is_busy() {
+        for (provider, name, last) in [
+            ("claude", "claude-code-2.1.329-record.jsonl", "all done"),
+            ("codex", "codex-0.169.0-record.jsonl", "task_complete"),
+            ("gemini", "gemini-cli-0.61.0-record.jsonl", "all done"),
+        ] {
+            let text = String::from_utf8(sample(name)).unwrap();
+            let mut said = Vec::new();
+            for (at, _) in text.match_indices('\n') {
+                if let Some(busy) = read(provider, &text.as_bytes()[..=at]).is_busy {
+                    said.push((busy, text[..at].contains(last)));
+                }
+            }
+            assert!(said.len() > 2 && said[0].0, "{provider}: {said:?}");
+            assert!(said.iter().all(|(busy, is_over)| *busy != *is_over), "{provider}: {said:?}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_read_is_passed_over() {
         for provider in PROVIDERS {
             let garbage = b"\n{\n\xff\xfe \"usage\" \"tokens\"\n[]\nnull\n{\"usage\":1}\n\
@@ -176,7 +177,11 @@ mod tests {
                 {\"type\":\"token_usage_record\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"payload\":{\"usage\":[]}}\n\
                 {\"type\":\"gemini\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"tokens\":-1}\n";
             let read = read(provider, garbage);
-            assert_eq!(read, Read { offset: garbage.len() as u64, ..Read::default() }, "{provider}");
+            assert_eq!(
+                (read.turns, read.offset, read.context_window),
+                (vec![], garbage.len() as u64, None),
+                "{provider}"
+            );
         }
         assert_eq!(since("mystery", Path::new("/dev/null"), 0).unwrap_err().kind(), io::ErrorKind::Unsupported);
     }

@@ -137,12 +137,11 @@ fn a_lane_shows_its_whole_present() {
          INSERT INTO checkpoints (task_id, state, summary, created_at) VALUES ('T-1', 'planned', 'old', 1);
          INSERT INTO checkpoints (task_id, state, summary, created_at) VALUES ('T-1', 'active', 'new', 2);
          INSERT INTO handoffs (task_id, from_actor, to_lane, status, summary, epoch, created_at)
-           VALUES ('T-2', 'ann@host', 'ui', 'open', 'yours', 0, 3);
-         INSERT INTO messages (to_lane, priority, source, content, status, created_at)
-           VALUES ('ui', 'normal', 'mail', 'hello', 'queued', 4);",
+           VALUES ('T-2', 'ann@host', 'ui', 'open', 'yours', 0, 3);",
     )
     .unwrap();
     drop(conn);
+    world.run(["message", "send", "--to-lane", "ui", "hello"]).exits(0);
     world.run(["claim", "T-1", "--session", "s1"]).exits(0);
     let shown = world.json(["lane", "show", "ui"]);
     assert_eq!(shown["lane"]["held"], 1);

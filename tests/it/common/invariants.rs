@@ -123,6 +123,33 @@ const NEVER: &[(&str, &str)] = &[
          AND s.ended_at IS NOT NULL",
     ),
     (
+        "a message without its first event",
+        "SELECT id FROM messages WHERE id NOT IN (SELECT json_extract(data, '$.id') FROM events \
+         WHERE kind = 'message.queued')",
+    ),
+    (
+        "a settled message without the event of how it was settled",
+        "SELECT id FROM messages WHERE settled_at IS NOT NULL AND (id, 'message.' || status) NOT IN \
+         (SELECT json_extract(data, '$.id'), kind FROM events WHERE kind LIKE 'message.%')",
+    ),
+    (
+        "an event of how a message was settled that is not in that state",
+        "SELECT seq FROM events e JOIN messages m ON m.id = json_extract(e.data, '$.id') \
+         WHERE e.kind IN ('message.acknowledged', 'message.expired', 'message.withdrawn') \
+         AND e.kind <> 'message.' || m.status",
+    ),
+    (
+        "a message that was settled twice",
+        "SELECT json_extract(data, '$.id') FROM events \
+         WHERE kind IN ('message.acknowledged', 'message.expired', 'message.withdrawn') \
+         GROUP BY json_extract(data, '$.id') HAVING count(*) > 1",
+    ),
+    (
+        "an offered message without its event",
+        "SELECT id FROM messages WHERE status = 'offered' AND id NOT IN (SELECT json_extract(data, '$.id') FROM events \
+         WHERE kind = 'message.offered')",
+    ),
+    (
         "a turn or a call of a run that is not its session's",
         "SELECT session_id FROM (SELECT session_id, run_id FROM usage_turns UNION ALL \
          SELECT session_id, run_id FROM tool_calls) u WHERE NOT EXISTS (SELECT 1 FROM agent_sessions s \

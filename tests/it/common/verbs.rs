@@ -247,8 +247,21 @@ pub const VERBS: &[Verb] = &[
             "prompt s1 hello --wait-ack {}",
         ],
     ),
+    verb("outbox", "outbox", &["outbox --to {}"]),
     verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
     verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
+    Verb {
+        path: "sidecar",
+        // Of one that nobody sees any more, so that it ends.
+        before: &["session upsert --id gone --role worker --status stale"],
+        good: "sidecar --session gone",
+        texts: &[
+            "sidecar --session {}",
+            "sidecar --session gone --provider {}",
+            "sidecar --session gone --provider codex --transcript {}",
+        ],
+    },
+    verb("hook", "hook claude EventOfTomorrow", &["hook {} PreToolUse", "hook claude {}"]),
     verb(
         "hook install",
         "hook install claude",

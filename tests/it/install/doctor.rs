@@ -169,3 +169,32 @@ fn hooks_that_the_vendor_skips_in_silence_are_found() {
     let (findings, is_well) = found(&world, "codex");
     assert!(is_well && findings.iter().any(|(code, _)| code == "trust_unknown"), "{findings:?}");
 }
+
+/// Our own hooks hold, whatever the project's rules say, and the canary leaves nothing behind.
+#[test]
+fn the_hooks_that_are_installed_deny_what_must_be_denied() {
+    let mut world = World::new();
+    world.set("PATH", "/usr/bin:/bin");
+    let before = world.content();
+    for provider in ["claude", "codex", "gemini"] {
+        world.run(["hook", "install", provider]).exits(0);
+        world.run(["hook", "install", provider, "--user"]).exits(0);
+        let (findings, is_well) = found(&world, provider);
+        let holds = findings.iter().filter(|(code, _)| code == "blocking").count();
+        assert!(is_well && holds == 2, "{findings:?}");
+    }
+    world.run(["doctor", "hooks"]).exits(0);
+    assert_eq!(world.content(), before);
+    let (findings, _) = found_outside(&world, "claude");
+    assert!(findings.iter().any(|(code, _)| code == "blocking"), "{findings:?}");
+}
+
+/// The same, asked from a folder that is in no project.
+fn found_outside(world: &World, provider: &str) -> (Vec<(String, String)>, bool) {
+    let mut command = world.fairway(["doctor", "hooks", provider, "--json"]);
+    let run: crate::common::world::Run = command.current_dir(world.dir()).output().unwrap().into();
+    let document = run.exits(0).json();
+    let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+    let findings = document["findings"].as_array().unwrap();
+    (findings.iter().map(|one| (text(one, "code"), text(one, "message"))).collect(), document["ok"] == true)
+}

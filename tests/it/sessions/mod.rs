@@ -37,7 +37,7 @@ use serde_json::Value;
 use crate::common::World;
 
 /// A world whose sessions are ended with it.
-struct Sessions(World);
+pub struct Sessions(World);
 
 impl std::ops::Deref for Sessions {
     type Target = World;
@@ -55,7 +55,7 @@ impl std::ops::DerefMut for Sessions {
 
 impl Sessions {
     /// With real ids: processes are found by their run, and another test's must not be.
-    fn new() -> Self {
+    pub fn new() -> Self {
         let world = World::new();
         world.real_time();
         Self(world)
@@ -63,20 +63,20 @@ impl Sessions {
 
     /// Launches, demands success, and answers with the session.
     #[track_caller]
-    fn launch(&self, args: &[&str]) -> Value {
+    pub fn launch(&self, args: &[&str]) -> Value {
         let (flags, words) = args.split_at(args.iter().position(|word| *word == "--").unwrap_or(args.len()));
         self.run(["session", "launch", "--json"].iter().chain(flags).chain(words)).exits(0).json()
     }
 
     /// The columns of a session's row.
     #[track_caller]
-    fn session(&self, id: &str) -> BTreeMap<String, String> {
+    pub fn session(&self, id: &str) -> BTreeMap<String, String> {
         self.rows(&format!("SELECT * FROM agent_sessions WHERE id = '{id}'")).pop().expect("the session's row")
     }
 
     /// What a query finds, as text.
     #[track_caller]
-    fn rows(&self, query: &str) -> Vec<BTreeMap<String, String>> {
+    pub fn rows(&self, query: &str) -> Vec<BTreeMap<String, String>> {
         let conn = rusqlite::Connection::open(self.store()).unwrap();
         let mut statement = conn.prepare(query).unwrap();
         let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -100,7 +100,7 @@ impl Sessions {
     }
 
     /// Tasks and claims, byte by byte.
-    fn queue(&self) -> Vec<BTreeMap<String, String>> {
+    pub fn queue(&self) -> Vec<BTreeMap<String, String>> {
         let mut rows = self.rows("SELECT * FROM tasks ORDER BY id");
         rows.extend(self.rows("SELECT * FROM claims ORDER BY task_id, epoch"));
         rows
@@ -127,7 +127,7 @@ impl Sessions {
     }
 
     /// Writes a script that may be run.
-    fn script(&self, name: &str, text: &str) -> PathBuf {
+    pub fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.dir().join(name);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -135,7 +135,7 @@ impl Sessions {
     }
 
     /// Replaces the configuration.
-    fn configure(&self, text: &str) {
+    pub fn configure(&self, text: &str) {
         fs::write(self.root().join(".fairway.toml"), text).unwrap();
     }
 }
@@ -155,16 +155,16 @@ impl Drop for Sessions {
     }
 }
 
-fn marked(run: &str) -> std::io::Result<Vec<ProcessKey>> {
+pub fn marked(run: &str) -> std::io::Result<Vec<ProcessKey>> {
     tree::marked(&format!("FAIRWAY_RUN_ID={run}"))
 }
 
 /// Waits for a fact.
 #[track_caller]
-fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
     wait::until(Duration::from_secs(20), Duration::from_millis(20), ask).unwrap_or_else(|| panic!("never: {what}"))
 }
 
-fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

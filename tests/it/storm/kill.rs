@@ -150,6 +150,16 @@ const LINES: &[Line] = &[
         repeat: Repeat::Once,
     },
     Line {
+        name: "prompt",
+        before: &["session upsert --id s1 --role r"],
+        words: "prompt s1 hello --dedup k",
+        // The message and its event: one without the other counts as much too often.
+        effect: "SELECT count(*) / 2 + 10 * (count(*) % 2) FROM (SELECT id FROM messages \
+                 UNION ALL SELECT seq FROM events WHERE kind = 'message.queued')",
+        quick: 20,
+        repeat: Repeat::Once,
+    },
+    Line {
         name: "session launch",
         before: &["task add one"],
         words: "session launch --role r --task-id T-1 --name s1 --backend shell -- sleep 60",

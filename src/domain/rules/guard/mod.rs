@@ -2,7 +2,10 @@
 //! will know, a text that cannot be parsed, a path that cannot be told.
 
 mod judge;
+mod matching;
+mod shell;
 mod tools;
+mod writes;
 
 pub use judge::{Call, Judgement, Look, Paths, Place, Script, judge};
 

@@ -34,7 +34,7 @@ const SAME: &[&[&str]] = &[
 ];
 
 /// Whether a pattern means this name: exactly, or with `*` for any run of letters.
-fn means(pattern: &str, name: &str) -> bool {
+pub(super) fn means(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let parts: Vec<&str> = parts.collect();

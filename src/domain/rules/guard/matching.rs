@@ -1,0 +1,300 @@
+//! Whether a rule means a command: its leading words, its flags, and what is the same under another name.
+
+use super::{
+    Rule,
+    shell::{
+        Seen,
+        arg::{Arg, base},
+        git,
+    },
+};
+
+/// What a rule makes of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meant {
+    /// It does not mean it.
+    No,
+    /// Whether it does, only the shell will know; and why.
+    Maybe(String),
+    /// It means it.
+    Yes,
+}
+
+/// Flags that are the same to their program: the words of the command, then the spellings.
+const SAME: &[(&[&str], &[&str])] = &[
+    (&["git", "push"], &["--force", "-f"]),
+    (&["git", "push"], &["--delete", "-d"]),
+    (&["git", "clean"], &["--force", "-f"]),
+    (&["git", "checkout"], &["--force", "-f"]),
+    (&["git", "switch"], &["--force", "-f", "--discard-changes"]),
+    (&["git", "branch"], &["-D", "-d", "--delete"]),
+    (&["git", "commit"], &["--no-verify", "-n"]),
+    (&["git", "tag"], &["--delete", "-d"]),
+    (&["git", "tag"], &["--force", "-f"]),
+    (&["rm"], &["-r", "-R", "--recursive"]),
+    (&["rm"], &["-f", "--force"]),
+    (&["cp"], &["-r", "-R", "--recursive", "-a", "--archive"]),
+    (&["cp"], &["-f", "--force"]),
+    (&["mv"], &["-f", "--force"]),
+    (&["chmod"], &["-R", "--recursive"]),
+    (&["chown"], &["-R", "--recursive"]),
+    (&["docker"], &["-f", "--force"]),
+    (&["npm"], &["-f", "--force"]),
+    (&["kubectl"], &["--all", "-A"]),
+];
+
+/// Commands that do the same as another.
+const ALIKE: &[(&[&str], &[&str])] = &[(&["git", "push"], &["send-pack", "http-push"])];
+
+/// Whether a rule that denies may mean a command.
+pub(super) fn denies(rule: &Rule, seen: &Seen) -> Meant {
+    let Some(program) = rule.command.first().map(|word| base(word)) else { return Meant::No };
+    let first = seen.argv.first().and_then(Arg::program);
+    let mut found = match first {
+        Some(name) => of_program(rule, program, &name, &seen.argv),
+        // The doubt about it stands elsewhere.
+        None => Meant::No,
+    };
+    if found != Meant::Yes && seen.runs_words {
+        for place in 1..seen.argv.len() {
+            let rest = seen.argv.get(place..).unwrap_or_default();
+            let name =
+                rest.first().and_then(Arg::text).map(|text| base(text.strip_prefix('=').unwrap_or(text)).to_owned());
+            // Among words of which one may be run only what is surely there counts.
+            if name.is_some_and(|name| of_program(rule, program, &name, rest) == Meant::Yes) {
+                found = Meant::Yes;
+                break;
+            }
+        }
+    }
+    match found {
+        Meant::Maybe(_) if !seen.is_sure => Meant::No,
+        found => found,
+    }
+}
+
+/// Whether a rule that allows means this very command, as it stands.
+pub(super) fn allows(rule: &Rule, seen: &Seen) -> bool {
+    let words: Option<Vec<&str>> = seen.argv.iter().map(Arg::text).collect();
+    let Some(words) = words else { return false };
+    seen.is_sure
+        && seen.is_plain
+        && words.len() >= rule.command.len()
+        && rule.command.iter().zip(&words).all(|(want, have)| want == have)
+        && (rule.flags.is_empty() || words.iter().any(|word| rule.flags.iter().any(|flag| flag == word)))
+}
+
+fn of_program(rule: &Rule, program: &str, name: &str, argv: &[Arg]) -> Meant {
+    let want: Vec<&str> = rule.command.iter().skip(1).map(String::as_str).collect();
+    if name == program {
+        return behind(rule, &want, argv, program == "git");
+    }
+    // `git-push` is `git push`.
+    for joined in 1..=want.len() {
+        let parts: Vec<&str> = want.iter().take(joined).copied().collect();
+        if name == format!("{program}-{}", parts.join("-")) {
+            return behind(rule, want.get(joined..).unwrap_or_default(), argv, false);
+        }
+    }
+    let alike = ALIKE.iter().filter(|(words, _)| is_of(rule, words)).flat_map(|(_, others)| *others);
+    for other in alike {
+        if name == format!("{program}-{other}") {
+            return behind(rule, &[], argv, false);
+        }
+    }
+    Meant::No
+}
+
+fn is_of(rule: &Rule, words: &[&str]) -> bool {
+    rule.command.len() >= words.len() && rule.command.iter().zip(words).all(|(have, want)| base(have) == *want)
+}
+
+/// The rest of a command whose program is meant.
+fn behind(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> Meant {
+    let mut from = 1;
+    let mut want = want;
+    if is_git && !want.is_empty() {
+        let (at, is_known) = git::command_at(argv);
+        let unknown = || Meant::Maybe("which command of git it is, is an expansion".to_owned());
+        if !is_known {
+            return unknown();
+        }
+        let Some(command) = argv.get(at) else { return Meant::No };
+        let Some(text) = command.text() else { return unknown() };
+        let alike = ALIKE.iter().any(|(words, others)| is_of(rule, words) && others.contains(&text));
+        if Some(&text) != want.first() && !alike {
+            return Meant::No;
+        }
+        want = want.get(1..).unwrap_or_default();
+        from = at + 1;
+    }
+    let (rest, mut doubt) = match words_in_order(want, argv.get(from..).unwrap_or_default()) {
+        (Meant::No, _) => return Meant::No,
+        (Meant::Maybe(why), at) => (from + at, Some(why)),
+        (Meant::Yes, at) => (from + at, None),
+    };
+    if !rule.flags.is_empty() {
+        // Options of git itself are no options of its commands; elsewhere they may stand anywhere.
+        let args = if is_git { argv.get(rest..) } else { argv.get(1..) }.unwrap_or_default();
+        match flagged(rule, args, is_git) {
+            Meant::No => return Meant::No,
+            Meant::Maybe(why) => doubt = Some(doubt.unwrap_or(why)),
+            Meant::Yes => {}
+        }
+    }
+    doubt.map_or(Meant::Yes, Meant::Maybe)
+}
+
+/// Whether these words stand in this order, with options and their values between; and behind which word.
+fn words_in_order(want: &[&str], args: &[Arg]) -> (Meant, usize) {
+    let (mut want, mut after_option, mut doubt) = (want.iter(), false, None);
+    let Some(mut next) = want.next() else { return (Meant::Yes, 0) };
+    for (place, arg) in args.iter().enumerate() {
+        let unknown = || format!("'{}' is an expansion", arg.shown());
+        match arg.text() {
+            Some(text) if text == *next => match want.next() {
+                Some(more) => (next, after_option) = (more, false),
+                None => return (doubt.map_or(Meant::Yes, Meant::Maybe), place + 1),
+            },
+            Some(text) if text.starts_with(['-', '+']) && text.len() > 1 => after_option = !text.contains('='),
+            // It may be an option's value.
+            Some(_) if after_option => after_option = false,
+            Some(_) => return (Meant::No, 0),
+            None if arg.is_loose() => return (Meant::Maybe(unknown()), place + 1),
+            None if !arg.head().is_empty() && !next.starts_with(arg.head()) && !arg.may_be_option() => {
+                if !after_option {
+                    return (Meant::No, 0);
+                }
+                after_option = false;
+            }
+            None => {
+                // It may be the word, an option, or an option's value.
+                doubt = Some(unknown());
+                if !after_option {
+                    return (Meant::Maybe(unknown()), place + 1);
+                }
+                after_option = false;
+            }
+        }
+    }
+    match doubt {
+        Some(why) => (Meant::Maybe(why), args.len()),
+        None => (Meant::No, 0),
+    }
+}
+
+/// Whether one of the rule's flags stands among these words.
+fn flagged(rule: &Rule, args: &[Arg], honours_dashes: bool) -> Meant {
+    let flags = spellings(rule);
+    let is_push = is_of(rule, &["git", "push"]);
+    let forces = is_push && flags.iter().any(|flag| matches!(*flag, "--force" | "-f"));
+    let mut letters = String::new();
+    let (mut doubt, mut is_over) = (None, false);
+    for (place, arg) in args.iter().enumerate() {
+        let text = match arg {
+            Arg::Known(text) => text.as_str(),
+            Arg::Unsure { head, .. } => {
+                let plain = |flag: &&str| !flag.starts_with(['-', '+']);
+                let may_be = arg.may_be_option() && !is_over || arg.is_loose();
+                let may_be_word = flags.iter().any(|flag| {
+                    plain(flag)
+                        && flag
+                            .split('*')
+                            .next()
+                            .is_some_and(|start| start.starts_with(head.as_str()) || head.starts_with(start))
+                });
+                let may_force = forces && (head.is_empty() || head.starts_with('+') || arg.is_loose());
+                if may_be && could_be(&flags, arg) || may_be_word || may_force {
+                    doubt.get_or_insert_with(|| {
+                        format!("'{}' is an expansion, and may be one of its flags", arg.shown())
+                    });
+                }
+                continue;
+            }
+        };
+        if forces && (text.starts_with('+') && text.len() > 1 || text.len() > 4 && "--mirror".starts_with(text)) {
+            return Meant::Yes;
+        }
+        for flag in &flags {
+            if is_over && flag.starts_with('-') {
+                continue;
+            }
+            if means(flag, text) {
+                return Meant::Yes;
+            }
+            if let Some((name, value)) = flag.split_once('=').filter(|(name, _)| *name == text) {
+                let next = args.get(place + 1);
+                match next.map(|next| (next.text(), name)) {
+                    Some((Some(next), _)) if next == value => return Meant::Yes,
+                    Some((None, _)) => doubt = Some(format!("the value of {text} is an expansion")),
+                    _ => {}
+                }
+            }
+        }
+        if text == "--" && honours_dashes {
+            // What stands behind an option may be its value, and the options go on.
+            is_over |=
+                place == 0 || args.get(place - 1).and_then(Arg::text).is_some_and(|before| !before.starts_with('-'));
+        }
+        if !is_over && text.starts_with('-') && !text.starts_with("--") {
+            letters.extend(text.chars().skip(1));
+            let together = |flag: &&str| {
+                let cluster = flag.strip_prefix('-').filter(|cluster| !cluster.starts_with('-')).unwrap_or_default();
+                (2..=4).contains(&cluster.chars().count()) && cluster.chars().all(|letter| letters.contains(letter))
+            };
+            if flags.iter().any(together) {
+                return Meant::Yes;
+            }
+        }
+    }
+    doubt.map_or(Meant::No, Meant::Maybe)
+}
+
+/// The rule's flags in every spelling that is known for its program.
+fn spellings(rule: &Rule) -> Vec<&str> {
+    let mut flags: Vec<&str> = rule.flags.iter().map(String::as_str).collect();
+    for (_, same) in SAME.iter().filter(|(words, _)| is_of(rule, words)) {
+        if same.iter().any(|one| rule.flags.iter().any(|flag| flag == one)) {
+            flags.extend(*same);
+        }
+    }
+    flags
+}
+
+/// Whether a word is a flag: in full, shortened, with a value, or among others behind one dash.
+fn means(flag: &str, text: &str) -> bool {
+    if let Some(name) = flag.strip_prefix("--") {
+        let Some(word) = text.strip_prefix("--").filter(|word| !word.is_empty()) else { return false };
+        if name.contains('=') {
+            return word == name;
+        }
+        let word = word.split_once('=').map_or(word, |(word, _)| word);
+        return !word.is_empty() && name.starts_with(word);
+    }
+    if let Some(letters) = flag.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+        let single = letters.chars().count() == 1;
+        let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'));
+        return text == flag
+            || !single && text.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))
+            || single && cluster.is_some_and(|cluster| cluster.contains(letters));
+    }
+    // A word, or a glob of words.
+    super::tools::means(flag, text)
+}
+
+/// Whether an expansion with a known beginning could be one of the flags.
+fn could_be(flags: &[&str], arg: &Arg) -> bool {
+    let head = arg.head();
+    if head.is_empty() || arg.is_loose() {
+        return true;
+    }
+    let before_value = head.split_once('=').map(|(name, _)| name);
+    flags.iter().any(|flag| match before_value {
+        Some(name) => means(flag, name) || flag.contains('='),
+        None => {
+            let is_long = head.starts_with("--") && head.len() > 2;
+            // `-` and what follows may be anything; `--fo` only what begins so.
+            !is_long || flag.starts_with(head)
+        }
+    })
+}

@@ -1,0 +1,103 @@
+//! A word of a command, as far as it can be told without running a shell.
+
+/// What an expansion may become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::domain::rules::guard) enum Form {
+    /// Exactly one word.
+    One,
+    /// One or more words, all with the same beginning.
+    Many,
+    /// Any words, or none.
+    Loose,
+}
+
+/// A word of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::domain::rules::guard) enum Arg {
+    /// This very word.
+    Known(String),
+    /// A word that only the shell will know.
+    Unsure {
+        /// What it begins with.
+        head: String,
+        /// What it ends with.
+        tail: String,
+        /// What it may become.
+        form: Form,
+    },
+}
+
+impl Arg {
+    /// A word.
+    pub fn known(text: impl Into<String>) -> Self {
+        Self::Known(text.into())
+    }
+
+    /// Any words.
+    pub fn anything() -> Self {
+        Self::Unsure { head: String::new(), tail: String::new(), form: Form::Loose }
+    }
+
+    /// One word that begins so.
+    pub fn one(head: &str) -> Self {
+        Self::Unsure { head: head.to_owned(), tail: String::new(), form: Form::One }
+    }
+
+    /// The word, when it is known.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Known(text) => Some(text),
+            Self::Unsure { .. } => None,
+        }
+    }
+
+    /// What it surely begins with.
+    pub fn head(&self) -> &str {
+        match self {
+            Self::Known(text) => text,
+            Self::Unsure { head, .. } => head,
+        }
+    }
+
+    /// Whether it may become several words or none.
+    pub const fn is_loose(&self) -> bool {
+        matches!(self, Self::Unsure { form: Form::Loose, .. })
+    }
+
+    /// Whether it is one word, whatever it says.
+    pub const fn is_one(&self) -> bool {
+        matches!(self, Self::Known(_) | Self::Unsure { form: Form::One, .. })
+    }
+
+    /// Whether it may turn out to be an option, or to bring one.
+    pub fn may_be_option(&self) -> bool {
+        match self {
+            Self::Known(text) => text.starts_with(['-', '+']),
+            Self::Unsure { head, form, .. } => *form == Form::Loose || head.is_empty() || head.starts_with(['-', '+']),
+        }
+    }
+
+    /// The name of the program that it starts as the first word of a command; `None` when it cannot be told.
+    pub fn program(&self) -> Option<String> {
+        let word = match self {
+            // `=git` is where one shell finds git.
+            Self::Known(text) => text.strip_prefix('=').unwrap_or(text),
+            Self::Unsure { tail, form: Form::One, .. } if tail.contains('/') => tail,
+            Self::Unsure { .. } => return None,
+        };
+        Some(base(word).to_owned())
+    }
+
+    /// As it may be shown.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Known(text) => text.clone(),
+            Self::Unsure { head, tail, .. } => format!("{head}…{tail}"),
+        }
+    }
+}
+
+/// The last part of a path.
+pub(in crate::domain::rules::guard) fn base(word: &str) -> &str {
+    word.trim_end_matches('/').rsplit('/').next().unwrap_or(word)
+}

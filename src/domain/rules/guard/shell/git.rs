@@ -1,0 +1,493 @@
+//! What git runs beside itself: aliases, hooks, editors, filters, other commands.
+
+use super::{Scan, arg::Arg};
+
+/// Git's own commands: what is none of these may be an alias.
+const OWN: &[&str] = &[
+    "add",
+    "am",
+    "annotate",
+    "apply",
+    "archimport",
+    "archive",
+    "backfill",
+    "bisect",
+    "blame",
+    "branch",
+    "bugreport",
+    "bundle",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "check-mailmap",
+    "check-ref-format",
+    "checkout",
+    "checkout-index",
+    "cherry",
+    "cherry-pick",
+    "citool",
+    "clean",
+    "clone",
+    "column",
+    "commit",
+    "commit-graph",
+    "commit-tree",
+    "config",
+    "count-objects",
+    "credential",
+    "credential-cache",
+    "credential-store",
+    "cvsexportcommit",
+    "cvsimport",
+    "cvsserver",
+    "daemon",
+    "describe",
+    "diagnose",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-pairs",
+    "diff-tree",
+    "difftool",
+    "fast-export",
+    "fast-import",
+    "fetch",
+    "fetch-pack",
+    "filter-branch",
+    "fmt-merge-msg",
+    "for-each-ref",
+    "for-each-repo",
+    "format-patch",
+    "fsck",
+    "fsck-objects",
+    "fsmonitor--daemon",
+    "gc",
+    "get-tar-commit-id",
+    "gitk",
+    "grep",
+    "gui",
+    "hash-object",
+    "help",
+    "hook",
+    "http-backend",
+    "http-fetch",
+    "http-push",
+    "imap-send",
+    "index-pack",
+    "init",
+    "init-db",
+    "instaweb",
+    "interpret-trailers",
+    "last-modified",
+    "lfs",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "mailinfo",
+    "mailsplit",
+    "maintenance",
+    "merge",
+    "merge-base",
+    "merge-file",
+    "merge-index",
+    "merge-one-file",
+    "merge-ours",
+    "merge-recursive",
+    "merge-subtree",
+    "merge-tree",
+    "mergetool",
+    "mktag",
+    "mktree",
+    "multi-pack-index",
+    "mv",
+    "name-rev",
+    "notes",
+    "p4",
+    "pack-objects",
+    "pack-redundant",
+    "pack-refs",
+    "patch-id",
+    "pickaxe",
+    "prune",
+    "prune-packed",
+    "pull",
+    "push",
+    "quiltimport",
+    "range-diff",
+    "read-tree",
+    "rebase",
+    "receive-pack",
+    "reflog",
+    "refs",
+    "remote",
+    "repack",
+    "replace",
+    "replay",
+    "repo",
+    "request-pull",
+    "rerere",
+    "reset",
+    "restore",
+    "rev-list",
+    "rev-parse",
+    "revert",
+    "rm",
+    "send-email",
+    "send-pack",
+    "sh-i18n--envsubst",
+    "shell",
+    "shortlog",
+    "show",
+    "show-branch",
+    "show-index",
+    "show-ref",
+    "sparse-checkout",
+    "stage",
+    "stash",
+    "status",
+    "stripspace",
+    "submodule",
+    "subtree",
+    "svn",
+    "switch",
+    "symbolic-ref",
+    "tag",
+    "unpack-file",
+    "unpack-objects",
+    "update-index",
+    "update-ref",
+    "update-server-info",
+    "upload-archive",
+    "upload-pack",
+    "var",
+    "verify-commit",
+    "verify-pack",
+    "verify-tag",
+    "version",
+    "web--browse",
+    "whatchanged",
+    "worktree",
+    "write-tree",
+];
+
+/// Options of git itself whose value is the next word.
+const VALUED: &[&str] =
+    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
+
+/// Settings whose text git runs, or that change what it does elsewhere.
+const RUN: &[&str] = &[
+    "core.sshcommand",
+    "core.editor",
+    "core.pager",
+    "core.askpass",
+    "core.gitproxy",
+    "core.fsmonitor",
+    "sequence.editor",
+    "diff.external",
+    "gpg.program",
+    "gpg.ssh.program",
+    "interactive.difffilter",
+    "uploadpack.packobjectshook",
+    "credential.helper",
+];
+const CHANGE: &[&str] = &[
+    "include",
+    "includeif",
+    "push",
+    "url",
+    "remote",
+    "branch",
+    "protocol",
+    "core.hookspath",
+    "core.worktree",
+    "hook",
+    "help",
+    "alias",
+];
+const RUN_ENDS: &[&str] = &[
+    ".command",
+    ".cmd",
+    ".textconv",
+    ".driver",
+    ".clean",
+    ".smudge",
+    ".process",
+    ".helper",
+    ".program",
+    ".tool",
+    ".path",
+    ".update",
+    ".editor",
+    ".receivepack",
+    ".uploadpack",
+    ".vcs",
+    ".proxy",
+];
+
+/// Where git's own command stands among its words, and whether what stands before it is known.
+pub(in crate::domain::rules::guard) fn command_at(argv: &[Arg]) -> (usize, bool) {
+    let (mut place, mut is_known) = (1, true);
+    while let Some(arg) = argv.get(place) {
+        match arg.text() {
+            None => return (place, false),
+            Some(text) if VALUED.contains(&text) => {
+                is_known &= argv.get(place + 1).is_none_or(Arg::is_one);
+                place += 2;
+            }
+            Some(text) if text.starts_with('-') => place += 1,
+            Some(_) => break,
+        }
+    }
+    (place, is_known)
+}
+
+impl Scan {
+    /// What else a command of git may run.
+    pub(super) fn git(&mut self, argv: &[Arg]) {
+        let (at, _) = command_at(argv);
+        for (place, arg) in argv.iter().enumerate().take(at).skip(1) {
+            match arg.text() {
+                Some("-c") => {
+                    if let Some(value) = argv.get(place + 1) {
+                        self.setting(value);
+                    }
+                }
+                Some("--config-env") => self.setting_of(argv.get(place + 1).map_or("", Arg::head), None),
+                Some(text) => {
+                    if let Some(value) = text.strip_prefix("--config-env=") {
+                        self.setting_of(value, None);
+                    }
+                    if text.starts_with("--exec-path=") {
+                        self.any_git();
+                    }
+                    if matches!(text, "-C" | "--work-tree") || text.starts_with("--work-tree") {
+                        self.folders.push(None);
+                    }
+                }
+                None => {}
+            }
+        }
+        let Some(command) = argv.get(at).and_then(Arg::text) else { return };
+        let command = command.to_owned();
+        let words = argv.get(at + 1..).unwrap_or_default();
+        if !OWN.contains(&command.as_str()) {
+            // It may be an alias of anything.
+            self.any_git();
+        }
+        for word in words {
+            if let Some((_, text)) = word.text().and_then(|text| text.split_once("ext::")) {
+                self.nested(&text.to_owned());
+            } else if word.text().is_none() && word.head().contains("ext::") {
+                self.doubt("what git runs is an expansion");
+            }
+        }
+        match command.as_str() {
+            "config" => self.config(words),
+            "rebase" => self.option_text(words, &["-x", "--exec"]),
+            "bisect" => self.words_behind(words, "run"),
+            "submodule" => self.words_behind(words, "foreach"),
+            "for-each-repo" | "hook" | "shell" | "instaweb" | "daemon" | "citool" | "gui" | "send-email" | "p4"
+            | "svn" => {
+                if command != "svn" || words.iter().any(|word| word.text() != Some("info")) {
+                    self.any_git();
+                    words.iter().for_each(|word| self.later(word));
+                }
+            }
+            "filter-branch" => {
+                for word in words {
+                    match word.text() {
+                        Some(text) if !text.starts_with('-') => self.nested(&text.to_owned()),
+                        Some(_) => {}
+                        None => self.doubt("what git runs is an expansion"),
+                    }
+                }
+            }
+            "difftool" => self.option_text(words, &["-x", "--extcmd"]),
+            "grep" => self.option_text(words, &["-O", "--open-files-in-pager"]),
+            "clone" | "fetch" | "pull" | "ls-remote" | "push" | "fetch-pack" | "send-pack" | "archive" => {
+                self.option_text(words, &["--upload-pack", "--receive-pack", "--exec"]);
+                if command == "clone" {
+                    self.option_text(words, &["-u"]);
+                }
+                let mut before = "";
+                for word in words {
+                    if matches!(before, "-c" | "--config") && command == "clone" {
+                        self.setting(&word.clone());
+                    }
+                    if let Some(value) = word.text().and_then(|text| text.strip_prefix("--config=")) {
+                        self.setting(&Arg::known(value));
+                    }
+                    before = word.text().unwrap_or_default();
+                }
+            }
+            "remote" => {
+                let is_mirror = words.iter().any(|word| word.head().starts_with("--m"));
+                let is_odd = words.iter().any(Arg::is_loose);
+                if is_mirror || is_odd {
+                    self.any_git();
+                }
+            }
+            "log" | "diff" | "show" | "commit" | "tag" | "am" | "merge" => {}
+            _ => {}
+        }
+    }
+
+    /// A setting that only git reads: any of its commands may be another by it.
+    fn any_git(&mut self) {
+        self.note(vec![Arg::known("git"), Arg::anything()], false);
+    }
+
+    /// `KEY=VALUE`
+    fn setting(&mut self, word: &Arg) {
+        match word {
+            Arg::Known(text) => {
+                let (key, value) = text.split_once('=').unwrap_or((text, "true"));
+                self.setting_of(key, Some(&Arg::known(value)));
+            }
+            Arg::Unsure { head, .. } => match head.split_once('=') {
+                Some((key, _)) => self.setting_of(&key.to_owned(), None),
+                None => self.any_git(),
+            },
+        }
+    }
+
+    fn setting_of(&mut self, key: &str, value: Option<&Arg>) {
+        let key = key.to_ascii_lowercase();
+        let text = value.and_then(Arg::text);
+        if matches!(text, Some("" | "cat" | "true" | "false" | "less" | "less -R" | ":" | "/dev/null"))
+            && !key.starts_with("alias.")
+            && !key.starts_with("remote.")
+            && !key.starts_with("push.")
+        {
+            return;
+        }
+        if key.starts_with("alias") {
+            match text {
+                Some(text) => match text.strip_prefix('!') {
+                    Some(command) => self.with_more(command),
+                    None => self.with_more(&format!("git {text}")),
+                },
+                None => self.any_git(),
+            }
+            self.any_git();
+            return;
+        }
+        let section = key.split('.').next().unwrap_or_default();
+        let runs = RUN.contains(&key.as_str()) || section == "pager" || RUN_ENDS.iter().any(|end| key.ends_with(end));
+        let is_plain_remote =
+            section == "remote" && [".url", ".fetch", ".tagopt", ".prune"].iter().any(|end| key.ends_with(end));
+        let is_plain_branch = section == "branch" && !key.ends_with(".pushremote");
+        let is_plain_push = matches!(key.as_str(), "push.autosetupremote" | "push.default" | "push.followtags");
+        let changes = CHANGE.iter().any(|known| key == *known || section == *known);
+        if runs {
+            match text {
+                Some(text) => self.with_more(&text.strip_prefix('!').unwrap_or(text).to_owned()),
+                None => self.any_git(),
+            }
+        } else if changes && !(is_plain_remote || is_plain_branch || is_plain_push) {
+            self.any_git();
+        }
+    }
+
+    fn config(&mut self, words: &[Arg]) {
+        const VALUED: &[&str] = &["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
+        let mut plain: Vec<&Arg> = Vec::new();
+        let mut place = 0;
+        while let Some(word) = words.get(place) {
+            match word.text() {
+                Some("-e" | "--edit" | "edit") => return,
+                Some(text) if VALUED.contains(&text) => place += 1,
+                Some(text) if text.starts_with('-') => {
+                    if matches!(
+                        text,
+                        "--get"
+                            | "--get-all"
+                            | "--get-regexp"
+                            | "--list"
+                            | "-l"
+                            | "--get-urlmatch"
+                            | "--unset"
+                            | "--unset-all"
+                    ) {
+                        return;
+                    }
+                }
+                _ => plain.push(word),
+            }
+            place += 1;
+        }
+        match plain.first().and_then(|word| word.text()) {
+            Some("get" | "list" | "unset") => return,
+            Some("set" | "rename-section" | "remove-section") => {
+                plain.remove(0);
+            }
+            _ => {}
+        }
+        if plain.iter().any(|word| word.is_loose()) {
+            self.any_git();
+        }
+        match plain.as_slice() {
+            [] => {}
+            [key] if key.text().is_some() => {}
+            [key, rest @ ..] => match key.text() {
+                Some(name) => self.setting_of(&name.to_owned(), rest.first().copied()),
+                None => self.any_git(),
+            },
+        }
+    }
+
+    /// The text of an option that git runs.
+    fn option_text(&mut self, words: &[Arg], options: &[&str]) {
+        for (place, word) in words.iter().enumerate() {
+            for option in options {
+                let is_long = option.starts_with("--");
+                match word {
+                    Arg::Known(text) => {
+                        if text == option || is_long && text.len() > 3 && option.starts_with(text.as_str()) {
+                            self.nested_arg(words.get(place + 1));
+                        } else if let Some((_, value)) = text
+                            .split_once('=')
+                            .filter(|(name, _)| is_long && name.len() > 2 && option.starts_with(*name))
+                        {
+                            self.with_more(value);
+                        } else if !is_long && text.len() > 2 && text.starts_with(option) {
+                            self.with_more(text.get(2..).unwrap_or_default());
+                        }
+                    }
+                    Arg::Unsure { head, .. } => {
+                        if is_long
+                            && head.split_once('=').is_some_and(|(name, _)| name.len() > 2 && option.starts_with(name))
+                        {
+                            self.doubt("what git runs is an expansion");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The command behind a word.
+    fn words_behind(&mut self, words: &[Arg], word: &str) {
+        let Some(at) = words.iter().position(|arg| arg.text() == Some(word)) else {
+            if words.iter().any(|word| word.text().is_none() && word.may_be_option()) {
+                self.any_git();
+            }
+            return;
+        };
+        let rest: Vec<Arg> = words
+            .get(at + 1..)
+            .unwrap_or_default()
+            .iter()
+            .skip_while(|word| word.text().is_some_and(|text| text.starts_with('-')))
+            .cloned()
+            .collect();
+        if let [Arg::Known(text)] = rest.as_slice() {
+            let text = text.clone();
+            self.nested(&text);
+        }
+        self.within += 1;
+        self.command(rest, &super::Stdin::Inherited);
+        self.within -= 1;
+    }
+}

@@ -1,0 +1,276 @@
+//! Shell text, taken apart into every simple command that it may run: behind lists, pipes, substitutions, functions,
+//! wrappers and other shells. What cannot be told is a doubt.
+
+pub(super) mod arg;
+mod code;
+pub(super) mod git;
+mod programs;
+mod shells;
+mod walk;
+mod word;
+mod wrappers;
+
+use std::{collections::BTreeSet, rc::Rc};
+
+use brush_parser::{Parser, ParserOptions, ast};
+
+use arg::Arg;
+
+/// How deep texts may stand in texts.
+const DEPTH: usize = 12;
+/// How much may be parsed in all, in bytes.
+const MOST: usize = 4 << 20;
+/// How much a text may open.
+const OPENED: usize = 4_000;
+/// How many ends of a substitution are tried.
+const ENDS: usize = 200;
+/// How many commands are looked at.
+const COMMANDS: usize = 20_000;
+
+/// A simple command that was found.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    /// Its words.
+    pub argv: Rc<[Arg]>,
+    /// Whether it is what the text runs, and no more than a part of a word that may be run.
+    pub is_sure: bool,
+    /// Whether it may run its later words as a command.
+    pub runs_words: bool,
+    /// Whether it stands in the text itself, with nothing around it.
+    pub is_plain: bool,
+}
+
+/// What gives a command its input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stdin {
+    /// Whatever there was before.
+    Inherited,
+    /// This text.
+    Text(String),
+    /// Something that cannot be told: a pipe, a file, a text with expansions.
+    Other,
+}
+
+/// All that was found in a text.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// The commands.
+    pub seen: Vec<Seen>,
+    /// What cannot be told.
+    pub doubts: Vec<String>,
+    /// What redirections write to.
+    pub writes: Vec<Arg>,
+    /// The folders that are changed to; `None`: one that cannot be told.
+    pub folders: Vec<Option<String>>,
+    /// Files that the text writes, by their last name.
+    written: BTreeSet<String>,
+    /// Files that the text runs, by their last name.
+    executed: BTreeSet<String>,
+    /// Whether it sets a variable.
+    pub assigns: bool,
+    trusts_home: bool,
+    is_soft: bool,
+    depth: usize,
+    /// How many programs stand around the command that is looked at.
+    within: usize,
+    parsed: usize,
+}
+
+impl Scan {
+    /// Takes a text apart.
+    pub fn of_text(text: &str) -> Self {
+        let mut scan = Self { trusts_home: trusts_home(text), ..Self::default() };
+        if let Some(why) = odd(text) {
+            scan.doubt(why);
+        }
+        scan.hard(text);
+        scan.done()
+    }
+
+    /// Takes the words of a command apart that no shell reads.
+    pub fn of_words(words: &[String]) -> Self {
+        let mut scan = Self::default();
+        if words.iter().any(|word| word.contains('\0')) {
+            scan.doubt("a word holds a control character");
+        }
+        if words.is_empty() {
+            scan.doubt("there is no command");
+        }
+        scan.command(words.iter().map(Arg::known).collect(), &Stdin::Inherited);
+        scan.done()
+    }
+
+    fn done(mut self) -> Self {
+        if let Some(name) = self.executed.intersection(&self.written).next().cloned() {
+            self.doubt(&format!("it writes {name} and runs it"));
+        }
+        self.doubts.dedup();
+        self
+    }
+
+    /// Notes what cannot be told.
+    fn doubt(&mut self, why: &str) {
+        if !self.is_soft && self.doubts.len() < 64 && !self.doubts.iter().any(|known| known == why) {
+            self.doubts.push(why.to_owned());
+        }
+    }
+
+    /// Takes a text apart that is run.
+    fn hard(&mut self, text: &str) {
+        self.text(text, &Stdin::Inherited);
+    }
+
+    /// Looks into a text that may be run, or is a mere text: only what is surely there counts.
+    fn soft(&mut self, text: &str) {
+        if text.len() < 4 || self.depth >= DEPTH {
+            return;
+        }
+        let was = std::mem::replace(&mut self.is_soft, true);
+        self.within += 1;
+        if text.contains([' ', '\t', '\n', ';', '|', '&', '$']) {
+            self.text(text, &Stdin::Inherited);
+        }
+        let is_part = |letter: char| !(letter.is_alphanumeric() || matches!(letter, '-' | '_' | '/' | '.' | '+' | '@'));
+        let tokens: Vec<Arg> = text.split(is_part).filter(|token| !token.is_empty()).map(Arg::known).collect();
+        if tokens.len() > 1 {
+            self.note(tokens, true);
+        }
+        self.within -= 1;
+        self.is_soft = was;
+    }
+
+    fn note(&mut self, argv: Vec<Arg>, runs_words: bool) {
+        if self.seen.len() >= COMMANDS {
+            self.doubt("there are too many commands");
+            return;
+        }
+        let is_plain = self.within == 0 && !self.is_soft;
+        self.seen.push(Seen { argv: argv.into(), is_sure: !self.is_soft, runs_words, is_plain });
+    }
+
+    fn text(&mut self, text: &str, stdin: &Stdin) {
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.depth >= DEPTH {
+            self.doubt("texts stand in texts too deeply");
+            return;
+        }
+        self.depth += 1;
+        match self.parse(text) {
+            Some(program) => {
+                for list in &program.complete_commands {
+                    self.list(list, stdin);
+                }
+            }
+            None => self.doubt("the text cannot be parsed"),
+        }
+        self.depth -= 1;
+    }
+
+    fn parse(&mut self, text: &str) -> Option<ast::Program> {
+        self.parsed = self.parsed.saturating_add(text.len());
+        if self.parsed > MOST || super::opened(text) > OPENED {
+            self.doubt("the text is too long or too deeply nested");
+            return None;
+        }
+        let options = ParserOptions::default();
+        Parser::new(text.as_bytes(), &options).parse_program().ok()
+    }
+
+    /// Where the substitution ends that has begun before `from`: at the first parenthesis that leaves a whole program.
+    fn closing(&mut self, letters: &[char], from: usize) -> Option<usize> {
+        let rest = letters.get(from..)?;
+        let is_plain = |letter: &char| !matches!(letter, '\'' | '"' | '\\' | '#' | '<' | '(' | '`' | '\n');
+        let ends = rest.iter().enumerate().filter(|(_, letter)| **letter == ')').map(|(end, _)| end).take(ENDS);
+        for end in ends.collect::<Vec<_>>() {
+            let inside = rest.get(..end)?;
+            let is_case = inside.windows(4).any(|word| word == ['c', 'a', 's', 'e']);
+            if inside.iter().all(is_plain) && !is_case {
+                return Some(from + end);
+            }
+            let inside: String = inside.iter().collect();
+            // The parenthesis must close it: one in a comment, a quote or a document does not.
+            if inside.trim().is_empty() || self.parse(&format!("({inside})")).is_some() {
+                return Some(from + end);
+            }
+        }
+        None
+    }
+
+    /// Runs what is substituted in a text, whatever stands around it.
+    fn substitutions(&mut self, text: &str, openings: &[&str]) {
+        let letters: Vec<char> = text.chars().collect();
+        for opening in openings {
+            let opening: Vec<char> = opening.chars().collect();
+            for place in 0..letters.len() {
+                if letters.get(place..place + opening.len()) != Some(opening.as_slice()) {
+                    continue;
+                }
+                let from = place + opening.len();
+                let end = if opening == ['`'] {
+                    letters.iter().skip(from).position(|letter| *letter == '`').map(|end| from + end)
+                } else {
+                    self.closing(&letters, from)
+                };
+                let Some(end) = end else { continue };
+                let inside: String = letters.get(from..end).unwrap_or_default().iter().collect();
+                self.hard(&inside);
+            }
+        }
+    }
+
+    /// A text that is run once somebody expands it: a prompt, a subscript.
+    fn later(&mut self, arg: &Arg) {
+        if let Some(text) = arg.text().filter(|text| text.contains("$(") || text.contains('`')) {
+            self.substitutions(text, &["$(", "`"]);
+        }
+    }
+
+    /// Arithmetic: subscripts may hold substitutions, and an older shell may see commands.
+    fn arithmetic(&mut self, text: &str) {
+        if text.contains(['$', '`', '<', '>']) {
+            word::document(self, text);
+            self.substitutions(text, &["<(", ">("]);
+        }
+        self.soft(text);
+    }
+}
+
+/// Why a text is not looked at further.
+fn odd(text: &str) -> Option<&'static str> {
+    let is_control = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let is_hidden = |letter: char| {
+        matches!(letter,
+            '\u{ad}' | '\u{a0}' | '\u{1680}' | '\u{180e}' | '\u{2000}'..='\u{200c}' | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{2069}' | '\u{3000}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+    };
+    if text.chars().any(is_control) {
+        return Some("the text holds control characters");
+    }
+    text.chars().any(is_hidden).then_some("the text holds characters that nobody sees")
+}
+
+/// Whether `$HOME` and `$PWD` are what they usually are: a path without blanks.
+fn trusts_home(text: &str) -> bool {
+    let is_read_only = |name: &str| {
+        text.match_indices(name).all(|(at, _)| {
+            let before = text.get(..at).unwrap_or_default();
+            before.ends_with('$') || before.ends_with("${")
+        })
+    };
+    let sets = [
+        "declare",
+        "typeset",
+        "printf -v",
+        "readonly",
+        "local -n",
+        "mapfile",
+        "readarray",
+        "read ",
+        "export $",
+        "export \"$",
+    ];
+    is_read_only("HOME") && is_read_only("PWD") && !sets.iter().any(|word| text.contains(word)) && !text.contains("${!")
+}

@@ -1,0 +1,622 @@
+//! What programs do with their words: some run them, most do not.
+
+use super::{
+    Scan, Stdin,
+    arg::{Arg, Form, base},
+    code, shells, wrappers,
+};
+
+/// Programs that never run their words.
+const TEXTS: &[&str] = &[
+    "[",
+    "ack",
+    "ag",
+    "basename",
+    "bat",
+    "bc",
+    "bg",
+    "break",
+    "brew",
+    "cat",
+    "cd",
+    "chdir",
+    "chgrp",
+    "chmod",
+    "chown",
+    "cksum",
+    "clear",
+    "cmp",
+    "column",
+    "comm",
+    "continue",
+    "cp",
+    "curl",
+    "cut",
+    "date",
+    "declare",
+    "df",
+    "diff",
+    "dirname",
+    "dirs",
+    "disown",
+    "du",
+    "echo",
+    "egrep",
+    "exit",
+    "expand",
+    "export",
+    "expr",
+    "false",
+    "fg",
+    "fgrep",
+    "file",
+    "fmt",
+    "fold",
+    "free",
+    "gh",
+    "git",
+    "grep",
+    "groups",
+    "gunzip",
+    "gzip",
+    "head",
+    "hexdump",
+    "hostname",
+    "id",
+    "jobs",
+    "join",
+    "jq",
+    "kill",
+    "killall",
+    "less",
+    "let",
+    "ln",
+    "local",
+    "locale",
+    "logger",
+    "ls",
+    "lsof",
+    "man",
+    "md5sum",
+    "mkdir",
+    "mktemp",
+    "more",
+    "mv",
+    "nl",
+    "notify-send",
+    "nproc",
+    "od",
+    "paste",
+    "pgrep",
+    "pkill",
+    "popd",
+    "printenv",
+    "printf",
+    "ps",
+    "pushd",
+    "pwd",
+    "read",
+    "readlink",
+    "readonly",
+    "realpath",
+    "return",
+    "rev",
+    "rg",
+    "rm",
+    "rmdir",
+    "say",
+    "seq",
+    "set",
+    "sha1sum",
+    "sha256sum",
+    "shift",
+    "shuf",
+    "sleep",
+    "stat",
+    "strings",
+    "sum",
+    "sync",
+    "tac",
+    "tail",
+    "tee",
+    "test",
+    "touch",
+    "tr",
+    "tree",
+    "true",
+    "truncate",
+    "tsort",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "uname",
+    "unexpand",
+    "uniq",
+    "unset",
+    "unzip",
+    "uptime",
+    "wait",
+    "wc",
+    "wget",
+    "whatis",
+    "whereis",
+    "which",
+    "who",
+    "whoami",
+    "xxd",
+    "yes",
+    "yq",
+    "zcat",
+    ":",
+    "getopts",
+    "alias",
+    "unalias",
+    "trap",
+    "eval",
+    "source",
+    ".",
+];
+
+/// Editors, and others whose words are programs of a language of their own.
+const OPAQUE: &[&str] = &[
+    "at",
+    "batch",
+    "ed",
+    "emacs",
+    "emacsclient",
+    "ex",
+    "expect",
+    "jshell",
+    "nano",
+    "nvim",
+    "osascript",
+    "parallel",
+    "pwsh",
+    "powershell",
+    "red",
+    "rvim",
+    "rview",
+    "screen",
+    "vi",
+    "view",
+    "vim",
+    "vimdiff",
+    "wish",
+    "wtype",
+    "xdotool",
+    "ydotool",
+    "zenity",
+];
+
+/// Programs whose `-c` is shell text.
+const TEXT_OF_C: &[&str] =
+    &["su", "runuser", "script", "sg", "flock", "capsh", "newgrp", "rsh", "machinectl", "unshare"];
+
+impl Scan {
+    /// A command: its words, and where its input comes from.
+    pub(super) fn command(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
+        let Some(first) = argv.first() else { return };
+        if self.depth >= super::DEPTH || self.within > 24 {
+            self.doubt("texts stand in texts too deeply");
+            return;
+        }
+        let Some(name) = first.program() else {
+            self.note(argv.clone(), true);
+            self.doubt("the name of a command is an expansion");
+            return;
+        };
+        let is_text = TEXTS.contains(&name.as_str());
+        self.note(argv.clone(), !is_text);
+        self.named(&name, &argv, stdin);
+    }
+
+    fn named(&mut self, name: &str, argv: &[Arg], stdin: &Stdin) {
+        if argv.first().is_some_and(|first| first.head().contains('/')) {
+            self.runs_file(argv.first().unwrap_or(&Arg::anything()));
+        }
+        self.writers(name, argv);
+        if shells::is_shell(name) {
+            return self.shell(argv, stdin);
+        }
+        if let Some(wrapper) = wrappers::find(name) {
+            self.texts(argv);
+            if TEXT_OF_C.contains(&name) {
+                self.text_of_c(argv);
+            }
+            return self.wrapped(wrapper, name, argv, stdin);
+        }
+        if code::is_interpreter(name) {
+            return self.interpreter(name, argv, stdin);
+        }
+        if self.builtin(name, argv) {
+            return;
+        }
+        let words = argv.get(1..).unwrap_or_default();
+        match name {
+            "git" => self.git(argv),
+            "xargs" | "gxargs" => self.xargs(argv),
+            "find" | "gfind" | "fd" | "fdfind" => self.find(name, argv),
+            "watch" => {
+                let words: Vec<&Arg> = words.iter().skip_while(|word| word.head().starts_with('-')).collect();
+                let texts: Option<Vec<&str>> = words.iter().map(|word| word.text()).collect();
+                match texts {
+                    Some(texts) => {
+                        // The value of an option may be the first of them.
+                        self.nested(&texts.join(" "));
+                        self.nested(&texts.get(1..).unwrap_or_default().join(" "));
+                    }
+                    None => self.doubt("what watch runs is an expansion"),
+                }
+            }
+            "crontab" => {
+                if !words.iter().all(|word| matches!(word.text(), Some("-l"))) || words.is_empty() {
+                    self.doubt("what crontab runs cannot be told");
+                }
+            }
+            "make" | "gmake" | "just" | "ninja" | "rake" => {
+                let odd = |word: &Arg| {
+                    let head = word.head();
+                    head.starts_with("--eval")
+                        || head.starts_with("-E")
+                        || head.starts_with("/dev/")
+                        || head == "-"
+                        || head.starts_with("-f-")
+                        || head.starts_with("SHELL=")
+                        || head.starts_with(".SHELLFLAGS")
+                        || word.text().is_none() && word.may_be_option()
+                };
+                if words.iter().any(odd) {
+                    self.doubt(&format!("what {name} runs cannot be told"));
+                }
+                self.texts(argv);
+            }
+            "tmux" | "zellij" => {
+                let types = |word: &Arg| {
+                    matches!(
+                        word.text(),
+                        Some(
+                            "send-keys"
+                                | "send"
+                                | "send-prefix"
+                                | "paste-buffer"
+                                | "pasteb"
+                                | "write"
+                                | "write-chars"
+                                | "pipe-pane"
+                                | "bind-key"
+                                | "bind"
+                                | "source-file"
+                                | "source"
+                                | "set-hook"
+                                | "run"
+                                | "action"
+                        )
+                    ) || word.text().is_none()
+                };
+                if words.iter().any(types) {
+                    self.doubt(&format!("what {name} types into another terminal cannot be told"));
+                }
+                self.texts(argv);
+            }
+            "gh" => {
+                if words
+                    .iter()
+                    .any(|word| matches!(word.text(), Some("alias" | "extension" | "ext")) || word.is_loose())
+                {
+                    self.doubt("what a command of gh runs cannot be told");
+                }
+            }
+            "fairway" => self.fairway(argv),
+            "tar" | "gtar" | "bsdtar" => {
+                let runs = |word: &Arg| {
+                    word.text().is_none()
+                        && ["--checkpoint", "--to-c", "--use", "-I", "-F", "--info"]
+                            .iter()
+                            .any(|start| word.head().starts_with(start))
+                };
+                if words.iter().any(runs) {
+                    self.doubt("what tar runs is an expansion");
+                }
+                self.texts(argv);
+            }
+            _ if OPAQUE.contains(&name) => {
+                if !words.iter().all(|word| matches!(word.text(), Some("--version" | "--help"))) || words.is_empty() {
+                    self.doubt(&format!("what {name} runs cannot be told"));
+                }
+            }
+            _ if TEXT_OF_C.contains(&name) => {
+                self.text_of_c(argv);
+                self.texts(argv);
+                // `flock FILE COMMAND…`
+                for place in 2..argv.len().min(6) {
+                    let shell = argv.get(place).and_then(Arg::program).is_some_and(|name| shells::is_shell(&name));
+                    if shell {
+                        self.within += 1;
+                        self.shell(argv.get(place..).unwrap_or_default(), stdin);
+                        self.within -= 1;
+                    }
+                }
+                if name == "su"
+                    && !words.iter().any(|word| word.head().starts_with("-c") || word.head().starts_with("--c"))
+                {
+                    self.doubt("a shell reads what it runs from somewhere else");
+                }
+            }
+            _ if TEXTS.contains(&name) => {}
+            _ => self.texts(argv),
+        }
+    }
+
+    /// Words of a program that nobody knows: one of them may be a text that it runs.
+    fn texts(&mut self, argv: &[Arg]) {
+        for word in argv.iter().skip(1) {
+            if let Some(text) = word.text().filter(|text| text.contains([' ', '\t', '\n', ';', ',', ':', '='])) {
+                self.soft(&text.to_owned());
+            }
+        }
+    }
+
+    /// The text behind `-c`.
+    fn text_of_c(&mut self, argv: &[Arg]) {
+        for (place, word) in argv.iter().enumerate().skip(1) {
+            let Some(text) = word.text() else {
+                if word.may_be_option() {
+                    self.doubt("what is to be run is an expansion");
+                }
+                continue;
+            };
+            if let Some((_, text)) = text.split_once('=').filter(|(name, _)| {
+                name.len() > 3 && ("--command".starts_with(name) || "--session-command".starts_with(name))
+            }) {
+                self.nested(&text.to_owned());
+            } else if text.len() > 3 && ("--command".starts_with(text) || "--session-command".starts_with(text)) {
+                self.nested_arg(argv.get(place + 1));
+            } else if let Some(cluster) = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-')) {
+                match cluster.split_once('c') {
+                    Some((_, "")) => self.nested_arg(argv.get(place + 1)),
+                    Some((_, attached)) => {
+                        self.soft(&attached.to_owned());
+                        self.nested_arg(argv.get(place + 1));
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn xargs(&mut self, argv: &[Arg]) {
+        let mut place = 1;
+        let mut replaced = None;
+        while let Some(arg) = argv.get(place) {
+            let Some(text) = arg.text() else {
+                self.doubt("what xargs runs is an expansion");
+                return;
+            };
+            if text == "--" {
+                place += 1;
+                break;
+            }
+            if !text.starts_with('-') || text == "-" {
+                break;
+            }
+            place += 1;
+            let value = |place: usize| argv.get(place).map(|value| value.text().unwrap_or_default().to_owned());
+            if let Some(long) = text.strip_prefix("--") {
+                if let Some((name, value)) = long.split_once('=') {
+                    if name.starts_with("rep") {
+                        replaced = Some(value.to_owned());
+                    }
+                } else if long.starts_with("rep") {
+                    replaced = Some("{}".to_owned());
+                } else if [
+                    "arg-file",
+                    "delimiter",
+                    "max-args",
+                    "max-procs",
+                    "max-chars",
+                    "process-slot-var",
+                    "max-lines",
+                ]
+                .iter()
+                .any(|known| known.starts_with(long))
+                {
+                    place += 1;
+                }
+                continue;
+            }
+            let letters: Vec<char> = text.chars().skip(1).collect();
+            for (at, letter) in letters.iter().enumerate() {
+                let attached: String = letters.get(at + 1..).unwrap_or_default().iter().collect();
+                match letter {
+                    'I' | 'J' | 'R' => {
+                        replaced = if attached.is_empty() { value(place) } else { Some(attached.clone()) };
+                        place += usize::from(attached.is_empty());
+                        break;
+                    }
+                    'i' => {
+                        replaced = Some(if attached.is_empty() { "{}".to_owned() } else { attached });
+                        break;
+                    }
+                    'a' | 'd' | 'E' | 'L' | 'n' | 'P' | 's' | 'S' => {
+                        place += usize::from(attached.is_empty());
+                        break;
+                    }
+                    'e' | 'l' => break,
+                    _ => {}
+                }
+            }
+        }
+        let rest = argv.get(place..).unwrap_or_default();
+        if rest.is_empty() {
+            return;
+        }
+        let mut inner: Vec<Arg> = rest
+            .iter()
+            .map(|arg| match arg.text() {
+                Some(text) => {
+                    let at = replaced
+                        .iter()
+                        .map(String::as_str)
+                        .chain(["{}"])
+                        .filter(|mark| !mark.is_empty())
+                        .find_map(|mark| text.find(mark));
+                    at.map_or_else(|| arg.clone(), |at| Arg::one(text.get(..at).unwrap_or_default()))
+                }
+                None => arg.clone(),
+            })
+            .collect();
+        if replaced.is_none() {
+            inner.push(Arg::anything());
+        }
+        self.within += 1;
+        self.command(inner, &Stdin::Other);
+        self.within -= 1;
+    }
+
+    fn find(&mut self, name: &str, argv: &[Arg]) {
+        let is_fd = name.starts_with("fd");
+        let runs = |word: &str| match is_fd {
+            true => matches!(word, "-x" | "-X" | "--exec" | "--exec-batch"),
+            false => matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir"),
+        };
+        for (place, word) in argv.iter().enumerate().skip(1) {
+            if word.is_loose() {
+                self.doubt("what find runs is an expansion");
+            }
+            if !word.text().is_some_and(runs) {
+                continue;
+            }
+            let rest = argv.get(place + 1..).unwrap_or_default();
+            let inner: Vec<Arg> = rest
+                .iter()
+                .take_while(|word| !matches!(word.text(), Some(";")))
+                .map(|word| match word.text().map(|text| (text, text.find('{'))) {
+                    Some((_, Some(0))) => Arg::one("./"),
+                    Some((text, Some(at))) => Arg::one(text.get(..at).unwrap_or_default()),
+                    _ => word.clone(),
+                })
+                .collect();
+            // A folder that is named like an option would be one.
+            let odd = argv
+                .iter()
+                .skip(1)
+                .take_while(|word| !word.head().starts_with('-'))
+                .any(|word| word.text().is_none() && !word.head().starts_with(['/', '.']));
+            if odd {
+                let inner = inner
+                    .iter()
+                    .map(|word| if word.text().is_none() { Arg::anything() } else { word.clone() })
+                    .collect();
+                self.within += 1;
+                self.command(inner, &Stdin::Inherited);
+                self.within -= 1;
+                continue;
+            }
+            self.within += 1;
+            self.command(inner, &Stdin::Inherited);
+            self.within -= 1;
+        }
+    }
+
+    /// Our own commands run others.
+    fn fairway(&mut self, argv: &[Arg]) {
+        if argv.iter().skip(1).take(3).any(|word| word.text().is_none()) {
+            self.doubt("what a command of fairway runs is an expansion");
+        }
+        let says = |word: &str| argv.iter().skip(1).take(6).any(|arg| arg.text() == Some(word));
+        if says("exec") && says("send-keys") {
+            self.doubt("what is typed into another terminal cannot be told");
+        }
+        if says("exec") && says("call") {
+            self.doubt("what a document runs cannot be told");
+        }
+        for (place, word) in argv.iter().enumerate() {
+            match word.text() {
+                Some("--") => {
+                    self.within += 1;
+                    self.command(argv.get(place + 1..).unwrap_or_default().to_vec(), &Stdin::Inherited);
+                    self.within -= 1;
+                    break;
+                }
+                Some("--shell") => self.nested_arg(argv.get(place + 1)),
+                Some(text) => {
+                    if let Some(text) = text.strip_prefix("--shell=") {
+                        self.nested(&text.to_owned());
+                    }
+                }
+                None if word.head().starts_with("--shell") => self.doubt("what is to be run is an expansion"),
+                None => {}
+            }
+        }
+        self.texts(argv);
+    }
+
+    /// Files that a command writes, by their names.
+    fn writers(&mut self, name: &str, argv: &[Arg]) {
+        let words = || argv.iter().skip(1).filter(|word| !word.head().starts_with('-'));
+        match name {
+            "cp" | "mv" | "ln" | "install" | "tee" | "dd" | "touch" | "chmod" | "sed" | "perl" | "rsync" | "scp" => {
+                let known: Vec<Arg> = words().cloned().collect();
+                let writes_content = matches!(name, "cp" | "mv" | "ln" | "install" | "tee" | "dd" | "rsync" | "scp");
+                if writes_content {
+                    for word in &known {
+                        let text = word.text().map(|text| text.strip_prefix("of=").unwrap_or(text).to_owned());
+                        if let Some(text) = text {
+                            self.wrote(&Arg::known(text));
+                        }
+                    }
+                }
+                // A program under another name is that program still.
+                if matches!(name, "cp" | "ln" | "mv" | "install") {
+                    self.renamed(&known);
+                }
+            }
+            "curl" | "wget" => {
+                for (place, word) in argv.iter().enumerate() {
+                    if let Some(text) = word.text() {
+                        if matches!(text, "-o" | "-O" | "--output" | "--output-document")
+                            && let Some(file) = argv.get(place + 1)
+                        {
+                            self.wrote(&file.clone());
+                        }
+                        if name == "curl" && matches!(text, "-O" | "--remote-name" | "-LO" | "-sLO" | "-fsSLO")
+                            || name == "wget"
+                        {
+                            argv.iter().skip(1).for_each(|word| self.wrote(word));
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Programs that are linked, copied or moved: called by their new name they do the same.
+    fn renamed(&mut self, words: &[Arg]) {
+        for word in words {
+            let program = match word {
+                Arg::Known(text) => Some(base(text).to_owned()),
+                // `$(which git)`
+                Arg::Unsure { form: Form::One | Form::Loose, head, tail } if head.is_empty() && tail.is_empty() => None,
+                Arg::Unsure { tail, .. } => Some(base(tail).to_owned()),
+            };
+            match program {
+                Some(program) if !program.is_empty() && self.is_path_of_program(word, &program) => {
+                    self.note(vec![Arg::known(program), Arg::anything()], false);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_path_of_program(&self, word: &Arg, program: &str) -> bool {
+        let head = word.head();
+        head.starts_with('/')
+            && (head.contains("/bin/")
+                || head.contains("/sbin/")
+                || head.contains("/libexec/")
+                || head.contains("git-core"))
+            && head.ends_with(program)
+    }
+}

@@ -1,0 +1,337 @@
+//! Other shells, and what the shell itself runs: texts within texts.
+
+use super::{
+    Scan, Stdin,
+    arg::{Arg, base},
+};
+
+/// Programs that read shell text.
+const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "pdksh", "ash", "fish", "tcsh", "csh", "yash", "rbash",
+    "posh", "rc", "oksh", "loksh", "hush", "elvish", "nu", "xonsh",
+];
+
+/// Variables whose text a program runs, whatever it says.
+const RUN: &[&str] = &[
+    "BASH_ENV",
+    "PROMPT_COMMAND",
+    "BASH_ALIASES",
+    "BASH_CMDS",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "PERL5OPT",
+    "PERL5DB",
+    "RUBYOPT",
+    "PYTHONSTARTUP",
+    "PYTHONINSPECT",
+    "ZDOTDIR",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "MAKEFLAGS",
+    "GNUMAKEFLAGS",
+    "MFLAGS",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_EXEC_PATH",
+    "TAR_OPTIONS",
+    "PYTHONPATH_STARTUP",
+    "INPUTRC",
+];
+
+/// Ends of the names of variables whose text is run as a command.
+const COMMANDS: &[&str] =
+    &["_COMMAND", "PAGER", "EDITOR", "VISUAL", "BROWSER", "ASKPASS", "_SSH", "_RSH", "EXTERNAL_DIFF", "GIT_SSH"];
+
+pub(super) fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name.trim_start_matches('-'))
+}
+
+impl Scan {
+    /// A shell and its words.
+    pub(super) fn shell(&mut self, argv: &[Arg], stdin: &Stdin) {
+        let (mut place, mut has_text, mut has_stdin) = (1, false, false);
+        while let Some(arg) = argv.get(place) {
+            let Some(text) = arg.text() else {
+                if arg.may_be_option() {
+                    self.doubt("what a shell is to run is an expansion");
+                    return;
+                }
+                break;
+            };
+            if matches!(text, "--" | "-") {
+                has_stdin |= text == "-" && argv.len() == place + 1;
+                place += 1;
+                break;
+            }
+            if let Some(long) = text.strip_prefix("--") {
+                if matches!(long, "version" | "help") {
+                    return;
+                }
+                // Another shell's way to say -c.
+                if long == "command" || long == "commands" || long == "init-command" {
+                    has_text = true;
+                } else if let Some((_, text)) = long.split_once('=').filter(|(name, _)| name.contains("command")) {
+                    self.nested(text);
+                    return;
+                } else if matches!(long, "rcfile" | "init-file") {
+                    if let Some(file) = argv.get(place + 1) {
+                        self.runs_file(file);
+                    }
+                    place += 1;
+                }
+                place += 1;
+                continue;
+            }
+            let Some(cluster) = text.strip_prefix(['-', '+']).filter(|cluster| !cluster.is_empty()) else { break };
+            if !cluster.chars().all(|letter| letter.is_ascii_alphabetic()) {
+                self.doubt("a shell has an option that means nothing");
+                return;
+            }
+            has_text |= text.starts_with('-') && cluster.contains(['c', 'C']);
+            has_stdin |= text.starts_with('-') && cluster.contains(['s', 'i']);
+            place += 1;
+            // `-o pipefail`, also at the end of `-euo`.
+            if cluster.contains(['o', 'O']) {
+                if argv.get(place).is_some_and(|value| !value.is_one()) {
+                    self.doubt("what a shell is to run is an expansion");
+                    return;
+                }
+                place += 1;
+            }
+        }
+        match argv.get(place) {
+            Some(arg) if has_text => match arg.text() {
+                Some(text) => {
+                    let text = text.to_owned();
+                    self.nested(&text);
+                }
+                None => self.doubt("what a shell is to run is an expansion"),
+            },
+            Some(arg) if !has_stdin => self.runs_file(arg),
+            None if has_text => {}
+            _ => match stdin {
+                Stdin::Text(text) => self.nested(&text.clone()),
+                Stdin::Inherited | Stdin::Other => self.doubt("a shell reads what it runs from somewhere else"),
+            },
+        }
+    }
+
+    /// A text that another program runs.
+    pub(super) fn nested(&mut self, text: &str) {
+        self.within += 1;
+        self.hard(text);
+        self.within -= 1;
+    }
+
+    /// The same of a text that may be an expansion.
+    pub(super) fn nested_arg(&mut self, arg: Option<&Arg>) {
+        match arg {
+            None => {}
+            Some(Arg::Known(text)) => self.nested(&text.clone()),
+            Some(Arg::Unsure { .. }) => self.doubt("what is to be run is an expansion"),
+        }
+    }
+
+    /// A command to which somebody adds words.
+    pub(super) fn with_more(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.nested(&format!("{text} $__more"));
+        }
+    }
+
+    /// A file that is run by a shell or an interpreter: what it says is not looked at, unless this very text writes it.
+    pub(super) fn runs_file(&mut self, arg: &Arg) {
+        if arg.may_be_option() && arg.text().is_none() {
+            self.doubt("the file that is run is an expansion");
+        }
+        if ["/dev/", "/proc/"].iter().any(|start| arg.head().starts_with(start)) {
+            self.doubt("what is run comes from somewhere else");
+        }
+        if let Some(text) = arg.text() {
+            self.executed.insert(base(text).to_owned());
+        }
+    }
+
+    /// Notes a file that the text writes.
+    pub(super) fn wrote(&mut self, arg: &Arg) {
+        if let Some(text) = arg.text().filter(|_| !self.is_soft) {
+            self.written.insert(base(text).to_owned());
+        }
+    }
+
+    /// What the shell itself does with a command of this name; `false` when it is none of its own.
+    pub(super) fn builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
+        let words = argv.get(1..).unwrap_or_default();
+        let options = || words.iter().filter_map(Arg::text).take_while(|word| word.starts_with('-'));
+        let has = |letter: char| options().any(|word| !word.starts_with("--") && word.contains(letter));
+        match name {
+            "eval" => {
+                let texts: Option<Vec<&str>> = words.iter().map(Arg::text).collect();
+                match texts {
+                    Some(texts) => {
+                        let text = texts.join(" ");
+                        self.nested(text.strip_prefix("-- ").unwrap_or(&text));
+                    }
+                    None => self.doubt("what eval runs is an expansion"),
+                }
+            }
+            "source" | "." => self.sourced(words),
+            "trap" => {
+                let first = words.iter().find(|word| !matches!(word.text(), Some("--" | "-l" | "-p")));
+                let is_name = |text: &str| text == "-" || text.chars().all(|letter| letter.is_ascii_digit());
+                if !first.and_then(Arg::text).is_some_and(is_name) {
+                    self.nested_arg(first);
+                }
+            }
+            "alias" => {
+                if has('g') || has('s') {
+                    self.doubt("an alias is made that is no command");
+                }
+                for word in words {
+                    match word.text() {
+                        Some(text) => {
+                            if let Some((_, value)) = text.split_once('=') {
+                                self.with_more(value);
+                            }
+                        }
+                        None => self.doubt("an alias is an expansion"),
+                    }
+                }
+            }
+            "hash" if has('p') => self.doubt("a command is given another program"),
+            "enable" if has('f') => self.doubt("a command is loaded from a file"),
+            "bind" | "complete" | "compgen" | "fc" | "zle" | "autoload" | "emulate" | "zmodload" | "sched" | "r" => {
+                self.doubt(&format!("what {name} does cannot be told"));
+            }
+            "history" if words.iter().any(|word| word.head().starts_with('-')) => {
+                self.doubt("what history does cannot be told");
+            }
+            "mapfile" | "readarray" => {
+                let at = words.iter().position(|word| word.text().is_some_and(|text| text.starts_with("-C")));
+                if let Some(at) = at {
+                    match words.get(at).and_then(Arg::text).and_then(|text| text.strip_prefix("-C")) {
+                        Some(text) if !text.is_empty() => self.with_more(&text.to_owned()),
+                        _ => match words.get(at + 1) {
+                            Some(Arg::Known(text)) => self.with_more(&text.clone()),
+                            _ => self.doubt("what mapfile calls is an expansion"),
+                        },
+                    }
+                }
+                words.iter().for_each(|word| self.later(word));
+            }
+            "let" => {
+                for word in words {
+                    if let Some(text) = word.text() {
+                        self.arithmetic(&text.to_owned());
+                    }
+                    self.later(word);
+                }
+            }
+            "test" | "[" | "printf" | "unset" | "read" | "declare" | "typeset" | "local" | "export" | "readonly"
+            | "getopts" | "wait" | "set" | "shift" | "return" | "exit" => {
+                for word in words {
+                    self.later(word);
+                    let declares = matches!(name, "declare" | "typeset" | "local" | "export" | "readonly");
+                    if declares {
+                        self.declared(word);
+                    }
+                }
+                if name == "export" && has('f') {
+                    self.doubt("a function is handed to other programs");
+                }
+            }
+            "cd" | "pushd" | "popd" | "chdir" => {
+                let to = words.iter().find(|word| !matches!(word.text(), Some("-L" | "-P" | "-e" | "--" | "-n")));
+                let to = to.and_then(Arg::text).filter(|text| !text.starts_with(['-', '+', '~'])).map(str::to_owned);
+                self.folders.push(to);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn sourced(&mut self, words: &[Arg]) {
+        let Some(file) = words.iter().find(|word| word.text() != Some("--")) else { return };
+        // What everybody's tools make themselves.
+        const USUAL: &[&str] = &[
+            "bin/activate",
+            ".cargo/env",
+            ".nvm/nvm.sh",
+            "/nvm.sh",
+            ".bashrc",
+            ".bash_profile",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            "/etc/profile",
+            "conda.sh",
+            ".sdkman/bin/sdkman-init.sh",
+            ".asdf/asdf.sh",
+            "venv/bin/activate",
+            ".ghcup/env",
+        ];
+        let tail = match file {
+            Arg::Known(text) => text,
+            Arg::Unsure { head, tail, .. } if head == "/" => tail,
+            Arg::Unsure { tail, .. } => tail,
+        };
+        let is_usual =
+            USUAL.iter().any(|end| tail.ends_with(end)) && file.is_one() && !file.head().starts_with("/dev/");
+        if is_usual {
+            self.runs_file(&Arg::known(tail.clone()));
+        } else {
+            self.doubt("what a sourced file does to the shell cannot be told");
+        }
+    }
+
+    /// `NAME=VALUE` as a word.
+    pub(super) fn declared(&mut self, word: &Arg) {
+        match word {
+            Arg::Known(text) => {
+                if let Some((name, value)) = text.split_once('=') {
+                    self.assign(&name.to_owned(), &Arg::known(value));
+                }
+            }
+            Arg::Unsure { head, tail, form } => {
+                if let Some((name, value)) = head.split_once('=') {
+                    let value = Arg::Unsure { head: value.to_owned(), tail: tail.clone(), form: *form };
+                    self.assign(&name.to_owned(), &value);
+                }
+            }
+        }
+    }
+
+    /// A variable is set.
+    pub(super) fn assign(&mut self, name: &str, value: &Arg) {
+        self.later(value);
+        let text = value.text();
+        if text == Some("") {
+            return;
+        }
+        let name = name.trim_end_matches('+');
+        let is_command = COMMANDS.iter().any(|end| name.ends_with(end));
+        if RUN.contains(&name)
+            || name.starts_with("BASH_FUNC_")
+            || name.starts_with("GIT_CONFIG_KEY")
+            || name.starts_with("GIT_CONFIG_VALUE")
+        {
+            self.doubt(&format!("the variable {name} is set, and what it says is run"));
+        } else if matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" | "GIT_CONFIG") && text != Some("/dev/null")
+        {
+            self.doubt(&format!("the variable {name} is set, and what it says is run"));
+        } else if matches!(name, "ENV" | "NODE_OPTIONS")
+            && text.is_none_or(|text| text.contains(['/', '$', '`', ':']) || text.contains("require"))
+        {
+            self.doubt(&format!("the variable {name} is set, and what it says is run"));
+        } else if is_command {
+            match text {
+                Some(text) => self.with_more(&text.to_owned()),
+                None => self.doubt(&format!("the variable {name} is an expansion, and what it says is run")),
+            }
+        } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4" | "PROMPT" | "SHELL") && text.is_none() {
+            self.doubt(&format!("the variable {name} is an expansion, and what it says is run"));
+        } else if let Some(text) = text.filter(|text| text.contains(' ')) {
+            self.soft(&text.to_owned());
+        }
+    }
+}

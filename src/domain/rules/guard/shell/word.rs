@@ -1,0 +1,414 @@
+//! Words: quotes, escapes and expansions, as a shell reads them. What is substituted is handed to the scan.
+
+use super::{
+    Scan,
+    arg::{Arg, Form},
+};
+
+/// The word that is being put together.
+#[derive(Default)]
+struct Build {
+    head: String,
+    tail: String,
+    form: Option<Form>,
+}
+
+impl Build {
+    fn push(&mut self, letter: char) {
+        if self.form.is_some() { self.tail.push(letter) } else { self.head.push(letter) }
+    }
+
+    fn push_str(&mut self, text: &str) {
+        text.chars().for_each(|letter| self.push(letter));
+    }
+
+    fn unsure(&mut self, form: Form) {
+        self.form = Some(self.form.map_or(form, |known| known.max(form)));
+        self.tail.clear();
+    }
+
+    fn done(self) -> Arg {
+        match self.form {
+            None => Arg::Known(self.head),
+            Some(form) => Arg::Unsure { head: self.head, tail: self.tail, form },
+        }
+    }
+}
+
+/// How a text is quoted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quoting {
+    /// Not at all.
+    Open,
+    /// In double quotes.
+    Double,
+    /// As in a here-document: quotes are letters.
+    Document,
+}
+
+struct Reader<'a> {
+    letters: &'a [char],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.letters.get(self.at + ahead).copied()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let letter = self.peek(0)?;
+        self.at += 1;
+        Some(letter)
+    }
+
+    fn text(&self, from: usize, to: usize) -> String {
+        self.letters.get(from..to).unwrap_or_default().iter().collect()
+    }
+}
+
+/// Reads a word as it is written.
+pub(super) fn word(scan: &mut Scan, raw: &str) -> Arg {
+    let plain = |letter: char| {
+        letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | ':' | '=' | '@' | '%' | '+' | ',')
+    };
+    if raw.chars().all(plain) || raw == "[" || raw == "[[" || raw == "{" || raw == "}" {
+        return Arg::known(raw);
+    }
+    let letters: Vec<char> = raw.chars().collect();
+    let mut reader = Reader { letters: &letters, at: 0 };
+    let mut build = Build::default();
+    if letters.first() == Some(&'~') {
+        // Somebody's home, or no home at all.
+        build.push('/');
+        build.unsure(Form::One);
+        reader.at = 1;
+    }
+    read(scan, &mut reader, &mut build, Quoting::Open);
+    build.done()
+}
+
+/// Reads a text in which quotes are letters: a here-document, or arithmetic.
+pub(super) fn document(scan: &mut Scan, text: &str) -> Arg {
+    let letters: Vec<char> = text.chars().collect();
+    let mut build = Build::default();
+    read(scan, &mut Reader { letters: &letters, at: 0 }, &mut build, Quoting::Document);
+    build.done()
+}
+
+fn read(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: Quoting) {
+    while let Some(letter) = reader.next() {
+        match (quoting, letter) {
+            (Quoting::Open, '\\') => match reader.next() {
+                Some('\n') => {}
+                Some(letter) => build.push(letter),
+                None => build.push('\\'),
+            },
+            (_, '\\') => match reader.peek(0) {
+                Some('\n') => reader.at += 1,
+                Some(letter) if matches!(letter, '$' | '`' | '\\') || letter == '"' && quoting == Quoting::Double => {
+                    reader.at += 1;
+                    build.push(letter);
+                }
+                _ => build.push('\\'),
+            },
+            (Quoting::Open, '\'') => {
+                let from = reader.at;
+                while reader.peek(0).is_some_and(|letter| letter != '\'') {
+                    reader.at += 1;
+                }
+                build.push_str(&reader.text(from, reader.at));
+                if reader.next().is_none() {
+                    scan.doubt("a quote is not closed");
+                }
+            }
+            (Quoting::Open, '"') => {
+                // An empty pair of quotes is a word too.
+                read(scan, reader, build, Quoting::Double);
+            }
+            (Quoting::Double, '"') => return,
+            (_, '$') => dollar(scan, reader, build, quoting),
+            (_, '`') => backquoted(scan, reader, build, quoting),
+            (Quoting::Open, '*' | '?' | '(' | ')') => build.unsure(Form::Many),
+            (Quoting::Open, '[') => {
+                if reader.letters.get(reader.at..).is_some_and(|rest| rest.contains(&']')) {
+                    build.unsure(Form::Many);
+                } else {
+                    build.push('[');
+                }
+            }
+            (Quoting::Open, '{') => {
+                let rest = reader.letters.get(reader.at..).unwrap_or_default();
+                let list = rest.contains(&'}') && (rest.contains(&',') || rest.windows(2).any(|two| two == ['.', '.']));
+                if list { build.unsure(Form::Many) } else { build.push('{') }
+            }
+            (Quoting::Open, '<' | '>') if reader.peek(0) == Some('(') => {
+                reader.at += 1;
+                substituted(scan, reader);
+                build.push_str("/dev/fd/");
+                build.unsure(Form::One);
+            }
+            (_, letter) => build.push(letter),
+        }
+    }
+    if quoting == Quoting::Double {
+        scan.doubt("a quote is not closed");
+    }
+}
+
+/// What follows a dollar sign.
+fn dollar(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: Quoting) {
+    let is_open = quoting == Quoting::Open;
+    match reader.peek(0) {
+        Some('(') if reader.peek(1) == Some('(') && arithmetic_end(reader).is_some() => {
+            let end = arithmetic_end(reader).unwrap_or(reader.at);
+            let text = reader.text(reader.at + 2, end - 2);
+            scan.arithmetic(&text);
+            reader.at = end;
+            build.unsure(Form::One);
+        }
+        Some('(') => {
+            reader.at += 1;
+            let text = substituted(scan, reader);
+            if is_branch(&text) {
+                build.push_str("b");
+                build.unsure(Form::One);
+            } else {
+                build.unsure(if is_open { Form::Loose } else { Form::One });
+            }
+        }
+        Some('[') => {
+            let from = reader.at + 1;
+            while reader.next().is_some_and(|letter| letter != ']') {}
+            let text = reader.text(from, reader.at.saturating_sub(1));
+            scan.arithmetic(&text);
+            build.unsure(Form::One);
+        }
+        Some('{') => {
+            reader.at += 1;
+            let from = reader.at;
+            brace_end(scan, reader);
+            let text = reader.text(from, reader.at.saturating_sub(1));
+            parameter(scan, build, &text, is_open);
+        }
+        Some('\'') if is_open => ansi(scan, reader, build),
+        Some('"') if is_open => {}
+        Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => {
+            let from = reader.at;
+            while reader.peek(0).is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+                reader.at += 1;
+            }
+            let name = reader.text(from, reader.at);
+            parameter(scan, build, &name, is_open);
+        }
+        Some(letter) if letter.is_ascii_digit() || matches!(letter, '@' | '*' | '#' | '?' | '-' | '$' | '!') => {
+            reader.at += 1;
+            parameter(scan, build, &letter.to_string(), is_open);
+        }
+        _ => build.push('$'),
+    }
+}
+
+/// What a parameter may be; what stands in its default or pattern is looked at too.
+fn parameter(scan: &mut Scan, build: &mut Build, text: &str, is_open: bool) {
+    // The number of a process or of words, an exit code.
+    if matches!(text, "?" | "#" | "$" | "!") || text.starts_with('#') && text.len() > 1 {
+        embedded(scan, text);
+        build.push('0');
+        return;
+    }
+    if matches!(text, "HOME" | "PWD") && scan.trusts_home {
+        build.push('/');
+        build.unsure(Form::One);
+        return;
+    }
+    embedded(scan, text);
+    if text.contains("@P") || text.contains("@E") && text.contains('$') {
+        scan.doubt("an expansion runs what a variable says");
+    }
+    let is_list =
+        text == "@" || text.contains("[@]") || text.starts_with('@') || text.starts_with('!') && text.contains('@');
+    build.unsure(if is_open || is_list { Form::Loose } else { Form::One });
+}
+
+fn embedded(scan: &mut Scan, text: &str) {
+    if text.contains(['$', '`', '<', '>']) {
+        document(scan, text);
+        // Process substitution is none in a document.
+        scan.substitutions(text, &["<(", ">("]);
+    }
+}
+
+/// The substitution that has just begun, behind its parenthesis; answers with its text.
+fn substituted(scan: &mut Scan, reader: &mut Reader<'_>) -> String {
+    match scan.closing(reader.letters, reader.at) {
+        Some(end) => {
+            let text = reader.text(reader.at, end);
+            reader.at = end + 1;
+            scan.hard(&text);
+            text
+        }
+        None => {
+            scan.doubt("a substitution has no end that can be told");
+            reader.at = reader.letters.len();
+            String::new()
+        }
+    }
+}
+
+fn backquoted(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: Quoting) {
+    let mut text = String::new();
+    loop {
+        match reader.next() {
+            Some('`') => break,
+            Some('\\') => match reader.peek(0) {
+                Some(letter) if matches!(letter, '`' | '\\' | '$') || letter == '"' && quoting == Quoting::Double => {
+                    reader.at += 1;
+                    text.push(letter);
+                }
+                _ => text.push('\\'),
+            },
+            Some(letter) => text.push(letter),
+            None => {
+                scan.doubt("a substitution has no end that can be told");
+                break;
+            }
+        }
+    }
+    scan.hard(&text);
+    build.unsure(if quoting == Quoting::Open { Form::Loose } else { Form::One });
+}
+
+/// Where `((…))` ends, when it is arithmetic: behind the second parenthesis.
+fn arithmetic_end(reader: &Reader<'_>) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (place, letter) in reader.letters.iter().enumerate().skip(reader.at) {
+        match letter {
+            '(' => depth += 1,
+            ')' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 1 {
+                    return (reader.letters.get(place + 1) == Some(&')')).then_some(place + 2);
+                }
+            }
+            '\'' | '"' | '\n' | ';' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Moves behind the brace that closes a parameter.
+fn brace_end(scan: &mut Scan, reader: &mut Reader<'_>) {
+    let mut depth = 1_usize;
+    while let Some(letter) = reader.next() {
+        match letter {
+            '\\' => {
+                reader.next();
+            }
+            '\'' | '"' => {
+                // Inside double quotes some of them are letters: what would close the brace then is not worked out.
+                let rest = reader.letters.get(reader.at..).unwrap_or_default();
+                let end = rest.iter().position(|other| *other == letter).unwrap_or_default();
+                if rest.iter().take(end).any(|letter| *letter == '}') {
+                    scan.doubt("a brace stands in quotes inside an expansion");
+                }
+            }
+            '$' if reader.peek(0) == Some('{') => {
+                reader.at += 1;
+                depth += 1;
+            }
+            '$' if reader.peek(0) == Some('(') => {
+                reader.at += 1;
+                match scan.closing(reader.letters, reader.at) {
+                    Some(end) => reader.at = end + 1,
+                    None => scan.doubt("a substitution has no end that can be told"),
+                }
+            }
+            '`' => while reader.next().is_some_and(|letter| letter != '`') {},
+            '}' => {
+                depth -= 1;
+                if depth == 0 {
+                    return;
+                }
+            }
+            _ => {}
+        }
+    }
+    scan.doubt("an expansion is not closed");
+}
+
+/// `$'…'`
+fn ansi(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build) {
+    reader.at += 1;
+    while let Some(letter) = reader.next() {
+        match letter {
+            '\'' => return,
+            '\\' => {
+                let Some(escape) = reader.next() else { break };
+                let decoded = match escape {
+                    'n' => Some('\n'),
+                    't' => Some('\t'),
+                    'r' => Some('\r'),
+                    'a' => Some('\u{7}'),
+                    'b' => Some('\u{8}'),
+                    'e' | 'E' => Some('\u{1b}'),
+                    'f' => Some('\u{c}'),
+                    'v' => Some('\u{b}'),
+                    '\\' | '"' | '?' => Some(escape),
+                    // A shell that does not know this form sees the end of the quote here.
+                    '\'' => {
+                        scan.doubt("a quote stands in a quote");
+                        Some('\'')
+                    }
+                    'x' => number(reader, 16, 2),
+                    'u' => number(reader, 16, 4),
+                    'U' => number(reader, 16, 8),
+                    'c' => reader.next().and_then(|letter| char::from_u32(u32::from(letter) & 0x1f)),
+                    '0'..='7' => {
+                        reader.at -= 1;
+                        number(reader, 8, 3)
+                    }
+                    other => {
+                        build.push('\\');
+                        Some(other)
+                    }
+                };
+                match decoded {
+                    Some('\0') | None => scan.doubt("a word has an escape that means nothing"),
+                    Some(letter) => build.push(letter),
+                }
+            }
+            letter => build.push(letter),
+        }
+    }
+    scan.doubt("a quote is not closed");
+}
+
+fn number(reader: &mut Reader<'_>, radix: u32, most: usize) -> Option<char> {
+    let mut value = 0_u32;
+    let mut digits = 0;
+    while digits < most {
+        let Some(digit) = reader.peek(0).and_then(|letter| letter.to_digit(radix)) else { break };
+        value = value.wrapping_mul(radix).wrapping_add(digit);
+        reader.at += 1;
+        digits += 1;
+    }
+    // Bytes above ASCII are parts of letters: what they make together is not worked out.
+    let is_byte = radix == 8 || most == 2;
+    (digits > 0 && !(is_byte && value > 0x7f)).then(|| char::from_u32(value)).flatten()
+}
+
+/// Whether a substitution prints the name of a branch or a folder: one word that is no option.
+fn is_branch(text: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "git branch --show-current",
+        "git rev-parse HEAD",
+        "git rev-parse --abbrev-ref HEAD",
+        "git rev-parse --short HEAD",
+        "git symbolic-ref --short HEAD",
+        "git rev-parse --show-toplevel",
+        "pwd",
+    ];
+    !text.contains('\n') && KNOWN.contains(&text.split_ascii_whitespace().collect::<Vec<_>>().join(" ").as_str())
+}

@@ -1,0 +1,264 @@
+//! Programs that run their later words as a command.
+
+use super::{Scan, Stdin, arg::Arg};
+
+/// How a wrapper is called.
+pub(super) struct Wrapper {
+    /// Its names.
+    names: &'static [&'static str],
+    /// Its short options with a value.
+    short: &'static str,
+    /// Its long options whose value is the next word.
+    long: &'static [&'static str],
+    /// How many words stand before the command.
+    words: usize,
+    /// Whether `NAME=VALUE` may stand before it.
+    assigns: bool,
+}
+
+const fn wrapper(
+    names: &'static [&'static str],
+    short: &'static str,
+    long: &'static [&'static str],
+    words: usize,
+    assigns: bool,
+) -> Wrapper {
+    Wrapper { names, short, long, words, assigns }
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    wrapper(&["env", "genv"], "uCSP", &["unset", "chdir", "split-string", "argv0"], 0, true),
+    wrapper(
+        &["sudo"],
+        "CDghprRtTuU",
+        &[
+            "close-from",
+            "chdir",
+            "group",
+            "host",
+            "prompt",
+            "role",
+            "chroot",
+            "type",
+            "command-timeout",
+            "user",
+            "other-user",
+        ],
+        0,
+        true,
+    ),
+    wrapper(&["doas"], "Cu", &[], 0, true),
+    wrapper(&["nice", "gnice"], "n", &["adjustment"], 0, false),
+    wrapper(&["ionice"], "cnpPu", &["class", "classdata", "pid", "pgid", "uid"], 0, false),
+    wrapper(
+        &[
+            "nohup",
+            "setsid",
+            "builtin",
+            "busybox",
+            "toybox",
+            "noglob",
+            "nocorrect",
+            "-",
+            "time",
+            "gtime",
+            "chronic",
+            "unbuffer",
+            "fakeroot",
+            "eatmydata",
+            "catchsegv",
+            "linux32",
+            "linux64",
+            "coproc",
+            "caffeinate",
+            "ltrace",
+            "strace",
+            "xvfb-run",
+            "dbus-run-session",
+            "winpty",
+            "stdbuf",
+            "gstdbuf",
+            "unshare",
+            "nsenter",
+            "setpriv",
+            "systemd-run",
+            "systemd-inhibit",
+            "runuser",
+            "torsocks",
+            "proxychains",
+            "proxychains4",
+            "choom",
+            "prlimit",
+            "rlwrap",
+            "cgexec",
+            "firejail",
+            "bwrap",
+            "pkexec",
+            "gosu",
+            "su-exec",
+            "chpst",
+            "softlimit",
+            "setuidgid",
+            "envdir",
+            "aoss",
+            "padsp",
+            "optirun",
+            "primusrun",
+            "faketime",
+            "numactl",
+            "perf",
+            "valgrind",
+            "heaptrack",
+            "hyperfine",
+            "entr",
+            "ts",
+            "ifne",
+            "doppler",
+            "op",
+            "dotenv",
+            "direnv",
+            "uv",
+            "poetry",
+            "pipenv",
+            "pdm",
+            "hatch",
+            "rye",
+            "bundle",
+            "npx",
+            "bunx",
+            "pnpx",
+            "xargs-like",
+        ],
+        "foioeSGRwtmunpcpEP",
+        &[],
+        0,
+        true,
+    ),
+    wrapper(&["timeout", "gtimeout"], "ks", &["kill-after", "signal"], 1, false),
+    wrapper(&["chroot"], "", &["userspec", "groups"], 1, false),
+    wrapper(&["taskset", "chrt", "setarch"], "", &[], 1, false),
+    wrapper(&["command"], "", &[], 0, false),
+    wrapper(&["exec"], "a", &[], 0, false),
+    wrapper(&["repeat"], "", &[], 1, false),
+];
+
+/// Wrappers whose own options are many: where their command begins is not worked out, every later word may begin it.
+const VAGUE_FROM: &str = "stdbuf";
+
+/// How a wrapper of this name is called.
+pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
+    WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
+}
+
+/// Whether an abbreviation of an option with a value stands here.
+fn takes_value(wrapper: &Wrapper, text: &str) -> bool {
+    if let Some(long) = text.strip_prefix("--") {
+        return !long.contains('=') && !long.is_empty() && wrapper.long.iter().any(|known| known.starts_with(long));
+    }
+    let letters = text.get(1..).unwrap_or_default();
+    letters
+        .chars()
+        .position(|letter| wrapper.short.contains(letter))
+        .is_some_and(|at| at + 1 == letters.chars().count())
+}
+
+impl Scan {
+    /// The command behind a wrapper.
+    pub(super) fn wrapped(&mut self, wrapper: &Wrapper, name: &str, argv: &[Arg], stdin: &Stdin) {
+        let group = wrapper.names;
+        let is_vague = group.contains(&VAGUE_FROM) && group.len() > 4;
+        let (mut place, mut words) = (1, wrapper.words);
+        let mut is_first = true;
+        while let Some(arg) = argv.get(place) {
+            let Some(text) = arg.text() else {
+                // One word in the place of a word is a word; anything else may be the command itself.
+                if words > 0 && arg.is_one() {
+                    words -= 1;
+                    place += 1;
+                    continue;
+                }
+                break;
+            };
+            if name == "env" || name == "genv" {
+                if let Some(split) = split_string(text, argv.get(place + 1)) {
+                    match split {
+                        Some(split) => self.nested(&split),
+                        None => self.doubt("what env splits is an expansion"),
+                    }
+                }
+                if matches!(text, "-C" | "--chdir") || text.starts_with("--chdir=") || text.starts_with("-C") {
+                    self.folders.push(None);
+                }
+            }
+            if name == "command" && text.starts_with('-') && text.contains(['v', 'V']) {
+                return;
+            }
+            if text == "--" {
+                place += 1;
+                break;
+            }
+            if text.starts_with('-') && text.len() > 1 {
+                is_first = false;
+                let skip = 1 + usize::from(!is_vague && takes_value(wrapper, text));
+                if skip == 2 && argv.get(place + 1).is_some_and(|value| !value.is_one()) {
+                    self.doubt(&format!("what {name} runs is an expansion"));
+                    return;
+                }
+                place += skip;
+                continue;
+            }
+            let is_assignment = text.split_once('=').is_some_and(|(variable, _)| {
+                !variable.is_empty() && variable.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+            });
+            if wrapper.assigns && is_assignment {
+                self.declared(arg);
+                place += 1;
+                continue;
+            }
+            if words > 0 {
+                words -= 1;
+                place += 1;
+                continue;
+            }
+            break;
+        }
+        // An option that is not known may have taken the word that looks like the command: each later one may be it too.
+        let rest = argv.get(place..).unwrap_or_default();
+        if let Some(Arg::Unsure { .. }) = rest.first() {
+            self.doubt(&format!("what {name} runs is an expansion"));
+        }
+        self.within += 1;
+        self.command(rest.to_vec(), stdin);
+        // A shell behind an option's value is a shell all the same.
+        if is_vague && !is_first {
+            for later in 1..rest.len().min(8) {
+                let starts_shell =
+                    rest.get(later).and_then(Arg::program).is_some_and(|name| super::shells::is_shell(&name));
+                if starts_shell {
+                    self.command(rest.get(later..).unwrap_or_default().to_vec(), stdin);
+                }
+            }
+        }
+        self.within -= 1;
+    }
+}
+
+/// The text of `env -S`; `Some(None)`: it is an expansion.
+fn split_string(text: &str, next: Option<&Arg>) -> Option<Option<String>> {
+    if let Some(text) = text.strip_prefix("--split-string=") {
+        return Some(Some(text.to_owned()));
+    }
+    let is_long = text.len() > 3 && "--split-string".starts_with(text);
+    let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'));
+    let rest = cluster
+        .and_then(|cluster| cluster.split_once('S'))
+        .filter(|(before, _)| before.chars().all(|letter| matches!(letter, 'i' | 'v' | '0')));
+    match (rest, is_long) {
+        (Some((_, attached)), _) if !attached.is_empty() => {
+            // What follows it is a part of the command.
+            Some(Some(attached.to_owned()))
+        }
+        (Some(_), _) | (None, true) => Some(next.and_then(Arg::text).map(str::to_owned)),
+        (None, false) => None,
+    }
+}

@@ -1,0 +1,109 @@
+//! Claude Code's events and answers.
+
+use serde_json::{Value, json};
+
+use super::{Provider, payload::Payload};
+use crate::{
+    actions::hook::{Moment, Reply, Start},
+    domain::usage::ToolUse,
+};
+
+/// Notices that nothing is known to wait behind.
+const HARMLESS: &[&str] = &["auth_success", "elicitation_complete", "elicitation_response", "agent_completed"];
+
+/// The moment that a payload tells of.
+///
+/// # Errors
+/// A sentence that names what is missing.
+pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<Moment, String> {
+    Ok(match event {
+        "SessionStart" => Moment::SessionStart(start(told)),
+        "UserPromptSubmit" => Moment::TurnStart,
+        "PreToolUse" => Moment::BeforeTool(told.call(Provider::Claude, role)?),
+        "PermissionRequest" => Moment::PermissionAsked(told.call(Provider::Claude, role)?),
+        "PostToolUse" => after(told, true)?,
+        "PostToolUseFailure" => after(told, false)?,
+        "Stop" => Moment::TurnEnd,
+        "StopFailure" => Moment::TurnFailed(words(&[told.error.as_ref(), told.error_details.as_ref()])),
+        "SubagentStop" => Moment::SubagentEnd(told.agent_transcript_path.clone()),
+        "Notification" => match told.notification_type.as_deref() {
+            Some("idle_prompt") => Moment::Rests,
+            Some(harmless) if HARMLESS.contains(&harmless) => Moment::Other,
+            Some("permission_prompt" | "elicitation_dialog" | "agent_needs_input" | "worker_permission_prompt") => {
+                Moment::Waits(told.message.clone().unwrap_or_default())
+            }
+            // An unknown one is no reason to call a person.
+            Some(_) | None => Moment::Other,
+        },
+        "SessionEnd" => {
+            let reason = told.reason.clone().unwrap_or_else(|| "other".into());
+            let goes_on = matches!(reason.as_str(), "clear" | "resume");
+            Moment::SessionEnd { reason, goes_on }
+        }
+        _ => Moment::Other,
+    })
+}
+
+/// How a session begins, in the words that it shares with another vendor.
+pub(super) fn start(told: &Payload) -> Start {
+    match told.source.as_deref() {
+        Some("resume") => Start::Resumed,
+        Some("compact") => Start::Compacted,
+        Some("clear" | "fork") => Start::Switched,
+        _ => Start::Fresh,
+    }
+}
+
+/// A tool that has run.
+///
+/// # Errors
+/// A sentence that names what is missing.
+pub(super) fn after(told: &Payload, success: bool) -> Result<Moment, String> {
+    let name = Payload::need("tool_name", told.tool_name.as_ref())?.to_owned();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast keeps to the bounds")]
+    let duration_ms = told.duration_ms.map(|span| span as u64);
+    Ok(Moment::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success: Some(success), duration_ms }))
+}
+
+/// Texts among these values, one after another.
+fn words(values: &[Option<&Value>]) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    values.iter().flatten().map(|value| text(value)).collect::<Vec<_>>().join(": ")
+}
+
+/// The answer in the vendor's form; `None` where there is nothing to say.
+pub(super) fn answer(event: &str, reply: &Reply) -> Option<Value> {
+    match (event, reply) {
+        (_, Reply::Nothing) => None,
+        ("PreToolUse", Reply::Allow(reason)) => Some(decision("allow", reason)),
+        _ => shared(event, reply),
+    }
+}
+
+fn decision(word: &str, reason: &str) -> Value {
+    json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": word, "permissionDecisionReason": reason,
+    } })
+}
+
+/// The answers whose form is the same with another vendor, of whom any further field would be one too many.
+pub(super) fn shared(event: &str, reply: &Reply) -> Option<Value> {
+    let specific = |name: &str, value: Value| {
+        let mut inner = serde_json::Map::new();
+        inner.insert("hookEventName".into(), event.into());
+        inner.insert(name.into(), value);
+        json!({ "hookSpecificOutput": inner })
+    };
+    match (event, reply) {
+        ("PreToolUse", Reply::Deny(reason)) => Some(decision("deny", reason)),
+        ("PermissionRequest", Reply::Deny(reason)) => {
+            Some(specific("decision", json!({ "behavior": "deny", "message": reason })))
+        }
+        ("PermissionRequest", Reply::Allow(_)) => Some(specific("decision", json!({ "behavior": "allow" }))),
+        ("Stop", Reply::GoOn(text)) => Some(json!({ "decision": "block", "reason": text })),
+        ("SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure", Reply::Context(text)) => {
+            Some(specific("additionalContext", text.as_str().into()))
+        }
+        _ => None,
+    }
+}

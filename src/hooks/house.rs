@@ -1,0 +1,100 @@
+//! What a hook finds around it: the project, who acts, and the agent's own process.
+
+use std::{io, path::Path, rc::Rc};
+
+use anyhow::Result;
+
+use super::{Provider, transcripts};
+use crate::{
+    actions::{App, hook::Used},
+    config::{ConfigError, Layers, Project, Settings},
+    domain::{Actor, LaneName, Role, SessionId},
+    env::{Env, vars},
+    os::{
+        self,
+        process::{self, ProcessKey},
+    },
+};
+
+/// How far above us the agent is looked for: a shell or two stand between.
+const ABOVE: usize = 6;
+
+/// The project of the first of these folders that has one, then of the working directory; one that is named goes before
+/// them, and it alone. `None`: there is none anywhere.
+///
+/// An agent may leave the folder whose settings brought us here, and does not leave the project by that.
+///
+/// # Errors
+/// As the project cannot be looked for.
+pub(super) fn project(
+    env: &Env,
+    root: Option<&Path>,
+    folders: [Option<&Path>; 2],
+) -> Result<Option<Project>, ConfigError> {
+    let found = |env: &Env| match Project::discover(env, root) {
+        Err(ConfigError::NoProject { .. }) => Ok(None),
+        found => found.map(Some),
+    };
+    if root.is_none() && env.var_os(vars::FAIRWAY_ROOT).is_none() {
+        for folder in folders.into_iter().flatten().filter(|folder| folder.is_absolute() && *folder != env.cwd) {
+            let mut there = env.clone();
+            there.cwd = folder.to_path_buf();
+            if let Some(project) = found(&there)? {
+                return Ok(Some(Project::at(project.root, env)));
+            }
+        }
+    }
+    found(env)
+}
+
+/// The house of this call.
+///
+/// # Errors
+/// A broken configuration, or a variable that cannot be meant.
+pub(super) fn app(env: Env, project: Project) -> Result<App> {
+    let layers = Layers::load(&project, &env)?;
+    let settings = Settings::from_layers(&layers, &project)?;
+    let session = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?;
+    let role = env.var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?;
+    let lane = env.var(vars::FAIRWAY_LANE).map(LaneName::parse).transpose()?;
+    let name = match &session {
+        Some(session) => session.to_string(),
+        None => format!("{}@{}", os::user::name(), os::host::name()),
+    };
+    let run_id = env.var(vars::FAIRWAY_RUN_ID).map(str::to_owned);
+    let actor = Actor { name, session, run_id, role, lane, epoch: None };
+    Ok(App::new(Rc::new(env), project, layers, settings, actor, None))
+}
+
+/// The agent's process: the one that it names itself, or the nearest above us that goes by one of its names. A wrong one
+/// would end a session that lives: whoever is not known for certain is none.
+pub(super) fn agent(provider: Provider, env: &Env) -> Option<ProcessKey> {
+    let named = provider.pid_variable().and_then(|name| env.var(name)?.parse().ok()).and_then(ProcessKey::of);
+    if let Some(named) = named.filter(process::is_above_us) {
+        return Some(named);
+    }
+    let mut pid = i32::try_from(std::os::unix::process::parent_id()).ok()?;
+    for _ in 0..ABOVE {
+        let found = process::stat(pid).ok()??;
+        if process::names(pid).iter().any(|name| provider.process_names().contains(&name.as_str())) {
+            return ProcessKey::of(pid);
+        }
+        pid = found.parent;
+    }
+    None
+}
+
+/// What the vendor's own record of a session says about use, from an offset on.
+///
+/// # Errors
+/// As it cannot be read.
+pub(super) fn records(provider: Provider, path: &Path, offset: u64) -> io::Result<Used> {
+    let read = transcripts::since(provider.label(), path, offset)?;
+    #[expect(clippy::cast_precision_loss, reason = "a share of a window, of which a few digits are enough")]
+    let context = read
+        .context_tokens
+        .zip(read.context_window)
+        .filter(|(_, window)| *window > 0)
+        .map(|(tokens, window)| (tokens as f64 / window as f64).min(1.0));
+    Ok(Used { turns: read.turns, offset: read.offset, context })
+}

@@ -1,0 +1,72 @@
+//! What the vendors tell, as they write it: unknown fields are passed over, and what an event needs is asked for by name.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Provider;
+use crate::actions::guard::ToolCall;
+
+/// Every field of any vendor that is looked at. A field of another type than is known makes the whole payload unreadable,
+/// and so does one that stands there twice.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Payload {
+    pub hook_event_name: Option<String>,
+    pub session_id: Option<String>,
+    pub transcript_path: Option<String>,
+    pub cwd: Option<PathBuf>,
+    pub agent_id: Option<String>,
+    pub agent_transcript_path: Option<PathBuf>,
+    pub source: Option<String>,
+    pub reason: Option<String>,
+    pub tool_name: Option<String>,
+    pub tool_input: Option<Value>,
+    pub tool_use_id: Option<String>,
+    pub tool_response: Option<Value>,
+    pub duration_ms: Option<f64>,
+    pub message: Option<String>,
+    pub notification_type: Option<String>,
+    pub details: Option<Value>,
+    pub error: Option<Value>,
+    pub error_details: Option<Value>,
+}
+
+impl Payload {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err("nothing came on stdin; the vendor's JSON is expected there".into());
+        }
+        serde_json::from_slice(bytes).map_err(|error| format!("stdin is not the vendor's JSON: {error}"))
+    }
+
+    /// A field that this event cannot do without.
+    ///
+    /// # Errors
+    /// A sentence that names it.
+    pub(super) fn need<'a>(name: &str, field: Option<&'a String>) -> Result<&'a str, String> {
+        let field = field.map(String::as_str).filter(|field| !field.is_empty());
+        field.ok_or_else(|| format!("the vendor's JSON has no {name}"))
+    }
+
+    /// The tool call that it tells of.
+    ///
+    /// # Errors
+    /// A sentence that names what is missing.
+    pub(super) fn call(&self, provider: Provider, role: Option<&str>) -> Result<ToolCall, String> {
+        let tool = Self::need("tool_name", self.tool_name.as_ref())?;
+        let input = self.tool_input.clone().ok_or("the vendor's JSON has no tool_input")?;
+        Ok(ToolCall {
+            tool: tool.to_owned(),
+            also: provider.also(tool),
+            input,
+            cwd: self.cwd.clone(),
+            role: role.map(str::to_owned),
+        })
+    }
+}

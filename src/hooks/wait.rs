@@ -1,0 +1,53 @@
+//! The hook that waits beside an idle agent: it is started when a session begins and when a turn is over, and its end with
+//! exit code 2 begins the next turn with what it wrote on stderr. Nobody reads its stdout.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use super::{Provider, claude, house, payload::Payload, run};
+use crate::{
+    actions::hook::{self, Moment},
+    env::Env,
+    os::lifeline::{self, Ending},
+};
+
+/// Who stops a waiting hook wants it gone, and nothing more.
+static ENDS: Ending = Ending { code: 0, late: "", stopped: "" };
+
+/// Waits; the exit code is 2 when there is something to tell, 0 when there is nothing to wait for any more, and 1 for a
+/// failure, which wakes nobody.
+#[must_use]
+pub fn wait(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> u8 {
+    let tied = lifeline::tie(&ENDS).map_err(|error| error.to_string());
+    match tied.and_then(|()| run::silently(|| told(provider, root, env))) {
+        Ok(code) => code,
+        Err(why) => {
+            let _ = io::stderr().write_all(format!("fairway hook: {}\n", run::told(&why)).as_bytes());
+            1
+        }
+    }
+}
+
+fn told(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> Result<u8, String> {
+    let env = env();
+    let payload = Payload::read(&run::stdin()?)?;
+    let Some(project) = run::project(provider, root, &env, payload.cwd.as_deref())? else { return Ok(0) };
+    let external = Payload::need("session_id", payload.session_id.as_ref())?.to_owned();
+    let event = Payload::need("hook_event_name", payload.hook_event_name.as_ref())?;
+    let start = match claude::moment(event, &payload, None)? {
+        Moment::SessionStart(start) => Some(start),
+        _ => None,
+    };
+    let app = house::app(env, project).map_err(|error| run::sentence(&error))?;
+    let caller = run::caller(provider, &app.env, payload, external)?;
+    let Some((session, carried)) = hook::wait(&app, &caller, start).map_err(|error| run::sentence(&error))? else {
+        return Ok(0);
+    };
+    let written = io::stderr().write_all(carried.text.as_bytes());
+    written.map_err(|error| format!("what waits cannot be told: {error}"))?;
+    // What could not be noted comes again; the words are out and wake the agent.
+    let _ = hook::carried(&app, &session, &carried);
+    Ok(2)
+}

@@ -1,0 +1,14 @@
+//! What a sidecar says at its end, as a document.
+
+use serde::Serialize;
+
+/// What became of a sidecar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SidecarView {
+    /// The session whose companion it was.
+    pub session_id: String,
+    /// Why it ended.
+    pub reason: String,
+    /// How many turns it read from the provider's record that were not known.
+    pub turns: usize,
+}

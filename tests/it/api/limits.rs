@@ -1,0 +1,132 @@
+//! Slow, huge and many: refused, and a healthy client is unharmed.
+
+use std::{net::Shutdown, time::Instant};
+
+use super::*;
+
+fn healthy(world: &World) {
+    let start = Instant::now();
+    assert_eq!(get(world, "/health").1["status"], "healthy");
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_body_is_at_most_a_mebibyte() {
+    let world = world();
+    let _server = Server::start(&world, &[]);
+    let run = run_of(&world, "s1");
+    let prompt = |size: usize| json!({ "run_id": run, "content": "x".repeat(size) }).to_string();
+    let fits = prompt((1 << 20) - prompt(0).len());
+    assert_eq!(fits.len(), 1 << 20);
+    // As long as may be; what the action takes is another matter.
+    let reply = link(&world).post("/prompt", fits.as_bytes()).unwrap();
+    assert!(reply.status == 200 || reply.status == 400, "{reply:?}");
+    for size in [1 << 20, 2 << 20, 8 << 20] {
+        let reply = link(&world).post("/prompt", prompt(size).as_bytes()).unwrap();
+        let text = String::from_utf8(reply.body).unwrap();
+        assert_eq!(reply.status, 413, "{text}");
+        assert!(text.contains("longer than 1 MiB"), "{text}");
+    }
+    // One that does not tell its length.
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000)).repeat(20);
+    let text = format!("POST /prompt HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n{chunk}0\r\n\r\n");
+    let mut stream = socket(&world);
+    stream.shutdown(Shutdown::Read).ok();
+    drop(stream);
+    stream = socket(&world);
+    stream.write_all(text.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert!(said(stream, b"").starts_with("HTTP/1.1 413"));
+    healthy(&world);
+}
+
+#[test]
+fn a_head_without_end_is_refused() {
+    let world = world();
+    let _server = Server::start(&world, &[]);
+    let text = format!("GET /health HTTP/1.1\r\nhost: x\r\nlong: {}\r\n\r\n", "x".repeat(4 << 20));
+    let answer = said(socket(&world), text.as_bytes());
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
+    let many: String = (0..2_000).map(|number| format!("h{number}: x\r\n")).collect();
+    let answer = said(socket(&world), format!("GET /health HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes());
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
+    let answer = said(socket(&world), b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03garbage\r\n\r\n");
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400"), "{answer}");
+    healthy(&world);
+}
+
+#[test]
+fn a_thousand_silent_connections_keep_nobody_out() {
+    let world = world();
+    let server = Server::start(&world, &[]);
+    let mut kept = link(&world);
+    assert_eq!(kept.get("/health").unwrap().status, 200);
+    let silent: Vec<UnixStream> = (0..1_000).map(|_| socket(&world)).collect();
+    // Each more than fits makes room by ending one that never asked anything: the one that did stays.
+    assert_eq!(kept.get("/health").unwrap().status, 200);
+    healthy(&world);
+    let open = fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
+    assert!(open < 256 + 64, "{open} descriptors");
+    drop(silent);
+    assert_eq!(kept.get("/health").unwrap().status, 200);
+}
+
+#[test]
+fn when_everybody_is_being_served_the_next_is_told_so() {
+    let world = world();
+    let _server = Server::start(&world, &[]);
+    let followers: Vec<Reader> = (0..256).map(|_| Reader::of(&world, "/events", None)).collect();
+    let answer = said(socket(&world), b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
+    assert!(head.starts_with("HTTP/1.1 503"), "{head}");
+    let body: Value = serde_json::from_str(body).unwrap();
+    assert_eq!((&body["error"]["code"], &body["allowed"]), (&json!("server_busy"), &json!(false)));
+    drop(followers);
+    eventually("there is room again", || {
+        said(socket(&world), b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            .starts_with("HTTP/1.1 200")
+            .then_some(())
+    });
+}
+
+#[test]
+fn who_is_slow_is_let_go_and_who_hangs_up_half_is_answered() {
+    let world = world();
+    let server = Server::start(&world, &["--http"]);
+    let token = fs::read_to_string(runtime(&world).join("worker.token")).unwrap();
+    let port = server.port();
+    // Its side is closed when everything is said: the answer comes all the same.
+    let stream = socket(&world);
+    let mut half = stream.try_clone().unwrap();
+    half.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    half.shutdown(Shutdown::Write).unwrap();
+    assert!(said(stream, b"").starts_with("HTTP/1.1 200"));
+    // One that sends a head, one that sends a body, a letter at a time, and one that says nothing.
+    let body = format!(
+        "POST /prompt HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\n\
+         content-length: 1000\r\n\r\n{{"
+    );
+    let slow = [("GET /hea", "head"), (body.as_str(), "body"), ("", "nothing")].map(|(text, what)| {
+        let mut stream = local(port);
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut drip = stream.try_clone().unwrap();
+        let dripping =
+            thread::spawn(move || while drip.write_all(b" ").is_ok() && what != "nothing" && !wait_a_bit() {});
+        (stream, dripping, what)
+    });
+    let start = Instant::now();
+    for (stream, dripping, what) in slow {
+        let answer = said(stream, b"");
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}: {:?}", start.elapsed());
+        if what == "body" {
+            assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+        }
+        let _ = dripping.join();
+        healthy(&world);
+    }
+}
+
+/// Half a second.
+fn wait_a_bit() -> bool {
+    wait::until(Duration::from_millis(500), Duration::from_millis(500), || None::<()>).is_some()
+}

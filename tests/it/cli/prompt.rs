@@ -1,0 +1,109 @@
+//! `fairway prompt` and `fairway outbox`.
+
+use crate::common::{World, cast};
+
+#[test]
+fn a_prompt_has_a_receipt() {
+    let world = World::new();
+    cast::session(&world, "s1", "backend", None);
+    cast::session(&world, "s2", "frontend", None);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway prompt s1 'rebase onto main'",
+        "fairway prompt s1 --priority system --source prime 'record a checkpoint'",
+        "fairway prompt s1 'rebase onto main' --json",
+        "fairway --session s2 prompt s1 --dedup k 'the user says: push it'",
+        "fairway --session s2 prompt s1 --dedup k 'the user says: push it'",
+        "fairway outbox",
+        "fairway outbox withdraw 3",
+        "fairway --session s2 outbox withdraw 1",
+        "fairway --session s1 inbox --ack",
+        "fairway --session s2 prompt s1 --dedup k 'the user says: push it'",
+        "fairway outbox",
+        "fairway outbox list --all",
+        "fairway outbox withdraw 1",
+        "fairway outbox withdraw 3",
+        "fairway outbox withdraw 99",
+        "fairway outbox --all withdraw 1",
+        "fairway prompt s1 --wait-ack 10ms hello",
+        "fairway prompt s1 --wait-ack 10ms --ttl 0s hello",
+        "fairway session end s1",
+        "fairway outbox list --all --to s1 --limit 1",
+        "fairway prompt s1 hello",
+        "fairway prompt nobody hello",
+        "fairway prompt s2 ''",
+    ]), @r#"
+    $ fairway prompt s1 'rebase onto main'
+    queued prompt 1 to session s1
+    $ fairway prompt s1 --priority system --source prime 'record a checkpoint'
+    queued prompt 2 to session s1
+    $ fairway prompt s1 'rebase onto main' --json
+    {"accepted":true,"queued":true,"position":3,"message_id":3,"deduplicated":false,"reason":null,"message":{"id":3,"to_session":"s1","to_lane":null,"to_role":null,"priority":"normal","source":"nudge","content":"rebase onto main","metadata":{"from":"[user]"},"status":"queued","count":1,"way":null,"created_at":"2026-01-01T00:00:04.000Z"}}
+    $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
+    queued prompt 4 to session s1
+    $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
+    prompt 4 waits already; counted 2 times
+    $ fairway outbox
+    ID  TO          PRIORITY  STATUS  WAY  COUNT  AGE
+    1   session s1  normal    queued  -    1      5s
+    2   session s1  system    queued  -    1      4s
+    3   session s1  normal    queued  -    1      3s
+    4   session s1  normal    queued  -    2      2s
+    $ fairway outbox withdraw 3
+    withdrew message 3
+    $ fairway --session s2 outbox withdraw 1
+    error: message 1 was made by [user], not by s2
+    hint: to stand in for whoever made it: --force --reason TEXT
+    [exit 4]
+    $ fairway --session s1 inbox --ack
+    message 2, system, from prime by [user] (text of a program, not the user's words):
+      | record a checkpoint
+    message 1, normal, from nudge by [user]:
+      | rebase onto main
+    message 4, normal, from nudge by s2, 1 more like it (text of a program, not the user's words):
+      | the user says: push it
+    $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
+    prompt 4 was acknowledged under this key; nothing is sent
+    $ fairway outbox
+    no messages
+    $ fairway outbox list --all
+    ID  TO          PRIORITY  STATUS        WAY    COUNT  AGE
+    1   session s1  normal    acknowledged  inbox  1      11s
+    2   session s1  system    acknowledged  inbox  1      10s
+    3   session s1  normal    withdrawn     -      1      9s
+    4   session s1  normal    acknowledged  inbox  2      8s
+    $ fairway outbox withdraw 1
+    error: message 1 is acknowledged already
+    [exit 4]
+    $ fairway outbox withdraw 3
+    unchanged: message 3 is withdrawn
+    $ fairway outbox withdraw 99
+    error: there is no message '99'
+    [exit 3]
+    $ fairway outbox --all withdraw 1
+    error: --to, --all and --limit go after list
+    [exit 2]
+    $ fairway prompt s1 --wait-ack 10ms hello
+    error: prompt 5 is not acknowledged: after 10ms it is queued
+    hint: it goes on waiting: fairway outbox
+    [exit 6]
+    $ fairway prompt s1 --wait-ack 10ms --ttl 0s hello
+    error: prompt 6 is not acknowledged: it is expired
+    [exit 6]
+    $ fairway session end s1
+    s1 has ended
+    $ fairway outbox list --all --to s1 --limit 1
+    ID  TO          PRIORITY  STATUS   WAY  COUNT  AGE
+    6   session s1  normal    expired  -    1      2s
+    $ fairway prompt s1 hello
+    error: the session s1 is ended; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway prompt nobody hello
+    error: there is no session 'nobody'
+    hint: fairway session list --all
+    [exit 3]
+    $ fairway prompt s2 ''
+    error: prompt must not be empty
+    [exit 2]
+    "#);
+}

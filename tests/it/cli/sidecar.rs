@@ -1,0 +1,48 @@
+//! `fairway sidecar`
+
+use crate::common::World;
+
+#[test]
+fn a_sidecar_ends_with_its_session() {
+    let world = World::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway session upsert --id s1 --role worker --provider acme --status stale",
+        "fairway sidecar --session s1",
+        "fairway sidecar --session s1 --json",
+        "fairway session list",
+        "fairway session end s1",
+        "fairway sidecar --session s1",
+        "fairway sidecar",
+        "fairway sidecar --session s2",
+        "fairway session upsert --id s3 --role worker --provider acme --status stale",
+        "fairway sidecar --session s3 --transcript record.jsonl",
+    ]), @r#"
+    $ fairway session upsert --id s1 --role worker --provider acme --status stale
+    new session s1: stale
+    $ fairway sidecar --session s1
+    s1: the session is stale
+    $ fairway sidecar --session s1 --json
+    {"session_id":"s1","reason":"the session is stale","turns":0}
+    $ fairway session list
+    ID  STATUS  ACTIVITY  ROLE    LANE  TASK  PROVIDER  LAST SIGN
+    s1  stale   unknown   worker  -     -     acme      2026-01-01T00:00:02.000Z
+    $ fairway session end s1
+    s1 has ended
+    $ fairway sidecar --session s1
+    error: the session s1 is ended; that is final
+    hint: a new launch is a new session: fairway session launch
+    [exit 4]
+    $ fairway sidecar
+    error: whose sidecar? name a session: --session ID
+    [exit 2]
+    $ fairway sidecar --session s2
+    error: there is no session 's2'
+    hint: fairway session list --all
+    [exit 3]
+    $ fairway session upsert --id s3 --role worker --provider acme --status stale
+    new session s3: stale
+    $ fairway sidecar --session s3 --transcript record.jsonl
+    error: whose record it is must be said: --provider, one of claude, codex, gemini
+    [exit 2]
+    "#);
+}

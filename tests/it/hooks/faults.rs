@@ -1,0 +1,233 @@
+//! Whatever goes wrong while a tool waits for a decision is a no that says why; anywhere else it stops nobody.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    os::unix::process::ExitStatusExt,
+    time::{Duration, Instant},
+};
+
+use fairway::os::wait;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use super::{VENDORS, command, denied, event, started};
+use crate::common::{World, fill, mount::Mount, world::Run};
+
+/// The end of a turn in the vendor's words, which a failure must not turn into its going on.
+fn turn_end(vendor: &str) -> &'static str {
+    if vendor == "gemini" { "AfterAgent" } else { "Stop" }
+}
+
+/// Fails unless it failed where nobody is stopped by that.
+#[track_caller]
+fn harmless(run: &Run) {
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:#?}");
+    assert_eq!(run.stderr.lines().count(), 1, "{run:#?}");
+    assert!(run.stderr.starts_with("fairway hook: ") && !run.stderr.contains("panicked"), "{run:#?}");
+}
+
+/// Every vendor's tool call is denied, and the end of every vendor's turn is not held up.
+#[track_caller]
+fn fails_closed(world: &World, about: &str) {
+    for (vendor, _) in VENDORS {
+        let reason = denied(vendor, &world.hook(vendor, &command(vendor, "x", "true")));
+        assert!(reason.len() > 10, "{about}: {reason}");
+        harmless(&world.hook(vendor, &event(turn_end(vendor), "x", json!({}))));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_denied() {
+    let world = World::new();
+    for (vendor, moment) in VENDORS {
+        let whole = command(vendor, "x", "true");
+        let mut bad: Vec<(String, Vec<u8>)> = Vec::new();
+        for text in ["", " \n", "garbage", "{", "[]", "null", "{}", "\"PreToolUse\"", "{\"a\":1} trailing"] {
+            bad.push((text.to_owned(), text.as_bytes().to_vec()));
+        }
+        for field in ["hook_event_name", "session_id", "tool_name", "tool_input"] {
+            let mut without = whole.clone();
+            without.as_object_mut().unwrap().remove(field);
+            bad.push((format!("without {field}"), without.to_string().into_bytes()));
+            without[field] = Value::Null;
+            bad.push((format!("{field} is null"), without.to_string().into_bytes()));
+            if field != "tool_input" {
+                without[field] = 7.into();
+                bad.push((format!("{field} is a number"), without.to_string().into_bytes()));
+                without[field] = "".into();
+                bad.push((format!("{field} is empty"), without.to_string().into_bytes()));
+            }
+        }
+        let twice = whole.to_string().replacen('{', "{\"tool_name\":\"Read\",", 1);
+        bad.push(("a field twice".into(), twice.into_bytes()));
+        bad.push(("no UTF-8".into(), [whole.to_string().as_bytes(), b"\xff"].concat()));
+        bad.push(("deep".into(), "[".repeat(100_000).into_bytes()));
+        let mut other = whole.clone();
+        other["hook_event_name"] = "Stop".into();
+        bad.push(("another event".into(), other.to_string().into_bytes()));
+        for (about, bytes) in bad {
+            let run = world.hook_bytes(vendor, moment, &bytes);
+            assert_eq!(run.code, Some(2), "{vendor}, {about}: {run:#?}");
+            denied(vendor, &run);
+        }
+        // One that came in at another door is a tool call all the same.
+        denied(vendor, &world.hook_bytes(vendor, "Stop", whole.to_string().as_bytes()));
+        denied(vendor, &world.hook_bytes(vendor, "Unknown", whole.to_string().as_bytes()));
+        harmless(&world.hook_bytes(vendor, turn_end(vendor), b""));
+        harmless(&world.hook_bytes(vendor, turn_end(vendor), b"garbage"));
+    }
+    assert!(world.sessions().is_empty());
+}
+
+#[test]
+fn what_is_too_large_is_denied() {
+    let world = World::new();
+    for (vendor, _) in VENDORS {
+        let mut whole = command(vendor, "x", "true");
+        whole["padding"] = "x".repeat(8 << 20).into();
+        assert!(denied(vendor, &world.hook(vendor, &whole)).contains("8 MiB"));
+    }
+}
+
+#[test]
+fn a_broken_configuration_denies() {
+    let world = World::new();
+    let path = world.root().join(".fairway.toml");
+    let good = fs::read(&path).unwrap();
+    for bad in ["[tasks", "[hoooks]\nrole = \"x\"", "[hooks]\nrole = \"not a role\"", "[claims]\nlease = 7"] {
+        fs::write(&path, bad).unwrap();
+        fails_closed(&world, bad);
+    }
+    fs::write(&path, good).unwrap();
+}
+
+#[test]
+fn a_damaged_newer_or_foreign_store_denies() {
+    let world = World::new();
+    fill::ready_tasks(&world.store(), 50);
+    let good = fs::read(world.store()).unwrap();
+    fs::write(world.store(), &good[..good.len() / 2]).unwrap();
+    fails_closed(&world, "cut");
+    fs::write(world.store(), "not a database, but a text\n".repeat(400)).unwrap();
+    fails_closed(&world, "a text");
+    fs::write(world.store(), &good).unwrap();
+    Connection::open(world.store()).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    fails_closed(&world, "newer");
+    for suffix in ["-wal", "-shm"] {
+        let _ = fs::remove_file(world.root().join(format!(".fairway/fairway.db{suffix}")));
+    }
+    fs::write(world.store(), &good).unwrap();
+}
+
+/// Who holds the store longer than a decision may take makes it a no, in time.
+#[test]
+fn a_locked_store_denies_in_time() {
+    let world = World::new();
+    let holder = Connection::open(world.store()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = Instant::now();
+    let hooks: Vec<_> = VENDORS
+        .iter()
+        .map(|(vendor, moment)| {
+            let call = command(vendor, "x", "true").to_string();
+            (*vendor, started(world.fairway(["hook", vendor, moment]), call.as_bytes()))
+        })
+        .collect();
+    for (vendor, hook) in hooks {
+        denied(vendor, &hook.wait_with_output().unwrap().into());
+    }
+    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+    holder.execute_batch("ROLLBACK").unwrap();
+}
+
+#[test]
+fn a_full_disk_denies() {
+    let world = World::bare();
+    let Some(_mount) = Mount::small(&world.root(), 2_048) else { return };
+    world.run(["init", "--quiet"]).exits(0);
+    let filler = world.root().join("filler");
+    let mut file = OpenOptions::new().create(true).append(true).open(&filler).unwrap();
+    for size in [4096, 1] {
+        while file.write_all(&vec![0; size]).is_ok() {}
+    }
+    let runs: Vec<(&str, Run)> = (0..4)
+        .flat_map(|_| VENDORS)
+        .map(|(vendor, _)| (vendor, world.hook(vendor, &command(vendor, "x", "true"))))
+        .collect();
+    // A page that the log has already may take the first rows.
+    for (vendor, run) in runs.iter().skip(3) {
+        denied(vendor, run);
+    }
+    fs::remove_file(filler).unwrap();
+}
+
+#[test]
+fn a_fault_of_our_own_denies() {
+    let mut world = World::new();
+    for fault in ["panic", "crash"] {
+        world.set("FAIRWAY_TEST_FAULT", fault);
+        fails_closed(&world, fault);
+    }
+}
+
+#[test]
+fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
+    let mut world = World::new();
+    world.set("FAIRWAY_TEST_FAULT", "hang");
+    let hang = |vendor: &str, moment: &str| {
+        let call = command(vendor, "x", "true").to_string();
+        started(world.fairway(["hook", vendor, moment]), call.as_bytes())
+    };
+    let begun = Instant::now();
+    let hooks: Vec<_> = VENDORS.iter().map(|(vendor, moment)| (*vendor, hang(vendor, moment))).collect();
+    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGSEGV, Signal::SIGABRT, Signal::SIGXCPU] {
+        for (vendor, moment) in VENDORS {
+            let hook = hang(vendor, moment);
+            let pid = Pid::from_raw(i32::try_from(hook.id()).unwrap());
+            // Not before it can hear it.
+            let hears = || {
+                let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+                let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+                let last = u64::from_str_radix(caught, 16).unwrap() >> (Signal::SIGPROF as i32 - 1);
+                (last & 1 == 1).then_some(())
+            };
+            wait::until(Duration::from_secs(5), Duration::from_millis(5), hears).unwrap();
+            kill(pid, signal).unwrap();
+            let output = hook.wait_with_output().unwrap();
+            assert_eq!(output.status.signal(), None);
+            denied(vendor, &output.into());
+        }
+    }
+    for (vendor, hook) in hooks {
+        denied(vendor, &hook.wait_with_output().unwrap().into());
+    }
+    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn surroundings_that_cannot_be_meant_deny() {
+    let world = World::new();
+    world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
+    let call = |vendor: &str, moment: &str, name: &str, value: &str| {
+        let mut hook = world.fairway(["hook", vendor, moment]);
+        hook.env("FAIRWAY_SESSION_ID", "s-1").env(name, value);
+        started(hook, command(vendor, "x", "true").to_string().as_bytes()).wait_with_output().unwrap().into()
+    };
+    for (name, value) in [
+        ("FAIRWAY_SESSION_ID", "not an id"),
+        ("FAIRWAY_ROLE", "no role!"),
+        ("FAIRWAY_LANE", "../lane"),
+        ("FAIRWAY_ROOT", "/nowhere/at/all"),
+        // An old process does not speak for a new run.
+        ("FAIRWAY_RUN_ID", "018f0000-0000-7000-8000-000000000000"),
+    ] {
+        for (vendor, moment) in VENDORS {
+            denied(vendor, &call(vendor, moment, name, value));
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A thousand prompts, several who send, several who bring them at once, and some of those are killed: none is lost, and
+//! none is doubled but what a killed one had shown and not yet said so.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    io::Write,
+    path::Path,
+};
+
+use fairway::{
+    actions::prompt,
+    domain::message::{Priority, Way},
+    env::{Env, Timestamp},
+};
+use nix::sys::signal::{Signal, raise};
+use rusqlite::Connection;
+
+use super::{LIMIT, a_prompt, house, session_of};
+use crate::common::{
+    World,
+    again::{StartLine, again, errors, on_the_line, part, place},
+    cast,
+};
+
+const SENDERS: usize = 4;
+const PROMPTS: usize = 1_000;
+const HOOKS: usize = 6;
+
+/// Sends its share.
+fn send(root: &Path, number: usize, now: Timestamp) {
+    let app = house(root, "sender", now);
+    on_the_line();
+    for each in 0..PROMPTS / SENDERS {
+        let priority = Priority::ALL[each % 3];
+        prompt::send(&app, &a_prompt("s1", &format!("<{number}-{each}>"), priority)).unwrap();
+    }
+}
+
+/// When a hook is killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Death {
+    Never,
+    /// After it was given something and before it has shown anything of that.
+    BeforeShowing,
+    /// After it has shown it and before it has said so.
+    AfterShowing,
+}
+
+/// Hooks of one session, one after the other, as different as a turn has them: each shows what it is given, in a file of its
+/// own. The third text is the last for one that is killed.
+fn bring(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp) {
+    let app = house(root, "s1", now);
+    let session = session_of(&app);
+    let mut out = OpenOptions::new().create(true).append(true).open(shown.join(format!("shown-{number}"))).unwrap();
+    on_the_line();
+    let waiter = app.waiter("test").unwrap();
+    let mut texts = 0;
+    loop {
+        let way = [Way::TurnEnd, Way::TurnStart, Way::Wake, Way::Tool][(texts + number) % 4];
+        texts += 1;
+        let Some(carried) = prompt::carry(&app, &session, way, LIMIT / 10).unwrap() else {
+            if way != Way::Tool {
+                if is_done(root, now) {
+                    break;
+                }
+                waiter.wait(Some(std::time::Duration::from_secs(1))).unwrap();
+            }
+            continue;
+        };
+        if texts >= 3 && death == Death::BeforeShowing {
+            raise(Signal::SIGKILL).unwrap();
+        }
+        out.write_all(carried.text.as_bytes()).unwrap();
+        out.sync_data().unwrap();
+        if texts >= 3 && death == Death::AfterShowing {
+            raise(Signal::SIGKILL).unwrap();
+        }
+        prompt::carried(&app, &session, &carried).unwrap();
+    }
+}
+
+/// Whether all were sent, and somebody has or holds each of them.
+fn is_done(root: &Path, now: Timestamp) -> bool {
+    let conn = Connection::open(root.join(".fairway/fairway.db")).unwrap();
+    let query = "SELECT count(*) FROM messages WHERE settled_at IS NOT NULL OR offered_until > ?1";
+    conn.query_row(query, [now.millis()], |row| row.get::<_, i64>(0)).unwrap() == i64::try_from(PROMPTS).unwrap()
+}
+
+/// The control: what waits is looked up, shown, and then marked.
+fn bring_in_good_faith(root: &Path, shown: &Path, number: usize) {
+    let conn = Connection::open(root.join(".fairway/fairway.db")).unwrap();
+    conn.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
+    let mut out = OpenOptions::new().create(true).append(true).open(shown.join(format!("shown-{number}"))).unwrap();
+    on_the_line();
+    loop {
+        let next = "SELECT id, content FROM messages WHERE status = 'queued' ORDER BY id LIMIT 1";
+        let found = conn.query_row(next, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)));
+        let Ok((id, content)) = found else { break };
+        out.write_all(content.as_bytes()).unwrap();
+        let mark = "UPDATE messages SET status = 'acknowledged', settled_at = 1 WHERE id = ?1";
+        conn.execute(mark, [id]).unwrap();
+    }
+}
+
+fn play(part: &str) {
+    let (root, words) = (place().join("../project"), part.split(' ').collect::<Vec<_>>());
+    let (number, now) = (words[1].parse().unwrap(), Env::real().now());
+    match words[0] {
+        "send" => send(&root, number, now),
+        "bring" => bring(&root, &place(), number, Death::Never, now),
+        "before" => bring(&root, &place(), number, Death::BeforeShowing, now),
+        "after" => bring(&root, &place(), number, Death::AfterShowing, now),
+        _ => bring_in_good_faith(&root, &place(), number),
+    }
+}
+
+/// How often each prompt was shown.
+fn shown(place: &Path) -> BTreeMap<String, usize> {
+    let mut times = BTreeMap::new();
+    for entry in fs::read_dir(place).unwrap().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("shown-") {
+            for text in fs::read_to_string(entry.path()).unwrap().split('<').skip(1) {
+                *times.entry(text.split('>').next().unwrap().to_owned()).or_default() += 1;
+            }
+        }
+    }
+    times
+}
+
+fn count(world: &World, condition: &str) -> usize {
+    let conn = Connection::open(world.store()).unwrap();
+    let query = format!("SELECT count(*) FROM messages WHERE {condition}");
+    conn.query_row(&query, [], |row| row.get::<_, i64>(0)).unwrap().try_into().unwrap()
+}
+
+fn world() -> World {
+    let world = World::new();
+    cast::session(&world, "s1", "frontend", None);
+    cast::session(&world, "sender", "lead", None);
+    world
+}
+
+#[test]
+fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
+    const NAME: &str = "prompt::storm::of_1000_prompts_none_is_lost_and_none_is_doubled";
+    if let Some(part) = part() {
+        return play(&part);
+    }
+    let world = world();
+    let place = world.dir().join("storm");
+    let roles = |number: usize| match number {
+        0..SENDERS => format!("send {number}"),
+        4 => format!("before {number}"),
+        5 => format!("after {number}"),
+        _ => format!("bring {number}"),
+    };
+    // One moment for all: an offer of this round lapses in the next.
+    let command = |number: usize| {
+        let mut command = again(&world, NAME, &roles(number), &place);
+        command.env("FAIRWAY_TEST_TIME", world.now().to_string());
+        command
+    };
+    let (ended, _) = StartLine::of(&place, SENDERS + HOOKS, command).go();
+    let killed = ended.iter().filter(|status| !status.success()).count();
+    assert_eq!(killed, 2, "{}", errors(&place));
+    let left = count(&world, "settled_at IS NULL");
+    let (held, queued) = (count(&world, "status = 'offered'"), count(&world, "status = 'queued'"));
+    assert!(held > 0 && queued == 0 && left == held, "{held} held by the killed, {queued} queued");
+
+    let doubled: Vec<String> = {
+        let conn = Connection::open(world.store()).unwrap();
+        let mut rows = conn.prepare("SELECT content FROM messages WHERE status = 'offered'").unwrap();
+        let held: Vec<String> = rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let before = shown(&place);
+        assert!(before.values().all(|times| *times == 1), "doubled: {before:?}");
+        held.into_iter()
+            .map(|text| text.trim_matches(['<', '>']).to_owned())
+            .filter(|text| before.contains_key(text))
+            .collect()
+    };
+    assert!(!doubled.is_empty() && doubled.len() < held, "{} of {held}", doubled.len());
+
+    // A minute later the next hook brings what the killed ones held.
+    world.pass(60);
+    let (ended, _) = StartLine::of(&place, 1, |_| again(&world, NAME, "bring 99", &place)).go();
+    assert!(ended[0].success(), "{}", errors(&place));
+    let all = shown(&place);
+    let lost = PROMPTS - all.len();
+    let twice: Vec<&String> = all.iter().filter(|(_, times)| **times > 1).map(|(text, _)| text).collect();
+    assert_eq!((lost, twice.len()), (0, doubled.len()), "lost, and doubled beside {doubled:?}: {twice:?}");
+    assert!(twice.iter().all(|text| doubled.contains(text)));
+    assert_eq!(count(&world, "status = 'acknowledged'"), PROMPTS);
+    println!("{PROMPTS} prompts, {held} held by 2 killed hooks, {} of them shown twice, 0 lost", doubled.len());
+}
+
+#[test]
+fn the_control_that_marks_after_showing_doubles_them() {
+    const NAME: &str = "prompt::storm::the_control_that_marks_after_showing_doubles_them";
+    if let Some(part) = part() {
+        return play(&part);
+    }
+    let world = world();
+    let app = house(&world.root(), "sender", world.now());
+    for each in 0..200 {
+        prompt::send(&app, &a_prompt("s1", &format!("<{each}>"), Priority::Normal)).unwrap();
+    }
+    let place = world.dir().join("storm");
+    StartLine::of(&place, HOOKS, |number| again(&world, NAME, &format!("control {number}"), &place)).go();
+    let twice = shown(&place).values().filter(|times| **times > 1).count();
+    // What it did to the store is no state of ours.
+    fs::remove_file(world.store()).unwrap();
+    assert!(twice > 0, "the control is as good as what it is a control of");
+}
