@@ -6,7 +6,7 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
         LaneName, Role, SessionId,
-        message::{Message, MessageStatus, Priority, Recipient, Way},
+        message::{Message, MessageStatus, Priority, Recipient, TYPED_UNTIL, Way},
     },
     env::Timestamp,
 };
@@ -26,6 +26,10 @@ macro_rules! select {
 
 const TO_SESSION: &str = select!(
     "INDEXED BY messages_session WHERE settled_at IS NULL AND to_session IS NOT NULL AND to_session = $1 ORDER BY id"
+);
+const TYPED_TO: &str = select!(
+    "INDEXED BY messages_session WHERE settled_at IS NULL AND to_session IS NOT NULL AND to_session = $1 \
+     AND status = 'offered' AND offered_until = $2 ORDER BY id"
 );
 const TO_LANE: &str =
     select!("INDEXED BY messages_lane WHERE settled_at IS NULL AND to_lane IS NOT NULL AND to_lane = $1 ORDER BY id");
@@ -99,6 +103,14 @@ pub fn unsettled(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreE
         Recipient::Role(role) => (TO_ROLE, role.as_str()),
     };
     sql::rows(tx.conn(), query, &[&name], read)
+}
+
+/// The messages that were typed into a session and wait for it to go on.
+///
+/// # Errors
+/// As the store fails.
+pub fn typed_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Message>, StoreError> {
+    sql::rows(tx.conn(), TYPED_TO, &[&session.as_str(), &TYPED_UNTIL.millis()], read)
 }
 
 /// The unsettled messages that came too late.

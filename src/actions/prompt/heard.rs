@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::carry::acknowledge;
 use crate::{
-    domain::{message::Recipient, session::Session},
+    domain::session::Session,
     store::{WriteTx, messages},
 };
 
@@ -13,10 +13,8 @@ use crate::{
 /// # Errors
 /// As the store fails.
 pub fn heard(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
-    for message in messages::unsettled(tx, &Recipient::Session(session.id.clone()))? {
-        if message.is_typed() && message.offered_to.as_deref() == Some(session.id.as_str()) {
-            acknowledge(tx, &message, session)?;
-        }
+    for message in messages::typed_to(tx, &session.id)? {
+        acknowledge(tx, &message, session)?;
     }
     Ok(())
 }

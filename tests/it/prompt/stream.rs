@@ -8,7 +8,12 @@ use crate::common::{World, cast};
 
 fn next(world: &World, after: Option<i64>, connected: bool) -> Vec<i64> {
     let app = hook(world, "s1");
-    stream::next(&app, &session_of(&app), after, connected).unwrap().iter().map(|message| message.id).collect()
+    let sent: &[i64] = &[];
+    stream::next(&app, &session_of(&app), after, connected.then_some(sent))
+        .unwrap()
+        .iter()
+        .map(|message| message.id)
+        .collect()
 }
 
 fn ack(world: &World, ids: &[i64]) -> Value {
