@@ -69,12 +69,17 @@ fn list(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
     })
 }
 
+/// Whether two paths mean one file; the vendor may name it by another link.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
 fn judged(answer: &Value, file: &Path, commands: &[String]) -> Standing {
     let Some(places) = answer["result"]["data"].as_array() else {
         return Standing::Silent(format!("{PROGRAM} does not know the question"));
     };
     let of_file = |hook: &&Value| {
-        hook["sourcePath"].as_str().is_some_and(|path| Path::new(path) == file)
+        hook["sourcePath"].as_str().is_some_and(|path| is_same(Path::new(path), file))
             && hook["command"].as_str().is_some_and(|command| commands.iter().any(|known| known == command))
     };
     let hooks: Vec<&Value> =
