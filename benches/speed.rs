@@ -11,6 +11,7 @@
     reason = "a measuring program"
 )]
 
+mod api;
 mod exec;
 mod measure;
 
@@ -267,6 +268,7 @@ fn main() {
         log(&plain);
     }
     exec::rows(&plain, &wanted);
+    api::rows(&plain, &wanted);
     if wanted("reconcile") {
         panes(&plain);
         launched("plain release build", &plain);

@@ -7,9 +7,9 @@ use serde::Serialize;
 use tokio::{
     net::{TcpListener, UnixListener},
     runtime::{Builder, Runtime},
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use super::{
@@ -40,6 +40,8 @@ const NAME: &str = "worker-api";
 pub struct Options {
     /// Also on 127.0.0.1, at this port; 0 is any.
     pub http: Option<u16>,
+    /// For how long; `None` until somebody ends it.
+    pub span: Option<Duration>,
     /// For whom: the port is also written down under this name.
     pub session: Option<SessionId>,
 }
@@ -95,7 +97,7 @@ pub fn serve(app: &App, options: &Options, tell: impl FnOnce(&Listening) -> Resu
         tokio::spawn(listen_for_changes(waiter, change));
         let token_file = port.map(|_| app.project.runtime().join(crate::link::place::TOKEN));
         tell(&Listening { socket: place.socket.clone(), port, token_file, pid: std::process::id() })?;
-        told_to_end(signals).await;
+        told_to_end(signals, options.span).await;
         place.shut();
         end.send_replace(true);
         for door in doors {
@@ -114,11 +116,18 @@ fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(64).build().context("the server cannot be started")
 }
 
-async fn told_to_end(signals: (tokio::signal::unix::Signal, tokio::signal::unix::Signal)) {
+async fn told_to_end(signals: (Signal, Signal), span: Option<Duration>) {
     let (mut term, mut int) = signals;
+    let over = async {
+        match span {
+            Some(span) => sleep(span).await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
         _ = term.recv() => {}
         _ = int.recv() => {}
+        () = over => {}
     }
 }
 

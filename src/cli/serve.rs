@@ -1,8 +1,10 @@
 //! `fairway serve`
 
+use std::time::Duration;
+
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{Context, Exit, stands, values};
 use crate::{
     api::{self, Options},
     domain::SessionId,
@@ -21,6 +23,9 @@ pub struct Args {
     /// worker.token the word that every request must carry
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
     http: Option<u16>,
+    /// End by itself after so long
+    #[arg(long = "for", value_name = "SPAN", value_parser = values::duration)]
+    span: Option<Duration>,
 }
 
 impl Args {
@@ -30,18 +35,15 @@ impl Args {
             Some(session) => Some(session.clone()),
             None => ctx.env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?,
         };
-        let options = Options { http: self.http, session };
+        let options = Options { http: self.http, span: self.span, session };
         api::serve(&app, &options, |at| {
             let socket = at.socket.display().to_string();
-            ctx.show(
-                at,
-                || vec![socket.clone()],
-                || {
-                    let port = at.port.map(|port| format!(" and at 127.0.0.1:{port}")).unwrap_or_default();
-                    format!("serving at {}{port}; to end it: INT or TERM to {}\n", safe_line(&socket), at.pid)
-                },
-            )?;
-            Ok(())
+            let words = || {
+                let port = at.port.map(|port| format!(" and at 127.0.0.1:{port}")).unwrap_or_default();
+                format!("serving at {}{port}; to end it: INT or TERM to {}\n", safe_line(&socket), at.pid)
+            };
+            // Nobody need read it.
+            stands(0, ctx.show(at, || vec![socket.clone()], words)).map(drop)
         })?;
         Ok(0)
     }

@@ -96,6 +96,10 @@ fn every_code_is_documented() {
         ("src/domain/refusal.rs", &["=>"]),
         ("src/adapters/error.rs", &["=>"]),
         ("src/actions/failure.rs", &["=>", "=> (", "{\n            (", "plain("]),
+        (
+            "src/api/fault.rs",
+            &["REQUEST,", "LARGE,", "TIMEOUT,", "status,", "UNAVAILABLE,", "ERROR,", "FOUND,", "ALLOWED,"],
+        ),
         ("src/cli/error.rs", &[" failure(", "(failure(", "&failure("]),
     ]);
     differ_in_nothing(&in_errors, &errors.into_keys().collect());

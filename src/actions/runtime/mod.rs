@@ -72,7 +72,8 @@ pub fn doing(
     source: &str,
 ) -> Result<Session> {
     prompt::heard(tx, session)?;
-    report::does(tx, session, activity, waiting_for, source)
+    // Something else may have been written about it in this very transaction.
+    report::does(tx, &lookup::session(tx, &session.id)?, activity, waiting_for, source)
 }
 
 /// Notes how full a session's context is. Once it is nearly full, one system prompt asks it to record where it stands and to

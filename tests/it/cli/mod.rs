@@ -25,6 +25,7 @@ mod operations;
 mod prime;
 mod prompt;
 mod review;
+mod serve;
 mod session;
 mod session_event;
 mod sidecar;

@@ -475,8 +475,7 @@ pub const VERBS: &[Verb] = &[
     verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     verb("restore", "restore kept.db", &["restore {}"]),
     verb("events", "events", &["events --since {}"]),
-    // It stays until it is ended: what it does is told by the tests of the API.
-    verb("serve", "serve --help", &[]),
+    verb("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
     verb("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
     verb("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
     verb("config show", "config show", &[]),
