@@ -247,6 +247,7 @@ pub const VERBS: &[Verb] = &[
             "prompt s1 hello --wait-ack {}",
         ],
     ),
+    verb("outbox", "outbox", &["outbox --to {}"]),
     verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
     verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
     Verb {
@@ -260,6 +261,7 @@ pub const VERBS: &[Verb] = &[
             "sidecar --session gone --provider codex --transcript {}",
         ],
     },
+    verb("hook", "hook claude EventOfTomorrow", &["hook {} PreToolUse", "hook claude {}"]),
     verb(
         "hook install",
         "hook install claude",
@@ -458,6 +460,18 @@ pub const VERBS: &[Verb] = &[
     verb("exec gc", "exec gc", &[]),
     verb("exec call", "exec call --file call.json", &["exec call --file {}"]),
     verb("exec worker", "exec worker --until-empty", &[]),
+    // It asks about a call of the acting session; where there are no rules, nothing is allowed.
+    verb("guard check", "guard check --help", &["guard check --tool {}", "guard check --tool Bash --input {}"]),
+    verb(
+        "guard test",
+        "guard test --role qa --input ls",
+        &[
+            "guard test --role {} --input ls",
+            "guard test --role qa --tool {} --input ls",
+            "guard test --role qa --input {}",
+        ],
+    ),
+    verb("guard log", "guard log", &["guard log --for {}", "guard log --limit {}"]),
     verb("explain task", "explain task T-1", &["explain task {}"]),
     verb("explain session", "explain session s1", &["explain session {}"]),
     verb("adapter list", "adapter list", &["adapter list --root {}"]),
@@ -468,6 +482,7 @@ pub const VERBS: &[Verb] = &[
     ),
     verb("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
     verb("trust", "trust", &[]),
+    verb("doctor hooks", "doctor hooks", &["doctor hooks {}"]),
     verb("doctor", "doctor", &[]),
     verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     verb("restore", "restore kept.db", &["restore {}"]),
@@ -535,9 +550,8 @@ pub fn of_the_parser() -> Vec<String> {
                 continue;
             }
             let path = format!("{above} {}", below.get_name()).trim().to_owned();
-            if below.has_subcommands() {
-                walk(below, &path, found);
-            } else {
+            walk(below, &path, found);
+            if !below.is_subcommand_required_set() {
                 found.push(path);
             }
         }
