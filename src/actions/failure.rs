@@ -158,6 +158,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             _ => (Empty, Some("it goes on waiting: fairway outbox".into())),
         },
         Refusal::ServeRunning { .. } => (Conflict, Some("it serves this project; end it to start another".into())),
+        Refusal::GuardDenied { .. } => {
+            (Refused, Some("why: fairway guard test --role ROLE --tool TOOL --input JSON".into()))
+        }
         Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
         Refusal::Tracked { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }
@@ -211,6 +214,7 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::NotAnswerable { id, session, .. } | Refusal::OwnApproval { id, session } => {
             json!({ "approval_id": id, "session_id": session.as_str() })
         }
+        Refusal::GuardDenied { rule, .. } => json!({ "rule": rule }),
         Refusal::LaneFull { lane, held, limit } => {
             json!({ "lane": lane.as_str(), "held": held, "wip_limit": limit })
         }

@@ -16,6 +16,7 @@ mod evidence;
 mod exec;
 mod explain;
 mod globals;
+mod guard;
 mod handoff;
 mod hook;
 mod inbox;
@@ -105,6 +106,8 @@ enum Verb {
     #[command(subcommand)]
     Exec(exec::Verb),
     #[command(subcommand)]
+    Guard(guard::Verb),
+    #[command(subcommand)]
     Explain(explain::Verb),
     Events(events::Args),
     Hook(hook::Args),
@@ -146,6 +149,7 @@ impl Verb {
             Self::Session(verb) => verb.run(ctx),
             Self::Sidecar(args) => args.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
+            Self::Guard(verb) => verb.run(ctx),
             Self::Explain(verb) => verb.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Hook(args) => args.run(ctx),

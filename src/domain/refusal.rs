@@ -185,6 +185,9 @@ pub enum Refusal {
     /// Another server serves here.
     #[error("a server listens at {place} already")]
     ServeRunning { place: String },
+    /// A tool call that must not be made.
+    #[error("{}{reason}", rule.as_ref().map(|rule| format!("{rule}: ")).unwrap_or_default())]
+    GuardDenied { reason: String, rule: Option<String> },
     /// A program that this would run has not been trusted here.
     #[error("{why}")]
     Untrusted { why: String },
@@ -243,6 +246,7 @@ impl Refusal {
             Self::RunUnsupervised { .. } => "run_unsupervised",
             Self::RunBusy { .. } => "run_busy",
             Self::ServeRunning { .. } => "serve_running",
+            Self::GuardDenied { .. } => "guard_denied",
             Self::Untrusted { .. } | Self::Tracked { .. } => "untrusted",
         }
     }

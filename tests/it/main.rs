@@ -19,6 +19,7 @@ mod cli;
 mod common;
 mod exec;
 mod floors;
+mod guard;
 mod help;
 mod hooks;
 mod hostile;

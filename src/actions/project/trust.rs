@@ -15,7 +15,7 @@ use crate::{
         project::STORE_FILE,
         trust::{self, Content, Trust},
     },
-    domain::{Refusal, secrets},
+    domain::{Refusal, rules::guard::Usual, secrets},
     env::Env,
     os::git::{Git, GitError},
 };
@@ -97,6 +97,18 @@ fn named(settings: &Settings) -> Vec<(String, String)> {
             for (variable, value) in &launch.env {
                 named.push((at(&format!("env.{variable}")), secrets::shown(variable, value)));
             }
+        }
+    }
+    if let Some(rules) = &settings.guard {
+        named.push(("guard.default".to_owned(), if rules.usual == Usual::Allow { "allow" } else { "deny" }.to_owned()));
+        for (role, entry) in &rules.roles {
+            let allow = entry.allow.as_ref().map_or_else(|| "all".to_owned(), |allow| allow.join(", "));
+            let deny = entry.deny.join(", ");
+            let deny = if deny.is_empty() { deny } else { format!(", but not {deny}") };
+            named.push((format!("guard.roles.{role}"), format!("allow {allow}{deny}")));
+        }
+        for rule in &rules.rules {
+            named.push((format!("guard.rules.{}", rule.name), rule.to_string()));
         }
     }
     for (name, backend) in &settings.backends {

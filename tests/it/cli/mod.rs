@@ -13,6 +13,7 @@ mod evidence;
 mod exec;
 mod explain;
 mod gates;
+mod guard;
 mod handoff;
 mod hook;
 mod import;

@@ -458,6 +458,18 @@ pub const VERBS: &[Verb] = &[
     verb("exec gc", "exec gc", &[]),
     verb("exec call", "exec call --file call.json", &["exec call --file {}"]),
     verb("exec worker", "exec worker --until-empty", &[]),
+    // It asks about a call of the acting session; where there are no rules, nothing is allowed.
+    verb("guard check", "guard check --help", &["guard check --tool {}", "guard check --tool Bash --input {}"]),
+    verb(
+        "guard test",
+        "guard test --role qa --input ls",
+        &[
+            "guard test --role {} --input ls",
+            "guard test --role qa --tool {} --input ls",
+            "guard test --role qa --input {}",
+        ],
+    ),
+    verb("guard log", "guard log", &["guard log --for {}", "guard log --limit {}"]),
     verb("explain task", "explain task T-1", &["explain task {}"]),
     verb("explain session", "explain session s1", &["explain session {}"]),
     verb("adapter list", "adapter list", &["adapter list --root {}"]),

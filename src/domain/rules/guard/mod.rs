@@ -7,6 +7,8 @@ mod shell;
 mod tools;
 mod writes;
 
+use std::fmt;
+
 pub use judge::{Call, Judgement, Look, Paths, Place, Script, judge};
 
 use crate::domain::Role;
@@ -95,6 +97,23 @@ impl Rule {
                 Action::Allow => tools::any_exactly(&self.tools, names),
             };
         tools && (self.roles.is_empty() || self.roles.iter().any(|name| name == role.as_str()))
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.action == Action::Deny { "deny" } else { "allow" })?;
+        let lists = [
+            ("tools", &self.tools),
+            ("roles", &self.roles),
+            ("command", &self.command),
+            ("flags", &self.flags),
+            ("paths", &self.paths),
+        ];
+        for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            write!(f, " {name} [{}]", list.join(", "))?;
+        }
+        if self.outside { f.write_str(" outside the worktree") } else { Ok(()) }
     }
 }
 

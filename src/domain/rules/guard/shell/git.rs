@@ -328,7 +328,12 @@ impl Scan {
                     self.any_git();
                 }
             }
-            "log" | "diff" | "show" | "commit" | "tag" | "am" | "merge" => {}
+            // A branch that is called so would make every push of it by name a forced one.
+            "branch" | "checkout" | "switch" | "symbolic-ref" | "update-ref" | "worktree"
+                if words.iter().any(|word| word.head().starts_with('+') || word.head().contains("/+")) =>
+            {
+                self.any_git();
+            }
             _ => {}
         }
     }

@@ -19,7 +19,7 @@ use arg::Arg;
 /// How deep texts may stand in texts.
 const DEPTH: usize = 12;
 /// How much may be parsed in all, in bytes.
-const MOST: usize = 4 << 20;
+const MOST: usize = 1 << 20;
 /// How much a text may open.
 const OPENED: usize = 4_000;
 /// How many ends of a substitution are tried.
@@ -123,6 +123,14 @@ impl Scan {
     /// Looks into a text that may be run, or is a mere text: only what is surely there counts.
     fn soft(&mut self, text: &str) {
         if text.len() < 4 || self.depth >= DEPTH {
+            return;
+        }
+        // Looking into the same words again and again must end.
+        self.parsed = self.parsed.saturating_add(text.len() + 256);
+        if self.parsed > MOST {
+            let was = std::mem::replace(&mut self.is_soft, false);
+            self.doubt("the text is too long or too deeply nested");
+            self.is_soft = was;
             return;
         }
         let was = std::mem::replace(&mut self.is_soft, true);
@@ -229,11 +237,17 @@ impl Scan {
 
     /// Arithmetic: subscripts may hold substitutions, and an older shell may see commands.
     fn arithmetic(&mut self, text: &str) {
+        if self.depth >= DEPTH {
+            self.doubt("texts stand in texts too deeply");
+            return;
+        }
+        self.depth += 1;
         if text.contains(['$', '`', '<', '>']) {
             word::document(self, text);
             self.substitutions(text, &["<(", ">("]);
         }
         self.soft(text);
+        self.depth -= 1;
     }
 }
 

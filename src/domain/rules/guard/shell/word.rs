@@ -399,7 +399,7 @@ fn number(reader: &mut Reader<'_>, radix: u32, most: usize) -> Option<char> {
     (digits > 0 && !(is_byte && value > 0x7f)).then(|| char::from_u32(value)).flatten()
 }
 
-/// Whether a substitution prints the name of a branch or a folder: one word that is no option.
+/// Whether a substitution prints the name of a branch or a commit: one word that is no option.
 fn is_branch(text: &str) -> bool {
     const KNOWN: &[&str] = &[
         "git branch --show-current",
@@ -407,8 +407,6 @@ fn is_branch(text: &str) -> bool {
         "git rev-parse --abbrev-ref HEAD",
         "git rev-parse --short HEAD",
         "git symbolic-ref --short HEAD",
-        "git rev-parse --show-toplevel",
-        "pwd",
     ];
     !text.contains('\n') && KNOWN.contains(&text.split_ascii_whitespace().collect::<Vec<_>>().join(" ").as_str())
 }

@@ -1,0 +1,143 @@
+//! `fairway guard check`
+
+use std::{
+    io::{self, Read},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    time::Duration,
+};
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::object;
+use crate::{
+    actions::{
+        failure,
+        guard::{self, Door, ToolCall, Verdict},
+        lookup,
+    },
+    cli::{Context, Exit},
+    domain::{Refusal, text::BODY_MAX},
+    os::deep,
+    wire::VerdictView,
+};
+
+/// How long the call is waited for on stdin.
+const LIMIT: Duration = Duration::from_secs(4);
+
+/// Decide on a tool call, and record the decision
+///
+/// Exit 0: it may be made. Exit 5, or that of what went wrong: it may not; with --json "allowed" is then false too. Without
+/// --tool the whole call is read from stdin: {"run_id", "tool", "input", "context": {"role", "cwd", "also"}}; without a
+/// run_id it is the acting session's.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The tool's name
+    #[arg(long, value_name = "TOOL")]
+    tool: Option<String>,
+    /// What it is called with, as a JSON object; `-` reads stdin
+    #[arg(long, value_name = "JSON", requires = "tool")]
+    input: Option<String>,
+    /// The folder that the call is made from
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+}
+
+/// A call as a document.
+#[derive(Debug, Deserialize)]
+struct Document {
+    run_id: Option<String>,
+    tool: String,
+    input: Value,
+    #[serde(default)]
+    context: Option<Surroundings>,
+}
+
+/// What the caller says of itself.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Surroundings {
+    role: Option<String>,
+    cwd: Option<PathBuf>,
+    also: Vec<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let decided = catch_unwind(AssertUnwindSafe(|| self.decide(ctx)))
+            .unwrap_or_else(|_| Err(failure::internal("the call could not be judged")));
+        let view = match &decided {
+            Ok(verdict) => {
+                VerdictView { allowed: verdict.allowed, reason: verdict.reason.clone(), rule: verdict.rule.clone() }
+            }
+            Err(error) => VerdictView { allowed: false, reason: failure::classify(error).message, rule: None },
+        };
+        if ctx.out.json {
+            ctx.out.document(&view)?;
+        }
+        let verdict = decided?;
+        if !verdict.allowed {
+            return Err(Refusal::GuardDenied { reason: verdict.reason, rule: verdict.rule }.into());
+        }
+        if !ctx.out.json && !ctx.out.quiet {
+            let rule = verdict.rule.map(|rule| format!("{rule}: ")).unwrap_or_default();
+            ctx.out.line(&crate::render::safe_line(&format!("allowed: {rule}{}", verdict.reason)))?;
+        }
+        Ok(0)
+    }
+
+    fn decide(self, ctx: &Context) -> Result<Verdict> {
+        let document = match self.tool {
+            Some(tool) => {
+                let input = match self.input.as_deref() {
+                    None => json!({}),
+                    Some("-") => object(&stdin()?)?,
+                    Some(text) => object(text)?,
+                };
+                Document { run_id: None, tool, input, context: None }
+            }
+            None => serde_json::from_str(&stdin()?)
+                .map_err(|error| Refusal::invalid("the call", format!("cannot be read: {error}")))?,
+        };
+        if !document.input.is_object() {
+            return Err(Refusal::invalid("input", "is no JSON object").into());
+        }
+        let app = ctx.app()?;
+        let context = document.context.unwrap_or_default();
+        let call = ToolCall {
+            tool: document.tool,
+            also: context.also,
+            input: document.input,
+            cwd: context.cwd.or(self.cwd).or_else(|| Some(ctx.env.cwd.clone())),
+            role: context.role.or_else(|| app.actor.role.as_ref().map(ToString::to_string)),
+        };
+        match (document.run_id, &app.actor.session) {
+            (Some(run_id), _) => Ok(guard::authorize_run(&app, &run_id, &call, Door::Cli)),
+            (None, Some(session)) => {
+                let session = app.read(|tx| lookup::session(tx, session))?;
+                Ok(guard::authorize(&app, &session, &call, Door::Cli))
+            }
+            (None, None) => {
+                let why = "whose call this is, is not known; name a run_id, or act as a session";
+                Ok(Verdict::denied(why))
+            }
+        }
+    }
+}
+
+/// What stands on stdin; one that stays open and says nothing is an error.
+fn stdin() -> Result<String> {
+    let wrong = |why: &str| Refusal::invalid("the call", why);
+    let read = || {
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(BODY_MAX).unwrap_or(u64::MAX).saturating_add(1);
+        io::stdin().lock().take(limit).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    let bytes = deep::run(1 << 20, LIMIT, read).ok_or_else(|| wrong("did not come in time"))??;
+    if bytes.len() > BODY_MAX {
+        return Err(wrong("is too long").into());
+    }
+    Ok(String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?)
+}

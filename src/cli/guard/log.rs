@@ -1,0 +1,55 @@
+//! `fairway guard log`
+
+use anyhow::Result;
+
+use crate::{
+    actions::guard::log,
+    cli::{Context, Exit, values},
+    domain::SessionId,
+    render::Table,
+    wire::tool_input,
+};
+
+/// Show the last decisions on tool calls, the newest last
+///
+/// Kept for 30 days. What a call was made with is shown with secrets masked.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u32,
+    /// Only those of this session
+    #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
+    of: Option<SessionId>,
+    /// Only denials
+    #[arg(long)]
+    denied: bool,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        // `--session` is also who acts: here it says whose decisions are meant.
+        let of = self.of.as_ref().or(ctx.globals.session.as_ref());
+        let found = log::log(&ctx.app()?, of, self.denied, i64::from(self.limit))?;
+        ctx.show(
+            &found,
+            || found.iter().map(|one| one.id.to_string()).collect(),
+            || {
+                let mut table = Table::new(&["id", "at", "session", "tool", "verdict", "rule", "reason", "input"]);
+                for one in &found {
+                    table.row([
+                        one.id.to_string(),
+                        one.at.clone().unwrap_or_default(),
+                        one.session_id.clone().unwrap_or_else(|| "-".into()),
+                        one.tool.clone(),
+                        if one.allowed { "allowed" } else { "denied" }.to_owned(),
+                        one.rule.clone().unwrap_or_else(|| "-".into()),
+                        one.reason.clone(),
+                        tool_input::line(&one.input),
+                    ]);
+                }
+                if table.is_empty() { "no decisions\n".into() } else { table.show(ctx.out.width) }
+            },
+        )
+    }
+}

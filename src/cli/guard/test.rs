@@ -1,0 +1,85 @@
+//! `fairway guard test`
+
+use std::{fmt::Write, path::PathBuf};
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::object;
+use crate::{
+    actions::{
+        guard::{self, Prepared, ToolCall},
+        lookup,
+    },
+    cli::{Context, Exit, values},
+    domain::{Refusal, Role, rules::guard::Judgement},
+    render::safe,
+    wire::JudgementView,
+};
+
+/// Explain what would be decided on a tool call; nothing is recorded
+///
+/// Shows each simple command that was found in it, what cannot be told about it, and what each rule made of it. Exit 0 whatever
+/// would be decided.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The role that would make the call; by default the acting one
+    #[arg(long = "role", value_name = "ROLE", value_parser = values::role)]
+    tested: Option<Role>,
+    /// The tool's name
+    #[arg(long, value_name = "TOOL", default_value = "Bash")]
+    tool: String,
+    /// What it is called with: a JSON object, or else shell text; `-` reads stdin
+    #[arg(long, value_name = "JSON|TEXT")]
+    input: String,
+    /// The folder that it would be made from
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let text = ctx.text("input", Some(self.input), None)?.unwrap_or_default();
+        let input = object(&text).unwrap_or_else(|_| json!({ "command": text }));
+        let app = ctx.app()?;
+        let session = match &app.actor.session {
+            Some(session) => Some(app.read(|tx| lookup::session(tx, session))?),
+            None => None,
+        };
+        let role = self.tested.or_else(|| app.actor.role.clone()).or_else(|| session.as_ref().map(|s| s.role.clone()));
+        let role = role.ok_or_else(|| Refusal::Usage { why: "say whose call it would be: --role ROLE".into() })?;
+        let cwd = self.cwd.or_else(|| Some(ctx.env.cwd.clone()));
+        let call = ToolCall { tool: self.tool, also: Vec::new(), input, cwd, role: None };
+        let judgement =
+            guard::explain_with(&Prepared::of(&app), &app, session.as_ref(), &role, &call).unwrap_or_else(denied);
+        let view = JudgementView::from(&judgement);
+        ctx.show(&view, || view.rule.iter().cloned().collect(), || safe(&words(&view)))
+    }
+}
+
+fn denied(reason: String) -> Judgement {
+    let (commands, doubts, looks) = (Vec::new(), Vec::new(), Vec::new());
+    Judgement { allowed: false, granted: false, rule: None, reason, commands, doubts, looks }
+}
+
+fn words(view: &JudgementView) -> String {
+    let mut text = String::new();
+    let rule = view.rule.as_ref().map(|rule| format!("{rule}: ")).unwrap_or_default();
+    let _ = writeln!(text, "{}: {rule}{}", if view.allowed { "allowed" } else { "denied" }, view.reason);
+    for command in &view.commands {
+        let _ = writeln!(text, "command   {command}");
+    }
+    for doubt in &view.doubts {
+        let _ = writeln!(text, "unknown   {doubt}");
+    }
+    for look in &view.rules {
+        let _ = writeln!(
+            text,
+            "rule      {} {}: {}",
+            look.rule,
+            if look.matched { "matches" } else { "does not match" },
+            look.why
+        );
+    }
+    text
+}

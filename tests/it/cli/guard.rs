@@ -1,0 +1,46 @@
+//! `fairway guard …`.
+
+use crate::{common::World, guard::world_with};
+
+const GUARD: &str = r#"
+[guard.roles.witness]
+allow = ["Read", "Grep"]
+
+[[guard.rules]]
+name = "no-force-push"
+tools = ["Bash"]
+command = ["git", "push"]
+flags = ["--force", "-f"]
+action = "deny"
+reason = "force push is for people"
+"#;
+
+#[test]
+fn calls_are_decided_explained_and_looked_up() {
+    let world: World = world_with(GUARD);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway guard check --session s1 --tool Bash --input '{\"command\": \"cd x && sudo git push -fu origin\"}'",
+        "fairway guard check --session s1 --tool Bash --input '{\"command\": \"git push origin main\"}'",
+        "fairway guard test --role backend --input 'ls | xargs git push'",
+        "fairway guard test --role witness --tool Bash --input ls",
+        "fairway guard log --denied",
+    ]), @r#"
+    $ fairway guard check --session s1 --tool Bash --input '{"command": "cd x && sudo git push -fu origin"}'
+    error: no-force-push: force push is for people
+    hint: why: fairway guard test --role ROLE --tool TOOL --input JSON
+    [exit 5]
+    $ fairway guard check --session s1 --tool Bash --input '{"command": "git push origin main"}'
+    allowed: no rule denies it
+    $ fairway guard test --role backend --input 'ls | xargs git push'
+    denied: no-force-push: force push is for people; whether this does it cannot be told: in 'git push …' '…' is an expansion, and may be one of its flags; write it out plainly
+    command   ls
+    command   xargs git push
+    command   git push …
+    rule      no-force-push matches: it cannot be told: in 'git push …' '…' is an expansion, and may be one of its flags
+    $ fairway guard test --role witness --tool Bash --input ls
+    denied: roles.witness: the role witness may use only Read, Grep
+    $ fairway guard log --denied
+    ID  AT                        SESSION  TOOL  VERDICT  RULE           REASON                    INPUT
+    1   2026-01-01T00:00:03.000Z  s1       Bash  denied   no-force-push  force push is for people  cd x && sudo git push -fu origin
+    "#);
+}

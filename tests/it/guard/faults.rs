@@ -1,0 +1,146 @@
+//! Every fault is a no: none of them prints `"allowed":true` or exits 0.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use super::{GUARD, check_text, world_with};
+use crate::common::{World, world::Run};
+
+#[track_caller]
+fn is_no(run: Run) -> Run {
+    assert_ne!(run.code, Some(0), "{run:#?}");
+    assert_eq!(run.json()["allowed"], false, "{run:#?}");
+    assert!(!run.json()["reason"].as_str().unwrap().is_empty(), "{run:#?}");
+    run
+}
+
+#[test]
+fn garbage_and_missing_parts_are_a_no() {
+    let world = world_with(GUARD);
+    let big =
+        format!("{{\"run_id\":\"run-s1\",\"tool\":\"Bash\",\"input\":{{\"command\":\"{}\"}}}}", "a".repeat(3 << 20));
+    for document in [
+        "",
+        " ",
+        "null",
+        "[]",
+        "7",
+        "{",
+        "\u{0}",
+        "{}",
+        r#"{"run_id":"run-s1"}"#,
+        r#"{"run_id":"run-s1","tool":"Bash"}"#,
+        r#"{"run_id":"run-s1","input":{"command":"ls"}}"#,
+        r#"{"run_id":"run-s1","tool":"Bash","input":null}"#,
+        r#"{"run_id":"run-s1","tool":"Bash","input":"ls"}"#,
+        r#"{"run_id":"run-s1","tool":"Bash","input":[]}"#,
+        r#"{"run_id":"run-s1","tool":7,"input":{"command":"ls"}}"#,
+        r#"{"run_id":7,"tool":"Bash","input":{"command":"ls"}}"#,
+        r#"{"run_id":"run-s1","tool":"","input":{"command":"ls"}}"#,
+        r#"{"run_id":"run-s1","tool":"Bash","input":{"command":"ls"}} trailing"#,
+        &big,
+    ] {
+        is_no(world.run_with(["guard", "check", "--json"], document.as_bytes()));
+    }
+    is_no(world.run_with(["guard", "check", "--json"], b"\xff\xfe"));
+    is_no(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{"]));
+    is_no(world.run(["guard", "check", "--json", "--session", "nobody", "--tool", "Bash", "--input", "{}"]));
+}
+
+#[test]
+fn a_call_that_never_ends_is_a_no_in_time() {
+    let world = world_with(GUARD);
+    let begun = Instant::now();
+    let mut command = world.fairway(["guard", "check", "--json", "--session", "s1"]);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Its stdin stays open as long as the child lives.
+    let mut child = child;
+    let open = child.stdin.take();
+    let run: Run = child.wait_with_output().unwrap().into();
+    drop(open);
+    is_no(run);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_broken_configuration_is_a_no() {
+    for text in [
+        "[guard",
+        "[guard]\ndefault = 7\n",
+        "[guard]\nrulez = []\n",
+        "[[guard.rules]]\nname = \"x\"\naction = \"deny\"\n",
+        "\u{0}",
+    ] {
+        let world = world_with(GUARD);
+        fs::write(world.root().join(".fairway.toml"), text).unwrap();
+        is_no(check_text(&world, "ls"));
+    }
+    let world = world_with(GUARD);
+    fs::remove_file(world.root().join(".fairway.toml")).unwrap();
+    is_no(check_text(&world, "ls"));
+    fs::write(world.root().join(".fairway.toml"), GUARD).unwrap();
+    is_no(check_text(&world, "ls"));
+}
+
+#[test]
+fn a_record_of_trust_that_others_could_have_written_is_a_no() {
+    let world = world_with(GUARD);
+    let folder = world.dir().join("home/.local/state/fairway/trust");
+    for entry in fs::read_dir(folder).unwrap() {
+        fs::set_permissions(entry.unwrap().path(), fs::Permissions::from_mode(0o666)).unwrap();
+    }
+    is_no(check_text(&world, "ls"));
+}
+
+#[test]
+fn a_locked_store_is_a_no_in_time() {
+    let world = world_with(GUARD);
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    conn.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let begun = Instant::now();
+    is_no(check_text(&world, "ls"));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    conn.execute_batch("ROLLBACK").unwrap();
+    check_text(&world, "ls").exits(0);
+}
+
+#[test]
+fn a_damaged_or_missing_store_is_a_no() {
+    let world = world_with(GUARD);
+    let bytes = fs::read(world.store()).unwrap();
+    fs::write(world.store(), b"this is no store at all, whatever it says").unwrap();
+    is_no(check_text(&world, "ls"));
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(world.store().with_file_name(format!("fairway.db{suffix}")));
+    }
+    is_no(check_text(&world, "ls"));
+    fs::write(world.store(), bytes).unwrap();
+}
+
+#[test]
+fn texts_that_cannot_be_judged_are_a_no() {
+    let world = world_with(GUARD);
+    for text in [
+        "(".repeat(5_000),
+        "$(".repeat(2_000),
+        "a ".repeat(40_000),
+        "if true; then ".repeat(1_000),
+        "\u{202e}ls".to_owned(),
+    ] {
+        let document =
+            json!({"run_id": "run-s1", "tool": "Bash", "input": {"command": format!("{text}'")}}).to_string();
+        is_no(world.run_with(["guard", "check", "--json"], document.as_bytes()));
+    }
+}
+
+#[test]
+fn outside_of_any_project_it_is_a_no() {
+    let world = World::bare();
+    is_no(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{}"]));
+}

@@ -1,0 +1,39 @@
+//! Ways round a rule, and lines of every day.
+
+use super::{cases, judged, no_force_push};
+
+const BYPASSES: &str = include_str!("../../data/guard/bypasses.txt");
+const HARMLESS: &str = include_str!("../../data/guard/harmless.txt");
+
+#[test]
+fn every_known_way_round_a_rule_is_denied() {
+    let (rules, cases) = (no_force_push(), cases(BYPASSES));
+    assert!(cases.len() >= 300, "only {} ways", cases.len());
+    let through: Vec<&String> = cases.iter().filter(|text| judged(&rules, text).allowed).collect();
+    assert!(through.is_empty(), "{} of {} got through: {through:#?}", through.len(), cases.len());
+}
+
+#[test]
+fn lines_of_every_day_are_allowed() {
+    let (rules, cases) = (no_force_push(), cases(HARMLESS));
+    assert!(cases.len() >= 100, "only {} lines", cases.len());
+    let stopped: Vec<String> = cases
+        .iter()
+        .map(|text| (text, judged(&rules, text)))
+        .filter(|(_, judgement)| !judgement.allowed)
+        .map(|(text, judgement)| format!("{text}: {}", judgement.reason))
+        .collect();
+    assert!(stopped.len() * 100 <= cases.len() * 5, "{} of {} were stopped: {stopped:#?}", stopped.len(), cases.len());
+}
+
+#[test]
+fn what_denies_a_line_names_the_rule_and_a_way_out() {
+    let rules = no_force_push();
+    let plain = judged(&rules, "git push -f");
+    assert_eq!((plain.rule.as_deref(), plain.reason.as_str()), (Some("no-force-push"), "force push is for people"));
+    let doubt = judged(&rules, "git push $X");
+    assert!(doubt.reason.contains("cannot be told") && doubt.reason.ends_with("write it out plainly"), "{doubt:?}");
+    // Without a rule that speaks of commands nobody parses anything.
+    let silent = fairway::domain::rules::guard::Rules::default();
+    assert!(judged(&silent, "git push -f '").allowed);
+}

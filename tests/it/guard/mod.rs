@@ -1,0 +1,99 @@
+//! The guard: what it denies, what it lets pass, and that every fault is a no.
+
+mod check;
+mod differential;
+mod faults;
+mod fuzz;
+mod lists;
+mod paths;
+mod rules;
+mod trust;
+
+use std::fs;
+
+use fairway::domain::{
+    Role,
+    rules::guard::{Action, Call, Judgement, Paths, Place, Rule, Rules, Script, Usual, judge},
+};
+use serde_json::{Value, json};
+
+use crate::common::{World, world::Run};
+
+/// The rules of the design.
+pub const GUARD: &str = r#"
+[guard]
+default = "allow"
+
+[guard.roles.witness]
+allow = ["Read", "Grep", "Glob", "mcp__docs__*"]
+
+[[guard.rules]]
+name = "no-force-push"
+tools = ["Bash"]
+command = ["git", "push"]
+flags = ["--force", "-f", "--force-with-lease"]
+action = "deny"
+reason = "force push is for people"
+
+[[guard.rules]]
+name = "stay-in-lane"
+tools = ["Write", "Edit"]
+outside = "worktree"
+action = "deny"
+reason = "writes stay in this lane's worktree"
+"#;
+
+/// The rule of the design against forced pushes.
+pub fn no_force_push() -> Rules {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let rule = Rule {
+        name: "no-force-push".into(),
+        tools: words(&["Bash"]),
+        roles: Vec::new(),
+        command: words(&["git", "push"]),
+        flags: words(&["--force", "-f", "--force-with-lease"]),
+        outside: false,
+        paths: Vec::new(),
+        action: Action::Deny,
+        reason: Some("force push is for people".into()),
+    };
+    Rules { usual: Usual::Allow, roles: Vec::new(), rules: vec![rule] }
+}
+
+/// What these rules say to shell text.
+pub fn judged(rules: &Rules, text: &str) -> Judgement {
+    let call = Call {
+        names: vec!["Bash".into()],
+        role: Role::parse("backend").unwrap(),
+        scripts: vec![Script::Text(text.to_owned())],
+        paths: Paths::Told(Vec::new()),
+    };
+    judge(rules, &call, &|_, _| Place::Inside(String::new()))
+}
+
+/// The cases of a list: one in each line, with signs for what a line cannot hold.
+pub fn cases(list: &str) -> Vec<String> {
+    let read = |line: &str| line.replace('⏎', "\n").replace('␍', "\r").replace('␀', "\0");
+    list.lines().filter(|line| !line.trim().is_empty()).map(read).collect()
+}
+
+/// A trusted world with this text behind its configuration, and a running session `s1` in the role `worker`.
+pub fn world_with(guard: &str) -> World {
+    let world = World::new();
+    world.register("s1");
+    let config = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}\n{guard}")).unwrap();
+    world.run(["trust"]).exits(0);
+    world
+}
+
+/// Asks the command line about a call of `s1`.
+pub fn check(world: &World, tool: &str, input: &Value) -> Run {
+    world.run(["guard", "check", "--json", "--session", "s1", "--tool", tool, "--input", &input.to_string()])
+}
+
+/// The same for shell text.
+pub fn check_text(world: &World, text: &str) -> Run {
+    check(world, "Bash", &json!({ "command": text }))
+}

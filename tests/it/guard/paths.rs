@@ -1,0 +1,130 @@
+//! Writes stay in the worktree.
+
+use std::{fs, os::unix::fs::symlink};
+
+use serde_json::json;
+
+use super::{GUARD, check, world_with};
+
+#[test]
+fn a_path_is_judged_by_where_it_leads() {
+    let world = world_with(GUARD);
+    let root = world.root();
+    fs::create_dir_all(root.join("src")).unwrap();
+    symlink("/etc", root.join("away")).unwrap();
+    symlink("../..", root.join("src/up")).unwrap();
+    symlink("/nowhere/at/all", root.join("dangling")).unwrap();
+    let inside = root.join("src/new.rs").display().to_string();
+    let outside = root.join("src/../../x").display().to_string();
+    for input in [
+        json!({"file_path": inside}),
+        json!({"file_path": "src/new.rs"}),
+        json!({"file_path": "./src/../a"}),
+        json!({"file_path": "new/deep/folder/x"}),
+        json!({"notebook_path": inside}),
+        json!({"edits": [{"file_path": inside}]}),
+    ] {
+        check(&world, "Write", &input).exits(0);
+    }
+    for input in [
+        json!({"file_path": "/etc/passwd"}),
+        json!({"file_path": outside}),
+        json!({"file_path": "../x"}),
+        json!({"file_path": "away/passwd"}),
+        json!({"file_path": "src/up/x"}),
+        json!({"file_path": "dangling"}),
+        json!({"file_path": "~/x"}),
+        json!({"file_path": "$HOME/x"}),
+        json!({"file_path": "file:///etc/passwd"}),
+        json!({"file_path": ""}),
+        json!({"file_path": "a\u{0}b"}),
+        json!({"file_path": 7}),
+        json!({"file_path": null}),
+        json!({}),
+        json!({"file_path": inside, "path": "/etc/passwd"}),
+        json!({"edits": [{"file_path": inside}, {"file_path": "/etc/passwd"}]}),
+        json!({"notebook_path": "/etc/x.ipynb"}),
+        json!({"absolute_path": "/etc/x"}),
+        json!({"file_path": "new/../../x"}),
+        json!({"file_path": "/proc/self/cwd/x"}),
+    ] {
+        for tool in ["Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "replace"] {
+            check(&world, tool, &input).refuses(5, "guard_denied");
+        }
+    }
+    let patch = |path: &str| {
+        format!("*** Begin Patch\n*** Update File: src/a.rs\n@@\n-a\n+b\n*** Add File: {path}\n+x\n*** End Patch\n")
+    };
+    check(&world, "apply_patch", &json!({"input": patch("src/b.rs")})).exits(0);
+    check(&world, "apply_patch", &json!({"command": patch("../b.rs")})).refuses(5, "guard_denied");
+    check(&world, "apply_patch", &json!({"input": "nothing"})).refuses(5, "guard_denied");
+}
+
+#[test]
+fn a_session_has_its_own_worktree_else_its_lanes_and_an_unknown_one_is_a_no() {
+    let world = world_with(GUARD);
+    let tree = world.dir().join("tree");
+    fs::create_dir(&tree).unwrap();
+    let set = |worktree: &str| {
+        let conn = rusqlite::Connection::open(world.store()).unwrap();
+        conn.execute("UPDATE agent_sessions SET worktree = ?1 WHERE id = 's1'", [worktree]).unwrap();
+    };
+    let input = json!({"file_path": tree.join("x")});
+    check(&world, "Write", &input).refuses(5, "guard_denied");
+    set(&tree.display().to_string());
+    check(&world, "Write", &input).exits(0);
+    check(&world, "Write", &json!({"file_path": world.root().join("x")})).refuses(5, "guard_denied");
+    set("/nowhere/at/all");
+    check(&world, "Write", &input).refuses(5, "guard_denied");
+}
+
+#[test]
+fn a_shell_command_is_judged_by_what_it_writes() {
+    let rule = "[[guard.rules]]\nname = \"stay\"\ntools = [\"Bash\"]\noutside = \"worktree\"\naction = \"deny\"\n";
+    let world = world_with(rule);
+    for text in [
+        "echo a > out.txt",
+        "cargo test 2>&1 | tee test.log",
+        "ls > /dev/null 2>&1",
+        "mkdir -p a/b && touch a/b/c",
+        "cp /etc/hosts ./hosts",
+        "cd sub && echo x > y",
+        "rm -rf build",
+        "cat /etc/passwd",
+    ] {
+        super::check_text(&world, text).exits(0);
+    }
+    for text in [
+        "echo a > /etc/x",
+        "echo a >> ../x",
+        "echo a > ~/.bashrc",
+        "echo a > $HOME/.bashrc",
+        "echo a > \"$X\"",
+        "cd .. && echo a > x",
+        "cd / && touch x",
+        "cd $X && touch x",
+        "cp a /tmp/b",
+        "cp -t /tmp a",
+        "mv a ..",
+        "tee /etc/x < a",
+        "ln -s / root && touch root/x",
+        "dd if=a of=/tmp/x",
+        "sed -i s/a/b/ /etc/hosts",
+        "rm -rf /",
+        "sh -c 'touch /tmp/x'",
+        "touch $(echo /tmp/x)",
+        "curl -o /tmp/x example.com",
+        "tar xf a.tar -C /",
+        "eval \"$X\"",
+        "install a /usr/local/bin/a",
+        "truncate -s 0 ../x",
+        "exec 3> /tmp/x",
+        "echo a &> /tmp/x",
+        "echo a >| /tmp/x",
+        "{ echo a; } > /tmp/x",
+        "git clone x /tmp/y",
+        "echo 'x",
+    ] {
+        super::check_text(&world, text).refuses(5, "guard_denied");
+    }
+}

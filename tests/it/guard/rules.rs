@@ -1,0 +1,144 @@
+//! Roles, defaults, and which rule wins.
+
+use fairway::domain::rules::guard::{Action, Rule, Rules, Usual};
+use serde_json::json;
+
+use super::{check, check_text, judged, world_with};
+
+fn rule(name: &str, action: Action, command: &[&str], flags: &[&str]) -> Rule {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    Rule {
+        name: name.into(),
+        tools: words(&["Bash"]),
+        roles: Vec::new(),
+        command: words(command),
+        flags: words(flags),
+        outside: false,
+        paths: Vec::new(),
+        action,
+        reason: None,
+    }
+}
+
+fn rules(usual: Usual, rules: Vec<Rule>) -> Rules {
+    Rules { usual, roles: Vec::new(), rules }
+}
+
+#[test]
+fn a_role_with_an_entry_has_only_that_and_one_without_has_the_default() {
+    let world = world_with(
+        "[guard.roles.worker]\nallow = [\"Read\", \"mcp__docs__*\"]\n[guard.roles.other]\ndeny = [\"Read\"]\n",
+    );
+    check(&world, "Read", &json!({})).exits(0);
+    check(&world, "mcp__docs__search", &json!({})).exits(0);
+    for tool in ["Bash", "Write", "read", "Reader", "mcp__other__search", "", " "] {
+        check(&world, tool, &json!({})).refuses(5, "guard_denied");
+    }
+    let world = world_with("[guard]\ndefault = \"deny\"\n");
+    check(&world, "Read", &json!({})).refuses(5, "guard_denied");
+    let world = world_with("[guard]\n");
+    check(&world, "Read", &json!({})).exits(0);
+    let world = world_with("[guard.roles.worker]\ndeny = [\"Bash\"]\n");
+    check(&world, "run_shell_command", &json!({"command": "ls"})).refuses(5, "guard_denied");
+    check(&world, "Read", &json!({})).exits(0);
+}
+
+#[test]
+fn deny_beats_allow_and_what_is_allowed_by_name_is_that_and_nothing_around_it() {
+    let both = rules(
+        Usual::Deny,
+        vec![
+            rule("allow-git", Action::Allow, &["git"], &[]),
+            rule("allow-ls", Action::Allow, &["ls"], &[]),
+            rule("no-push", Action::Deny, &["git", "push"], &[]),
+        ],
+    );
+    for text in ["git status", "ls", "ls -la && git log -3", "git diff | ls", "git status 2>&1", "ls > /dev/null"] {
+        let judged = judged(&both, text);
+        assert!(judged.allowed && judged.granted, "{text}: {judged:?}");
+    }
+    for text in [
+        "git push",
+        "git -C x push",
+        "cargo test",
+        "ls; cargo test",
+        "ls $(rm x)",
+        "ls > out",
+        "/tmp/ls",
+        "./git status",
+        "sudo ls",
+        "PATH=/tmp ls",
+        "X=1; ls",
+        "X=1",
+        "ls() { rm x; }; ls",
+        "sh -c ls",
+        "$X",
+        "git \"$X\"",
+        "ls '",
+        "",
+        "alias ls=rm; ls",
+        "env ls",
+        "ls <(rm x)",
+        "eval ls",
+    ] {
+        let judged = judged(&both, text);
+        assert!(!judged.allowed, "{text}: {judged:?}");
+    }
+}
+
+#[test]
+fn flags_are_found_in_every_spelling_and_others_are_not() {
+    for (command, flags, text, denied) in [
+        (&["rm"][..], &["-r"][..], "rm -rf x", true),
+        (&["rm"], &["-r"], "rm --recursive x", true),
+        (&["rm"], &["-r"], "rm -R x", true),
+        (&["rm"], &["-r"], "rm x", false),
+        (&["rm"], &["-r"], "rm -f x", false),
+        (&["rm"], &["-r"], "rm x -fr", true),
+        (&["rm"], &["-rf"], "rm -r -f x", true),
+        (&["rm"], &["-rf"], "rm -fr x", true),
+        (&["rm"], &["-rf"], "rm -r x", false),
+        (&["rm"], &[], "/bin/rm x", true),
+        (&["rm"], &[], "echo rm x", false),
+        (&["npm", "publish"], &[], "npm publish", true),
+        (&["npm", "publish"], &[], "npm --registry x publish", true),
+        (&["npm", "publish"], &[], "npm --registry=x publish --tag y", true),
+        (&["npm", "publish"], &[], "npm run publish", false),
+        (&["npm", "publish"], &[], "npm $X", true),
+        (&["npm", "publish"], &[], "npm test", false),
+        (&["docker", "compose", "down"], &["-v"], "docker compose -f a.yml down -v", true),
+        (&["docker", "compose", "down"], &["-v"], "docker-compose down -v", true),
+        (&["docker", "compose", "down"], &["-v"], "docker compose up -v", false),
+        (&["find"], &["-delete"], "find . -delete", true),
+        (&["find"], &["-delete"], "find . -name delete", false),
+        (&["git", "push"], &["origin"], "git push origin", true),
+        (&["git", "push"], &["release/*"], "git push origin release/1", true),
+        (&["git", "push"], &["release/*"], "git push origin main", false),
+        (&["git", "commit"], &["--no-verify"], "git commit -n -m x", true),
+        (&["git", "commit"], &["--no-verify"], "git commit -m x", false),
+        (&["git", "merge"], &["--strategy=ours"], "git merge --strategy ours x", true),
+        (&["git", "merge"], &["--strategy=ours"], "git merge --strategy=theirs x", false),
+        (&["curl"], &[], "ls $x", false),
+        (&["curl"], &[], "x=curl; $x", true),
+    ] {
+        let rules = rules(Usual::Allow, vec![rule("r", Action::Deny, command, flags)]);
+        assert_eq!(!judged(&rules, text).allowed, denied, "{command:?} {flags:?}: {text}");
+    }
+}
+
+#[test]
+fn rules_of_roles_and_paths_mean_only_those() {
+    let world = world_with(
+        "[[guard.rules]]\nname = \"a\"\ntools = [\"Read\", \"Bash\"]\npaths = [\"secrets/**\", \".env\"]\naction = \"deny\"\n\
+         [[guard.rules]]\nname = \"b\"\ntools = [\"WebFetch\"]\nroles = [\"qa\"]\naction = \"deny\"\n",
+    );
+    check(&world, "WebFetch", &json!({"url": "x"})).exits(0);
+    for path in ["secrets/a", "./secrets/../.env", ".env", "secrets"] {
+        check(&world, "Read", &json!({"file_path": path})).refuses(5, "guard_denied");
+        check_text(&world, &format!("cat {path}")).refuses(5, "guard_denied");
+    }
+    check(&world, "Read", &json!({"file_path": "src/a"})).exits(0);
+    check_text(&world, "cat src/a").exits(0);
+    check_text(&world, "cd secrets && cat a").refuses(5, "guard_denied");
+    check_text(&world, "cat $X").refuses(5, "guard_denied");
+}

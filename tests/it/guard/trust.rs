@@ -1,0 +1,55 @@
+//! Rules that nobody trusted, and rules that are gone.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{GUARD, check, check_text, world_with};
+use crate::common::World;
+
+#[test]
+fn rules_that_changed_or_were_never_trusted_are_a_no() {
+    let world = world_with(GUARD);
+    check_text(&world, "ls").exits(0);
+    let config = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}\n# changed\n")).unwrap();
+    let denied = check_text(&world, "ls").refuses(5, "guard_denied");
+    assert!(denied.json()["reason"].as_str().unwrap().contains("fairway trust"), "{denied:?}");
+    fs::write(&config, &text).unwrap();
+    check_text(&world, "ls").exits(0);
+    // A local file that lifts the rules is a change too.
+    fs::write(world.root().join(".fairway/local.toml"), "[guard]\nrules = []\n").unwrap();
+    check_text(&world, "git push -f").refuses(5, "guard_denied");
+    check_text(&world, "ls").refuses(5, "guard_denied");
+}
+
+#[test]
+fn rules_that_were_trusted_and_are_gone_are_a_no_until_that_is_trusted() {
+    let world = world_with(GUARD);
+    let config = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.split("\n[guard]").next().unwrap()).unwrap();
+    let denied = check_text(&world, "ls").refuses(5, "guard_denied");
+    assert!(denied.json()["reason"].as_str().unwrap().contains("gone"), "{denied:?}");
+    world.run(["trust"]).exits(0);
+    let denied = check_text(&world, "ls").refuses(5, "guard_denied");
+    assert!(denied.json()["reason"].as_str().unwrap().contains("[guard]"), "{denied:?}");
+}
+
+#[test]
+fn without_rules_nothing_is_known_to_be_allowed() {
+    let world = World::new();
+    world.register("s1");
+    let denied = check(&world, "Read", &json!({})).refuses(5, "guard_denied");
+    assert!(denied.json()["reason"].as_str().unwrap().contains("no [guard] section"), "{denied:?}");
+}
+
+#[test]
+fn what_is_to_be_trusted_shows_the_rules() {
+    let world = world_with(GUARD);
+    let shown = world.run(["trust", "--show"]).exits(0).stdout;
+    for part in ["guard.rules.no-force-push", "command [git, push]", "guard.roles.witness", "outside the worktree"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
