@@ -3,6 +3,7 @@
 
 mod claude;
 mod codex;
+pub mod doctor;
 mod gemini;
 mod house;
 pub mod install;

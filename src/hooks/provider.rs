@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::env::Env;
+
 /// A vendor's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
@@ -146,6 +148,16 @@ impl Provider {
         match self {
             Self::Claude => Some("CLAUDE_PID"),
             Self::Codex | Self::Gemini => None,
+        }
+    }
+
+    /// Whether it goes on while a hook waits beside it. Without a terminal it holds its first prompt and its end until that
+    /// hook is over: nobody waits there.
+    #[must_use]
+    pub fn goes_on_beside(self, env: &Env) -> bool {
+        match self {
+            Self::Claude => env.var("CLAUDE_CODE_ENTRYPOINT").is_none_or(|from| from == "cli"),
+            Self::Codex | Self::Gemini => true,
         }
     }
 

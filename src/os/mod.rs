@@ -7,6 +7,7 @@ pub mod capture;
 pub mod children;
 pub mod deep;
 pub mod detach;
+pub mod dialogue;
 pub mod disk;
 pub mod exec;
 pub mod fifo;

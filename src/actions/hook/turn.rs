@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Caller, Outcome, Records, Reply, SOURCE, Used, session};
 use crate::{
-    actions::{App, approval, prompt, runtime, session::finish},
+    actions::{App, approval, lookup, prompt, runtime, session::finish},
     domain::{
         message::Way,
         session::{Activity, Session, SessionStatus},
@@ -108,7 +108,8 @@ pub(super) fn session_end(
         if goes_on && own.as_ref() == Some(&session.id) {
             runtime::doing(tx, session, Activity::Idle, None, SOURCE)?;
         } else {
-            finish(tx, session, SessionStatus::Ended, None, Some(&format!("its provider says: {reason}")))?;
+            let session = lookup::session(tx, &session.id)?;
+            finish(tx, &session, SessionStatus::Ended, None, Some(&format!("its provider says: {reason}")))?;
         }
         Ok(())
     })?;

@@ -17,7 +17,7 @@ use crate::{
     },
     domain::{
         message::{MessageStatus, Recipient, Way},
-        session::Session,
+        session::{Activity, Session},
     },
     os::{
         process::{self, Presence},
@@ -56,7 +56,9 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
             gone::gone(&app, &live.id)?;
             break None;
         }
-        if let Some(carried) = prompt::carry(&app, &live, Way::Wake, caller.room)? {
+        // One at work is not woken: what is urgent comes with its next tool.
+        let rests = matches!(live.activity, Activity::Idle | Activity::Unknown);
+        if rests && let Some(carried) = prompt::carry(&app, &live, Way::Wake, caller.room)? {
             break Some((live, carried));
         }
         let mut these: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];

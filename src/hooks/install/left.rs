@@ -25,5 +25,6 @@ pub fn left_to_do(provider: Provider, target: &Target) -> Vec<String> {
     if in_project {
         left.push("a worktree of its own has them when the file is committed; --user enters them for all".to_owned());
     }
+    left.push(format!("to see that they hold: fairway doctor hooks {}", provider.label()));
     left
 }

@@ -86,6 +86,9 @@ impl Settings {
     /// # Errors
     /// What cannot be read, and `settings_invalid` for what is no text or too large.
     pub fn read(path: &Path) -> Result<Self> {
+        if !files::is_nameable(path) {
+            return Err(Refusal::invalid("the settings' path", "is too long for a file").into());
+        }
         let path = behind_links(path).with_context(|| path.display().to_string())?;
         let invalid = |why: String| Refusal::Settings { path: path.display().to_string(), why };
         let found = match fs::metadata(&path) {

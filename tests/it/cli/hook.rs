@@ -21,19 +21,24 @@ fn hooks_are_entered_and_taken_out() {
         "fairway hook install codex --file .",
         "fairway hook install codex --user --file mine.json",
         "fairway hook install acme",
+        "fairway doctor hooks gemini",
         "fairway hook uninstall claude",
+        "fairway doctor hooks",
     ]), @"
     $ fairway hook install claude
     entered the hooks of claude in [world]/project/.claude/settings.json
     a worktree of its own has them when the file is committed; --user enters them for all
+    to see that they hold: fairway doctor hooks claude
     $ fairway hook install claude --quiet
     [world]/project/.claude/settings.json
     $ fairway hook install codex --file mine.json
     entered the hooks of codex in [world]/project/mine.json
     [world]/project/mine.json has comments or a comma at an end, and codex does not load such a file: none of its hooks run
     codex skips them in silence until you have trusted them: start it and type /hooks
+    to see that they hold: fairway doctor hooks codex
     $ fairway hook install gemini --user
     entered the hooks of gemini in [world]/home/.gemini/settings.json
+    to see that they hold: fairway doctor hooks gemini
     $ fairway hook uninstall gemini --user
     took out the hooks of gemini in [world]/home/.gemini/settings.json
     $ fairway hook uninstall gemini --user
@@ -54,8 +59,15 @@ fn hooks_are_entered_and_taken_out() {
     error: invalid value 'acme' for '<PROVIDER>' [possible values: claude, codex, gemini]
     hint: fairway --help
     [exit 2]
+    $ fairway doctor hooks gemini
+    SEVERITY  CODE           FIX                          MESSAGE
+    warning   not_installed  fairway hook install gemini  no hooks of ours are in the settings of gemini
+    [exit 1]
     $ fairway hook uninstall claude
     took out the hooks of claude in [world]/project/.claude/settings.json
+    $ fairway doctor hooks
+    SEVERITY  CODE           FIX                            MESSAGE
+    note      not_installed  fairway hook install PROVIDER  no provider's settings have hooks of ours
     ");
 }
 

@@ -247,6 +247,7 @@ pub const VERBS: &[Verb] = &[
             "prompt s1 hello --wait-ack {}",
         ],
     ),
+    verb("outbox", "outbox", &["outbox --to {}"]),
     verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
     verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
     Verb {
@@ -260,6 +261,7 @@ pub const VERBS: &[Verb] = &[
             "sidecar --session gone --provider codex --transcript {}",
         ],
     },
+    verb("hook", "hook claude EventOfTomorrow", &["hook {} PreToolUse", "hook claude {}"]),
     verb(
         "hook install",
         "hook install claude",
@@ -480,6 +482,7 @@ pub const VERBS: &[Verb] = &[
     ),
     verb("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
     verb("trust", "trust", &[]),
+    verb("doctor hooks", "doctor hooks", &["doctor hooks {}"]),
     verb("doctor", "doctor", &[]),
     verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     verb("restore", "restore kept.db", &["restore {}"]),
@@ -547,9 +550,8 @@ pub fn of_the_parser() -> Vec<String> {
                 continue;
             }
             let path = format!("{above} {}", below.get_name()).trim().to_owned();
-            if below.has_subcommands() {
-                walk(below, &path, found);
-            } else {
+            walk(below, &path, found);
+            if !below.is_subcommand_required_set() {
                 found.push(path);
             }
         }

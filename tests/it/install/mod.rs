@@ -1,5 +1,7 @@
 //! Entering our hooks into settings, on real files.
 
+mod doctor;
+
 use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},

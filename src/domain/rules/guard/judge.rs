@@ -160,7 +160,8 @@ pub fn judge(rules: &Rules, call: &Call, place: &dyn Fn(&str, &[String]) -> Plac
         }
         (None, None, None) => {
             judgement.allowed = rules.usual == Usual::Allow;
-            judgement.reason = if judgement.allowed { "no rule denies it" } else { "no rule allows it" }.to_owned();
+            let why = if judgement.allowed { "no rule denies it" } else { "no rule allows it" };
+            why.clone_into(&mut judgement.reason);
         }
     }
     judgement

@@ -406,9 +406,8 @@ impl Scan {
         }
         let file = argv.get(place);
         if is_awk && !has_file {
-            match file {
-                Some(text) => self.code(language, name, &text.clone()),
-                None => {}
+            if let Some(text) = file {
+                self.code(language, name, &text.clone())
             }
             return;
         }
@@ -429,7 +428,7 @@ impl Scan {
             _ => match stdin {
                 Stdin::Text(text) => self.code(language, name, &Arg::known(text.clone())),
                 Stdin::Inherited | Stdin::Other => {
-                    self.doubt(&format!("{name} reads what it runs from somewhere else"))
+                    self.doubt(&format!("{name} reads what it runs from somewhere else"));
                 }
             },
         }
@@ -604,7 +603,7 @@ fn requires(text: &str) -> bool {
     ];
     let names = |name: &str| {
         PLAIN.contains(&name.trim_start_matches("node:"))
-            || name.starts_with("./") && name.ends_with(".json")
+            || name.starts_with("./") && name.rsplit('.').next() == Some("json")
             || name.ends_with("package.json")
     };
     let loads = text.match_indices("require").any(|(at, _)| {
@@ -773,7 +772,7 @@ fn runs(script: &str) -> bool {
             ' ' | '\t' | '\n' | ';' | '{' | '}' | '!' | ',' | '~' | '+' | '$' | '0'..='9' => {}
             '#' => {
                 while peek(at).is_some_and(|letter| letter != '\n') {
-                    at += 1
+                    at += 1;
                 }
             }
             '/' | '\\' => {
@@ -791,7 +790,7 @@ fn runs(script: &str) -> bool {
                     None => return true,
                 }
                 while peek(at).is_some_and(|letter| matches!(letter, 'I' | 'M')) {
-                    at += 1
+                    at += 1;
                 }
             }
             's' | 'y' => {
@@ -814,7 +813,7 @@ fn runs(script: &str) -> bool {
                         'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' => at += 1,
                         'w' => {
                             while peek(at).is_some_and(|letter| letter != '\n') {
-                                at += 1
+                                at += 1;
                             }
                         }
                         _ => break,
@@ -834,12 +833,12 @@ fn runs(script: &str) -> bool {
             }
             'r' | 'R' | 'w' | 'W' => {
                 while peek(at).is_some_and(|letter| letter != '\n') {
-                    at += 1
+                    at += 1;
                 }
             }
             'b' | 't' | 'T' | ':' | 'v' => {
                 while peek(at).is_some_and(|letter| !matches!(letter, '\n' | ';' | '}')) {
-                    at += 1
+                    at += 1;
                 }
             }
             'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'q' | 'Q' | 'x' | 'l' | 'L' | '=' | 'z'

@@ -277,7 +277,7 @@ impl Scan {
         }
         for word in words {
             if let Some((_, text)) = word.text().and_then(|text| text.split_once("ext::")) {
-                self.nested(&text.to_owned());
+                self.nested(text);
             } else if word.text().is_none() && word.head().contains("ext::") {
                 self.doubt("what git runs is an expansion");
             }
@@ -288,16 +288,18 @@ impl Scan {
             "bisect" => self.words_behind(words, "run"),
             "submodule" => self.words_behind(words, "foreach"),
             "for-each-repo" | "hook" | "shell" | "instaweb" | "daemon" | "citool" | "gui" | "send-email" | "p4"
-            | "svn" => {
-                if command != "svn" || words.iter().any(|word| word.text() != Some("info")) {
-                    self.any_git();
-                    words.iter().for_each(|word| self.later(word));
+            | "svn"
+                if (command != "svn" || words.iter().any(|word| word.text() != Some("info"))) =>
+            {
+                self.any_git();
+                for word in words {
+                    self.later(word);
                 }
             }
             "filter-branch" => {
                 for word in words {
                     match word.text() {
-                        Some(text) if !text.starts_with('-') => self.nested(&text.to_owned()),
+                        Some(text) if !text.starts_with('-') => self.nested(text),
                         Some(_) => {}
                         None => self.doubt("what git runs is an expansion"),
                     }
@@ -351,7 +353,7 @@ impl Scan {
                 self.setting_of(key, Some(&Arg::known(value)));
             }
             Arg::Unsure { head, .. } => match head.split_once('=') {
-                Some((key, _)) => self.setting_of(&key.to_owned(), None),
+                Some((key, _)) => self.setting_of(key, None),
                 None => self.any_git(),
             },
         }
@@ -387,7 +389,7 @@ impl Scan {
         let changes = CHANGE.iter().any(|known| key == *known || section == *known);
         if runs {
             match text {
-                Some(text) => self.with_more(&text.strip_prefix('!').unwrap_or(text).to_owned()),
+                Some(text) => self.with_more(text.strip_prefix('!').unwrap_or(text)),
                 None => self.any_git(),
             }
         } else if changes && !(is_plain_remote || is_plain_branch || is_plain_push) {
@@ -436,7 +438,7 @@ impl Scan {
             [] => {}
             [key] if key.text().is_some() => {}
             [key, rest @ ..] => match key.text() {
-                Some(name) => self.setting_of(&name.to_owned(), rest.first().copied()),
+                Some(name) => self.setting_of(name, rest.first().copied()),
                 None => self.any_git(),
             },
         }

@@ -352,7 +352,7 @@ impl Scan {
     fn texts(&mut self, argv: &[Arg]) {
         for word in argv.iter().skip(1) {
             if let Some(text) = word.text().filter(|text| text.contains([' ', '\t', '\n', ';', ',', ':', '='])) {
-                self.soft(&text.to_owned());
+                self.soft(text);
             }
         }
     }
@@ -369,14 +369,14 @@ impl Scan {
             if let Some((_, text)) = text.split_once('=').filter(|(name, _)| {
                 name.len() > 3 && ("--command".starts_with(name) || "--session-command".starts_with(name))
             }) {
-                self.nested(&text.to_owned());
+                self.nested(text);
             } else if text.len() > 3 && ("--command".starts_with(text) || "--session-command".starts_with(text)) {
                 self.nested_arg(argv.get(place + 1));
             } else if let Some(cluster) = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-')) {
                 match cluster.split_once('c') {
                     Some((_, "")) => self.nested_arg(argv.get(place + 1)),
                     Some((_, attached)) => {
-                        self.soft(&attached.to_owned());
+                        self.soft(attached);
                         self.nested_arg(argv.get(place + 1));
                     }
                     None => {}
@@ -476,9 +476,12 @@ impl Scan {
 
     fn find(&mut self, name: &str, argv: &[Arg]) {
         let is_fd = name.starts_with("fd");
-        let runs = |word: &str| match is_fd {
-            true => matches!(word, "-x" | "-X" | "--exec" | "--exec-batch"),
-            false => matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir"),
+        let runs = |word: &str| {
+            if is_fd {
+                matches!(word, "-x" | "-X" | "--exec" | "--exec-batch")
+            } else {
+                matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")
+            }
         };
         for (place, word) in argv.iter().enumerate().skip(1) {
             if word.is_loose() {
@@ -542,7 +545,7 @@ impl Scan {
                 Some("--shell") => self.nested_arg(argv.get(place + 1)),
                 Some(text) => {
                     if let Some(text) = text.strip_prefix("--shell=") {
-                        self.nested(&text.to_owned());
+                        self.nested(text);
                     }
                 }
                 None if word.head().starts_with("--shell") => self.doubt("what is to be run is an expansion"),

@@ -42,6 +42,25 @@ const RUN: &[&str] = &[
 const COMMANDS: &[&str] =
     &["_COMMAND", "PAGER", "EDITOR", "VISUAL", "BROWSER", "ASKPASS", "_SSH", "_RSH", "EXTERNAL_DIFF", "GIT_SSH"];
 
+/// Files that everybody's tools make themselves.
+const USUAL: &[&str] = &[
+    "bin/activate",
+    ".cargo/env",
+    ".nvm/nvm.sh",
+    "/nvm.sh",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    "/etc/profile",
+    "conda.sh",
+    ".sdkman/bin/sdkman-init.sh",
+    ".asdf/asdf.sh",
+    "venv/bin/activate",
+    ".ghcup/env",
+];
+
 pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name.trim_start_matches('-'))
 }
@@ -210,19 +229,21 @@ impl Scan {
                 let at = words.iter().position(|word| word.text().is_some_and(|text| text.starts_with("-C")));
                 if let Some(at) = at {
                     match words.get(at).and_then(Arg::text).and_then(|text| text.strip_prefix("-C")) {
-                        Some(text) if !text.is_empty() => self.with_more(&text.to_owned()),
+                        Some(text) if !text.is_empty() => self.with_more(text),
                         _ => match words.get(at + 1) {
                             Some(Arg::Known(text)) => self.with_more(&text.clone()),
                             _ => self.doubt("what mapfile calls is an expansion"),
                         },
                     }
                 }
-                words.iter().for_each(|word| self.later(word));
+                for word in words {
+                    self.later(word);
+                }
             }
             "let" => {
                 for word in words {
                     if let Some(text) = word.text() {
-                        self.arithmetic(&text.to_owned());
+                        self.arithmetic(text);
                     }
                     self.later(word);
                 }
@@ -252,24 +273,6 @@ impl Scan {
 
     fn sourced(&mut self, words: &[Arg]) {
         let Some(file) = words.iter().find(|word| word.text() != Some("--")) else { return };
-        // What everybody's tools make themselves.
-        const USUAL: &[&str] = &[
-            "bin/activate",
-            ".cargo/env",
-            ".nvm/nvm.sh",
-            "/nvm.sh",
-            ".bashrc",
-            ".bash_profile",
-            ".profile",
-            ".zshrc",
-            ".zshenv",
-            "/etc/profile",
-            "conda.sh",
-            ".sdkman/bin/sdkman-init.sh",
-            ".asdf/asdf.sh",
-            "venv/bin/activate",
-            ".ghcup/env",
-        ];
         let tail = match file {
             Arg::Known(text) => text,
             Arg::Unsure { head, tail, .. } if head == "/" => tail,
@@ -289,13 +292,13 @@ impl Scan {
         match word {
             Arg::Known(text) => {
                 if let Some((name, value)) = text.split_once('=') {
-                    self.assign(&name.to_owned(), &Arg::known(value));
+                    self.assign(name, &Arg::known(value));
                 }
             }
             Arg::Unsure { head, tail, form } => {
                 if let Some((name, value)) = head.split_once('=') {
                     let value = Arg::Unsure { head: value.to_owned(), tail: tail.clone(), form: *form };
-                    self.assign(&name.to_owned(), &value);
+                    self.assign(name, &value);
                 }
             }
         }
@@ -310,28 +313,23 @@ impl Scan {
         }
         let name = name.trim_end_matches('+');
         let is_command = COMMANDS.iter().any(|end| name.ends_with(end));
-        if RUN.contains(&name)
-            || name.starts_with("BASH_FUNC_")
-            || name.starts_with("GIT_CONFIG_KEY")
-            || name.starts_with("GIT_CONFIG_VALUE")
-        {
-            self.doubt(&format!("the variable {name} is set, and what it says is run"));
-        } else if matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" | "GIT_CONFIG") && text != Some("/dev/null")
-        {
-            self.doubt(&format!("the variable {name} is set, and what it says is run"));
-        } else if matches!(name, "ENV" | "NODE_OPTIONS")
-            && text.is_none_or(|text| text.contains(['/', '$', '`', ':']) || text.contains("require"))
-        {
+        let is_silenced = text == Some("/dev/null");
+        let may_name_a_file = text.is_none_or(|text| text.contains(['/', '$', '`', ':']) || text.contains("require"));
+        let is_run = RUN.contains(&name)
+            || ["BASH_FUNC_", "GIT_CONFIG_KEY", "GIT_CONFIG_VALUE"].iter().any(|start| name.starts_with(start))
+            || matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" | "GIT_CONFIG") && !is_silenced
+            || matches!(name, "ENV" | "NODE_OPTIONS") && may_name_a_file;
+        if is_run {
             self.doubt(&format!("the variable {name} is set, and what it says is run"));
         } else if is_command {
             match text {
-                Some(text) => self.with_more(&text.to_owned()),
+                Some(text) => self.with_more(text),
                 None => self.doubt(&format!("the variable {name} is an expansion, and what it says is run")),
             }
         } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4" | "PROMPT" | "SHELL") && text.is_none() {
             self.doubt(&format!("the variable {name} is an expansion, and what it says is run"));
         } else if let Some(text) = text.filter(|text| text.contains(' ')) {
-            self.soft(&text.to_owned());
+            self.soft(text);
         }
     }
 }

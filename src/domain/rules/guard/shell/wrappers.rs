@@ -181,10 +181,7 @@ impl Scan {
             };
             if name == "env" || name == "genv" {
                 if let Some(split) = split_string(text, argv.get(place + 1)) {
-                    match split {
-                        Some(split) => self.nested(&split),
-                        None => self.doubt("what env splits is an expansion"),
-                    }
+                    self.nested_arg(Some(&split));
                 }
                 if matches!(text, "-C" | "--chdir") || text.starts_with("--chdir=") || text.starts_with("-C") {
                     self.folders.push(None);
@@ -243,10 +240,10 @@ impl Scan {
     }
 }
 
-/// The text of `env -S`; `Some(None)`: it is an expansion.
-fn split_string(text: &str, next: Option<&Arg>) -> Option<Option<String>> {
+/// The text of `env -S`, when this is it.
+fn split_string(text: &str, next: Option<&Arg>) -> Option<Arg> {
     if let Some(text) = text.strip_prefix("--split-string=") {
-        return Some(Some(text.to_owned()));
+        return Some(Arg::known(text));
     }
     let is_long = text.len() > 3 && "--split-string".starts_with(text);
     let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'));
@@ -254,11 +251,8 @@ fn split_string(text: &str, next: Option<&Arg>) -> Option<Option<String>> {
         .and_then(|cluster| cluster.split_once('S'))
         .filter(|(before, _)| before.chars().all(|letter| matches!(letter, 'i' | 'v' | '0')));
     match (rest, is_long) {
-        (Some((_, attached)), _) if !attached.is_empty() => {
-            // What follows it is a part of the command.
-            Some(Some(attached.to_owned()))
-        }
-        (Some(_), _) | (None, true) => Some(next.and_then(Arg::text).map(str::to_owned)),
+        (Some((_, attached)), _) if !attached.is_empty() => Some(Arg::known(attached)),
+        (Some(_), _) | (None, true) => Some(next.cloned().unwrap_or_else(Arg::anything)),
         (None, false) => None,
     }
 }

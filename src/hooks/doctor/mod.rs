@@ -1,0 +1,219 @@
+//! Whether installed hooks hold: a call that must be denied is sent through each of them, as its vendor would, and it is said
+//! whether the vendor would have blocked it.
+
+mod blocks;
+mod fire;
+mod trusted;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+pub use blocks::{Outcome, would_block};
+
+use super::{
+    Provider,
+    install::{self, Found, Settings, Target},
+};
+use crate::{
+    domain::{
+        finding::{Finding, Severity},
+        secrets,
+    },
+    env::Env,
+    os::program,
+};
+
+/// How much of what a hook said is repeated, in characters.
+const REPEATED: usize = 200;
+
+/// Where hooks are looked for.
+#[derive(Debug)]
+pub struct Place<'a> {
+    /// The surroundings.
+    pub env: &'a Env,
+    /// The project's root, where there is one.
+    pub root: Option<&'a Path>,
+    /// How long a permission request waits for an answer here.
+    pub approval_wait: Duration,
+}
+
+/// Looks at the hooks of one provider, or of all that have some.
+///
+/// # Errors
+/// Only when this program's own file cannot be found; what is wrong is a finding.
+pub fn doctor(place: &Place<'_>, provider: Option<Provider>) -> Result<Vec<Finding>> {
+    let own = program::own()?;
+    let mut findings = Vec::new();
+    let asked: Vec<Provider> = provider.map_or_else(|| Provider::ALL.to_vec(), |one| vec![one]);
+    for one in asked {
+        let before = findings.len();
+        let mut any = false;
+        for (target, flag) in files(place) {
+            any |= file(place, one, &target, flag, &own, &mut findings);
+        }
+        if !any && provider.is_some() {
+            let message = format!("no hooks of ours are in the settings of {}", one.label());
+            let finding = Finding::new("not_installed", Severity::Warning, message);
+            findings.insert(before, finding.fixed_by(format!("fairway hook install {}", one.label())));
+        }
+    }
+    if findings.is_empty() {
+        let message = "no provider's settings have hooks of ours".to_owned();
+        findings.push(Finding::new("not_installed", Severity::Note, message).fixed_by("fairway hook install PROVIDER"));
+    }
+    Ok(findings)
+}
+
+/// The settings that are looked at, and the flag that names them.
+fn files(place: &Place<'_>) -> Vec<(Target, &'static str)> {
+    let project = place.root.map(|root| (Target::Project(root.to_owned()), ""));
+    project.into_iter().chain([(Target::User, " --user")]).collect()
+}
+
+/// Looks at one file; says whether it has hooks of ours.
+fn file(
+    place: &Place<'_>,
+    provider: Provider,
+    target: &Target,
+    flag: &str,
+    own: &Path,
+    findings: &mut Vec<Finding>,
+) -> bool {
+    let label = provider.label();
+    let fix = format!("fairway hook install {label}{flag}");
+    let Ok(path) = target.path(provider, place.env) else { return false };
+    let settings = match Settings::read(&path) {
+        Ok(settings) => settings,
+        Err(error) => {
+            findings.push(Finding::new("not_loaded", Severity::Error, format!("{error:#}")));
+            return false;
+        }
+    };
+    let Some(text) = &settings.text else { return false };
+    let found = match install::found(text, &install::ours(provider, own)) {
+        Ok(found) => found,
+        Err(why) => {
+            findings.push(Finding::new("not_loaded", Severity::Error, format!("{} {why}", path.display())));
+            return false;
+        }
+    };
+    let Some(program) = found.first().and_then(|one| install::program(&one.hook, provider, own_name(own))) else {
+        return false;
+    };
+    if let Err(why) = install::loads(provider, text) {
+        let message = format!("{} {why}: none of its hooks run", path.display());
+        findings.push(Finding::new("not_loaded", Severity::Error, message));
+    }
+    if !program::can_run(&program) {
+        let message = format!("{} names {}, which is not there any more", path.display(), program.display());
+        findings.push(Finding::new("stale_path", Severity::Error, message).fixed_by(fix));
+        return true;
+    }
+    let wanted = install::entries(provider, &program, place.approval_wait);
+    let is_complete = wanted.iter().all(|entry| {
+        entry
+            .hooks
+            .iter()
+            .all(|hook| found.iter().any(|one| one.event == entry.event && one.hook == *hook && one.is_plain))
+    });
+    if !is_complete {
+        let message = format!("the entries in {} are not those that this version makes", path.display());
+        findings.push(Finding::new("outdated", Severity::Warning, message).fixed_by(fix.as_str()));
+    }
+    canary(place, provider, &path, &found, &fix, findings);
+    if provider == Provider::Codex {
+        trust(place, &settings.path, &found, findings);
+    }
+    true
+}
+
+fn own_name(own: &Path) -> Option<&str> {
+    own.file_name().and_then(|name| name.to_str())
+}
+
+/// Fires the canary through every hook before a tool.
+fn canary(place: &Place<'_>, provider: Provider, path: &Path, found: &[Found], fix: &str, findings: &mut Vec<Finding>) {
+    let label = provider.label();
+    let cwd: PathBuf = place.root.unwrap_or(&place.env.cwd).to_owned();
+    let before: Vec<&Found> = found.iter().filter(|one| one.event == fire::before_tool(provider)).collect();
+    if before.is_empty() {
+        let message = format!("no hook in {} is asked before a tool is used", path.display());
+        findings.push(Finding::new("not_blocking", Severity::Error, message).fixed_by(fix));
+    }
+    for one in before {
+        let (hook, fails_closed) = (format!("the hook in {}", path.display()), one.hook["onFailure"] == "block");
+        let outcome = match fire::fire(provider, &one.hook, place.env, &cwd) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let message = format!("{hook} cannot be run: {error}");
+                findings.push(Finding::new("not_blocking", Severity::Error, message).fixed_by(fix));
+                continue;
+            }
+        };
+        let said = repeated(if outcome.stderr.trim().is_empty() { &outcome.stdout } else { &outcome.stderr });
+        findings.push(match would_block(provider, fails_closed, &outcome) {
+            Ok(()) if is_ours(&outcome) => {
+                let message = format!("{hook} denied a call that must be denied; {label} would have blocked it");
+                Finding::new("blocking", Severity::Note, message)
+            }
+            Ok(()) => {
+                let message = format!("{hook} fails, and every tool call is blocked by that{said}");
+                Finding::new("not_blocking", Severity::Error, message).fixed_by(fix)
+            }
+            Err(why) => {
+                let message = format!(
+                    "a call that must be denied would have run: {label} takes what {hook} did for no denial: {why}{said}"
+                );
+                Finding::new("not_blocking", Severity::Error, message).fixed_by(fix)
+            }
+        });
+    }
+}
+
+/// Whether it was our denial, and no failure that only looks like one.
+fn is_ours(outcome: &Outcome) -> bool {
+    outcome.stdout.contains(super::CANARY) || outcome.stderr.contains(super::CANARY)
+}
+
+fn repeated(said: &str) -> String {
+    let line: String = secrets::masked(said.trim()).replace(['\n', '\r', '\t'], " ").chars().take(REPEATED).collect();
+    if line.is_empty() { line } else { format!(" (it said: {line})") }
+}
+
+/// What the vendor says that runs only what a person trusted.
+fn trust(place: &Place<'_>, file: &Path, found: &[Found], findings: &mut Vec<Finding>) {
+    let cwd = place.root.unwrap_or(&place.env.cwd);
+    let commands: Vec<String> = found.iter().filter_map(|one| Some(one.hook["command"].as_str()?.to_owned())).collect();
+    let shown = file.display();
+    findings.extend(match trusted::ask(place.env, cwd, file, &commands) {
+        trusted::Standing::Trusted => None,
+        trusted::Standing::Skipped(how) => Some(
+            Finding::new(
+                "untrusted",
+                Severity::Error,
+                format!("codex skips the hooks of {shown} in silence: they are {how} there"),
+            )
+            .fixed_by("codex, then /hooks"),
+        ),
+        trusted::Standing::Unknown(why) => {
+            let why = why.map_or_else(
+                || "hooks are switched off, or the project is not trusted there".to_owned(),
+                |why| repeated(&why).trim_start().to_owned(),
+            );
+            Some(Finding::new(
+                "not_loaded",
+                Severity::Error,
+                format!("codex does not load the hooks of {shown}: {why}"),
+            ))
+        }
+        trusted::Standing::Silent(why) => Some(Finding::new(
+            "trust_unknown",
+            Severity::Note,
+            format!("whether codex runs the hooks of {shown} cannot be told: {why}"),
+        )),
+    });
+}

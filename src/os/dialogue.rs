@@ -1,0 +1,120 @@
+//! A program that is asked over its stdin and answers in lines: it is told everything at once, heard until it has said what was
+//! wanted, and ended.
+
+use std::{
+    io::{self, Read, Write},
+    os::{fd::AsFd, unix::process::CommandExt},
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+
+use super::capture::{Call, unblock};
+
+/// The longest talk that is listened to, in bytes.
+const MOST: usize = 8 << 20;
+
+/// Asks a program, and answers with the first of its lines that `wanted` makes something of; `None` when there was none before
+/// its end or the call's limit. It is gone afterwards, with its group.
+///
+/// # Errors
+/// When it cannot be started or heard.
+pub fn ask<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
+    let mut child = spawn(call)?;
+    let heard = hear(&mut child, call, &mut wanted);
+    // Not reaped yet: the group's number cannot be another's.
+    let killed = i32::try_from(child.id()).map(|pid| killpg(Pid::from_raw(pid), Signal::SIGKILL));
+    child.wait()?;
+    match killed {
+        Ok(Ok(()) | Err(Errno::ESRCH | Errno::EPERM)) | Err(_) => heard,
+        Ok(Err(error)) => heard.and(Err(error.into())),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+fn spawn(call: &Call<'_>) -> io::Result<Child> {
+    Command::new(call.program)
+        .args(call.args)
+        .env_clear()
+        .envs(call.env)
+        .current_dir(call.cwd)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+}
+
+fn hear<T>(child: &mut Child, call: &Call<'_>, wanted: &mut dyn FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
+    let (Some(mut stdin), Some(mut stdout)) = (child.stdin.take(), child.stdout.take()) else { return Ok(None) };
+    // What is said is short: a pipe takes it at once. The pipe stays open, or the program would take it for the end.
+    match stdin.write_all(call.stdin) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+        _ => {}
+    }
+    unblock(stdout.as_fd())?;
+    let (deadline, mut said, mut total) = (Instant::now() + call.limit, Vec::new(), 0);
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || total > MOST {
+            return Ok(None);
+        }
+        let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
+        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], PollTimeout::from(millis)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_over = match stdout.read(&mut buffer) {
+            Ok(read) => {
+                said.extend_from_slice(buffer.get(..read).unwrap_or_default());
+                total += read;
+                read == 0
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => false,
+            Err(error) => return Err(error),
+        };
+        while let Some(end) = said.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = said.drain(..=end).collect();
+            if let Some(found) = wanted(String::from_utf8_lossy(&line).trim_end()) {
+                return Ok(Some(found));
+            }
+        }
+        if is_over {
+            return Ok(None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
+
+    use super::*;
+
+    fn sh(script: &str, limit: Duration) -> Option<String> {
+        let args = [OsString::from("-c"), OsString::from(script)];
+        let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
+        let (program, cwd) = (Path::new("/bin/sh"), Path::new("/"));
+        let call = Call { program, args: &args, env: &env, cwd, stdin: b"one\ntwo\n", limit, ends_group: true };
+        ask(&call, |line| line.strip_prefix("wanted ").map(str::to_owned)).unwrap()
+    }
+
+    #[test]
+    fn a_program_is_heard_until_it_has_said_it() {
+        let long = Duration::from_secs(20);
+        let start = Instant::now();
+        assert_eq!(sh("read a; read b; echo x; echo wanted $a $b; sleep 60", long).as_deref(), Some("one two"));
+        assert_eq!(sh("echo x", long), None);
+        assert_eq!(sh("exit 3", long), None);
+        assert_eq!(sh("yes", Duration::from_millis(100)), None);
+        assert_eq!(sh("sleep 60", Duration::from_millis(50)), None);
+        assert!(start.elapsed() < long);
+    }
+}
