@@ -151,6 +151,41 @@ said=$(try --session night-agent checkpoint record shop-4 --state active --summa
 printf '%s\n' "${said}"
 grep -q 'FAILED: saturday' <<<"${said}" || fail "the checkpoint brings no message of the background run"
 
+step "What an agent may do is said by rules; an agent's command line asks before each tool call, through its hook"
+cat >>.fairway.toml <<'TOML'
+
+[guard]
+[[guard.rules]]
+name = "no-force-push"
+tools = ["Bash"]
+command = ["git", "push"]
+flags = ["--force", "-f", "--force-with-lease"]
+action = "deny"
+reason = "force push is for people"
+TOML
+try trust
+export FAIRWAY_SESSION_ID=night-agent
+# A hook is called as the agent's command line would call it: its JSON on stdin.
+hook() {
+  printf '$ fairway hook claude %s\n' "$1"
+  "${FAIRWAY}" hook claude "$1" <<<"{\"session_id\":\"s\",\"cwd\":\"${PWD}\",\"hook_event_name\":\"$1\",$2}"
+  printf '\n'
+}
+said=$(hook PreToolUse '"tool_name":"Bash","tool_use_id":"1","tool_input":{"command":"sh -c '"'git push -fu origin main'"'"}')
+printf '%s\n' "${said}"
+grep -q '"permissionDecision":"deny".*no-force-push' <<<"${said}" || fail "the hook does not deny a force push"
+
+step "A prompt has a receipt: the agent's next turn brings it, and then it is acknowledged"
+unset FAIRWAY_SESSION_ID
+try prompt night-agent "saturdays are no working days; fix the calendar" --source mail
+export FAIRWAY_SESSION_ID=night-agent
+said=$(hook UserPromptSubmit '"prompt":"go on"')
+printf '%s\n' "${said}"
+grep -q 'saturdays are no working days' <<<"${said}" || fail "the turn does not bring the prompt"
+unset FAIRWAY_SESSION_ID
+try outbox --all
+holds '"status":"acknowledged"' outbox --all --json
+
 step "At the end of the day"
 try lane list
 try task list --status todo --status in_progress --status "done"

@@ -76,6 +76,10 @@ pub(super) fn answer(event: &str, reply: &Reply) -> Option<Value> {
     match (event, reply) {
         (_, Reply::Nothing) => None,
         ("PreToolUse", Reply::Allow(reason)) => Some(decision("allow", reason)),
+        // A block would tell its reason twice; added context makes it go on as well.
+        ("Stop", Reply::GoOn(text)) => {
+            Some(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
+        }
         _ => shared(event, reply),
     }
 }

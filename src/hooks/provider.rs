@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+use crate::env::Env;
+
+/// The variable in which Claude Code says from where it was started, and what it says in a terminal.
+const ENTRY: &str = "CLAUDE_CODE_ENTRYPOINT";
+const TERMINAL: &str = "cli";
+
 /// A vendor's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
@@ -147,6 +153,19 @@ impl Provider {
             Self::Claude => Some("CLAUDE_PID"),
             Self::Codex | Self::Gemini => None,
         }
+    }
+
+    /// Whether it goes on while a hook waits beside it. Without a terminal it holds its first prompt and its end until that
+    /// hook is over: nobody waits there.
+    #[must_use]
+    pub fn goes_on_beside(self, env: &Env) -> bool {
+        !self.wakes() || env.var(ENTRY).is_none_or(|from| from == TERMINAL)
+    }
+
+    /// Whether a hook waits beside it, because it is in a terminal.
+    #[must_use]
+    pub fn is_waited_for(self, env: &Env) -> bool {
+        self.wakes() && env.var(ENTRY) == Some(TERMINAL)
     }
 
     /// The variable in which it tells its hooks the folder whose settings it read.

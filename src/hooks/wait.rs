@@ -33,6 +33,9 @@ pub fn wait(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) 
 fn told(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> Result<u8, String> {
     let env = env();
     let payload = Payload::read(&run::stdin()?)?;
+    if !provider.goes_on_beside(&env) {
+        return Ok(0);
+    }
     let Some(project) = run::project(provider, root, &env, payload.cwd.as_deref())? else { return Ok(0) };
     let external = Payload::need("session_id", payload.session_id.as_ref())?.to_owned();
     let event = Payload::need("hook_event_name", payload.hook_event_name.as_ref())?;

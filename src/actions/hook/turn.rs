@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Caller, Outcome, Records, Reply, SOURCE, Used, session};
 use crate::{
-    actions::{App, approval, prompt, runtime, session::finish},
+    actions::{App, approval, lookup, prompt, runtime, session::finish},
     domain::{
         message::Way,
         session::{Activity, Session, SessionStatus},
@@ -62,7 +62,9 @@ pub(super) fn end(app: &App, caller: &Caller, records: Records<'_>) -> Result<Ou
         runtime::doing(tx, session, Activity::Idle, None, SOURCE)?;
         Ok(())
     })?;
-    let Some(session) = session else { return Ok(Outcome::of(Reply::Nothing)) };
+    // Two who bring something at once, one that makes it go on and one that wakes it: what the second brings is lost. The
+    // waiter is started at the same moment as we are.
+    let Some(session) = session.filter(|_| !caller.is_waited_for) else { return Ok(Outcome::of(Reply::Nothing)) };
     let outcome = carry(app, caller, session, Way::TurnEnd, Reply::GoOn)?;
     if let Some((session, _)) = &outcome.carried {
         app.write(|tx| runtime::doing(tx, session, Activity::Busy, None, SOURCE))?;
@@ -108,7 +110,8 @@ pub(super) fn session_end(
         if goes_on && own.as_ref() == Some(&session.id) {
             runtime::doing(tx, session, Activity::Idle, None, SOURCE)?;
         } else {
-            finish(tx, session, SessionStatus::Ended, None, Some(&format!("its provider says: {reason}")))?;
+            let session = lookup::session(tx, &session.id)?;
+            finish(tx, &session, SessionStatus::Ended, None, Some(&format!("its provider says: {reason}")))?;
         }
         Ok(())
     })?;

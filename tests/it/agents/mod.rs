@@ -1,3 +1,114 @@
-//! The agents' real command lines, on models that run in the test.
+//! The agents' real command lines, on models that run in the test, with our hooks as `hook install` enters them.
 
+mod headless;
+mod idle;
 mod records;
+mod thousand;
+
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::{
+    common::{models::Models, npm::Agent},
+    sessions::{Sessions, eventually},
+};
+
+/// A project in which an agent works, with hooks and rules.
+struct Scene {
+    world: Sessions,
+    models: Models,
+    agent: Agent,
+    program: PathBuf,
+    vars: Vec<(&'static str, String)>,
+}
+
+/// Of the shell's commands, one is for people.
+const RULES: &str = "[guard]\ndefault = \"allow\"\n[[guard.rules]]\nname = \"no-canary\"\ntools = [\"Bash\"]\n\
+     command = [\"touch\", \"denied\"]\naction = \"deny\"\nreason = \"canaries are for people\"\n";
+
+impl Scene {
+    /// `None` where the agent is not installed.
+    fn of(agent: Agent) -> Option<Self> {
+        let program = agent.program()?;
+        let (models, world) = (Models::start(), Sessions::new());
+        let vars = agent.settle_in(&world, &models);
+        let words: String = vars.iter().map(|(name, value)| format!("{name} = \"{value}\"\n")).collect();
+        let name = agent.name();
+        let ready = match agent {
+            Agent::Claude => "ready_prompt_prefix = \"❯\"",
+            Agent::Codex => "ready_prompt_prefix = \"›\"",
+            Agent::Gemini => "ready_prompt_prefix = \"*\"",
+        };
+        world.configure(&format!(
+            "{RULES}[roles.dev]\nprovider = \"{name}\"\nbackend = \"tmux\"\n[providers.{name}]\ncommand = {:?}\n\
+             process_names = [\"{name}\", \"node\"]\n{ready}\n[providers.{name}.env]\nTERM = \"xterm-256color\"\n{words}",
+            [vec![program.display().to_string()], agent.trusting()].concat().join(" "),
+        ));
+        world.run(["trust"]).exits(0);
+        world.run(["hook", "install", name]).exits(0);
+        Some(Self { world, models, agent, program, vars })
+    }
+
+    /// Has the agent do one thing without a terminal, as this session.
+    fn begin(&self, session: &str, prompt: &str) -> Child {
+        let mut command: Command = self.world.command(&self.program);
+        command.args(self.agent.headless(prompt)).envs(self.vars.iter().cloned()).env("FAIRWAY_SESSION_ID", session);
+        let output = |name: &str| File::create(self.world.dir().join(name)).unwrap();
+        command.stdin(Stdio::null()).stdout(output("stdout")).stderr(output("stderr")).spawn().unwrap()
+    }
+
+    /// What the agent printed.
+    fn printed(&self) -> String {
+        let text = |name: &str| fs::read_to_string(self.world.dir().join(name)).unwrap_or_default();
+        text("stdout") + &text("stderr")
+    }
+
+    /// Whether a command of the agent's made this.
+    fn has(&self, name: &str) -> bool {
+        self.world.root().join(name).exists()
+    }
+
+    fn make(&self, name: &str) {
+        File::create(self.world.root().join(name)).unwrap();
+    }
+
+    /// Sends a prompt; answers its number.
+    fn prompt(&self, session: &str, priority: &str, text: &str) -> Value {
+        self.world.json(["prompt", session, text, "--priority", priority])["message_id"].clone()
+    }
+
+    fn column(&self, column: &str, message: &Value) -> String {
+        let query = format!("SELECT {column} AS it FROM messages WHERE id = {message}");
+        self.world.rows(&query).pop().unwrap().remove("it").unwrap()
+    }
+
+    /// Waits until a prompt has arrived, and demands that the model was told it once.
+    fn arrives(&self, message: &Value, text: &str) {
+        eventually("it is acknowledged", || (self.column("status", message) == "acknowledged").then_some(()));
+        eventually("the model is told it", || self.models.heard().last().filter(|last| last.count(text) > 0).cloned());
+        assert_eq!(self.times(text), 1, "{text}: {:#?}", self.models.heard().last());
+    }
+
+    /// How often the conversation holds a text by now.
+    fn times(&self, text: &str) -> usize {
+        self.models.heard().last().map_or(0, |last| last.count(text))
+    }
+
+    /// The counted usage is the model's.
+    fn usage_is_the_models(&self, session: &str) {
+        let (input, cached, output) = crate::common::models::USED;
+        let usage = self.world.json(["usage", "--by", "session", "--session", session]);
+        let answers = self.models.answered();
+        let total = &usage["total"];
+        assert_eq!(total["turns"], answers, "{usage}");
+        assert_eq!(total["input_tokens"], answers * (input - cached), "{usage}");
+        assert_eq!(total["cache_read_tokens"], answers * cached, "{usage}");
+        assert_eq!(total["output_tokens"], answers * output, "{usage}");
+        assert_eq!(total["cost_usd"], Value::Null, "{usage}");
+    }
+}

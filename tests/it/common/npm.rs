@@ -97,6 +97,16 @@ impl Agent {
         }
     }
 
+    /// The words that let it work in a terminal without asking.
+    pub fn trusting(self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Self::Claude => &["--dangerously-skip-permissions"],
+            Self::Codex => &["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"],
+            Self::Gemini => &["--yolo"],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
     /// The words that let it do one thing without a terminal, and without asking.
     pub fn headless(self, prompt: &str) -> Vec<String> {
         let words: &[&str] = match self {

@@ -3,6 +3,7 @@
 mod faults;
 mod messages;
 mod permission;
+mod quick;
 mod recorded;
 mod sessions;
 

@@ -1,0 +1,62 @@
+//! Each agent without a terminal: the guard decides, prompts reach it before its first turn, within a turn and at its end.
+
+use super::Scene;
+use crate::{common::npm::Agent, sessions::eventually};
+
+fn it_is_guarded_and_told(agent: Agent) {
+    let Some(scene) = Scene::of(agent) else { return };
+    let world = &scene.world;
+    world.run(["session", "upsert", "--id", "s", "--role", "dev", "--provider", agent.name()]).exits(0);
+    let fresh = scene.prompt("s", "normal", "the fresh word");
+    let wait = "touch started; while [ ! -e go ]; do sleep 0.05; done";
+    let mut child = scene.begin("s", &format!("do RUN[[touch denied]] then RUN[[touch allowed]] then RUN[[{wait}]]"));
+    eventually("it works", || {
+        assert!(child.try_wait().unwrap().is_none(), "{}", scene.printed());
+        scene.has("started").then_some(())
+    });
+    assert_eq!(world.session("s")["activity"], "busy");
+    let urgent = scene.prompt("s", "urgent", "the urgent word");
+    let normal = scene.prompt("s", "normal", "the normal word, RUN[[touch told]]");
+    assert_eq!(scene.column("status", &normal), "queued");
+    scene.make("go");
+    let end = eventually("it ends", || child.try_wait().unwrap());
+    assert!(end.success(), "{}", scene.printed());
+
+    assert!(!scene.has("denied"), "{}", scene.printed());
+    assert!(scene.has("allowed") && scene.has("told"), "{}", scene.printed());
+    let reason = "canaries are for people";
+    let heard = scene.models.heard();
+    assert!(heard.iter().any(|heard| heard.tells(reason) && heard.tells("no-canary")), "{heard:#?}");
+    for (message, text, way) in [
+        (&fresh, "the fresh word", "turn_start"),
+        (&urgent, "the urgent word", "tool"),
+        (&normal, "the normal word", "turn_end"),
+    ] {
+        scene.arrives(message, text);
+        assert_eq!(scene.column("way", message), way, "{text}");
+    }
+    let urgent_at = heard.iter().position(|heard| heard.tells("the urgent word")).unwrap();
+    let normal_at = heard.iter().position(|heard| heard.tells("the normal word")).unwrap();
+    assert!(urgent_at < normal_at, "{heard:#?}");
+    scene.usage_is_the_models("s");
+    let denied = "SELECT tool, rule FROM guard_decisions WHERE allowed = 0";
+    let denied = world.rows(denied);
+    assert_eq!(denied.len(), 1, "{denied:?}");
+    assert_eq!(denied[0]["rule"], "no-canary");
+    eventually("it has ended", || (world.session("s")["status"] == "ended").then_some(()));
+}
+
+#[test]
+fn claude_code() {
+    it_is_guarded_and_told(Agent::Claude);
+}
+
+#[test]
+fn codex() {
+    it_is_guarded_and_told(Agent::Codex);
+}
+
+#[test]
+fn gemini_cli() {
+    it_is_guarded_and_told(Agent::Gemini);
+}
