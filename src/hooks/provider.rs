@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use crate::env::Env;
 
+/// The variable in which Claude Code says from where it was started, and what it says in a terminal.
+const ENTRY: &str = "CLAUDE_CODE_ENTRYPOINT";
+const TERMINAL: &str = "cli";
+
 /// A vendor's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
@@ -155,10 +159,13 @@ impl Provider {
     /// hook is over: nobody waits there.
     #[must_use]
     pub fn goes_on_beside(self, env: &Env) -> bool {
-        match self {
-            Self::Claude => env.var("CLAUDE_CODE_ENTRYPOINT").is_none_or(|from| from == "cli"),
-            Self::Codex | Self::Gemini => true,
-        }
+        !self.wakes() || env.var(ENTRY).is_none_or(|from| from == TERMINAL)
+    }
+
+    /// Whether a hook waits beside it, because it is in a terminal.
+    #[must_use]
+    pub fn is_waited_for(self, env: &Env) -> bool {
+        self.wakes() && env.var(ENTRY) == Some(TERMINAL)
     }
 
     /// The variable in which it tells its hooks the folder whose settings it read.

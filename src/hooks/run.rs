@@ -203,6 +203,7 @@ pub(super) fn caller(provider: Provider, env: &Env, told: Payload, external: Str
         cwd: told.cwd.or_else(|| Some(env.cwd.clone())),
         agent: house::agent(provider, env),
         is_subagent: told.agent_id.is_some(),
+        is_waited_for: provider.is_waited_for(env),
         room: provider.room(),
     })
 }

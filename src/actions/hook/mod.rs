@@ -51,6 +51,8 @@ pub struct Caller {
     pub agent: Option<ProcessKey>,
     /// Whether a helper inside the session is at work, and not the session itself.
     pub is_subagent: bool,
+    /// A hook waits beside it while it is idle, and brings what waits for it then.
+    pub is_waited_for: bool,
     /// How many bytes of text the provider takes at once.
     pub room: usize,
 }

@@ -62,7 +62,9 @@ pub(super) fn end(app: &App, caller: &Caller, records: Records<'_>) -> Result<Ou
         runtime::doing(tx, session, Activity::Idle, None, SOURCE)?;
         Ok(())
     })?;
-    let Some(session) = session else { return Ok(Outcome::of(Reply::Nothing)) };
+    // Two who bring something at once, one that makes it go on and one that wakes it: what the second brings is lost. The
+    // waiter is started at the same moment as we are.
+    let Some(session) = session.filter(|_| !caller.is_waited_for) else { return Ok(Outcome::of(Reply::Nothing)) };
     let outcome = carry(app, caller, session, Way::TurnEnd, Reply::GoOn)?;
     if let Some((session, _)) = &outcome.carried {
         app.write(|tx| runtime::doing(tx, session, Activity::Busy, None, SOURCE))?;

@@ -8,11 +8,12 @@ use std::{
 
 use anyhow::Result;
 
-use super::{Caller, Start, session};
+use super::{Caller, SOURCE, Start, session};
 use crate::{
     actions::{
         App, failure,
         prompt::{self, Carried, listener},
+        runtime,
         session::gone,
     },
     domain::{
@@ -57,8 +58,9 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
             break None;
         }
         // One at work is not woken: what is urgent comes with its next tool.
-        let rests = matches!(live.activity, Activity::Idle | Activity::Unknown);
-        if rests && let Some(carried) = prompt::carry(&app, &live, Way::Wake, caller.room)? {
+        if let Some(carried) = prompt::carry(&app, &live, Way::Wake, caller.room)? {
+            // It is, before anybody else concludes from its rest that it can be told something.
+            app.write(|tx| runtime::doing(tx, &live, Activity::Busy, None, SOURCE))?;
             break Some((live, carried));
         }
         let mut these: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];

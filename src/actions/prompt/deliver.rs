@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{
-    carry::{Load, offer},
+    carry::{Load, acknowledge, offer},
     listener,
 };
 use crate::{
@@ -91,6 +91,8 @@ pub(in crate::actions) fn brought(app: &App, activity: Option<Activity>, answer:
 /// What is typed at once.
 #[derive(Debug)]
 struct Letter {
+    /// The session's version when it was offered, if its hooks had been here before: what they say then is about this text.
+    version: Option<i64>,
     text: String,
     messages: Vec<Message>,
     announced: Vec<i64>,
@@ -132,17 +134,26 @@ fn intend(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<L
     let mut waiting = typable(tx, id, tx.now())?;
     waiting.retain(|(message, _)| is_new(message, id));
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
+    let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
+    let version = hooked.then_some(session.version);
     let is_plain = |message: &Message| message::is_by_person(&MessageView::from(message));
     let Some((first, how)) = waiting.first() else { return Ok(None) };
     let interrupts = *how == Typing::Interrupting;
     let letter = if is_plain(first) {
-        Letter { text: first.content.clone(), messages: vec![first.clone()], announced: Vec::new(), interrupts }
+        Letter {
+            version,
+            text: first.content.clone(),
+            messages: vec![first.clone()],
+            announced: Vec::new(),
+            interrupts,
+        }
     } else {
         let alike = waiting
             .iter()
             .take_while(|(message, how)| !is_plain(message) && (*how == Typing::Interrupting) == interrupts);
         let load = Load::of(alike.map(|(message, _)| message.clone()).collect(), id, BODY_MAX);
-        Letter { text: load.text.trim_end().to_owned(), messages: load.taken, announced: load.announced, interrupts }
+        let text = load.text.trim_end().to_owned();
+        Letter { version, text, messages: load.taken, announced: load.announced, interrupts }
     };
     offer(tx, &session, &letter.messages, Way::Nudge, until)?;
     Ok(Some(letter))
@@ -158,8 +169,16 @@ impl Letter {
 
     /// It was typed: what was not withdrawn meanwhile stays offered until the session goes on.
     fn record(&self, tx: &WriteTx<'_>, live: &Live, until: Timestamp) -> Result<()> {
+        // Whoever is quick has gone on with it before the adapter came back: its hook was here already.
+        let now = sessions::find(tx, &live.session.id)?;
+        let heard = now.filter(|now| self.version.is_some_and(|before| before != now.version));
         for message in &self.messages {
             messages::offer_on(tx, message.id, until, TYPED_UNTIL)?;
+            if let Some(session) = &heard
+                && let Some(typed) = messages::find(tx, message.id)?.filter(Message::is_typed)
+            {
+                acknowledge(tx, &typed, session)?;
+            }
         }
         for id in &self.announced {
             messages::announce(tx, *id, &live.session.id)?;

@@ -70,7 +70,9 @@ pub const fn may_go(priority: Priority, way: Way, activity: Activity) -> bool {
         Way::Tool => matches!(priority, Priority::Urgent),
         // A runtime that reports nothing gets what it is sent at once.
         Way::Stream => matches!(priority, Priority::Urgent) || matches!(activity, Activity::Unknown | Activity::Idle),
-        Way::TurnEnd | Way::TurnStart | Way::Wake | Way::Inbox | Way::Checkpoint | Way::Nudge => true,
+        // Who is woken in the middle of a turn may not hear it.
+        Way::Wake => matches!(activity, Activity::Unknown | Activity::Idle),
+        Way::TurnEnd | Way::TurnStart | Way::Inbox | Way::Checkpoint | Way::Nudge => true,
     }
 }
 

@@ -61,13 +61,16 @@ fn claude_code_is_told_a_thousand_prompts_each_once() {
     let open = || world.rows("SELECT id FROM messages WHERE status != 'acknowledged'").len();
     let done = wait::until(Duration::from_secs(60), Duration::from_millis(100), || (open() == 0).then_some(()));
     assert!(done.is_some(), "{} of them are open", open());
-    eventually("it is idle", || (world.session("s")["activity"] == "idle").then_some(()));
-    let heard = scene.models.heard();
-    let last = heard.last().unwrap();
-    let odd: Vec<(usize, usize)> =
-        (0..ALL).map(|number| (number, last.count(&words(number)))).filter(|(_, times)| *times != 1).collect();
+    // What woke it is told with its next request.
+    let odd = || {
+        let heard = scene.models.heard().pop();
+        let times = |number| heard.as_ref().map_or(0, |last| last.count(&words(number)));
+        (0..ALL).map(|number| (number, times(number))).filter(|(_, times)| *times != 1).collect::<Vec<_>>()
+    };
+    wait::until(Duration::from_secs(10), Duration::from_millis(100), || odd().is_empty().then_some(()));
+    let odd = odd();
     assert!(odd.is_empty(), "{} of them were not told once: {odd:?}", odd.len());
-    println!("{ALL} prompts in {} answers of the model", heard.len());
+    println!("{ALL} prompts in {} answers of the model", scene.models.answered());
     drop(server);
     world.run(["session", "stop", "s"]).exits(0);
     let _ = Command::new("tmux").args(["-S", &text(&session["socket"]), "kill-server"]).output();
