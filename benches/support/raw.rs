@@ -1,4 +1,5 @@
 //! The least server: a blocking loop on one connection of a Unix socket, which reads a request and writes a fixed answer.
+#![allow(clippy::unwrap_used, reason = "a measuring program")]
 
 use std::{
     env,

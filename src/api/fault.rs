@@ -16,14 +16,20 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,
-    pub(super) failure: Failure,
+    pub(super) failure: Box<Failure>,
 }
 
 impl Fault {
     fn new(status: StatusCode, code: &'static str, kind: FailureKind, message: impl Into<String>) -> Self {
         let retryable = kind == FailureKind::Busy;
         let failure = Failure { code, kind, message: message.into(), hint: None, retryable, details: Value::Null };
-        Self { status, failure }
+        Self { status, failure: Box::new(failure) }
+    }
+
+    /// With what may help.
+    fn hint(mut self, hint: &str) -> Self {
+        self.failure.hint = Some(hint.to_owned());
+        self
     }
 
     /// Words or values that cannot be meant.
@@ -48,8 +54,7 @@ impl Fault {
 
     /// Too much at once.
     pub(super) fn busy(message: impl Into<String>) -> Self {
-        let fault = Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", FailureKind::Busy, message);
-        Self { failure: Failure { hint: Some("try again".into()), ..fault.failure }, ..fault }
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", FailureKind::Busy, message).hint("try again")
     }
 
     /// An error of our own making.
@@ -59,9 +64,8 @@ impl Fault {
 
     /// No such route.
     pub(super) fn no_route(path: &str) -> Self {
-        let fault =
-            Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, format!("there is no route '{path}'"));
-        Self { failure: Failure { hint: Some("GET /openapi.json has them all".into()), ..fault.failure }, ..fault }
+        let why = format!("there is no route '{path}'");
+        Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why).hint("GET /openapi.json has them all")
     }
 
     /// A route that wants to be asked otherwise.
@@ -101,7 +105,7 @@ impl From<Failure> for Fault {
             FailureKind::External => StatusCode::BAD_GATEWAY,
             FailureKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
         };
-        Self { status, failure }
+        Self { status, failure: Box::new(failure) }
     }
 }
 

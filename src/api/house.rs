@@ -64,7 +64,7 @@ impl House {
 
     /// Closes it: everything in line is done, and every credential forgotten.
     pub(super) fn close() {
-        if let Some(house) = HOUSE.with(|here| here.take())
+        if let Some(house) = HOUSE.take()
             && let Some(house) = Rc::into_inner(house)
         {
             drop(house.identities);

@@ -50,7 +50,7 @@ pub(crate) fn take(session: &Session, identity: Identity) -> Result<bool> {
 
 /// Waits until a credential is near its end; then says so, and has the next one fetched.
 async fn watch(run: String, version: u64, expires_at: Timestamp) {
-    let Ok(Ok((left, kind))) = here().map(|house| house.look(|app| left(app, &house, &run, expires_at))) else {
+    let Ok(Ok((left, kind))) = here().map(|house| house.look(|app| Ok(left(app, &house, &run, expires_at)))) else {
         return;
     };
     sleep(left).await;
@@ -88,11 +88,11 @@ async fn watch(run: String, version: u64, expires_at: Timestamp) {
     }
 }
 
-fn left(app: &App, house: &house::House, run: &str, expires_at: Timestamp) -> Result<(Duration, &'static str)> {
+fn left(app: &App, house: &house::House, run: &str, expires_at: Timestamp) -> (Duration, &'static str) {
     let known = house.identities.borrow().find(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
     let left = expires_at.since(app.env.now()).saturating_sub(app.settings.boundary.refresh_before);
-    Ok((left, kind))
+    (left, kind)
 }
 
 /// Has the command print the next identity of a run; `None` when there is no command.

@@ -131,9 +131,9 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     }
 }
 
-fn unrecorded(fault: Fault) -> Fault {
-    let message = format!("the decision cannot be recorded: {}", fault.failure.message);
-    Fault { failure: crate::wire::Failure { message, ..fault.failure }, ..fault }
+fn unrecorded(mut fault: Fault) -> Fault {
+    fault.failure.message = format!("the decision cannot be recorded: {}", fault.failure.message);
+    fault
 }
 
 fn said(verdict: &Verdict, opinion: bool) -> Response {

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Of how many prompts none is lost.
+const ALL: usize = 1_000;
+
 fn prompt(world: &World, run: &str, text: &str, priority: &str) -> i64 {
     let body = json!({ "run_id": run, "content": text, "priority": priority });
     let (status, answer) = post(world, "/prompt", &body);
@@ -68,7 +71,6 @@ fn a_thousand_prompts_lose_none_and_double_none() {
     let _server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");
     let route = format!("/stream?run_id={run}");
-    const ALL: usize = 1_000;
     let world = std::sync::Arc::new(world);
     let senders: Vec<_> = (0..4)
         .map(|sender| {

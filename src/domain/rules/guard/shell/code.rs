@@ -407,7 +407,7 @@ impl Scan {
         let file = argv.get(place);
         if is_awk && !has_file {
             if let Some(text) = file {
-                self.code(language, name, &text.clone())
+                self.code(language, name, &text.clone());
             }
             return;
         }

@@ -355,6 +355,11 @@ impl Scan {
                 self.soft(text);
             }
         }
+        // Some put their words together first.
+        let words: Vec<&str> = argv.iter().skip(1).filter_map(Arg::text).collect();
+        if words.len() > 1 && words.iter().any(|word| word.contains(' ')) {
+            self.soft(&words.join(" "));
+        }
     }
 
     /// The text behind `-c`.

@@ -181,7 +181,11 @@ impl Scan {
             };
             if name == "env" || name == "genv" {
                 if let Some(split) = split_string(text, argv.get(place + 1)) {
-                    self.nested_arg(Some(&split));
+                    // The words behind it go on with what it says.
+                    match split.text() {
+                        Some(text) => self.with_more(&text.to_owned()),
+                        None => self.doubt("what env splits is an expansion"),
+                    }
                 }
                 if matches!(text, "-C" | "--chdir") || text.starts_with("--chdir=") || text.starts_with("-C") {
                     self.folders.push(None);
