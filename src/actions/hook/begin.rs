@@ -9,6 +9,7 @@ use crate::{
     actions::{
         App,
         runtime::{self, context::Mode},
+        session::report,
     },
     domain::session::Activity,
     store::session_reports,
@@ -35,7 +36,7 @@ pub(super) fn on(app: &App, caller: &Caller, start: Start) -> Result<Outcome> {
         }
         // A summary is made in the midst of a turn.
         if start != Start::Compacted {
-            runtime::doing(tx, session, Activity::Idle, None, SOURCE)?;
+            report::does(tx, session, Activity::Idle, None, SOURCE)?;
         }
         Ok(())
     })?;

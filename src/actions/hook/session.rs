@@ -120,7 +120,10 @@ pub(super) fn enter(
             Found::New(own) => make(app, tx, caller, own, &local, worktree.as_deref())?,
             Found::Live(session) => learn(tx, caller, start, session, &local)?,
         };
-        runtime::sign(tx, &session)?;
+        match start {
+            Some(_) => runtime::begins(tx, &session)?,
+            None => runtime::sign(tx, &session)?,
+        }
         session_reports::hooked(tx, &session.id)?;
         let session = again(tx, session)?;
         also(tx, &session)?;

@@ -58,6 +58,19 @@ pub fn sign(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
+/// A session begins, which is a sign of life as well, but no proof that what was typed into it arrived.
+///
+/// # Errors
+/// As the store fails.
+pub fn begins(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    if session.status.is_final() {
+        return Ok(());
+    }
+    life::lives(tx, session)?;
+    tasks::renew_leases(tx, session.id.as_str(), None)?;
+    Ok(())
+}
+
 /// What a session does, as `source` reports it of it: a sign of life, and an event when something is new. It also shows that
 /// what was typed into it arrived. Answers with the session as it stands then. The same activity without words keeps the
 /// words that are known; one that is being stopped stays so.

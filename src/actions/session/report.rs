@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use super::{heartbeat, life, stop};
 use crate::{
-    actions::prompt,
     domain::session::{Activity, Session, SessionStatus},
     store::{WriteTx, tasks},
 };
@@ -30,7 +29,6 @@ pub fn does(
     };
     let after = if is_being_stopped { alive } else { alive.doing(activity, words, source, tx.now()) };
     life::write(tx, &after)?;
-    prompt::heard(tx, session)?;
     if session.status != SessionStatus::Running {
         life::lifted(tx, session, source)?;
     }

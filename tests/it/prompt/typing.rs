@@ -194,3 +194,18 @@ fn several_who_type_at_once_type_each_prompt_once() {
     let left = (1..=8).filter(|id| status(world, *id) != "acknowledged").count();
     assert_eq!((left, typist.got().lines().count()), (0, 8));
 }
+
+#[test]
+fn a_beginning_is_no_proof_that_something_was_heard() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    typist.prompt(&["hello"]);
+    typist.gets("hello\n");
+    let says = |event: &str, more: serde_json::Value| {
+        world.hook_inside("s1", "claude", &crate::hooks::event(event, "e", more)).exits(0);
+    };
+    says("SessionStart", serde_json::json!({ "source": "startup" }));
+    assert_eq!((status(world, 1).as_str(), column(world, "way", 1).as_str()), ("offered", "nudge"));
+    says("UserPromptSubmit", serde_json::json!({ "prompt": "hello" }));
+    assert_eq!(status(world, 1), "acknowledged");
+}

@@ -183,7 +183,7 @@ impl Scan {
                 if let Some(split) = split_string(text, argv.get(place + 1)) {
                     // The words behind it go on with what it says.
                     match split.text() {
-                        Some(text) => self.with_more(&text.to_owned()),
+                        Some(text) => self.with_more(text),
                         None => self.doubt("what env splits is an expansion"),
                     }
                 }
