@@ -50,7 +50,7 @@ fn what_cannot_be_read_is_denied() {
         for text in ["", " \n", "garbage", "{", "[]", "null", "{}", "\"PreToolUse\"", "{\"a\":1} trailing"] {
             bad.push((text.to_owned(), text.as_bytes().to_vec()));
         }
-        for field in ["hook_event_name", "session_id", "tool_name", "tool_input"] {
+        for field in ["hook_event_name", "session_id", "cwd", "tool_name", "tool_input"] {
             let mut without = whole.clone();
             without.as_object_mut().unwrap().remove(field);
             bad.push((format!("without {field}"), without.to_string().into_bytes()));
@@ -66,6 +66,12 @@ fn what_cannot_be_read_is_denied() {
         let twice = whole.to_string().replacen('{', "{\"tool_name\":\"Read\",", 1);
         bad.push(("a field twice".into(), twice.into_bytes()));
         bad.push(("no UTF-8".into(), [whole.to_string().as_bytes(), b"\xff"].concat()));
+        let whole_text = whole.to_string();
+        let other_field = [&whole_text.as_bytes()[..whole_text.len() - 1], b",\"other\":\"\xff\"}"].concat();
+        bad.push(("no UTF-8 in a field that nobody reads".into(), other_field));
+        let mut elsewhere = whole.clone();
+        elsewhere["cwd"] = "here".into();
+        bad.push(("a folder that is none".into(), elsewhere.to_string().into_bytes()));
         bad.push(("deep".into(), "[".repeat(100_000).into_bytes()));
         let mut other = whole.clone();
         other["hook_event_name"] = "Stop".into();
