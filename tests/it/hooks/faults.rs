@@ -4,6 +4,7 @@ use std::{
     fs::{self, OpenOptions},
     io::Write,
     os::unix::process::ExitStatusExt,
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -213,6 +214,42 @@ fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
         denied(vendor, &hook.wait_with_output().unwrap().into());
     }
     assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_project_whose_configuration_was_taken_away_denies() {
+    let world = World::new();
+    world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
+    let path = world.root().join(".fairway.toml");
+    let good = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    for (vendor, _) in VENDORS {
+        denied(vendor, &world.hook(vendor, &command(vendor, "x", "true")));
+    }
+    fs::write(&path, good).unwrap();
+}
+
+#[test]
+fn a_project_that_is_named_and_is_not_there_denies() {
+    let world = World::bare();
+    for (vendor, moment) in VENDORS {
+        let call = command(vendor, "x", "true").to_string();
+        denied(vendor, &world.run_with(["hook", vendor, moment, "--root", "/nowhere/at/all"], call.as_bytes()));
+    }
+}
+
+#[test]
+fn a_no_that_nobody_can_read_is_an_exit_code() {
+    let world = World::new();
+    for (vendor, moment) in VENDORS {
+        let mut call = command(vendor, "fairway-canary", "true");
+        call["tool_name"] = "fairway-canary".into();
+        let mut hook = world.fairway(["hook", vendor, moment]);
+        hook.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut hook = hook.spawn().unwrap();
+        hook.stdin.take().unwrap().write_all(call.to_string().as_bytes()).unwrap();
+        denied(vendor, &hook.wait_with_output().unwrap().into());
+    }
 }
 
 #[test]
