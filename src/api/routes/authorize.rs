@@ -69,9 +69,10 @@ struct Answer<'a> {
 }
 
 /// Whose call it is.
-enum Caller {
-    Run(String),
-    External(Label, String),
+struct Caller {
+    run: Option<String>,
+    /// Its provider, and that one's own id of the conversation.
+    external: Option<(Label, String)>,
 }
 
 /// What was decided, before it is recorded.
@@ -89,13 +90,14 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let body: Body = asked.decode()?;
     let context = body.context.unwrap_or_default();
     let door = if context.door.as_deref() == Some("hook") { Door::Hook } else { Door::Api };
-    let caller = match (body.run_id, context.provider, context.external_session_id) {
-        (Some(run), ..) => Caller::Run(run),
-        (None, Some(provider), Some(external)) => {
-            Caller::External(Label::parse(&provider).map_err(anyhow::Error::from)?, external)
-        }
-        _ => return Err(Fault::usage("missing field `run_id`")),
+    let external = match (context.provider, context.external_session_id) {
+        (Some(provider), Some(external)) => Some((Label::parse(&provider).map_err(anyhow::Error::from)?, external)),
+        _ => None,
     };
+    if body.run_id.is_none() && external.is_none() {
+        return Err(Fault::usage("missing field `run_id`"));
+    }
+    let caller = Caller { run: body.run_id, external };
     let call =
         ToolCall { tool: body.tool, also: context.also, input: body.input, cwd: context.cwd, role: context.role };
     let decided = if length > SHORT {
@@ -164,12 +166,23 @@ fn decide(app: &App, rules: &Prepared, caller: &Caller, call: &ToolCall, door: D
 }
 
 fn find(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
-    match caller {
-        Caller::Run(run) => session_of(tx, run),
-        Caller::External(provider, external) => sessions::by_external(tx, provider, external)?.ok_or_else(|| {
-            let id: String = external.chars().take(64).collect();
-            Refusal::not_found("session with the external id", id).into()
-        }),
+    let unknown = |external: &str| {
+        let id: String = external.chars().take(64).collect();
+        anyhow::Error::from(Refusal::not_found("session with the external id", id))
+    };
+    match (&caller.run, &caller.external) {
+        (Some(run), None) => session_of(tx, run),
+        // An agent that was started inside another one's session has inherited its run, and is a session of its own.
+        (Some(run), Some((provider, external))) => {
+            let session = session_of(tx, run)?;
+            let is_own = session.provider.as_ref() == Some(provider)
+                && session.external_session_id.as_deref() == Some(external.as_str());
+            if is_own { Ok(session) } else { Err(unknown(external)) }
+        }
+        (None, Some((provider, external))) => {
+            sessions::by_external(tx, provider, external)?.ok_or_else(|| unknown(external))
+        }
+        (None, None) => Err(unknown("")),
     }
 }
 

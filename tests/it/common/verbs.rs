@@ -25,9 +25,13 @@ const fn verb(path: &'static str, good: &'static str, texts: &'static [&'static 
 }
 
 impl Verb {
-    /// The ways to call it whose output is its own: what one attaches to shows itself.
+    /// The ways to call it whose output is its own: what one attaches to shows itself, and a hook that has nothing to say
+    /// prints nothing.
     pub fn ways(&self) -> &'static [&'static [&'static str]] {
-        if self.path == "session attach" { &[&["--help"]] } else { &[&[], &["--json"], &["--help"]] }
+        match self.path {
+            "session attach" | "hook" => &[&["--help"]],
+            _ => &[&[], &["--json"], &["--help"]],
+        }
     }
 }
 

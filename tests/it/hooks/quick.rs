@@ -136,3 +136,19 @@ fn a_server_that_hangs_or_babbles_is_no_decision() {
     }
     assert_eq!(asked.load(Relaxed), 2 * 3 * BABBLE.len(), "each of them was asked");
 }
+
+#[test]
+fn an_agent_inside_another_ones_session_is_not_judged_as_that_one() {
+    let world = guarded();
+    world.real_time();
+    world.hook("claude", &event("SessionStart", "a", serde_json::json!({ "source": "startup" }))).exits(0);
+    let outer = world.session();
+    let _server = Server::of(&world);
+    let mut hook = world.fairway(["hook", "codex", "PreToolUse"]);
+    hook.env("FAIRWAY_SESSION_ID", outer["id"].as_str().unwrap());
+    hook.env("FAIRWAY_RUN_ID", outer["run_id"].as_str().unwrap());
+    let asked = started(hook, command("codex", "inner", "rm x").to_string().as_bytes()).wait_with_output().unwrap();
+    assert!(denied("codex", &asked.into()).contains("no-rm"));
+    let log = world.json(["guard", "log"]);
+    assert_ne!(log[0]["session_id"], outer["id"], "{log:#}");
+}
