@@ -69,6 +69,14 @@ pub(super) struct Scan {
     /// Whether it sets a variable.
     pub assigns: bool,
     trusts_home: bool,
+    trusts_git: bool,
+    /// Whether it looks for programs elsewhere.
+    sets_path: bool,
+    /// Whether it writes, or runs, a file whose name cannot be told.
+    is_lost: bool,
+    runs_lost: bool,
+    /// Whether it writes a file out of which git takes what it runs.
+    writes_git: bool,
     is_soft: bool,
     depth: usize,
     /// How many programs stand around the command that is looked at.
@@ -79,7 +87,7 @@ pub(super) struct Scan {
 impl Scan {
     /// Takes a text apart.
     pub fn of_text(text: &str) -> Self {
-        let mut scan = Self { trusts_home: trusts_home(text), ..Self::default() };
+        let mut scan = Self { trusts_home: trusts_home(text), trusts_git: trusts_git(text), ..Self::default() };
         if let Some(why) = odd(text) {
             scan.doubt(why);
         }
@@ -103,6 +111,17 @@ impl Scan {
     fn done(mut self) -> Self {
         if let Some(name) = self.executed.intersection(&self.written).next().cloned() {
             self.doubt(&format!("it writes {name} and runs it"));
+        }
+        if self.runs_lost && !self.written.is_empty() || self.is_lost && !self.executed.is_empty() {
+            self.doubt("it writes a file, and may run it");
+        }
+        let programs: BTreeSet<String> =
+            self.seen.iter().filter(|seen| seen.is_sure).filter_map(|seen| seen.argv.first()?.program()).collect();
+        if self.sets_path && !programs.is_disjoint(&self.written) {
+            self.doubt("it writes a program, and looks for programs there");
+        }
+        if self.writes_git && programs.contains("git") {
+            self.doubt("it writes what git runs, and runs git");
         }
         self.doubts.dedup();
         self
@@ -266,12 +285,20 @@ fn odd(text: &str) -> Option<&'static str> {
     text.chars().any(is_hidden).then_some("the text holds characters that nobody sees")
 }
 
+/// Whether `$(git branch --show-current)` is what it usually is.
+fn trusts_git(text: &str) -> bool {
+    !["git()", "git ()", "git  (", "function", "alias", "symbolic-ref", "PATH=", "hash "]
+        .iter()
+        .any(|sign| text.contains(sign))
+}
+
 /// Whether `$HOME` and `$PWD` are what they usually are: a path without blanks.
 fn trusts_home(text: &str) -> bool {
     let is_read_only = |name: &str| {
         text.match_indices(name).all(|(at, _)| {
             let before = text.get(..at).unwrap_or_default();
-            before.ends_with('$') || before.ends_with("${")
+            let after = text.get(at + name.len()..).unwrap_or_default();
+            before.ends_with('$') || before.ends_with("${") && !after.starts_with(['=', ':'])
         })
     };
     let sets = [
