@@ -223,7 +223,7 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
             }
             match command {
                 "clone" | "init" | "worktree" | "mv" | "rm" | "bundle" => {
-                    found.extend(words.iter().filter(is_path).cloned())
+                    found.extend(words.iter().filter(is_path).cloned());
                 }
                 "config" if has("--global") || has("--system") => found.push(Arg::one("/")),
                 "config" => found.extend(behind(&["-f", "--file"])),

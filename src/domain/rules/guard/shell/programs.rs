@@ -360,7 +360,7 @@ impl Scan {
             "less" | "more" => {
                 for word in words.iter().filter_map(Arg::text).filter(|word| word.starts_with('+')) {
                     if let Some((_, command)) = word.split_once(['!', '|', '#']) {
-                        self.nested(&command.to_owned());
+                        self.nested(command);
                     }
                 }
             }
@@ -631,21 +631,21 @@ impl Scan {
             "sort" | "split" | "csplit" | "uniq" | "rename" | "sponge" => {
                 words().for_each(|word| self.wrote(word));
                 if name == "split" || name == "csplit" {
-                    self.is_lost = true;
+                    self.files.writes_lost = true;
                 }
             }
             "git" if argv.iter().any(|word| word.text() == Some("mv")) => words().for_each(|word| self.wrote(word)),
             "make" | "gmake" => {
                 for file in ["Makefile", "makefile", "GNUmakefile"] {
-                    self.executed.insert(file.to_owned());
+                    self.files.executed.insert(file.to_owned());
                 }
                 words().for_each(|word| self.runs_file(word));
             }
             "just" => {
-                self.executed.insert("justfile".to_owned());
+                self.files.executed.insert("justfile".to_owned());
             }
             "npm" | "pnpm" | "yarn" | "bun" => {
-                self.executed.insert("package.json".to_owned());
+                self.files.executed.insert("package.json".to_owned());
             }
             "run-parts" => self.runs_lost(),
             "curl" | "wget" => {

@@ -169,10 +169,10 @@ impl Scan {
         }
         match arg {
             Arg::Known(text) => {
-                self.executed.insert(base(text).to_owned());
+                self.files.executed.insert(base(text).to_owned());
             }
             Arg::Unsure { tail, form: Form::One, .. } if tail.contains('/') => {
-                self.executed.insert(base(tail).to_owned());
+                self.files.executed.insert(base(tail).to_owned());
             }
             Arg::Unsure { .. } => self.runs_lost(),
         }
@@ -180,7 +180,7 @@ impl Scan {
 
     /// A file is run whose name cannot be told.
     pub(super) fn runs_lost(&mut self) {
-        self.runs_lost = true;
+        self.files.runs_lost = true;
     }
 
     /// Notes a file that the text writes.
@@ -196,10 +196,10 @@ impl Scan {
             .iter()
             .any(|sign| text.contains(sign))
         {
-            self.writes_git = true;
+            self.files.writes_git = true;
         }
         if arg.text().is_some() || text.contains('/') {
-            self.written.insert(base(text).to_owned());
+            self.files.written.insert(base(text).to_owned());
         }
     }
 

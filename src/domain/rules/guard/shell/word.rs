@@ -170,7 +170,7 @@ fn dollar(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: 
         Some('(') => {
             reader.at += 1;
             let text = substituted(scan, reader);
-            if is_branch(&text) && scan.trusts_git {
+            if is_branch(&text) && scan.usual.git {
                 build.push_str("b");
                 build.unsure(Form::One);
             } else {
@@ -223,7 +223,7 @@ fn parameter(scan: &mut Scan, build: &mut Build, text: &str, is_open: bool) {
         build.push('0');
         return;
     }
-    if matches!(text, "HOME" | "PWD") && scan.trusts_home {
+    if matches!(text, "HOME" | "PWD") && scan.usual.home {
         build.push('/');
         build.unsure(Form::One);
         return;

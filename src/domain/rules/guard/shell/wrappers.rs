@@ -205,7 +205,7 @@ impl Scan {
                     // The words behind it go on with what it says.
                     match split.text() {
                         Some(text) if text.contains('\\') => self.doubt("what env splits has escapes of its own"),
-                        Some(text) => self.with_more(&text.to_owned()),
+                        Some(text) => self.with_more(text),
                         None => self.doubt("what env splits is an expansion"),
                     }
                 }
