@@ -37,8 +37,9 @@ impl Asked {
     /// When it is too long, too slow, or breaks off.
     pub(super) async fn read(request: Request) -> Result<Self, Fault> {
         let (parts, mut body) = request.into_parts();
+        let mut surplus = 0;
         let read = timeout(PATIENCE, async {
-            let (mut bytes, mut surplus) = (Zeroizing::new(Vec::new()), 0);
+            let mut bytes = Zeroizing::new(Vec::new());
             while let Some(frame) = std::future::poll_fn(|cx| std::pin::Pin::new(&mut body).poll_frame(cx)).await {
                 let Ok(frame) = frame else { return Err(Fault::usage("the body breaks off")) };
                 let Ok(data) = frame.into_data() else { continue };
@@ -55,9 +56,11 @@ impl Asked {
                     data.zeroize();
                 }
             }
-            if surplus > 0 { Err(Fault::too_long("the body is longer than 1 MiB")) } else { Ok(bytes) }
+            Ok(bytes)
         });
-        let bytes = read.await.unwrap_or_else(|_| Err(Fault::slow("the body did not come in time")))?;
+        let read = read.await.unwrap_or_else(|_| Err(Fault::slow("the body did not come in time")));
+        // One that is too long is that, also when its end did not come.
+        let bytes = if surplus > 0 { Err(Fault::too_long("the body is longer than 1 MiB")) } else { read }?;
         Ok(Self { parts, bytes })
     }
 

@@ -4,9 +4,9 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -46,7 +46,10 @@ pub(super) struct Decision {
 
 enum Task {
     Do(Job),
+    /// A decision that somebody waits for.
     Record(Box<Decision>),
+    /// Decisions are there that nobody waits for.
+    Gather,
 }
 
 /// What others know about the thread.
@@ -56,6 +59,14 @@ struct State {
     proven: AtomicBool,
     /// How much stands in line.
     waiting: AtomicUsize,
+    /// Decisions that nobody waits for: the thread is woken for the first of them, and not for each.
+    decisions: Mutex<Vec<Decision>>,
+}
+
+impl State {
+    fn decisions(&self) -> MutexGuard<'_, Vec<Decision>> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The thread.
@@ -122,12 +133,26 @@ impl Writer {
     /// # Errors
     /// As [`Writer::put`] fails.
     pub(super) fn record(&self, decision: Decision) -> Result<(), Fault> {
-        self.put(Task::Record(Box::new(decision)))
+        if decision.waits.is_some() {
+            return self.put(Task::Record(Box::new(decision)));
+        }
+        let mut decisions = self.state.decisions();
+        if decisions.len() >= MOST_UNWRITTEN {
+            return Err(Fault::busy(format!("{MOST_UNWRITTEN} decisions wait to be recorded")));
+        }
+        decisions.push(decision);
+        if decisions.len() > 1 {
+            return Ok(());
+        }
+        // What is not said to be there would lie there: it is not taken then.
+        self.put(Task::Gather).inspect_err(|_| decisions.clear())
     }
 
     /// Whether what is put in line now will be recorded soon, as far as can be told.
     pub(super) fn is_well(&self) -> bool {
-        self.state.proven.load(SeqCst) && self.state.waiting.load(SeqCst) < LINE / 2
+        self.state.proven.load(SeqCst)
+            && self.state.waiting.load(SeqCst) < LINE / 2
+            && self.state.decisions().len() < MOST_UNWRITTEN / 2
     }
 
     /// Waits until everything in line is done.
@@ -161,7 +186,11 @@ impl Work {
             match task {
                 Task::Do(job) => job(&mut self.current),
                 Task::Record(decision) => {
-                    let next = self.gather(*decision, tasks);
+                    self.unwritten.push(*decision);
+                    self.write();
+                }
+                Task::Gather => {
+                    let next = self.gather(tasks);
                     self.write();
                     if let Some(job) = next {
                         job(&mut self.current);
@@ -173,23 +202,17 @@ impl Work {
     }
 
     /// Waits a moment for more decisions; ends at once at one that somebody waits for, and at something else to do.
-    fn gather(&mut self, first: Decision, tasks: &Receiver<Task>) -> Option<Job> {
+    fn gather(&mut self, tasks: &Receiver<Task>) -> Option<Job> {
         let deadline = Instant::now() + GATHER;
-        let mut is_awaited = first.waits.is_some();
-        self.unwritten.push(first);
-        while !is_awaited {
-            match tasks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(task) => {
-                    self.state.waiting.fetch_sub(1, SeqCst);
-                    match task {
-                        Task::Do(job) => return Some(job),
-                        Task::Record(decision) => {
-                            is_awaited = decision.waits.is_some();
-                            self.unwritten.push(*decision);
-                        }
-                    }
+        while let Ok(task) = tasks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            self.state.waiting.fetch_sub(1, SeqCst);
+            match task {
+                Task::Do(job) => return Some(job),
+                Task::Record(decision) => {
+                    self.unwritten.push(*decision);
+                    return None;
                 }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+                Task::Gather => {}
             }
         }
         None
@@ -197,6 +220,7 @@ impl Work {
 
     /// Records what is to be recorded.
     fn write(&mut self) {
+        self.unwritten.append(&mut self.state.decisions());
         // Who was told no meanwhile, because it took too long, is not recorded as told yes.
         self.unwritten.retain(|one| one.waits.as_ref().is_none_or(|waits| !waits.is_closed()));
         if self.unwritten.is_empty() {

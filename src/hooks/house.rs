@@ -1,13 +1,25 @@
 //! What a hook finds around it: the project, who acts, and the agent's own process.
 
-use std::{io, path::Path, rc::Rc};
+use std::{
+    fs::{self, File},
+    io,
+    os::{
+        fd::AsFd,
+        unix::fs::{FileTypeExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
 use anyhow::Result;
 
 use super::{Provider, transcripts};
 use crate::{
     actions::{App, hook::Used},
-    config::{ConfigError, Layers, Project, Settings},
+    config::{
+        CONFIG_FILE, ConfigError, Layers, Project, Settings,
+        project::{STATE_DIR, STORE_FILE},
+    },
     domain::{Actor, LaneName, Role, SessionId},
     env::{Env, vars},
     os::{
@@ -45,6 +57,23 @@ pub(super) fn project(
         }
     }
     found(env)
+}
+
+/// The configuration that is missing beside a store, in the first of these folders or above them: a project whose rules
+/// somebody took away, which is not the same as no project.
+pub(super) fn headless(folders: [Option<&Path>; 3]) -> Option<PathBuf> {
+    let above = folders.into_iter().flatten().flat_map(Path::ancestors);
+    let mut left = above.filter(|folder| folder.join(STATE_DIR).join(STORE_FILE).is_file());
+    left.next().map(|folder| folder.join(CONFIG_FILE))
+}
+
+/// Whether what is written there is gone: a stream that was closed when we began leads there too.
+pub(super) fn is_nowhere(stream: &impl AsFd) -> bool {
+    let stream = stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
+    match (stream, fs::metadata("/dev/null")) {
+        (Ok(stream), Ok(nowhere)) => stream.file_type().is_char_device() && stream.rdev() == nowhere.rdev(),
+        _ => false,
+    }
 }
 
 /// The house of this call.

@@ -42,7 +42,8 @@ impl Payload {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err("nothing came on stdin; the vendor's JSON is expected there".into());
         }
-        serde_json::from_slice(bytes).map_err(|error| format!("stdin is not the vendor's JSON: {error}"))
+        let text = str::from_utf8(bytes).map_err(|error| format!("stdin is not the vendor's JSON: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("stdin is not the vendor's JSON: {error}"))
     }
 
     /// A field that this event cannot do without.
@@ -61,11 +62,12 @@ impl Payload {
     pub(super) fn call(&self, provider: Provider, role: Option<&str>) -> Result<ToolCall, String> {
         let tool = Self::need("tool_name", self.tool_name.as_ref())?;
         let input = self.tool_input.clone().ok_or("the vendor's JSON has no tool_input")?;
+        let cwd = self.cwd.clone().filter(|cwd| cwd.is_absolute()).ok_or("the vendor's JSON has no cwd")?;
         Ok(ToolCall {
             tool: tool.to_owned(),
             also: provider.also(tool),
             input,
-            cwd: self.cwd.clone(),
+            cwd: Some(cwd),
             role: role.map(str::to_owned),
         })
     }

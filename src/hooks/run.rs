@@ -187,8 +187,16 @@ pub(super) fn project(
     let folder = provider.folder_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
     match house::project(env, root, [folder.as_deref(), cwd]) {
         Ok(Some(project)) => Ok(Some(project)),
-        Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_none() => Ok(None),
-        Ok(None) => Err(format!("{} is set, and there is no project here", vars::FAIRWAY_SESSION_ID)),
+        Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_some() => {
+            Err(format!("{} is set, and there is no project here", vars::FAIRWAY_SESSION_ID))
+        }
+        Ok(None) if root.is_some() || env.var_os(vars::FAIRWAY_ROOT).is_some() => {
+            Err("there is no project where --root or FAIRWAY_ROOT says".to_owned())
+        }
+        Ok(None) => match house::headless([folder.as_deref(), cwd, Some(&env.cwd)]) {
+            Some(left) => Err(format!("{} is gone, and its store is not (fairway init)", left.display())),
+            None => Ok(None),
+        },
         Err(error) => Err(sentence(&error.into())),
     }
 }
@@ -229,6 +237,12 @@ fn print(call: &Call<'_>, reply: &Reply) -> Result<(), String> {
     };
     let mut line = answer.to_string();
     line.push('\n');
+    if let Reply::Deny(reason) = &reply
+        && is_tool_moment(call.event)
+        && house::is_nowhere(&io::stdout())
+    {
+        return Err(reason.clone());
+    }
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(|error| match reply {
         Reply::Deny(reason) => reason,

@@ -157,16 +157,13 @@ impl Store {
     ) -> Result<Option<T>, E> {
         self.still_there()?;
         self.hurry(Some(Duration::ZERO))?;
-        let begun = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from);
+        let begun = tx::Passing::begin(&self.conn);
         self.hurry(None)?;
-        let tx = match begun {
-            Ok(tx) => tx,
-            Err(StoreError::Busy) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let seen = look(&ReadTx::new(&tx));
-        tx.rollback().map_err(StoreError::from)?;
-        seen.map(Some)
+        match begun {
+            Ok(passing) => look(&passing.read()).map(Some),
+            Err(StoreError::Busy) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Runs `change` as one IMMEDIATE transaction and commits it when it returns `Ok`; then wakes all who wait.

@@ -28,6 +28,31 @@ impl<'a> ReadTx<'a> {
     }
 }
 
+/// A right to write that is not used, and given back with this value. What it costs counts: it is asked for at every tool
+/// call.
+#[derive(Debug)]
+pub(super) struct Passing<'a> {
+    conn: &'a Connection,
+}
+
+impl<'a> Passing<'a> {
+    pub(super) fn begin(conn: &'a Connection) -> Result<Self, StoreError> {
+        conn.prepare_cached("BEGIN IMMEDIATE")?.raw_execute()?;
+        Ok(Self { conn })
+    }
+
+    pub(super) const fn read(&self) -> ReadTx<'a> {
+        ReadTx::of(self.conn)
+    }
+}
+
+impl Drop for Passing<'_> {
+    fn drop(&mut self) {
+        // There is nothing to take back that could fail.
+        let _ = self.conn.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.raw_execute());
+    }
+}
+
 /// One IMMEDIATE transaction. It comes only from [`super::Store::write`] and is committed there.
 #[derive(Debug)]
 pub struct WriteTx<'a> {

@@ -171,6 +171,9 @@ pub fn decide(app: &App, session: &Session, call: &ToolCall) -> Verdict {
 /// The same with rules that were prepared before.
 #[must_use]
 pub fn decide_with(prepared: &Prepared, app: &App, session: &Session, call: &ToolCall) -> Verdict {
+    if session.status.is_final() {
+        return Verdict::denied(format!("the session {} is {}; it may do nothing more", session.id, session.status));
+    }
     if let Some(role) = call.role.as_deref().filter(|role| *role != session.role.as_str()) {
         let (said, is) = (role.chars().take(64).collect::<String>(), &session.role);
         return Verdict::denied(format!(
@@ -209,6 +212,9 @@ pub fn explain_with(
     };
     if call.tool.trim().is_empty() || call.tool.len() > 256 || call.tool.chars().any(char::is_control) {
         return Err("the call names no tool".to_owned());
+    }
+    if !call.input.is_object() {
+        return Err("the call's input is no JSON object".to_owned());
     }
     let facts = facts::of(call, role);
     let places = if rules.rules.iter().any(guard::Rule::is_of_paths) {

@@ -19,8 +19,9 @@ use crate::{
 };
 
 /// What a session's stream gets now: what may go there, and what it was sent before and did not acknowledge in time. One
-/// that has just connected gets at once what was sent to the one before it `after` that number (`None`: all of it) and not
-/// acknowledged, as long as `since_connected` says what it was sent itself. It is offered to the session for a minute.
+/// that has just connected gets at once what was sent to the one before it and not acknowledged, as long as
+/// `since_connected` says what it was sent itself; `after` is the number of what the one before it got last, and what was
+/// sent up to that one is left out, unless that one is acknowledged. It is offered to the session for a minute.
 ///
 /// # Errors
 /// As the store fails.
@@ -35,18 +36,20 @@ pub fn next(
             return Ok(Vec::new());
         };
         let all = addressed(tx, &now_as)?;
+        // Numbers tell nothing here: what is urgent or was held back goes before or after smaller ones.
+        let last = after.and_then(|after| all.iter().find(|message| message.id == after)).map(order);
         let is_again = |message: &&Message| {
             message.way == Some(Way::Stream)
                 && message.offered_to.as_deref() == Some(session.id.as_str())
                 && message.is_held(now)
                 && !message.is_late(now)
-                && after.is_none_or(|after| message.id > after)
+                && last.is_none_or(|last| order(message) > last)
                 && since_connected.is_some_and(|sent| !sent.contains(&message.id))
         };
         let again: Vec<Message> = all.iter().filter(is_again).cloned().collect();
         let mut due = receipts::carrying(all, Way::Stream, now_as.activity, now);
         due.extend(again);
-        due.sort_by_key(|message| (message.priority.rank(), message.id));
+        due.sort_by_key(turn);
         due.truncate(MOST);
         Ok(due)
     };
@@ -60,6 +63,16 @@ pub fn next(
         let offered = |message: Message| Message { status: MessageStatus::Offered, way: Some(Way::Stream), ..message };
         Ok(due.into_iter().map(|message| MessageView::from(&offered(message))).collect())
     })
+}
+
+/// In which order messages are sent that are sent at once.
+fn turn(message: &Message) -> (u8, i64) {
+    (message.priority.rank(), message.id)
+}
+
+/// In which order messages were sent.
+fn order(message: &Message) -> (Option<Timestamp>, (u8, i64)) {
+    (message.offered_until, turn(message))
 }
 
 /// When the next offer to this session's stream lapses, and is to be sent again; `None` when there is none.

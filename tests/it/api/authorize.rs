@@ -91,14 +91,18 @@ fn every_doubt_is_a_no() {
         (json!({ "tool": "Read" }), 400),
         (json!({ "run_id": run }), 400),
         (json!({ "run_id": run, "tool": "" }), 200),
-        (json!({ "run_id": run, "tool": "Read", "context": { "role": "witness" } }), 200),
-        (json!({ "run_id": run, "tool": "Read", "context": 7 }), 400),
+        (json!({ "run_id": run, "tool": "Read", "input": {}, "context": { "role": "witness" } }), 200),
+        (json!({ "run_id": run, "tool": "Read", "input": {}, "context": 7 }), 400),
+        (json!({ "run_id": run, "tool": "Read" }), 200),
+        (json!({ "run_id": run, "tool": "Read", "input": null }), 200),
+        (json!({ "run_id": run, "tool": "Read", "input": "{\"no json" }), 200),
+        (json!({ "run_id": run, "tool": "Read", "input": [1] }), 200),
         (json!({ "tool": "Read", "context": { "provider": "acme", "external_session_id": "x" } }), 404),
         (json!({ "run_id": run, "tool": ["Read"] }), 400),
     ] {
         denied(&post(&world, "/authorize", &body), status);
     }
-    let role = json!({ "run_id": run_of(&world, "w1"), "tool": "Edit" });
+    let role = json!({ "run_id": run_of(&world, "w1"), "tool": "Edit", "input": {} });
     assert_eq!(post(&world, "/authorize", &role).1["allowed"], false);
     for garbage in [&b""[..], b"\0", b"{", b"\xff\xfe", b"null"] {
         let reply = link(&world).post("/authorize", garbage).unwrap();
@@ -106,12 +110,16 @@ fn every_doubt_is_a_no() {
     }
     denied(&post(&world, "/authorize", &json!({ "run_id": run, "tool": "Read", "input": "x".repeat(2 << 20) })), 413);
     denied(&get(&world, "/authorize"), 405);
+    // Who has ended may do nothing more.
+    world.run(["session", "end", "w1"]).exits(0);
+    let ended = json!({ "run_id": run_of(&world, "w1"), "tool": "Read", "input": {} });
+    denied(&post(&world, "/authorize", &ended), 200);
     fs::write(world.root().join(".fairway.toml"), "[guard]\ndefault = 7\n").unwrap();
     denied(&ask_of(&world, &run), 400);
 }
 
 fn ask_of(world: &World, run: &str) -> (u16, Value) {
-    post(world, "/authorize", &json!({ "run_id": run, "tool": "Read" }))
+    post(world, "/authorize", &json!({ "run_id": run, "tool": "Read", "input": {} }))
 }
 
 #[test]

@@ -106,20 +106,30 @@ fn who_is_slow_is_let_go_and_who_hangs_up_half_is_answered() {
         "POST /prompt HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\n\
          content-length: 1000\r\n\r\n{{"
     );
-    let slow = [("GET /hea", "head"), (body.as_str(), "body"), ("", "nothing")].map(|(text, what)| {
-        let mut stream = local(port);
-        stream.write_all(text.as_bytes()).unwrap();
-        let mut drip = stream.try_clone().unwrap();
-        let dripping =
-            thread::spawn(move || while drip.write_all(b" ").is_ok() && what != "nothing" && !wait_a_bit() {});
-        (stream, dripping, what)
-    });
+    let long = format!(
+        "POST /prompt HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\n\
+         transfer-encoding: chunked\r\n\r\n200000\r\n{}",
+        "x".repeat((1 << 20) + 1)
+    );
+    let slow = [("GET /hea", "head"), (body.as_str(), "body"), (long.as_str(), "long"), ("", "nothing")].map(
+        |(text, what)| {
+            let mut stream = local(port);
+            stream.write_all(text.as_bytes()).unwrap();
+            let mut drip = stream.try_clone().unwrap();
+            let dripping =
+                thread::spawn(move || while drip.write_all(b" ").is_ok() && what != "nothing" && !wait_a_bit() {});
+            (stream, dripping, what)
+        },
+    );
     let start = Instant::now();
     for (stream, dripping, what) in slow {
         let answer = said(stream, b"");
         assert!(start.elapsed() < Duration::from_secs(20), "{what}: {:?}", start.elapsed());
         if what == "body" {
             assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+        }
+        if what == "long" {
+            assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
         }
         let _ = dripping.join();
         healthy(&world);

@@ -4,6 +4,7 @@ use std::{
     fs::{self, OpenOptions},
     io::Write,
     os::unix::process::ExitStatusExt,
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -50,7 +51,7 @@ fn what_cannot_be_read_is_denied() {
         for text in ["", " \n", "garbage", "{", "[]", "null", "{}", "\"PreToolUse\"", "{\"a\":1} trailing"] {
             bad.push((text.to_owned(), text.as_bytes().to_vec()));
         }
-        for field in ["hook_event_name", "session_id", "tool_name", "tool_input"] {
+        for field in ["hook_event_name", "session_id", "cwd", "tool_name", "tool_input"] {
             let mut without = whole.clone();
             without.as_object_mut().unwrap().remove(field);
             bad.push((format!("without {field}"), without.to_string().into_bytes()));
@@ -66,6 +67,12 @@ fn what_cannot_be_read_is_denied() {
         let twice = whole.to_string().replacen('{', "{\"tool_name\":\"Read\",", 1);
         bad.push(("a field twice".into(), twice.into_bytes()));
         bad.push(("no UTF-8".into(), [whole.to_string().as_bytes(), b"\xff"].concat()));
+        let whole_text = whole.to_string();
+        let other_field = [&whole_text.as_bytes()[..whole_text.len() - 1], b",\"other\":\"\xff\"}"].concat();
+        bad.push(("no UTF-8 in a field that nobody reads".into(), other_field));
+        let mut elsewhere = whole.clone();
+        elsewhere["cwd"] = "here".into();
+        bad.push(("a folder that is none".into(), elsewhere.to_string().into_bytes()));
         bad.push(("deep".into(), "[".repeat(100_000).into_bytes()));
         let mut other = whole.clone();
         other["hook_event_name"] = "Stop".into();
@@ -207,6 +214,42 @@ fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
         denied(vendor, &hook.wait_with_output().unwrap().into());
     }
     assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_project_whose_configuration_was_taken_away_denies() {
+    let world = World::new();
+    world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
+    let path = world.root().join(".fairway.toml");
+    let good = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    for (vendor, _) in VENDORS {
+        denied(vendor, &world.hook(vendor, &command(vendor, "x", "true")));
+    }
+    fs::write(&path, good).unwrap();
+}
+
+#[test]
+fn a_project_that_is_named_and_is_not_there_denies() {
+    let world = World::bare();
+    for (vendor, moment) in VENDORS {
+        let call = command(vendor, "x", "true").to_string();
+        denied(vendor, &world.run_with(["hook", vendor, moment, "--root", "/nowhere/at/all"], call.as_bytes()));
+    }
+}
+
+#[test]
+fn a_no_that_nobody_can_read_is_an_exit_code() {
+    let world = World::new();
+    for (vendor, moment) in VENDORS {
+        let mut call = command(vendor, "fairway-canary", "true");
+        call["tool_name"] = "fairway-canary".into();
+        let mut hook = world.fairway(["hook", vendor, moment]);
+        hook.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut hook = hook.spawn().unwrap();
+        hook.stdin.take().unwrap().write_all(call.to_string().as_bytes()).unwrap();
+        denied(vendor, &hook.wait_with_output().unwrap().into());
+    }
 }
 
 #[test]

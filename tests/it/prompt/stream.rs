@@ -49,6 +49,21 @@ fn each_is_sent_once_and_again_when_it_is_not_acknowledged() {
 }
 
 #[test]
+fn who_comes_back_gets_what_was_sent_after_the_last_that_it_got_whatever_its_number() {
+    let world = world();
+    set_activity(&world, "s1", "busy");
+    assert_eq!(next(&world, None, true), [3]);
+    world.pass(1);
+    set_activity(&world, "s1", "idle");
+    assert_eq!(next(&world, None, false), [1, 2]);
+    // The connection broke after 3: 1 and 2 are smaller, and were not seen.
+    assert_eq!(next(&world, Some(3), true), [1, 2]);
+    assert_eq!(ack(&world, &[1])["acknowledged"], json!([1]));
+    // The place of what is acknowledged is not known any more: all that is not comes again.
+    assert_eq!(next(&world, Some(1), true), [3, 2]);
+}
+
+#[test]
 fn a_busy_one_is_only_sent_what_is_urgent() {
     let world = world();
     set_activity(&world, "s1", "busy");
