@@ -9,7 +9,7 @@ use crate::domain::{
 };
 
 /// Where shell text stands.
-const SCRIPTS: &[&str] = &["command", "cmd", "script", "chars"];
+const SCRIPTS: &[&str] = &["command", "cmd", "script", "chars", "commandline", "shellcommand"];
 /// Where the words behind a command's name stand.
 const WORDS: &[&str] = &["args", "argv", "arguments"];
 /// Where paths stand.
@@ -54,8 +54,7 @@ fn scripts(input: &Value) -> Vec<Script> {
             _ => Vec::new(),
         };
     };
-    let mut scripts: Vec<Script> =
-        SCRIPTS.iter().filter_map(|name| fields.get(*name)).filter(|value| !value.is_null()).map(script).collect();
+    let mut scripts: Vec<Script> = texts(fields).filter(|value| !value.is_null()).map(script).collect();
     let more = WORDS.iter().filter_map(|name| fields.get(*name)).filter(|value| !value.is_null());
     for more in more.collect::<Vec<_>>() {
         scripts.push(with_words(fields, more));
@@ -63,11 +62,25 @@ fn scripts(input: &Value) -> Vec<Script> {
     scripts
 }
 
+/// What stands under a name for shell text, however it is spelt.
+fn texts(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
+    fields.iter().filter(move |(name, _)| SCRIPTS.contains(&plain(name).as_str())).map(|(_, value)| value)
+}
+
 fn script(value: &Value) -> Script {
     match value {
         Value::String(text) => Script::Text(text.clone()),
-        Value::Array(items) => words(items).map_or_else(odd, Script::Words),
+        Value::Array(items) => words(items).map_or_else(odd, of_words),
         _ => odd(),
+    }
+}
+
+/// The words of a command; a text where its name should be is one that somebody else takes apart.
+fn of_words(words: Vec<String>) -> Script {
+    match words.first() {
+        Some(first) if first.trim().contains(char::is_whitespace) => Script::Text(words.join(" ")),
+        _ => Script::Words(words),
     }
 }
 
@@ -81,12 +94,13 @@ fn words(items: &[Value]) -> Option<Vec<String>> {
 
 /// A program's name and its words, told apart.
 fn with_words(fields: &Map<String, Value>, more: &Value) -> Script {
-    let first = SCRIPTS.iter().find_map(|name| fields.get(*name)).and_then(Value::as_str);
+    let first = texts(fields).find_map(Value::as_str);
     match (first, more) {
-        (Some(first), Value::Array(items)) => words(items)
-            .map_or_else(odd, |words| Script::Words(std::iter::once(first.to_owned()).chain(words).collect())),
+        (Some(first), Value::Array(items)) => {
+            words(items).map_or_else(odd, |words| of_words(std::iter::once(first.to_owned()).chain(words).collect()))
+        }
         (Some(first), Value::String(rest)) => Script::Text(format!("{first} {rest}")),
-        (None, Value::Array(items)) => words(items).map_or_else(odd, Script::Words),
+        (None, Value::Array(items)) => words(items).map_or_else(odd, of_words),
         _ => odd(),
     }
 }
@@ -172,6 +186,10 @@ mod tests {
         assert_eq!(scripts(&json!({"command": ["git", "push"]})), [Script::Words(vec!["git".into(), "push".into()])]);
         assert_eq!(scripts(&json!({"command": "ls", "cmd": "git push -f"})).len(), 2);
         assert_eq!(scripts(&json!({"command": "git", "args": ["push"]})).len(), 2);
+        assert_eq!(scripts(&json!({"command": "ls", "Command": "x", "command_line": "y"})).len(), 3);
+        assert_eq!(scripts(&json!({"command": ["git push", "-f"]})), [Script::Text("git push -f".into())]);
+        let apart = scripts(&json!({"command": "git push", "args": ["-f"]}));
+        assert!(apart.contains(&Script::Text("git push -f".into())), "{apart:?}");
         assert!(matches!(scripts(&json!({"command": {"a": 1}})).as_slice(), [Script::Odd(_)]));
         assert_eq!(scripts(&json!({"command": null})), []);
     }

@@ -4,7 +4,7 @@ use super::{
     Rule,
     shell::{
         Seen,
-        arg::{Arg, base},
+        arg::{Arg, base, plain_name},
         git,
     },
 };
@@ -48,10 +48,10 @@ const ALIKE: &[(&[&str], &[&str])] = &[(&["git", "push"], &["send-pack", "http-p
 
 /// Whether a rule that denies may mean a command.
 pub(super) fn denies(rule: &Rule, seen: &Seen) -> Meant {
-    let Some(program) = rule.command.first().map(|word| base(word)) else { return Meant::No };
+    let Some(program) = rule.command.first().map(|word| plain_name(base(word))) else { return Meant::No };
     let first = seen.argv.first().and_then(Arg::program);
     let mut found = match first {
-        Some(name) => of_program(rule, program, &name, &seen.argv),
+        Some(name) => of_program(rule, &program, &name, &seen.argv),
         // The doubt about it stands elsewhere.
         None => Meant::No,
     };
@@ -59,9 +59,9 @@ pub(super) fn denies(rule: &Rule, seen: &Seen) -> Meant {
         for place in 1..seen.argv.len() {
             let rest = seen.argv.get(place..).unwrap_or_default();
             let name =
-                rest.first().and_then(Arg::text).map(|text| base(text.strip_prefix('=').unwrap_or(text)).to_owned());
+                rest.first().and_then(Arg::text).map(|text| plain_name(base(text.strip_prefix('=').unwrap_or(text))));
             // Among words of which one may be run only what is surely there counts.
-            if name.is_some_and(|name| of_program(rule, program, &name, rest) == Meant::Yes) {
+            if name.is_some_and(|name| of_program(rule, &program, &name, rest) == Meant::Yes) {
                 found = Meant::Yes;
                 break;
             }
@@ -86,7 +86,8 @@ pub(super) fn allows(rule: &Rule, seen: &Seen) -> bool {
 
 fn of_program(rule: &Rule, program: &str, name: &str, argv: &[Arg]) -> Meant {
     let want: Vec<&str> = rule.command.iter().skip(1).map(String::as_str).collect();
-    if name == program {
+    // `hub` hands to git what it does not know itself.
+    if name == program || name == "hub" && program == "git" {
         return behind(rule, &want, argv, program == "git");
     }
     // `git-push` is `git push`.
@@ -128,7 +129,9 @@ fn behind(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> Meant {
         want = want.get(1..).unwrap_or_default();
         from = at + 1;
     }
-    let (rest, mut doubt) = match words_in_order(want, argv.get(from..).unwrap_or_default()) {
+    // npm takes any beginning of a command's name.
+    let is_short = rule.command.first().is_some_and(|word| base(word) == "npm");
+    let (rest, mut doubt) = match words_in_order(want, argv.get(from..).unwrap_or_default(), is_short) {
         (Meant::No, _) => return Meant::No,
         (Meant::Maybe(why), at) => (from + at, Some(why)),
         (Meant::Yes, at) => (from + at, None),
@@ -146,16 +149,18 @@ fn behind(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> Meant {
 }
 
 /// Whether these words stand in this order, with options and their values between; and behind which word.
-fn words_in_order(want: &[&str], args: &[Arg]) -> (Meant, usize) {
+fn words_in_order(want: &[&str], args: &[Arg], is_short: bool) -> (Meant, usize) {
     let (mut want, mut after_option, mut doubt) = (want.iter(), false, None);
     let Some(mut next) = want.next() else { return (Meant::Yes, 0) };
     for (place, arg) in args.iter().enumerate() {
         let unknown = || format!("'{}' is an expansion", arg.shown());
         match arg.text() {
-            Some(text) if text == *next => match want.next() {
-                Some(more) => (next, after_option) = (more, false),
-                None => return (doubt.map_or(Meant::Yes, Meant::Maybe), place + 1),
-            },
+            Some(text) if text == *next || is_short && !text.is_empty() && next.starts_with(text) => {
+                match want.next() {
+                    Some(more) => (next, after_option) = (more, false),
+                    None => return (doubt.map_or(Meant::Yes, Meant::Maybe), place + 1),
+                }
+            }
             Some(text) if text.starts_with(['-', '+']) && text.len() > 1 => after_option = !text.contains('='),
             // It may be an option's value.
             Some(_) if after_option => after_option = false,
@@ -212,7 +217,11 @@ fn flagged(rule: &Rule, args: &[Arg], honours_dashes: bool) -> Meant {
                 continue;
             }
         };
-        if forces && (text.starts_with('+') && text.len() > 1 || text.len() > 4 && "--mirror".starts_with(text)) {
+        if forces
+            && (text.starts_with('+') && text.len() > 1
+                || text.len() > 4 && "--mirror".starts_with(text)
+                || text == "--stdin")
+        {
             return Meant::Yes;
         }
         for flag in &flags {

@@ -9,6 +9,11 @@ const SAME: &[&[&str]] = &[
         "shell",
         "exec",
         "exec_command",
+        "shell_command",
+        "execute_bash",
+        "run_in_terminal",
+        "bash_tool",
+        "powershell",
         "execute_command",
         "local_shell",
         "run_command",
@@ -56,7 +61,9 @@ pub(super) fn any_exactly(patterns: &[String], names: &[String]) -> bool {
 /// The same for rules that deny: whatever the case, and under every known name of the same tool.
 pub(super) fn any_widely(patterns: &[String], names: &[String]) -> bool {
     let plain = |text: &str| text.trim().to_ascii_lowercase();
-    let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    // `functions.shell`, `default_api:run_shell_command`: the tool behind a dot or a colon is that tool.
+    let last = |name: &str| name.rsplit(['.', ':', '/']).next().unwrap_or_default().to_owned();
+    let names: Vec<String> = names.iter().map(|name| plain(name)).flat_map(|name| [last(&name), name]).collect();
     patterns.iter().map(|pattern| plain(pattern)).any(|pattern| {
         names.iter().any(|name| {
             means(&pattern, name)
@@ -89,6 +96,8 @@ mod tests {
             ("Bash", "bash ", false, true),
             ("Bash", "run_shell_command", false, true),
             ("Bash", "Bashful", false, false),
+            ("Bash", "functions.shell", false, true),
+            ("Bash", "container.exec", false, true),
             ("mcp__x__*", "mcp__x__write", true, true),
             ("mcp__x__*", "mcp__y__write", false, false),
             ("*", "anything", true, true),

@@ -5,10 +5,43 @@ use super::shell::{Scan, Seen, arg::Arg};
 /// Programs all of whose words are paths that they change.
 const ALL: &[&str] = &[
     "tee", "touch", "rm", "mkdir", "rmdir", "truncate", "shred", "unlink", "mkfifo", "mknod", "ln", "mv", "link",
-    "rename",
+    "rename", "sponge", "csplit",
 ];
 /// Programs whose last word is the path that they change.
 const LAST: &[&str] = &["cp", "install", "rsync", "scp"];
+/// Programs that put another file in the place of each of their words, unless they only print it.
+const PACKERS: &[&str] =
+    &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "zstd", "unzstd", "compress", "uncompress"];
+/// Compilers and their like.
+const COMPILERS: &[&str] = &[
+    "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go", "javac", "tsc", "esbuild", "ghc", "openssl",
+    "pandoc",
+];
+/// Programs whose work is done in the folder that an option names.
+const ELSEWHERE: &[&str] =
+    &["make", "gmake", "npm", "pnpm", "yarn", "cargo", "cmake", "pip", "pip3", "ninja", "just", "cpio"];
+/// Commands of git that change nothing in the folder.
+const READING: &[&str] = &[
+    "blame",
+    "cat-file",
+    "describe",
+    "diff",
+    "for-each-ref",
+    "grep",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "merge-base",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-ref",
+    "status",
+    "var",
+    "version",
+];
 /// Programs whose words behind the first are paths that they change.
 const BUT_FIRST: &[&str] = &["chmod", "chown", "chgrp", "setfacl"];
 
@@ -53,6 +86,26 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
         }
         found
     };
+    // The value of a short option, alone or behind others.
+    let clustered = |valued: &str, wanted: char| -> Vec<Arg> {
+        let mut found = Vec::new();
+        for (place, arg) in args.iter().enumerate() {
+            let Some(cluster) = arg.head().strip_prefix('-').filter(|cluster| !cluster.starts_with('-')) else {
+                continue;
+            };
+            let Some(at) = cluster.find(|letter| valued.contains(letter)) else { continue };
+            let (letter, attached) =
+                (cluster.get(at..=at).unwrap_or_default(), cluster.get(at + 1..).unwrap_or_default());
+            if letter.chars().eq([wanted]) {
+                if attached.is_empty() && arg.text().is_some() {
+                    found.extend(args.get(place + 1).cloned());
+                } else {
+                    found.push(with_head(arg, attached));
+                }
+            }
+        }
+        found
+    };
     let name = name.as_str();
     let has = |start: &str| args.iter().any(|arg| arg.head().starts_with(start));
     if ALL.contains(&name) {
@@ -85,14 +138,67 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
                     || arg.is_loose()
             });
             let skip = usize::from(!has("-e") && !has("--expression") && !has("-pe") && !has("-f"));
-            if in_place { plain.into_iter().skip(skip).cloned().collect() } else { Vec::new() }
+            let scripts = behind(&["-e", "-f", "--expression", "--file"]);
+            let files = plain.into_iter().skip(skip).filter(|word| !scripts.contains(*word));
+            if in_place { files.cloned().collect() } else { Vec::new() }
+        }
+        "awk" | "gawk" => {
+            let in_place = args.iter().any(|arg| arg.text() == Some("inplace"));
+            if in_place { plain.into_iter().skip(2).cloned().collect() } else { Vec::new() }
         }
         "sort" => behind(&["-o", "--output"]),
-        "curl" => behind(&["-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar"]),
-        "wget" => behind(&["-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file"]),
+        "uniq" | "split" => plain.into_iter().skip(1).cloned().collect(),
+        "zip" | "script" => plain.into_iter().take(1).cloned().collect(),
+        "ffmpeg" => plain.last().copied().cloned().into_iter().collect(),
+        "yq" if has("-i") || has("--inplace") => plain.into_iter().skip(1).cloned().collect(),
+        "mktemp" => {
+            let mut found: Vec<Arg> = plain.into_iter().cloned().collect();
+            found.extend(behind(&["-p", "--tmpdir"]));
+            found
+        }
+        "curl" => {
+            let valued = "AbcCdDeEFhHKmoPQrtTuUwxXyYz";
+            let mut found = behind(&["--output", "--output-dir", "--dump-header", "--cookie-jar"]);
+            for letter in ['o', 'D', 'c'] {
+                found.extend(clustered(valued, letter));
+            }
+            found
+        }
+        "wget" => {
+            let mut found = behind(&["--output-document", "--directory-prefix", "--output-file", "--append-output"]);
+            for letter in ['O', 'P', 'o', 'a'] {
+                found.extend(clustered("aABDeIiloOPQRtTUwX", letter));
+            }
+            found
+        }
         "tar" | "gtar" | "bsdtar" => {
-            let mut found = behind(&["-C", "--directory", "-f", "--file", "--one-top-level"]);
-            if has("-P") || has("--absolute") {
+            let mut found = behind(&["--directory", "--one-top-level"]);
+            found.extend(clustered("bfCgTXKNVLHFI", 'C'));
+            // `tar czf FILE`: the letters' values stand behind them, in their order.
+            let bare = args.first().and_then(Arg::text).filter(|text| !text.starts_with('-')).unwrap_or_default();
+            let values = bare.chars().filter(|letter| "bfCgTXKNVLHFI".contains(*letter));
+            let creates = bare.contains(['c', 'r', 'u', 'A'])
+                || ["--create", "--append", "--update"].iter().any(|option| has(option))
+                || args.iter().any(|arg| {
+                    let head = arg.head();
+                    head.starts_with('-') && !head.starts_with("--") && head.contains(['c', 'r', 'u', 'A'])
+                });
+            for (place, letter) in values.enumerate() {
+                if letter == 'C' || letter == 'f' && creates {
+                    found.extend(args.get(place + 1).cloned());
+                }
+            }
+            if creates {
+                found.extend(clustered("bfCgTXKNVLHFI", 'f'));
+                found.extend(behind(&["--file"]));
+            }
+            let absolute = bare.contains('P')
+                || has("--absolute")
+                || args.iter().any(|arg| {
+                    let head = arg.head();
+                    head.starts_with('-') && !head.starts_with("--") && head.contains('P')
+                });
+            if absolute {
                 found.push(Arg::anything());
             }
             found
@@ -100,20 +206,63 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
         "unzip" => behind(&["-d"]),
         "git" => {
             let (at, _) = super::shell::git::command_at(&seen.argv);
-            match seen.argv.get(at).and_then(Arg::text) {
-                Some("clone" | "init" | "worktree") => seen
-                    .argv
-                    .iter()
-                    .skip(at + 1)
-                    .filter(|arg| {
-                        !arg.head().starts_with('-')
-                            && (arg.head().starts_with(['/', '.', '~']) || arg.text().is_none())
-                    })
-                    .cloned()
-                    .collect(),
-                _ => behind(&["--output", "-o"]).into_iter().filter(|arg| arg.head().starts_with(['/', '.'])).collect(),
+            let command = seen.argv.get(at).and_then(Arg::text).unwrap_or_default();
+            let words = seen.argv.get(at + 1..).unwrap_or_default();
+            let is_path = |arg: &&Arg| {
+                !arg.head().starts_with('-') && (arg.head().starts_with(['/', '.', '~']) || arg.text().is_none())
+            };
+            let mut found = Vec::new();
+            if !READING.contains(&command) {
+                let before = seen.argv.get(1..at).unwrap_or_default();
+                for (place, arg) in before.iter().enumerate() {
+                    match arg.head() {
+                        "-C" | "--work-tree" => found.extend(before.get(place + 1).cloned()),
+                        head => found.extend(head.strip_prefix("--work-tree=").map(|rest| with_head(arg, rest))),
+                    }
+                }
             }
+            match command {
+                "clone" | "init" | "worktree" | "mv" | "rm" | "bundle" => {
+                    found.extend(words.iter().filter(is_path).cloned());
+                }
+                "config" if has("--global") || has("--system") => found.push(Arg::one("/")),
+                "config" => found.extend(behind(&["-f", "--file"])),
+                _ => found.extend(
+                    behind(&["--output", "-o", "--output-directory"])
+                        .into_iter()
+                        .filter(|arg| arg.head().starts_with(['/', '.', '~']) || arg.text().is_none()),
+                ),
+            }
+            found
         }
+        "cargo" if plain.first().is_some_and(|word| matches!(word.text(), Some("new" | "init"))) => {
+            plain.into_iter().skip(1).cloned().collect()
+        }
+        _ if PACKERS.contains(&name) => {
+            let prints = args.iter().any(|arg| {
+                let head = arg.head();
+                head.starts_with("--std")
+                    || matches!(head, "--test" | "--list" | "--to-stdout")
+                    || head.starts_with('-') && !head.starts_with("--") && head.contains(['c', 't', 'l'])
+            });
+            if prints { Vec::new() } else { plain.into_iter().cloned().collect() }
+        }
+        _ if COMPILERS.contains(&name) => {
+            behind(&["-o", "--output", "--out-dir", "-out", "-d", "--outDir", "--outfile"])
+        }
+        _ if ELSEWHERE.contains(&name) => behind(&[
+            "-C",
+            "--directory",
+            "--prefix",
+            "--dir",
+            "--cwd",
+            "--target",
+            "--target-dir",
+            "--manifest-path",
+            "-B",
+            "-D",
+            "-t",
+        ]),
         "patch" | "apply_patch" => vec![Arg::anything()],
         "find" | "gfind" if has("-delete") || has("-fprint") || has("-fls") => {
             let mut found: Vec<Arg> =

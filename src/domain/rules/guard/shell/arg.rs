@@ -85,7 +85,7 @@ impl Arg {
             Self::Unsure { tail, form: Form::One, .. } if tail.contains('/') => tail,
             Self::Unsure { .. } => return None,
         };
-        Some(base(word).to_owned())
+        Some(plain_name(base(word)))
     }
 
     /// As it may be shown.
@@ -95,6 +95,19 @@ impl Arg {
             Self::Unsure { head, tail, .. } => format!("{head}…{tail}"),
         }
     }
+}
+
+/// A program's name without what does not matter everywhere: some systems know no case, and have endings for programs.
+pub(in crate::domain::rules::guard) fn plain_name(name: &str) -> String {
+    // Two languages, of which the other is something else.
+    if matches!(name, "R" | "Rscript") {
+        return name.to_owned();
+    }
+    let name = name.to_ascii_lowercase();
+    let name = [".exe", ".cmd", ".bat"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    // `npx npm@latest`, `node …/npm-cli.js`
+    let name = name.split_once('@').map_or(name, |(before, _)| if before.is_empty() { name } else { before });
+    name.strip_suffix("-cli.js").unwrap_or(name).to_owned()
 }
 
 /// The last part of a path.

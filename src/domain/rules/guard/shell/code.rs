@@ -441,6 +441,7 @@ impl Scan {
         };
         let text = text.to_owned();
         self.soft(&text);
+        self.writes.extend(written(&text).into_iter().map(Arg::known));
         let is_awk = language.names.contains(&"awk");
         let any = if is_awk { &["system"][..] } else { ANY };
         // Two that are no more than they say.
@@ -544,6 +545,16 @@ impl Scan {
         for script in scripts {
             match script.text() {
                 Some(text) => {
+                    // `w FILE`, or `w` as a flag
+                    let words: Vec<&str> = text.split([' ', '\n']).collect();
+                    for pair in words.windows(2) {
+                        if let [before, file] = pair
+                            && before.ends_with(['w', 'W'])
+                            && file.starts_with(['/', '.', '~'])
+                        {
+                            self.writes.push(Arg::known(*file));
+                        }
+                    }
                     if runs(text) {
                         self.doubt("a script of sed runs a command");
                     }
@@ -552,6 +563,52 @@ impl Scan {
             }
         }
     }
+}
+
+/// Paths that lead away from where a program runs, and stand in one that may write to them.
+fn written(text: &str) -> Vec<String> {
+    const SIGNS: &[&str] = &[
+        "write",
+        "'w",
+        "\"w",
+        "'a'",
+        "\"a\"",
+        "'x",
+        "\"x",
+        "r+",
+        "remove",
+        "unlink",
+        "rename",
+        "mkdir",
+        "makedirs",
+        "copy",
+        "move",
+        "rmtree",
+        "symlink",
+        "link",
+        "chmod",
+        "chown",
+        "touch",
+        "put_contents",
+        "truncate",
+        "save",
+        "dump",
+        "rm(",
+        "rmSync",
+        "cpSync",
+        "delete",
+        "FileUtils",
+        "open(F",
+        ">",
+    ];
+    if !SIGNS.iter().any(|sign| text.contains(sign)) {
+        return Vec::new();
+    }
+    let away = |word: &&str| {
+        let leads = word.starts_with("../") || *word == ".." || word.starts_with('~') || word.contains("/../");
+        leads || word.len() > 1 && word.starts_with('/') && !word.contains([' ', '\n', '(', ')', '\\'])
+    };
+    text.split(['\'', '"', '`']).filter(away).map(str::to_owned).collect()
 }
 
 /// Whether words outside of quotes have letters beyond ASCII: some languages read them as others.

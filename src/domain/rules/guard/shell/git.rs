@@ -242,6 +242,12 @@ pub(in crate::domain::rules::guard) fn command_at(argv: &[Arg]) -> (usize, bool)
     (place, is_known)
 }
 
+/// A word of short options, divided at this one.
+fn cluster_at<'a>(text: &'a str, option: &str) -> Option<(&'a str, &'a str)> {
+    let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'))?;
+    cluster.split_once(option.strip_prefix('-')?)
+}
+
 impl Scan {
     /// What else a command of git may run.
     pub(super) fn git(&mut self, argv: &[Arg]) {
@@ -287,6 +293,14 @@ impl Scan {
             "rebase" => self.option_text(words, &["-x", "--exec"]),
             "bisect" => self.words_behind(words, "run"),
             "submodule" => self.words_behind(words, "foreach"),
+            "subtree" => {
+                if let Some(at) = words.iter().position(|word| word.text() == Some("push")) {
+                    let others =
+                        words.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, word)| word.clone());
+                    let push = ["git", "push"].map(Arg::known).into_iter().chain(others).collect();
+                    self.note(push, false);
+                }
+            }
             "for-each-repo" | "hook" | "shell" | "instaweb" | "daemon" | "citool" | "gui" | "send-email" | "p4"
             | "svn"
                 if (command != "svn" || words.iter().any(|word| word.text() != Some("info"))) =>
@@ -332,7 +346,9 @@ impl Scan {
             }
             // A branch that is called so would make every push of it by name a forced one.
             "branch" | "checkout" | "switch" | "symbolic-ref" | "update-ref" | "worktree"
-                if words.iter().any(|word| word.head().starts_with('+') || word.head().contains("/+")) =>
+                if words.iter().any(|word| {
+                    word.head().starts_with('+') || word.head().contains("/+") || word.head().contains("/-")
+                }) =>
             {
                 self.any_git();
             }
@@ -445,7 +461,7 @@ impl Scan {
     }
 
     /// The text of an option that git runs.
-    fn option_text(&mut self, words: &[Arg], options: &[&str]) {
+    pub(super) fn option_text(&mut self, words: &[Arg], options: &[&str]) {
         for (place, word) in words.iter().enumerate() {
             for option in options {
                 let is_long = option.starts_with("--");
@@ -458,8 +474,12 @@ impl Scan {
                             .filter(|(name, _)| is_long && name.len() > 2 && option.starts_with(*name))
                         {
                             self.with_more(value);
-                        } else if !is_long && text.len() > 2 && text.starts_with(option) {
-                            self.with_more(text.get(2..).unwrap_or_default());
+                        } else if let Some((_, attached)) = cluster_at(text, option).filter(|_| !is_long) {
+                            // `-x TEXT`, `-xTEXT`, `-ix TEXT`
+                            match attached {
+                                "" => self.nested_arg(words.get(place + 1)),
+                                attached => self.with_more(attached),
+                            }
                         }
                     }
                     Arg::Unsure { head, .. } => {

@@ -51,6 +51,30 @@ enum Stdin {
     Other,
 }
 
+/// Files that a text writes and runs.
+#[derive(Debug, Default)]
+struct Files {
+    /// Those that it writes, by their last name.
+    written: BTreeSet<String>,
+    /// Those that it runs, by their last name.
+    executed: BTreeSet<String>,
+    /// Whether it writes one whose name cannot be told.
+    writes_lost: bool,
+    /// Whether it runs one whose name cannot be told.
+    runs_lost: bool,
+    /// Whether it writes one out of which git takes what it runs.
+    writes_git: bool,
+}
+
+/// What is in a text what it is everywhere.
+#[derive(Debug, Default)]
+struct Usual {
+    /// `$HOME` and `$PWD`.
+    home: bool,
+    /// What git prints.
+    git: bool,
+}
+
 /// All that was found in a text.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
@@ -62,13 +86,12 @@ pub(super) struct Scan {
     pub writes: Vec<Arg>,
     /// The folders that are changed to; `None`: one that cannot be told.
     pub folders: Vec<Option<String>>,
-    /// Files that the text writes, by their last name.
-    written: BTreeSet<String>,
-    /// Files that the text runs, by their last name.
-    executed: BTreeSet<String>,
+    files: Files,
     /// Whether it sets a variable.
     pub assigns: bool,
-    trusts_home: bool,
+    /// Whether it looks for programs elsewhere.
+    sets_path: bool,
+    usual: Usual,
     is_soft: bool,
     depth: usize,
     /// How many programs stand around the command that is looked at.
@@ -79,7 +102,7 @@ pub(super) struct Scan {
 impl Scan {
     /// Takes a text apart.
     pub fn of_text(text: &str) -> Self {
-        let mut scan = Self { trusts_home: trusts_home(text), ..Self::default() };
+        let mut scan = Self { usual: Usual { home: trusts_home(text), git: trusts_git(text) }, ..Self::default() };
         if let Some(why) = odd(text) {
             scan.doubt(why);
         }
@@ -101,8 +124,21 @@ impl Scan {
     }
 
     fn done(mut self) -> Self {
-        if let Some(name) = self.executed.intersection(&self.written).next().cloned() {
+        if let Some(name) = self.files.executed.intersection(&self.files.written).next().cloned() {
             self.doubt(&format!("it writes {name} and runs it"));
+        }
+        if self.files.runs_lost && !self.files.written.is_empty()
+            || self.files.writes_lost && !self.files.executed.is_empty()
+        {
+            self.doubt("it writes a file, and may run it");
+        }
+        let programs: BTreeSet<String> =
+            self.seen.iter().filter(|seen| seen.is_sure).filter_map(|seen| seen.argv.first()?.program()).collect();
+        if self.sets_path && !programs.is_disjoint(&self.files.written) {
+            self.doubt("it writes a program, and looks for programs there");
+        }
+        if self.files.writes_git && programs.contains("git") {
+            self.doubt("it writes what git runs, and runs git");
         }
         self.doubts.dedup();
         self
@@ -266,12 +302,20 @@ fn odd(text: &str) -> Option<&'static str> {
     text.chars().any(is_hidden).then_some("the text holds characters that nobody sees")
 }
 
+/// Whether `$(git branch --show-current)` is what it usually is.
+fn trusts_git(text: &str) -> bool {
+    !["git()", "git ()", "git  (", "function", "alias", "symbolic-ref", "PATH=", "hash "]
+        .iter()
+        .any(|sign| text.contains(sign))
+}
+
 /// Whether `$HOME` and `$PWD` are what they usually are: a path without blanks.
 fn trusts_home(text: &str) -> bool {
     let is_read_only = |name: &str| {
         text.match_indices(name).all(|(at, _)| {
             let before = text.get(..at).unwrap_or_default();
-            before.ends_with('$') || before.ends_with("${")
+            let after = text.get(at + name.len()..).unwrap_or_default();
+            before.ends_with('$') || before.ends_with("${") && !after.starts_with(['=', ':'])
         })
     };
     let sets = [

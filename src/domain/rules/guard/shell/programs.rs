@@ -216,6 +216,10 @@ impl Scan {
             self.runs_file(argv.first().unwrap_or(&Arg::anything()));
         }
         self.writers(name, argv);
+        let is_plain = !wrappers::STARTS_SHELL.contains(&name) || wrappers::find(name).is_some();
+        if !is_plain && (matches!(stdin, Stdin::Text(_)) || name != "ssh") {
+            self.shell_from(name, stdin);
+        }
         if shells::is_shell(name) {
             return self.shell(argv, stdin);
         }
@@ -318,6 +322,10 @@ impl Scan {
                 if words.iter().any(runs) {
                     self.doubt("what tar runs is an expansion");
                 }
+                self.option_text(
+                    words,
+                    &["--use-compress-program", "--to-command", "--info-script", "--rsh-command", "-I"],
+                );
                 self.texts(argv);
             }
             _ if OPAQUE.contains(&name) => {
@@ -343,8 +351,45 @@ impl Scan {
                     self.doubt("a shell reads what it runs from somewhere else");
                 }
             }
+            "rg" | "bat" | "ag" | "ack" | "man" | "wget" => {
+                self.option_text(words, &["--pre", "--pager", "--use-askpass", "--html"]);
+                if name == "man" {
+                    self.option_text(words, &["-P", "-H"]);
+                }
+            }
+            "less" | "more" => {
+                for word in words.iter().filter_map(Arg::text).filter(|word| word.starts_with('+')) {
+                    if let Some((_, command)) = word.split_once(['!', '|', '#']) {
+                        self.nested(command);
+                    }
+                }
+            }
+            "brew"
+                if words
+                    .first()
+                    .is_some_and(|word| matches!(word.text(), None | Some("sh" | "ruby" | "irb" | "exec"))) =>
+            {
+                self.doubt("what brew runs cannot be told");
+            }
             _ if TEXTS.contains(&name) => {}
-            _ => self.texts(argv),
+            _ => {
+                self.texts(argv);
+                if let Stdin::Text(text) = stdin
+                    && !matches!(name, "patch" | "apply_patch")
+                {
+                    // Many have a command that hands the rest of a line to a shell.
+                    self.soft(&text.clone());
+                }
+            }
+        }
+    }
+
+    /// The input of a program that hands it to a shell, unless it is somebody's terminal.
+    pub(super) fn shell_from(&mut self, name: &str, stdin: &Stdin) {
+        match stdin {
+            Stdin::Text(text) => self.nested(&text.clone()),
+            Stdin::Other => self.doubt(&format!("a shell that {name} starts reads what it runs from somewhere else")),
+            Stdin::Inherited => {}
         }
     }
 
@@ -483,7 +528,7 @@ impl Scan {
         let is_fd = name.starts_with("fd");
         let runs = |word: &str| {
             if is_fd {
-                matches!(word, "-x" | "-X" | "--exec" | "--exec-batch")
+                matches!(word, "-x" | "-X") || word.starts_with("--exec")
             } else {
                 matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")
             }
@@ -494,6 +539,9 @@ impl Scan {
             }
             if !word.text().is_some_and(runs) {
                 continue;
+            }
+            if word.head().contains('=') {
+                self.doubt("what find runs stands in an option");
             }
             let rest = argv.get(place + 1..).unwrap_or_default();
             let inner: Vec<Arg> = rest
@@ -580,6 +628,26 @@ impl Scan {
                     self.renamed(&known);
                 }
             }
+            "sort" | "split" | "csplit" | "uniq" | "rename" | "sponge" => {
+                words().for_each(|word| self.wrote(word));
+                if name == "split" || name == "csplit" {
+                    self.files.writes_lost = true;
+                }
+            }
+            "git" if argv.iter().any(|word| word.text() == Some("mv")) => words().for_each(|word| self.wrote(word)),
+            "make" | "gmake" => {
+                for file in ["Makefile", "makefile", "GNUmakefile"] {
+                    self.files.executed.insert(file.to_owned());
+                }
+                words().for_each(|word| self.runs_file(word));
+            }
+            "just" => {
+                self.files.executed.insert("justfile".to_owned());
+            }
+            "npm" | "pnpm" | "yarn" | "bun" => {
+                self.files.executed.insert("package.json".to_owned());
+            }
+            "run-parts" => self.runs_lost(),
             "curl" | "wget" => {
                 for (place, word) in argv.iter().enumerate() {
                     if let Some(text) = word.text() {

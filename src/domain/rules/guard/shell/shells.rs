@@ -2,7 +2,7 @@
 
 use super::{
     Scan, Stdin,
-    arg::{Arg, base},
+    arg::{Arg, Form, base},
 };
 
 /// Programs that read shell text.
@@ -46,6 +46,7 @@ const COMMANDS: &[&str] =
 const USUAL: &[&str] = &[
     "bin/activate",
     ".cargo/env",
+    ".env",
     ".nvm/nvm.sh",
     "/nvm.sh",
     ".bashrc",
@@ -166,15 +167,39 @@ impl Scan {
         if ["/dev/", "/proc/"].iter().any(|start| arg.head().starts_with(start)) {
             self.doubt("what is run comes from somewhere else");
         }
-        if let Some(text) = arg.text() {
-            self.executed.insert(base(text).to_owned());
+        match arg {
+            Arg::Known(text) => {
+                self.files.executed.insert(base(text).to_owned());
+            }
+            Arg::Unsure { tail, form: Form::One, .. } if tail.contains('/') => {
+                self.files.executed.insert(base(tail).to_owned());
+            }
+            Arg::Unsure { .. } => self.runs_lost(),
         }
+    }
+
+    /// A file is run whose name cannot be told.
+    pub(super) fn runs_lost(&mut self) {
+        self.files.runs_lost = true;
     }
 
     /// Notes a file that the text writes.
     pub(super) fn wrote(&mut self, arg: &Arg) {
-        if let Some(text) = arg.text().filter(|_| !self.is_soft) {
-            self.written.insert(base(text).to_owned());
+        if self.is_soft {
+            return;
+        }
+        let text = match arg {
+            Arg::Known(text) => text,
+            Arg::Unsure { tail, .. } => tail,
+        };
+        if ["git/hooks/", ".gitconfig", ".git/config", "/git/config", "git/info/attributes"]
+            .iter()
+            .any(|sign| text.contains(sign))
+        {
+            self.files.writes_git = true;
+        }
+        if arg.text().is_some() || text.contains('/') {
+            self.files.written.insert(base(text).to_owned());
         }
     }
 
@@ -312,6 +337,10 @@ impl Scan {
             return;
         }
         let name = name.trim_end_matches('+');
+        self.sets_path |= name == "PATH";
+        if name == "CDPATH" {
+            self.folders.push(None);
+        }
         let is_command = COMMANDS.iter().any(|end| name.ends_with(end));
         let is_silenced = text == Some("/dev/null");
         let may_name_a_file = text.is_none_or(|text| text.contains(['/', '$', '`', ':']) || text.contains("require"));

@@ -170,7 +170,7 @@ fn dollar(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: 
         Some('(') => {
             reader.at += 1;
             let text = substituted(scan, reader);
-            if is_branch(&text) {
+            if is_branch(&text) && scan.usual.git {
                 build.push_str("b");
                 build.unsure(Form::One);
             } else {
@@ -212,12 +212,18 @@ fn dollar(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: 
 /// What a parameter may be; what stands in its default or pattern is looked at too.
 fn parameter(scan: &mut Scan, build: &mut Build, text: &str, is_open: bool) {
     // The number of a process or of words, an exit code.
-    if matches!(text, "?" | "#" | "$" | "!") || text.starts_with('#') && text.len() > 1 {
+    let is_length = |name: &str| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '[' | ']' | '@' | '*'))
+    };
+    if matches!(text, "?" | "#" | "$" | "!") || text.strip_prefix('#').is_some_and(is_length) {
         embedded(scan, text);
         build.push('0');
         return;
     }
-    if matches!(text, "HOME" | "PWD") && scan.trusts_home {
+    if matches!(text, "HOME" | "PWD") && scan.usual.home {
         build.push('/');
         build.unsure(Form::One);
         return;

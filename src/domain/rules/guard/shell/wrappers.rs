@@ -142,6 +142,27 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper(&["repeat"], "", &[], 1, false),
 ];
 
+/// Programs that start a shell when they are given no command.
+pub(super) const STARTS_SHELL: &[&str] = &[
+    "sudo",
+    "doas",
+    "unshare",
+    "nsenter",
+    "chroot",
+    "setarch",
+    "linux32",
+    "linux64",
+    "fakeroot",
+    "runuser",
+    "firejail",
+    "script",
+    "newgrp",
+    "sg",
+    "machinectl",
+    "nix-shell",
+    "ssh",
+];
+
 /// Wrappers whose own options are many: where their command begins is not worked out, every later word may begin it.
 const VAGUE_FROM: &str = "stdbuf";
 
@@ -183,6 +204,7 @@ impl Scan {
                 if let Some(split) = split_string(text, argv.get(place + 1)) {
                     // The words behind it go on with what it says.
                     match split.text() {
+                        Some(text) if text.contains('\\') => self.doubt("what env splits has escapes of its own"),
                         Some(text) => self.with_more(text),
                         None => self.doubt("what env splits is an expansion"),
                     }
@@ -227,6 +249,9 @@ impl Scan {
         let rest = argv.get(place..).unwrap_or_default();
         if let Some(Arg::Unsure { .. }) = rest.first() {
             self.doubt(&format!("what {name} runs is an expansion"));
+        }
+        if rest.is_empty() && STARTS_SHELL.contains(&name) {
+            self.shell_from(name, stdin);
         }
         self.within += 1;
         self.command(rest.to_vec(), stdin);
