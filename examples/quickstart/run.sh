@@ -11,7 +11,7 @@ if [[ -z "${FAIRWAY:-}" ]]; then
   need cc gcc libc6-dev
   need git git
   install_missing
-  printf '\n== Building fairway (release; the first time takes a minute or two)\n'
+  printf '\n== Building fairway (release; the first time takes some minutes)\n'
   (cd "${source_root}" && cargo build --release --locked --quiet)
   target=${CARGO_TARGET_DIR:-${source_root}/target}
   FAIRWAY=${target}/release/fairway
