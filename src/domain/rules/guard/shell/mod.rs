@@ -4,7 +4,9 @@
 pub(super) mod arg;
 mod code;
 pub(super) mod git;
+mod languages;
 mod programs;
+mod sed;
 mod shells;
 mod walk;
 mod word;
