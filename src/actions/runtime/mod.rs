@@ -53,9 +53,8 @@ pub fn sign(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
     }
-    life::sign(tx, session, None)?;
-    tasks::renew_leases(tx, session.id.as_str(), None)?;
-    Ok(())
+    prompt::heard(tx, session)?;
+    begins(tx, session)
 }
 
 /// A session begins, which is a sign of life as well, but no proof that what was typed into it arrived.

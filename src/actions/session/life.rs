@@ -24,14 +24,11 @@ pub fn sign(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result
     lives(tx, session)
 }
 
-/// The same of one that only begins: it has heard nothing yet of what was typed into it.
+/// The same of one that is not final and may only begin: it has heard nothing yet of what was typed into it.
 ///
 /// # Errors
 /// As the store fails.
 pub(in crate::actions) fn lives(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
-    if session.status.is_final() {
-        return Ok(());
-    }
     if session.status == SessionStatus::Running {
         return Ok(sessions::touch(tx, &session.id)?);
     }

@@ -12,14 +12,16 @@ use fairway::{
     config::{Layers, Project, Settings},
     domain::{Actor, SessionId},
     env::Env,
-    os::wait,
 };
 use serde_json::{Value, json};
 
-use crate::common::{
-    World,
-    again::{again, part, place},
-    invariants,
+use crate::{
+    common::{
+        World,
+        again::{again, part, place},
+        invariants,
+    },
+    sessions::eventually,
 };
 
 const CANARY: &str = "sk-canary0123456789abcdef";
@@ -64,11 +66,6 @@ fn said(hook: Child) -> String {
     let output = hook.wait_with_output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     text.lines().find_map(|line| line.strip_prefix("answer: ")).unwrap_or_else(|| panic!("{text}")).to_owned()
-}
-
-#[track_caller]
-fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    wait::until(Duration::from_secs(20), Duration::from_millis(10), look).unwrap_or_else(|| panic!("never: {what}"))
 }
 
 /// Until one approval is there; the one.
