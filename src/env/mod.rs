@@ -75,6 +75,22 @@ impl Env {
         Some(base.join("fairway"))
     }
 
+    /// Breaks down where a test asks for it by `FAIRWAY_TEST_FAULT`: for places where that can only be a no.
+    ///
+    /// # Panics
+    /// When it is asked to.
+    #[expect(clippy::panic, reason = "what a test asks for")]
+    pub fn fault(&self) {
+        match self.var(vars::FAIRWAY_TEST_FAULT) {
+            Some("panic") => panic!("as asked"),
+            Some("crash") => std::process::abort(),
+            Some("hang") => loop {
+                std::thread::park();
+            },
+            _ => {}
+        }
+    }
+
     /// The time now.
     #[must_use]
     pub fn now(&self) -> Timestamp {

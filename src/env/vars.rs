@@ -75,7 +75,7 @@ pub const GC_EXEC_STATE_DIR: &str = "GC_EXEC_STATE_DIR";
 pub const FAIRWAY_TEST_TIME: &str = "FAIRWAY_TEST_TIME";
 /// For tests: a number from which ids count upwards.
 pub const FAIRWAY_TEST_SEED: &str = "FAIRWAY_TEST_SEED";
-/// For tests: how a hook breaks down, which denies what it was asked: `panic`, `crash` or `hang`.
+/// For tests: how whoever decides on a tool call breaks down, which is a no: `panic`, `crash` or `hang`.
 pub const FAIRWAY_TEST_FAULT: &str = "FAIRWAY_TEST_FAULT";
 
 /// Overrides `tasks.prefix`.

@@ -120,7 +120,7 @@ fn answer(call: &Call<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> R
         named(call.event, told)?;
         return denial(&format!("{CANARY}: this call is always denied"));
     }
-    fault(&env);
+    env.fault();
     let cwd = payload.as_ref().ok().and_then(|told| told.cwd.as_deref());
     let Some(project) = project(call.provider, call.root, &env, cwd)? else { return Ok(()) };
     let is_known = is_tool.get() || call.provider.events().iter().any(|known| known.name == call.event);
@@ -263,18 +263,5 @@ pub(super) fn sentence(error: &anyhow::Error) -> String {
     match failure.hint {
         Some(hint) => format!("{} ({hint})", failure.message),
         None => failure.message,
-    }
-}
-
-/// Breaks down where a test asks for it, which can only be a no.
-#[expect(clippy::panic, reason = "what a test asks for")]
-fn fault(env: &Env) {
-    match env.var(vars::FAIRWAY_TEST_FAULT) {
-        Some("panic") => panic!("as asked"),
-        Some("crash") => std::process::abort(),
-        Some("hang") => loop {
-            std::thread::park();
-        },
-        _ => {}
     }
 }

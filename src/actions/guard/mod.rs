@@ -171,6 +171,7 @@ pub fn decide(app: &App, session: &Session, call: &ToolCall) -> Verdict {
 /// The same with rules that were prepared before.
 #[must_use]
 pub fn decide_with(prepared: &Prepared, app: &App, session: &Session, call: &ToolCall) -> Verdict {
+    app.env.fault();
     if session.status.is_final() {
         return Verdict::denied(format!("the session {} is {}; it may do nothing more", session.id, session.status));
     }

@@ -184,3 +184,16 @@ fn a_full_or_unwritable_disk_is_a_no() {
     assert_eq!(server.end().code, Some(0));
     drop(mount);
 }
+
+#[test]
+fn a_panic_is_a_no_and_the_server_goes_on() {
+    let world = world();
+    configure(&world, RULES);
+    let mut command = world.fairway(["serve", "--json"]);
+    let _server = Server::of(command.env("FAIRWAY_TEST_FAULT", "panic"));
+    for _ in 0..2 {
+        denied(&ask(&world, "Read"), 500);
+    }
+    assert_eq!(recorded(&world, "Read"), (0, 0));
+    assert_eq!(get(&world, "/health").0, 200);
+}

@@ -69,6 +69,14 @@ fn a_call_that_never_ends_is_a_no_in_time() {
 }
 
 #[test]
+fn a_panic_is_a_no() {
+    let world = world_with(GUARD);
+    let words = ["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{\"command\":\"true\"}"];
+    world.run(words).exits(0);
+    is_no(world.fairway(words).env("FAIRWAY_TEST_FAULT", "panic").output().unwrap().into());
+}
+
+#[test]
 fn a_broken_configuration_is_a_no() {
     for text in [
         "[guard",
