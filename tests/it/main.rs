@@ -18,7 +18,7 @@ mod approvals;
 mod cli;
 mod common;
 mod exec;
-mod floors;
+mod layers;
 mod guard;
 mod help;
 mod hooks;

@@ -6,6 +6,7 @@ pub mod codes;
 pub mod fill;
 pub mod footprint;
 mod git;
+pub mod import_graph;
 pub mod invariants;
 pub mod models;
 pub mod mount;
