@@ -17,8 +17,9 @@ use std::{
 
 use fairway::{
     actions::{
-        App, failure,
-        task::claim::{self, Wish},
+        App,
+        core::errors,
+        queue::task::claim::{self, Wish},
     },
     config::{Layers, Project, Settings},
     domain::Actor,
@@ -40,7 +41,7 @@ fn through_fairway(name: &str) -> Claim {
     Box::new(move || match claim::claim(&app, &Wish::default()) {
         Ok(_) => true,
         Err(error) => {
-            let failure = failure::classify(&error);
+            let failure = errors::classify(&error);
             assert_eq!(failure.code, "nothing_ready", "{failure:?}");
             false
         }

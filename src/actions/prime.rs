@@ -6,7 +6,9 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use super::{
-    App, gates, lookup,
+    App,
+    core::lookup,
+    queue::gates,
     runtime::context::{Mode, Section, SectionKind},
 };
 use crate::{

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use anyhow::Result;
 
-use super::{App, lookup};
+use super::{App, core::lookup};
 use crate::{
     domain::{SessionId, usage::UsageBy},
     env::Timestamp,

@@ -4,8 +4,10 @@
 pub mod builtin;
 mod call;
 mod capabilities;
+pub mod conformance;
 mod environment;
 mod error;
+pub mod list;
 mod locate;
 mod operations;
 pub mod plumbing;

@@ -8,7 +8,7 @@ use axum::{
 use serde_json::{Value, json};
 
 use crate::{
-    actions::failure,
+    actions::core::errors,
     wire::{ErrorDocument, Failure, FailureKind},
 };
 
@@ -90,7 +90,7 @@ impl Fault {
 
 impl From<anyhow::Error> for Fault {
     fn from(error: anyhow::Error) -> Self {
-        failure::classify(&error).into()
+        errors::classify(&error).into()
     }
 }
 

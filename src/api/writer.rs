@@ -20,7 +20,7 @@ use super::{
     fault::Fault,
 };
 use crate::{
-    actions::{App, failure, guard},
+    actions::{App, core::errors, guard},
     domain::session::Session,
 };
 
@@ -165,7 +165,7 @@ impl Writer {
 /// Does something in a house, whatever becomes of it.
 pub(super) fn done<T>(current: &mut Current, job: impl FnOnce(&App) -> Result<T>) -> Result<T, Fault> {
     let done = catch_unwind(AssertUnwindSafe(|| job(current.app()?)));
-    let done = done.unwrap_or_else(|_| Err(failure::internal("a change broke off")));
+    let done = done.unwrap_or_else(|_| Err(errors::internal("a change broke off")));
     done.map_err(|error| {
         current.learn(&error);
         error.into()

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::task::claim::{self, Wish},
+    actions::queue::task::claim::{self, Wish},
     domain::{LaneName, Refusal, Role, TaskId},
 };
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 
 use super::{Context, Exit};
-use crate::{actions::events, render::safe_line, wire::EventView};
+use crate::{actions::project::events, render::safe_line, wire::EventView};
 
 /// Show what happened, oldest first; with --follow also what happens
 #[derive(Debug, clap::Args)]

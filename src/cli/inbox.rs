@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{Context, Exit, values};
-use crate::actions::message::inbox;
+use crate::actions::mail::inbox;
 
 /// Read the messages to this session, its lane and its role
 ///

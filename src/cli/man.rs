@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Context, Exit, command};
-use crate::{actions::failure, domain::Refusal};
+use crate::{actions::core::errors, domain::Refusal};
 
 /// Print a manual page, for man -l -
 ///
@@ -26,7 +26,7 @@ impl Args {
             name = format!("{name}-{word}");
         }
         let mut page = Vec::new();
-        clap_mangen::Man::new(about.name(name.clone())).render(&mut page).map_err(failure::internal)?;
+        clap_mangen::Man::new(about.name(name.clone())).render(&mut page).map_err(errors::internal)?;
         let page = String::from_utf8_lossy(&page).into_owned();
         ctx.show(&json!({ "name": name, "page": page }), Vec::new, || page.clone())
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use super::{Context, Exit, stands, values};
-use crate::{actions::gates, domain::TaskId, wire::FailureKind};
+use crate::{actions::queue::gates, domain::TaskId, wire::FailureKind};
 
 /// Say whether a task may be merged, and what stands in the way; exit 5 when something does
 #[derive(Debug, clap::Args)]

@@ -49,7 +49,7 @@ pub use context::{Context, stands};
 pub use globals::Globals;
 
 use crate::{
-    actions::failure,
+    actions::core::errors,
     env::Env,
     render::{Out, OutError, Style},
 };
@@ -198,7 +198,7 @@ pub fn main(env: Env) -> Exit {
     match cli.verb.run(&ctx) {
         Ok(exit) => exit,
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
-        Err(error) => error::told(&failure::classify(&error), &out),
+        Err(error) => error::told(&errors::classify(&error), &out),
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, task, values};
 use crate::{
-    actions::task::ready,
+    actions::queue::task::ready,
     domain::{LaneName, Role},
     render::Table,
 };

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::task::{Force, release},
+    actions::queue::task::{Force, release},
     domain::{Refusal, TaskId},
 };
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Context, Exit};
-use crate::{actions::project::trust, render::safe};
+use crate::{actions::core::trust, render::safe};
 
 /// Let the programs that this project's configuration names be run here
 ///

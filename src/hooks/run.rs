@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{Provider, claude, codex, gemini, house, is_tool_moment, payload::Payload, quick, wait};
 use crate::{
     actions::{
-        failure,
+        core::errors,
         hook::{self, Caller, Moment, Reply},
     },
     config::Project,
@@ -259,7 +259,7 @@ pub(super) fn told(reason: &str) -> String {
 
 /// What an error says, with the next step.
 pub(super) fn sentence(error: &anyhow::Error) -> String {
-    let failure = failure::classify(error);
+    let failure = errors::classify(error);
     match failure.hint {
         Some(hint) => format!("{} ({hint})", failure.message),
         None => failure.message,

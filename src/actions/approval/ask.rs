@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{SOURCE, event, words};
 use crate::{
-    actions::{App, lookup, session::report},
+    actions::{App, core::lookup, session::report},
     domain::{
         Kind, Refusal,
         approval::{Approval, ApprovalStatus},

@@ -6,7 +6,11 @@ use anyhow::Result;
 
 use super::{SOURCE, found, words};
 use crate::{
-    actions::{App, failure, lookup, session::report},
+    actions::{
+        App,
+        core::{errors, lookup},
+        session::report,
+    },
     domain::{
         approval::{Approval, ApprovalStatus},
         session::Activity,
@@ -51,7 +55,7 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<Answered>> {
         if left.is_zero() {
             break;
         }
-        waiter.wait(Some(left)).map_err(failure::internal)?;
+        waiter.wait(Some(left)).map_err(errors::internal)?;
     }
     // What was answered until now is carried; what comes later is told that it is too late.
     app.write(|tx| {

@@ -15,7 +15,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use self::places::Places;
-use super::{App, failure};
+use super::{App, core::errors};
 use crate::{
     config::trust::{self, Standing},
     domain::{
@@ -336,5 +336,5 @@ fn patiently<T>(app: &App, work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 fn told(error: &anyhow::Error) -> String {
-    failure::classify(error).message
+    errors::classify(error).message
 }

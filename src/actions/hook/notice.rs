@@ -4,14 +4,18 @@ use anyhow::Result;
 
 use super::{Caller, Outcome, Reply, SOURCE, session};
 use crate::{
-    actions::{App, approval, checkpoint, guard::ToolCall, runtime},
+    actions::{App, approval, guard::ToolCall, queue::checkpoint, runtime},
     domain::{
         checkpoint::CheckpointState,
         secrets,
         session::{Activity, Session},
         text::LINE_MAX,
     },
-    store::{WriteTx, checkpoints, checkpoints::Draft, tasks},
+    store::{
+        WriteTx,
+        checkpoints::{self, Draft},
+        tasks,
+    },
 };
 
 /// The longest words that are kept, in characters.

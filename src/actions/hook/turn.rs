@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Caller, Outcome, Records, Reply, SOURCE, Used, session};
 use crate::{
-    actions::{App, approval, lookup, prompt, runtime, session::finish},
+    actions::{App, approval, core::lookup, prompt, runtime, session::finish},
     domain::{
         message::Way,
         session::{Activity, Session, SessionStatus},

@@ -11,7 +11,8 @@ use anyhow::Result;
 use super::{Caller, SOURCE, Start, session};
 use crate::{
     actions::{
-        App, failure,
+        App,
+        core::errors,
         prompt::{self, Carried, listener},
         runtime,
         session::gone,
@@ -41,7 +42,7 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
     let waiter = app.waiter("wait")?;
     let listener = listener::listen(&app, &session.id, listener::Kind::Wait)?;
     let end = match &caller.agent {
-        Some(agent) => process::pidfd(agent.pid).map_err(failure::internal)?,
+        Some(agent) => process::pidfd(agent.pid).map_err(errors::internal)?,
         None => None,
     };
     let found = loop {
@@ -66,7 +67,7 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
         let mut these: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];
         these.extend(end.as_ref().map(AsFd::as_fd));
         watch::readable(&these, lapse(&app, &live)?);
-        waiter.calm().map_err(failure::internal)?;
+        waiter.calm().map_err(errors::internal)?;
     };
     if found.is_none() {
         drop(listener);

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    actions::{Answer, App, exec::recover, path},
+    actions::{Answer, App, core::path_limits, jobs::recover},
     domain::Refusal,
     store::{beside, copy},
 };
@@ -20,7 +20,7 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     if target.file_name().is_none() || target.is_dir() {
         return Err(Refusal::Usage { why: format!("{} is a folder: name a file", file.display()) }.into());
     }
-    path::nameable("the file", &target)?;
+    path_limits::nameable("the file", &target)?;
     if let Some(folder) = target.parent().filter(|folder| !folder.is_dir()) {
         return Err(Refusal::not_found("folder", folder.display().to_string()).into());
     }

@@ -10,9 +10,9 @@ use std::{
 
 use anyhow::Result;
 
-use super::{runs, unsettled};
+use super::{doctor_intents, doctor_jobs};
 use crate::{
-    actions::{App, failure},
+    actions::{App, core::errors},
     domain::{
         Event, Kind,
         finding::{Finding, Severity},
@@ -36,12 +36,12 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     if fix {
         mend_files(app, &mut findings)?;
         mend_store(app, &mut findings)?;
-        runs::mend(app, &mut findings)?;
+        doctor_jobs::mend(app, &mut findings)?;
     }
     files(app, &mut findings);
     let looked = app.read(|tx| store(app, tx, &mut findings));
     if let Err(error) = looked {
-        let failure = failure::classify(&error);
+        let failure = errors::classify(&error);
         let finding = Finding::new(failure.code, Severity::Error, failure.message);
         findings.push(match failure.hint.filter(|hint| !hint.starts_with("fairway doctor")) {
             Some(hint) => finding.fixed_by(hint),
@@ -84,8 +84,8 @@ fn store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> 
     if let Err(unreadable) = read {
         findings.push(error("store_unreadable", unreadable.to_string()));
     }
-    findings.extend(unsettled::find(app, tx)?);
-    findings.extend(runs::find(app, tx)?);
+    findings.extend(doctor_intents::find(app, tx)?);
+    findings.extend(doctor_jobs::find(app, tx)?);
     let (schema, sqlite) = check::versions();
     let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", check::tasks(tx)?);
     findings.push(Finding::new("store", Severity::Note, message));

@@ -47,7 +47,8 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
         }
     }
     // What this command wrote itself needs no second look; without a home it is asked for when it is needed.
-    let trusted = if made.contains(&config) { super::trust::remember_own(env, &project) } else { Ok(()) };
+    let trusted =
+        if made.contains(&config) { crate::actions::core::trust::remember_own(env, &project) } else { Ok(()) };
     let fresh = !project.store.exists();
     drop(Store::open_for_writing(&project.store, &project.runtime())?);
     if fresh {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        message::{self, inbox::expire, send::event},
+        mail::{self, inbox::expire, send::event},
     },
     domain::{
         Kind, SessionId,
@@ -24,7 +24,7 @@ use crate::{
 /// What somebody shows to a session. It is offered for a minute: who shows it later than that shows it twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Carried {
-    /// The text, as [`message::words`] marks it.
+    /// The text, as [`mail::words`] marks it.
     pub text: String,
     /// The messages in it.
     pub ids: Vec<i64>,
@@ -131,7 +131,7 @@ impl Load {
     pub(super) fn of(waiting: Vec<Message>, session: &SessionId, limit: usize) -> Self {
         let mut load = Self::default();
         for message in waiting {
-            let text = render::safe(&message::words(&[MessageView::from(&message)]));
+            let text = render::safe(&mail::words(&[MessageView::from(&message)]));
             let fits = |text: &str| load.text.len() + text.len() <= limit;
             if text.len() <= limit {
                 if load.taken.len() == MOST || !fits(&text) {

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     actions::{
-        Answer, App, failure,
-        message::{self, inbox::expire},
+        Answer, App,
+        core::errors,
+        mail::{self, inbox::expire},
         session::live::Live,
     },
     domain::{
@@ -75,7 +76,7 @@ pub fn typed(app: &App, session: &SessionId) -> Result<Option<Way>> {
 #[must_use]
 pub fn untyped(app: &App, session: &SessionId) -> Option<String> {
     let error = deliver(app, session).err()?;
-    Some(format!("what was sent to {session} waits; it could not be typed: {}", failure::classify(&error).message))
+    Some(format!("what was sent to {session} waits; it could not be typed: {}", errors::classify(&error).message))
 }
 
 /// The same for a session that the answer is about, once it was reported to be idle.
@@ -123,7 +124,7 @@ fn waits(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> {
 
 /// Whether there is something to type: what is too long even here is announced once.
 fn is_new(message: &Message, id: &SessionId) -> bool {
-    let is_short = || message::words(&[MessageView::from(message)]).len() <= BODY_MAX;
+    let is_short = || mail::words(&[MessageView::from(message)]).len() <= BODY_MAX;
     !message.is_announced_to(id) || is_short()
 }
 
@@ -136,7 +137,7 @@ fn intend(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<L
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
     let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
     let version = hooked.then_some(session.version);
-    let is_plain = |message: &Message| message::is_by_person(&MessageView::from(message));
+    let is_plain = |message: &Message| mail::is_by_person(&MessageView::from(message));
     let Some((first, how)) = waiting.first() else { return Ok(None) };
     let interrupts = *how == Typing::Interrupting;
     let letter = if is_plain(first) {

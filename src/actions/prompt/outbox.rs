@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{Answer, App, message::send::event, task::Force},
+    actions::{Answer, App, mail::send::event, queue::task::Force},
     domain::{
         Kind, Refusal, SessionId,
         message::{Message, MessageStatus},

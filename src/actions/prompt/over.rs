@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::message::send::event,
+    actions::mail::send::event,
     domain::{
         Kind,
         message::{MessageStatus, Recipient},

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::send::view;
 use crate::{
-    actions::{Answer, App, failure, message::inbox},
+    actions::{Answer, App, core::errors, mail::inbox},
     config::show_duration,
     domain::{
         Refusal,
@@ -62,7 +62,7 @@ pub fn awaited(app: &App, awaited: &Awaited, id: i64) -> Result<Answer> {
         }
         // Nobody tells when its time is over.
         let rest = message.expires_at.map_or(left, |at| left.min(at.since(app.env.now())));
-        awaited.waiter.wait(Some(rest.max(Duration::from_millis(1)))).map_err(failure::internal)?;
+        awaited.waiter.wait(Some(rest.max(Duration::from_millis(1)))).map_err(errors::internal)?;
     }
 }
 

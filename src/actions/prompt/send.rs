@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     actions::{
-        Answer, App, lookup,
-        message::{inbox::expire, send::event},
+        Answer, App,
+        core::lookup,
+        mail::{inbox::expire, send::event},
     },
     domain::{
         Kind, Refusal, SessionId,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::carry::{acknowledge, addressed, offer};
 use crate::{
-    actions::{Answer, App, message::inbox::expire, runtime},
+    actions::{Answer, App, mail::inbox::expire, runtime},
     domain::{
         message::{Message, MessageStatus, OFFER_SECONDS, Way},
         rules::receipts::{self, MOST},

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{context_usage, doing, session_of, sign};
 use crate::{
-    actions::{Answer, App, lookup, session::look},
+    actions::{Answer, App, core::lookup, session::look},
     domain::{
         Refusal,
         rules::health::{self, Health},

@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::{doing, spelled, unknown};
 use crate::{
     actions::{
-        Answer, App, lookup,
+        Answer, App,
+        core::lookup,
         session::{
             finish, stop,
             upsert::{self, Local, Told},

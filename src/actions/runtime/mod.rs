@@ -10,7 +10,9 @@ pub mod telemetry;
 use anyhow::Result;
 
 use super::{
-    App, lookup, prompt,
+    App,
+    core::lookup,
+    prompt,
     session::{heartbeat, life, report},
 };
 use crate::{

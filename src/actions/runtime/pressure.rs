@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    actions::{App, message::send},
+    actions::{App, mail::send},
     domain::{
         TaskId,
         message::{Priority, Recipient},

@@ -8,7 +8,10 @@ use super::{
     plan::Plan,
 };
 use crate::{
-    actions::{App, failure, lookup},
+    actions::{
+        App,
+        core::{errors, lookup},
+    },
     domain::{
         Event, Kind,
         checkpoint::CheckpointState,
@@ -51,7 +54,7 @@ pub(super) fn confirm(
         ..now
     };
     if !sessions::update(tx, &session)? {
-        return Err(failure::internal("the session was changed within one transaction"));
+        return Err(errors::internal("the session was changed within one transaction"));
     }
     if status == SessionStatus::Running {
         let event = Event::new(Kind::SessionRunning)

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::finish;
 use crate::{
-    actions::{Answer, App, lookup},
+    actions::{Answer, App, core::lookup},
     domain::{
         SessionId,
         session::{Session, SessionStatus},

@@ -5,7 +5,10 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::{
-    actions::{App, failure, project::trust},
+    actions::{
+        App,
+        core::{errors, trust},
+    },
     adapters::{self, Adapter, builtin},
     domain::{Refusal, session::Session},
     os::host,
@@ -35,7 +38,7 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
             trust::require(app)?;
         }
     }
-    let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(failure::internal)?;
+    let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(errors::internal)?;
     Ok(adapter.at(session.socket.as_deref()))
 }
 

@@ -9,7 +9,12 @@ use super::{
     upsert::{self, Local, Told},
 };
 use crate::{
-    actions::{Answer, App, Request, app, checkpoint, evidence, failure, handoff, lookup, prompt},
+    actions::{
+        Answer, App, Request,
+        core::{app, errors, lookup},
+        prompt,
+        queue::{checkpoint, evidence, handoff},
+    },
     adapters::builtin,
     domain::{
         Actor, Refusal, Role, SessionId,
@@ -88,7 +93,7 @@ pub fn event(app: &App, reported: &Reported, dry_run: bool) -> Result<Answer> {
         let now = lookup::session(tx, &plan.after.id)?;
         let answer = answer(reported, &plan, written, &now, false)?;
         if let Some(known) = &known {
-            let text = serde_json::to_string(&answer).map_err(failure::internal)?;
+            let text = serde_json::to_string(&answer).map_err(errors::internal)?;
             requests::put(tx, &known.id, &known.words, Some(&text))?;
         }
         Ok(answer)

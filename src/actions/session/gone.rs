@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{asking::Asking, look, reconcile};
 use crate::{
-    actions::{App, lookup},
+    actions::{App, core::lookup},
     domain::{SessionId, session::SessionStatus},
     os::wait,
 };

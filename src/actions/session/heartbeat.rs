@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::life;
 use crate::{
-    actions::{Answer, App, lookup, prompt, runtime::pressure},
+    actions::{Answer, App, core::lookup, prompt, runtime::pressure},
     domain::{
         Event, Kind, Refusal, SessionId,
         session::{Activity, Session, SessionStatus},

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::{
-    actions::{Answer, App, failure},
+    actions::{Answer, App, core::errors},
     adapters::{AdapterError, bare},
     domain::session::Session,
     env::{Env, vars},
@@ -54,7 +54,7 @@ pub(super) fn stop(app: &App, session: &Session) -> Result<Answer> {
     let said = os::session::detached(&args, &around)
         .map_err(|source| AdapterError::Unrunnable { script: script.clone(), source })?
         .map_err(|said| AdapterError::Failed { script, operation: "stop", why: message(&said) })?;
-    let document: Value = serde_json::from_str(&said).map_err(failure::internal)?;
+    let document: Value = serde_json::from_str(&said).map_err(errors::internal)?;
     Answer::new(&document, id, format!("stopped {id}"))
 }
 

@@ -6,8 +6,10 @@ use super::{launch::said, plan::Plan};
 use crate::{
     actions::{
         Answer, App,
-        app::{Request, remembered},
-        failure, lookup,
+        core::{
+            app::{Request, remembered},
+            errors, lookup,
+        },
     },
     adapters::AdapterError,
     domain::{
@@ -97,7 +99,7 @@ pub(super) fn intend(app: &App, tx: &WriteTx<'_>, plan: &Plan) -> Result<Option<
 }
 
 pub(super) fn remember(tx: &WriteTx<'_>, request: &Request, answer: &Answer) -> Result<()> {
-    let text = serde_json::to_string(answer).map_err(failure::internal)?;
+    let text = serde_json::to_string(answer).map_err(errors::internal)?;
     Ok(requests::put(tx, &request.id, &request.words, Some(&text))?)
 }
 

@@ -13,7 +13,11 @@ use super::{
     undo::failed,
 };
 use crate::{
-    actions::{Answer, App, failure, lookup, prompt},
+    actions::{
+        Answer, App,
+        core::{errors, lookup},
+        prompt,
+    },
     adapters::{Adapter, AdapterError, Known, Report, ready::Readiness},
     domain::session::{Session, SessionStatus},
     os::{process::ProcessKey, wait},
@@ -49,7 +53,7 @@ pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
     if let Some(built_in) = plan.located.built_in {
         built_in.unpack(&app.env).map_err(|source| AdapterError::Unrunnable { script: script.clone(), source })?;
     }
-    let adapter = Adapter::new(&script, &plan.state, &app.project.root, &app.env).map_err(failure::internal)?;
+    let adapter = Adapter::new(&script, &plan.state, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.at(plan.socket.as_deref());
     if let Some(earlier) = app.write(|tx| intend(app, tx, &plan))? {
         return became(app, earlier);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{failure, prompt},
+    actions::{core::errors, prompt},
     domain::{
         Event, Kind,
         session::{Session, SessionStatus},
@@ -46,7 +46,7 @@ pub(in crate::actions) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<(
     if sessions::update(tx, session)? {
         return Ok(());
     }
-    Err(failure::internal(format!("the session {} changed under an open transaction", session.id)))
+    Err(errors::internal(format!("the session {} changed under an open transaction", session.id)))
 }
 
 /// Records that a session runs that was starting or stale.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, lookup},
+    actions::{App, core::lookup},
     domain::{SessionId, session::Session},
     store::sessions,
     wire::SessionView,

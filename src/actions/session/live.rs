@@ -7,8 +7,10 @@ use super::endpoint;
 use crate::{
     actions::{
         Answer, App,
-        app::{intend, remembered},
-        failure, lookup,
+        core::{
+            app::{intend, remembered},
+            errors, lookup,
+        },
     },
     adapters::{Adapter, Known},
     domain::{Event, Refusal, SessionId, session::Session},
@@ -91,7 +93,7 @@ pub(super) fn once(
         }
         let answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;
         if let Some(request) = &app.request {
-            let text = serde_json::to_string(&answer).map_err(failure::internal)?;
+            let text = serde_json::to_string(&answer).map_err(errors::internal)?;
             requests::put(tx, &request.id, &request.words, Some(&text))?;
         }
         Ok(answer)

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::upsert::Told;
 use crate::{
-    actions::{App, lookup},
+    actions::{App, core::lookup},
     domain::{Refusal, provider_event::ProviderState, session::Session},
     store::{ReadTx, sessions},
 };

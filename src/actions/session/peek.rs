@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::endpoint;
 use crate::{
-    actions::{App, lookup},
+    actions::{App, core::lookup},
     adapters::{AdapterError, plumbing::transcript},
     domain::{SessionId, secrets},
 };

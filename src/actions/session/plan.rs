@@ -12,7 +12,10 @@ use anyhow::Result;
 
 use super::program::{self, Command, SHELL};
 use crate::{
-    actions::{App, failure, lookup, project::trust},
+    actions::{
+        App,
+        core::{errors, lookup, trust},
+    },
     adapters::{self, Located, Place, StartConfig, Terminal, names_ours},
     config::{
         Launch, Program, Setup,
@@ -271,7 +274,7 @@ fn free_id(app: &App, tx: &ReadTx<'_>, wish: &Wish, provider: &Label) -> Result<
             return Ok(id);
         }
     }
-    Err(failure::internal("no free session id was found"))
+    Err(errors::internal("no free session id was found"))
 }
 
 fn backend(app: &App, wish: &Wish, role: &Launch, lane: Option<&Lane>) -> Result<Located, Refusal> {
@@ -342,7 +345,7 @@ fn environment(app: &App, session: &Session, given: BTreeMap<String, String>) ->
     // Where a server of this project listens, or would.
     let api = place::of(&app.project.runtime(), &app.env);
     let ours = [
-        (vars::FAIRWAY_BIN, Some(utf8("this program", &files::own().map_err(failure::internal)?)?)),
+        (vars::FAIRWAY_BIN, Some(utf8("this program", &files::own().map_err(errors::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),
         (vars::FAIRWAY_DB, moved),
         (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),

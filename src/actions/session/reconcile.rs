@@ -9,10 +9,9 @@ use super::{asking::Asking, life, look};
 use crate::{
     actions::{
         Answer, App,
-        exec::{
-            gc,
+        jobs::{
+            gc, notify,
             recover::{self, Recovered},
-            steer,
         },
     },
     domain::{
@@ -282,7 +281,7 @@ fn runs(app: &App, dry_run: bool) -> Runs {
         return runs;
     }
     // What cannot be told now is told by the next one.
-    if let Err(error) = steer::deliver_all(app) {
+    if let Err(error) = notify::deliver_all(app) {
         runs.failed.push(format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
     }
     if let Err(error) = gc::collect(app) {

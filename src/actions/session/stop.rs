@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use super::{endpoint, finish, inside};
 use crate::{
-    actions::{Answer, App, app::remembered, lookup},
+    actions::{
+        Answer, App,
+        core::{app::remembered, lookup},
+    },
     adapters::{Adapter, Known},
     domain::{
         Event, Kind, SessionId,

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{finish, plan::Plan};
 use crate::{
-    actions::{App, lookup},
+    actions::{App, core::lookup},
     adapters::{Adapter, AdapterError},
     domain::{
         SessionId,

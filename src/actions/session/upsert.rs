@@ -6,7 +6,11 @@ use anyhow::Result;
 
 use super::life;
 use crate::{
-    actions::{Answer, App, failure, lookup, prompt},
+    actions::{
+        Answer, App,
+        core::{errors, lookup},
+        prompt,
+    },
     adapters::tmux,
     config::project::normal,
     domain::{
@@ -18,7 +22,11 @@ use crate::{
     },
     env::Timestamp,
     os::{host, process::ProcessKey},
-    store::{ReadTx, WriteTx, sessions, sessions::Endpoint, tasks},
+    store::{
+        ReadTx, WriteTx,
+        sessions::{self, Endpoint},
+        tasks,
+    },
     wire::SessionView,
 };
 
@@ -290,7 +298,7 @@ fn free_id(app: &App, tx: &ReadTx<'_>, role: &Role, provider: Option<&Label>) ->
             return Ok(id);
         }
     }
-    Err(failure::internal("no free session id was found"))
+    Err(errors::internal("no free session id was found"))
 }
 
 fn change(app: &App, tx: &WriteTx<'_>, told: &Told, session: &Session, local: &Local<'_>) -> Result<Answer> {

@@ -16,7 +16,8 @@ use anyhow::Result;
 
 use self::{agent::Agent, record::Record};
 use super::{
-    Answer, App, failure, lookup,
+    Answer, App,
+    core::{errors, lookup},
     prompt::{
         self,
         listener::{self, Kind, Listener},
@@ -119,7 +120,7 @@ impl Sidecar<'_> {
         let mut said = String::new();
         loop {
             // What comes from here on wakes again.
-            self.waiter.calm().map_err(failure::internal)?;
+            self.waiter.calm().map_err(errors::internal)?;
             if let Some(record) = &self.record {
                 record.watch(&mut watch);
             }

@@ -1,6 +1,7 @@
 //! What a shell does badly, done here for the scripts: unpack a start configuration, run the program inside the session,
 //! keep its output, end its tree. Serves callers without any Fairway project too.
 
+pub mod commands;
 mod door;
 mod folder;
 mod follow;

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::Identity;
 use crate::{
-    actions::{App, project::trust},
+    actions::{App, core::trust},
     api::{
         house::{self, here},
         remark::remark,
@@ -38,7 +38,7 @@ pub(crate) fn take(session: &Session, identity: Identity) -> Result<bool> {
     }
     let identity = Identity { session_id: Some(session.id.to_string()), ..identity };
     let (run, expires_at) = (&session.run_id, identity.credentials.as_ref().and_then(|one| one.expires_at));
-    let house = here().map_err(|fault| crate::actions::failure::internal(fault.failure.message))?;
+    let house = here().map_err(|fault| crate::actions::core::errors::internal(fault.failure.message))?;
     let rotated = house.identities.borrow_mut().learn(run, identity);
     if let Some(at) = expires_at {
         let version = house.identities.borrow().find(run).map_or(0, |known| known.version);

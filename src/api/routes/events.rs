@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::{
-    actions::events,
+    actions::project::events,
     api::{
         body::query,
         fault::Fault,

@@ -5,7 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    actions::{App, failure, lookup, runtime::session_of},
+    actions::{
+        App,
+        core::{errors, lookup},
+        runtime::session_of,
+    },
     api::{
         body::{answer, decoded, query},
         fault::Fault,
@@ -46,7 +50,7 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
 
 fn shown(run: &str) -> Result<serde_json::Value, Fault> {
     let known = here()?.identities.borrow().find(run);
-    let none = || failure::classify(&Refusal::not_found("identity of the run", run).into()).into();
+    let none = || errors::classify(&Refusal::not_found("identity of the run", run).into()).into();
     known.map(|known| known.identity.shown(run)).ok_or_else(none)
 }
 

@@ -14,7 +14,8 @@ use tokio::{
 use super::events::last_seen;
 use crate::{
     actions::{
-        App, lookup,
+        App,
+        core::lookup,
         prompt::{
             listener::{self, Kind, Listener},
             stream,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::look,
+    adapters::plumbing::commands::inspect,
     cli::{Context, Exit},
 };
 
@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.out.line(if look::is_alive(&ctx.env, &self.name)? { "true" } else { "false" })?;
+        ctx.out.line(if inspect::is_alive(&ctx.env, &self.name)? { "true" } else { "false" })?;
         Ok(0)
     }
 }

@@ -5,7 +5,7 @@ use std::{ffi::OsString, io::Read, path::PathBuf, time::Duration};
 use anyhow::Result;
 
 use crate::{
-    actions::backend::server,
+    adapters::plumbing::commands::multiplexer_call,
     cli::{Context, Exit},
     os::capture::End,
 };
@@ -38,7 +38,7 @@ impl Args {
         let stdin = self.stdin.then_some(&mut stdin as &mut dyn Read);
         let limit = Duration::from_millis(self.limit_ms);
         let _turn = match &self.turn {
-            Some(file) => match server::turn(file)? {
+            Some(file) => match multiplexer_call::turn(file)? {
                 Some(turn) => Some(turn),
                 None => {
                     ctx.out.complain(&format!("others ask all the time: {}", file.display()));
@@ -47,7 +47,7 @@ impl Args {
             },
             None => None,
         };
-        let Some(done) = server::ask(&ctx.env, &self.words, limit, stdin)? else {
+        let Some(done) = multiplexer_call::ask(&ctx.env, &self.words, limit, stdin)? else {
             let first = self.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
             ctx.out.complain(&format!("there is no program '{first}'"));
             return Ok(NO_PROGRAM);

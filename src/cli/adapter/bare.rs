@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::server,
+    adapters::plumbing::commands::multiplexer_call,
     cli::{Context, Exit},
 };
 
@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        server::bare(&ctx.env, &self.words)?;
+        multiplexer_call::bare(&ctx.env, &self.words)?;
         Ok(0)
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::check::{self, OPERATIONS},
+    adapters::conformance::{self, OPERATIONS},
     cli::{Context, Exit},
     render::{Meaning, Table, safe_line},
     wire::{CheckedAdapterView, Verdict},
@@ -26,7 +26,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let (report, broken) = check::run(&ctx.env, ctx.globals.root.as_deref(), &self.script, &self.operation)?;
+        let (report, broken) = conformance::run(&ctx.env, ctx.globals.root.as_deref(), &self.script, &self.operation)?;
         ctx.show(
             &report,
             || {

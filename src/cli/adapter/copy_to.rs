@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::start,
+    adapters::plumbing::commands::start,
     cli::{Context, Exit},
     render::safe_line,
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::door,
+    adapters::plumbing::commands::control_socket,
     cli::{Context, Exit},
 };
 
@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        door::deliver(&ctx.env, &self.name, std::io::stdin().lock())?;
+        control_socket::deliver(&ctx.env, &self.name, std::io::stdin().lock())?;
         Ok(0)
     }
 }

@@ -5,7 +5,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::look,
+    adapters::plumbing::commands::inspect,
     cli::{Context, Exit},
 };
 
@@ -36,7 +36,7 @@ enum Fact {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let facts = look::facts(&ctx.env, &self.name)?;
+        let facts = inspect::facts(&ctx.env, &self.name)?;
         let path = |path: &OsStr| path.as_bytes().to_vec();
         let fact = match self.fact {
             Fact::Rows => facts.terminal.rows.to_string().into_bytes(),

@@ -8,8 +8,7 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::look,
-    adapters::plumbing::Reader,
+    adapters::plumbing::{Reader, commands::inspect},
     cli::{Context, Exit},
     render::Relay,
 };
@@ -27,19 +26,19 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         if self.ask {
-            ctx.out.line(if look::is_followed(&ctx.env, &self.name)? { "true" } else { "false" })?;
+            ctx.out.line(if inspect::is_followed(&ctx.env, &self.name)? { "true" } else { "false" })?;
             return Ok(0);
         }
         let stdout = io::stdout();
         if ctx.env.terminal.stdout {
             let relay = Relay::new(&ctx.out, true, ctx.env.terminal.stderr);
-            look::follow(&ctx.env, &self.name, stdout.as_fd(), |bytes| {
+            inspect::follow(&ctx.env, &self.name, stdout.as_fd(), |bytes| {
                 relay.out(bytes);
                 Reader::Stays
             })?;
             return Ok(0);
         }
-        look::follow(&ctx.env, &self.name, stdout.as_fd(), |bytes| {
+        inspect::follow(&ctx.env, &self.name, stdout.as_fd(), |bytes| {
             let mut stdout = stdout.lock();
             match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
                 Ok(()) => Reader::Stays,

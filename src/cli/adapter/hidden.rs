@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::seat,
+    adapters::plumbing::commands::multiplexer_server,
     cli::{Context, Exit},
     os::terminal::Size,
 };
@@ -24,7 +24,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        seat::hidden(&ctx.env, Size { rows: self.rows, cols: self.cols }, &self.words)?;
+        multiplexer_server::hidden(&ctx.env, Size { rows: self.rows, cols: self.cols }, &self.words)?;
         Ok(0)
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::input,
+    adapters::plumbing::commands::fifo_input,
     cli::{Context, Exit},
 };
 
@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        input::input(&ctx.env, &self.name, std::io::stdin().lock())?;
+        fifo_input::input(&ctx.env, &self.name, std::io::stdin().lock())?;
         Ok(0)
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::list,
+    adapters::list,
     cli::{Context, Exit},
 };
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::door,
+    adapters::plumbing::commands::control_socket,
     cli::{Context, Exit},
 };
 
@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        door::press(&ctx.env, &self.name, self.keys)?;
+        control_socket::press(&ctx.env, &self.name, self.keys)?;
         Ok(0)
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::tree,
+    adapters::plumbing::commands::process_tree,
     cli::{Context, Exit},
 };
 
@@ -20,9 +20,9 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         if self.own_start {
-            tree::roll_back(&ctx.env, &self.name)?;
+            process_tree::roll_back(&ctx.env, &self.name)?;
         } else {
-            tree::kill_tree(&ctx.env, &self.name)?;
+            process_tree::kill_tree(&ctx.env, &self.name)?;
         }
         Ok(0)
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::look,
+    adapters::plumbing::commands::inspect,
     cli::{Context, Exit},
 };
 
@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        if let Some(at) = look::last_activity(&ctx.env, &self.name)? {
+        if let Some(at) = inspect::last_activity(&ctx.env, &self.name)? {
             ctx.out.line(&at.to_string())?;
         }
         Ok(0)

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::list,
+    adapters::list,
     cli::{Context, Exit},
     render::Table,
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::look,
+    adapters::plumbing::commands::inspect,
     cli::{Context, Exit},
 };
 
@@ -20,7 +20,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let names = look::running(&ctx.env, &self.prefix, self.with.as_deref())?;
+        let names = inspect::running(&ctx.env, &self.prefix, self.with.as_deref())?;
         ctx.out.text(&names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
         Ok(0)
     }

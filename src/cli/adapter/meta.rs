@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::{
-    actions::backend::plumbing::meta,
+    adapters::plumbing::commands::meta,
     cli::{Context, Exit},
 };
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::look,
+    adapters::plumbing::commands::inspect,
     cli::{Context, Exit},
 };
 
@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.out.text(&look::peek(&ctx.env, &self.name, self.lines)?)?;
+        ctx.out.text(&inspect::peek(&ctx.env, &self.name, self.lines)?)?;
         Ok(0)
     }
 }

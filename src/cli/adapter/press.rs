@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::input,
+    adapters::plumbing::commands::fifo_input,
     cli::{Context, Exit},
 };
 
@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        input::press(&ctx.env, &self.name, &self.keys)?;
+        fifo_input::press(&ctx.env, &self.name, &self.keys)?;
         Ok(0)
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::look,
+    adapters::plumbing::commands::inspect,
     cli::{Context, Exit},
 };
 
@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let runs = look::runs_one_of(&ctx.env, &self.name, std::io::stdin().lock())?;
+        let runs = inspect::runs_one_of(&ctx.env, &self.name, std::io::stdin().lock())?;
         ctx.out.line(if runs { "true" } else { "false" })?;
         Ok(0)
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::look,
+    adapters::plumbing::commands::inspect,
     cli::{Context, Exit},
 };
 
@@ -23,9 +23,9 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         if self.clear {
-            look::clear_scrollback(&ctx.env, &self.name)?;
+            inspect::clear_scrollback(&ctx.env, &self.name)?;
         } else {
-            ctx.out.text(&look::shown(&ctx.env, &self.name, self.lines)?)?;
+            ctx.out.text(&inspect::shown(&ctx.env, &self.name, self.lines)?)?;
         }
         Ok(0)
     }

@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::start,
-    adapters::plumbing::Detached,
+    adapters::plumbing::{Detached, commands::start},
     cli::{Context, Exit},
     render::safe_line,
 };

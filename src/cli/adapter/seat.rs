@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::seat,
-    adapters::plumbing::Neighbours,
+    adapters::plumbing::{Neighbours, commands::multiplexer_server},
     cli::{Context, Exit},
 };
 
@@ -24,7 +23,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let neighbours = if self.alone { Neighbours::None } else { Neighbours::Some };
-        let seat = seat::seat(&ctx.env, &self.program, &self.name, neighbours)?;
+        let seat = multiplexer_server::seat(&ctx.env, &self.program, &self.name, neighbours)?;
         ctx.out.line(&format!("{}\n{}\n{}", seat.name, seat.mark, seat.folder.display()))?;
         Ok(0)
     }

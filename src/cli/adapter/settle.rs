@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::start,
-    adapters::plumbing::Made,
+    adapters::plumbing::{Made, commands::start},
     cli::{Context, Exit},
     render::safe_line,
 };

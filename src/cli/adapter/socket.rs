@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::place,
+    adapters::plumbing::commands::paths,
     cli::{Context, Exit},
 };
 
@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.out.text(&format!("{}\n", place::socket(&ctx.env, &self.program)?.display()))?;
+        ctx.out.text(&format!("{}\n", paths::socket(&ctx.env, &self.program)?.display()))?;
         Ok(0)
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::typing,
+    adapters::plumbing::commands::script_terminal,
     cli::{Context, Exit},
 };
 
@@ -20,7 +20,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        typing::text(&ctx.env, &self.name, &self.script, std::io::stdin().lock())?;
+        script_terminal::text(&ctx.env, &self.name, &self.script, std::io::stdin().lock())?;
         Ok(0)
     }
 }

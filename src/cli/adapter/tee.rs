@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::tree,
-    adapters::plumbing::transcript::LIMIT,
+    adapters::plumbing::{commands::process_tree, transcript::LIMIT},
     cli::{Context, Exit},
 };
 
@@ -22,7 +21,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        tree::tee(&ctx.env.cwd.join(&self.file), self.limit, std::io::stdin().lock())?;
+        process_tree::tee(&ctx.env.cwd.join(&self.file), self.limit, std::io::stdin().lock())?;
         Ok(0)
     }
 }

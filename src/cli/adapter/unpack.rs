@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::start,
+    adapters::plumbing::commands::start,
     cli::{Context, Exit},
     render::safe_line,
 };

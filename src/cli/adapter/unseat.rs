@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::backend::plumbing::seat,
-    adapters::plumbing::Neighbours,
+    adapters::plumbing::{Neighbours, commands::multiplexer_server},
     cli::{Context, Exit},
 };
 
@@ -23,7 +22,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let neighbours = if self.alone { Neighbours::None } else { Neighbours::Some };
-        seat::unseat(&ctx.env, &self.program, &self.name, neighbours)?;
+        multiplexer_server::unseat(&ctx.env, &self.program, &self.name, neighbours)?;
         Ok(0)
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::table;
 use crate::{
-    actions::checkpoint::list,
+    actions::queue::checkpoint::list,
     cli::{Context, Exit},
 };
 

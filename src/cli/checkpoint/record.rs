@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::{
-    actions::checkpoint::record::{self, Words},
+    actions::queue::checkpoint::record::{self, Words},
     cli::{Context, Exit, values},
     domain::{TaskId, checkpoint::CheckpointState},
 };

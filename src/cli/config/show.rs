@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::config,
+    actions::project::config,
     cli::{Context, Exit},
     render::Table,
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::evidence::add::{self, Words},
+    actions::queue::evidence::add::{self, Words},
     cli::{Context, Exit, values},
     domain::{TaskId, evidence::EvidenceResult, id::Label},
 };

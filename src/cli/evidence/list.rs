@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::evidence::list,
+    actions::queue::evidence::list,
     cli::{Context, Exit, values},
     domain::TaskId,
     render::Table,

@@ -5,7 +5,7 @@ use std::{ffi::OsString, sync::Arc, time::Duration};
 use anyhow::Result;
 
 use crate::{
-    actions::evidence::run::{self, Order, What},
+    actions::queue::evidence::run::{self, Order, What},
     cli::{Context, Exit, stands, values},
     domain::{TaskId, id::Label},
     os::stream::Stream,

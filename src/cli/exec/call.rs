@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::exec::call,
+    actions::jobs::request,
     cli::{Context, Exit},
     wire::call::LONGEST,
 };
@@ -24,6 +24,6 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let document = ctx.input_of("the document", &self.file, LONGEST)?;
-        ctx.answer(&call::call(&ctx.app()?, &document)?)
+        ctx.answer(&request::call(&ctx.app()?, &document)?)
     }
 }

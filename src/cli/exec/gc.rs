@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::exec::gc,
+    actions::jobs::gc,
     cli::{Context, Exit},
 };
 

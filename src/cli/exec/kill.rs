@@ -6,7 +6,7 @@ use anyhow::Result;
 use nix::sys::signal::Signal;
 
 use crate::{
-    actions::exec::kill,
+    actions::jobs::kill,
     cli::{Context, Exit, values},
 };
 

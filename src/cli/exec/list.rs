@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::words;
 use crate::{
-    actions::exec::list::{self, Order, USUAL},
+    actions::jobs::list::{self, Order, USUAL},
     cli::{Context, Exit, values},
     domain::SessionId,
 };

@@ -8,10 +8,10 @@ use super::{tail::Tail, words};
 use crate::{
     actions::{
         App,
-        exec::{
-            decode::Piece,
+        jobs::{
             log::{self, Order},
-            look,
+            output_decoder::Piece,
+            view,
         },
     },
     cli::{Context, Exit, values},
@@ -56,7 +56,7 @@ impl Args {
         let run = Reader::new(ctx).read(&app, &order, self.follow)?;
         // An end is an item, and was shown. What nobody looks after any more has none.
         if self.follow && !run.status.is_final() && !ctx.out.json {
-            ctx.out.remark(&words::line(&look::view(&app, &run), ctx.env.now(), ctx.out.remark_style));
+            ctx.out.remark(&words::line(&view::view(&app, &run), ctx.env.now(), ctx.out.remark_style));
         }
         Ok(0)
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::words;
 use crate::{
-    actions::exec::poll::{self, Order},
+    actions::jobs::poll::{self, Order},
     cli::{Context, Exit, values},
     wire::call::Until,
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::exec::rm,
+    actions::jobs::rm,
     cli::{Context, Exit},
 };
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::exec::keys,
+    actions::jobs::send_keys,
     cli::{Context, Exit},
     domain::typed::Input,
 };
@@ -47,6 +47,6 @@ impl Args {
             inputs.push(Input::key(key)?);
         }
         inputs.extend(self.eof.then_some(Input::Eof));
-        ctx.answer(&keys::send(&ctx.app()?, &self.run, &inputs)?)
+        ctx.answer(&send_keys::send(&ctx.app()?, &self.run, &inputs)?)
     }
 }

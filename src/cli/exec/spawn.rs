@@ -13,7 +13,7 @@ use super::{log::Reader, words};
 use crate::{
     actions::{
         App,
-        exec::{
+        jobs::{
             log,
             spawn::{self, Order, What},
             wait,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::exec::supervise,
+    actions::jobs::supervise,
     cli::{Context, Exit},
 };
 

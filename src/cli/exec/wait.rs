@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::words;
 use crate::{
-    actions::exec::wait,
+    actions::jobs::wait,
     cli::{Context, Exit, stands, values},
     domain::run::{ExecRun, RunStatus},
     wire::FailureKind,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::exec::worker,
+    actions::jobs::worker,
     cli::{Context, Exit},
 };
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::words;
 use crate::{
-    actions::explain,
+    actions::project::explain,
     cli::{Context, Exit, values},
     domain::SessionId,
 };

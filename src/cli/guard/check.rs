@@ -14,9 +14,8 @@ use serde_json::{Value, json};
 use super::object;
 use crate::{
     actions::{
-        failure,
+        core::{errors, lookup},
         guard::{self, Door, ToolCall, Verdict},
-        lookup,
     },
     cli::{Context, Exit},
     domain::{Refusal, text::BODY_MAX},
@@ -67,12 +66,12 @@ struct Surroundings {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let decided = catch_unwind(AssertUnwindSafe(|| self.decide(ctx)))
-            .unwrap_or_else(|_| Err(failure::internal("the call could not be judged")));
+            .unwrap_or_else(|_| Err(errors::internal("the call could not be judged")));
         let view = match &decided {
             Ok(verdict) => {
                 VerdictView { allowed: verdict.allowed, reason: verdict.reason.clone(), rule: verdict.rule.clone() }
             }
-            Err(error) => VerdictView { allowed: false, reason: failure::classify(error).message, rule: None },
+            Err(error) => VerdictView { allowed: false, reason: errors::classify(error).message, rule: None },
         };
         if ctx.out.json {
             ctx.out.document(&view)?;

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::object;
 use crate::{
     actions::{
+        core::lookup,
         guard::{self, Prepared, ToolCall},
-        lookup,
     },
     cli::{Context, Exit, values},
     domain::{Refusal, Role, rules::guard::Judgement},

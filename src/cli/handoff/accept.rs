@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::handoff::accept,
+    actions::queue::handoff::accept,
     cli::{Context, Exit},
 };
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::handoff::create::{self, Words},
+    actions::queue::handoff::create::{self, Words},
     cli::{Context, Exit, values},
     domain::{LaneName, Role, TaskId},
 };

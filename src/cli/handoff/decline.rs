@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::handoff::decline,
+    actions::queue::handoff::decline,
     cli::{Context, Exit},
 };
 

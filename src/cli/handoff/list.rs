@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::handoff::list::{self, Filter},
+    actions::queue::handoff::list::{self, Filter},
     cli::{Context, Exit, values},
     domain::{Role, TaskId},
     render::Table,

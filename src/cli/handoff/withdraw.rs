@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{handoff::withdraw, task::Force},
+    actions::queue::{handoff::withdraw, task::Force},
     cli::{Context, Exit},
 };
 

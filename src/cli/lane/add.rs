@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::lane::{self, Fields},
+    actions::queue::lane::{self, Fields},
     cli::{Context, Exit, values},
     config::project::normal,
     domain::{LaneName, Refusal, Role, id::Label},

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::add::Said;
 use crate::{
-    actions::lane::{Fields, edit},
+    actions::queue::lane::{Fields, edit},
     cli::{Context, Exit, values},
     domain::{LaneName, Refusal},
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::lane::look,
+    actions::queue::lane::list,
     cli::{Context, Exit},
     render::Table,
     wire::LaneView,
@@ -15,7 +15,7 @@ pub struct Args {}
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let lanes = look::list(&ctx.app()?)?;
+        let lanes = list::list(&ctx.app()?)?;
         ctx.show(
             &lanes,
             || lanes.iter().map(|lane| lane.name.clone()).collect(),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::lane::status,
+    actions::queue::lane::status,
     cli::{Context, Exit, values},
     domain::{LaneName, lane::LaneStatus},
 };

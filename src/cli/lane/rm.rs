@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::lane::rm,
+    actions::queue::lane::rm,
     cli::{Context, Exit, values},
     domain::LaneName,
 };

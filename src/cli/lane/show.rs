@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use crate::{
-    actions::lane::look,
+    actions::queue::lane::list,
     cli::{Context, Exit, task, values},
     domain::LaneName,
     render::{Table, safe_line},
@@ -22,7 +22,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let present = look::show(&ctx.app()?, &self.name)?;
+        let present = list::show(&ctx.app()?, &self.name)?;
         ctx.show(&present, || vec![present.lane.name.clone()], || words(&present, ctx.out.width))
     }
 }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 
 use crate::{
-    actions::message::send::{self, Letter},
+    actions::mail::send::{self, Letter},
     cli::{Context, Exit, values},
     domain::{
         LaneName, Refusal, Role, SessionId,

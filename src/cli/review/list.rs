@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::review::list,
+    actions::queue::review::list,
     cli::{Context, Exit, values},
     domain::TaskId,
     render::Table,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::review::record::{self, Words},
+    actions::queue::review::record::{self, Words},
     cli::{Context, Exit, values},
     domain::{TaskId, id::Label, review::Verdict},
 };

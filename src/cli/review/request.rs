@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::review::request,
+    actions::queue::review::request,
     cli::{Context, Exit, values},
     domain::{TaskId, id::Label},
 };

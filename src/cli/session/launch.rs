@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::{
     actions::{
         Answer, App,
-        backend::plumbing,
-        failure,
+        core::errors,
         session::{
             attach, launch,
             plan::{self, Plan, Wish},
             program::Command,
         },
     },
+    adapters::plumbing::commands,
     cli::{Context, Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text},
     render::safe_line,
@@ -138,7 +138,7 @@ fn show(ctx: &Context, plan: &Plan) -> Result<Exit> {
         adapter: plan.located.backend.clone(),
         command: secrets::masked(&plan.command),
         environment: environment.collect(),
-        start: serde_json::to_value(plumbing::shown(&plan.start)).map_err(failure::internal)?,
+        start: serde_json::to_value(commands::shown(&plan.start)).map_err(errors::internal)?,
     };
     ctx.show(&view, || vec![view.session.id.clone()], || words(&view, plan))
 }

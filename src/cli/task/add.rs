@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::task::add,
+    actions::queue::task::add,
     cli::{Context, Exit, values},
     domain::{
         LaneName, Refusal, Role, TaskId,

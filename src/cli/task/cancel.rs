@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::task::cancel,
+    actions::queue::task::cancel,
     cli::{Context, Exit, release::ForceArgs, values},
     domain::TaskId,
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::task::done,
+    actions::queue::task::done,
     cli::{Context, Exit, release::ForceArgs, values},
     domain::TaskId,
 };

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::add::Fields;
 use crate::{
-    actions::task::edit,
+    actions::queue::task::edit,
     cli::{Context, Exit, values},
     domain::{Refusal, TaskId},
 };

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::{
-    actions::{failure, task::export},
+    actions::{core::errors, queue::task::export},
     cli::{Context, Exit},
 };
 
@@ -41,7 +41,7 @@ impl Args {
             match self.format {
                 _ if out.quiet => out.line(&task.id)?,
                 Format::Jsonl => out.document(task)?,
-                Format::Yaml => out.text(&serde_saphyr::to_string(&[task]).map_err(failure::internal)?)?,
+                Format::Yaml => out.text(&serde_saphyr::to_string(&[task]).map_err(errors::internal)?)?,
             }
             Ok(())
         })?;

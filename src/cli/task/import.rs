@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::task::import,
+    actions::queue::task::import,
     cli::{Context, Exit},
     wire::import::Form,
 };

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::table;
 use crate::{
-    actions::task::list::{self, Filter},
+    actions::queue::task::list::{self, Filter},
     cli::{Context, Exit, values},
     domain::{LaneName, Role, task::Status},
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::task::reopen,
+    actions::queue::task::reopen,
     cli::{Context, Exit, values},
     domain::TaskId,
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::task::resume,
+    actions::queue::task::resume,
     cli::{Context, Exit, release::ForceArgs, values},
     domain::TaskId,
 };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use crate::{
-    actions::task::list,
+    actions::queue::task::list,
     cli::{Context, Exit, values},
     domain::TaskId,
     render::{safe, safe_line},

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::task::submit,
+    actions::queue::task::submit,
     cli::{Context, Exit, release::ForceArgs, values},
     domain::TaskId,
 };

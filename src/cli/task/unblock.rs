@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::task::block,
+    actions::queue::task::block,
     cli::{Context, Exit, release::ForceArgs, values},
     domain::TaskId,
 };

@@ -132,7 +132,7 @@ fn the_minimal_script_passes() {
 
 /// Every operation of the protocol.
 fn all() -> Vec<&'static str> {
-    fairway::actions::backend::check::OPERATIONS.to_vec()
+    fairway::adapters::conformance::OPERATIONS.to_vec()
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn house(root: PathBuf) -> App {
 /// The part of a hook: asks, waits so many milliseconds as its part says, and prints what came of it.
 fn play(part: &str) {
     let app = house(place());
-    let session = app.read(|tx| fairway::actions::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
+    let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     let input = json!({ "command": format!("deploy --token {CANARY}"), "API_KEY": CANARY });
     let id = approval::ask(&app, &session, "acme", "Bash", &input, true).unwrap();
     let answered = approval::wait(&app, id, Duration::from_millis(part.parse().unwrap())).unwrap();
@@ -146,7 +146,7 @@ fn a_provider_that_goes_on_ends_the_wait() {
     let hook = hook(&world, "approvals::a_provider_that_goes_on_ends_the_wait", 60_000);
     let id = asked(&world)["id"].to_string();
     let app = house(world.root());
-    let session = app.read(|tx| fairway::actions::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
+    let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     // Another tool of the same turn has run: that says nothing about this one.
     app.write(|tx| approval::over(tx, &session, Some("Read"))).unwrap();
     assert_eq!(asked(&world)["status"], "pending");

@@ -61,7 +61,9 @@ impl ImportGraph {
         let mut edges = BTreeSet::new();
         for (path, module) in &self.modules {
             for named in &module.paths {
-                let Some(target) = self.absolute(path, named).and_then(|path| self.defining_module(&path, 0)) else { continue };
+                let Some(target) = self.absolute(path, named).and_then(|path| self.defining_module(&path, 0)) else {
+                    continue;
+                };
                 let target = &self.modules[&target];
                 if target.file != module.file {
                     edges.insert((module.file.clone(), target.file.clone()));
@@ -259,7 +261,7 @@ impl Visit<'_> for Collector<'_> {
         self.tokens(item.tokens.clone());
     }
 
-    // A restriction such as `pub(in crate::store)` names a module and imports nothing.
+    // A restriction such as `pub(crate)` names a module and imports nothing.
     fn visit_visibility(&mut self, _: &syn::Visibility) {}
 }
 

@@ -4,9 +4,13 @@ use std::{path::PathBuf, rc::Rc, time::Duration};
 
 use fairway::{
     actions::{
-        Answer, App, evidence, failure, handoff, review,
+        Answer, App,
+        core::errors,
+        queue::{
+            evidence, handoff, review,
+            task::{Force, add, block, cancel, claim, done, release, reopen, resume, submit},
+        },
         session::{end, heartbeat, reconcile, upsert},
-        task::{Force, add, block, cancel, claim, done, release, reopen, resume, submit},
     },
     config::{Layers, Project, Settings},
     domain::{
@@ -309,7 +313,7 @@ impl Driver for InProcess {
         self.app.actor = actor(giver(op), epoch);
         match self.run(op) {
             Ok(()) => "ok".into(),
-            Err(error) => failure::classify(&error).code.into(),
+            Err(error) => errors::classify(&error).code.into(),
         }
     }
 

@@ -11,7 +11,8 @@ use std::{path::Path, rc::Rc};
 
 use fairway::{
     actions::{
-        App, lookup,
+        App,
+        core::lookup,
         prompt::{self, Carried, Prompt},
     },
     config::{Layers, Project, Settings},

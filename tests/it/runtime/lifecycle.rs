@@ -125,7 +125,7 @@ fn shuffled_reports_lead_to_the_same_state() {
                         ..said(event, &format!("run-{id}"), Some(now - 1_000 + i64::try_from(*place).unwrap()))
                     };
                     if let Err(error) = report(&app, &told) {
-                        assert_eq!(fairway::actions::failure::classify(&error).code, "session_final");
+                        assert_eq!(fairway::actions::core::errors::classify(&error).code, "session_final");
                     }
                 }
                 let query = format!(

@@ -8,7 +8,7 @@ mod telemetry;
 use std::rc::Rc;
 
 use fairway::{
-    actions::{App, failure},
+    actions::{App, core::errors},
     config::{Layers, Project, Settings},
     domain::{Actor, SessionId},
     env::{Clock, Env, Timestamp},
@@ -44,7 +44,7 @@ pub fn acting(app: &App, session: &str) -> App {
 /// The code of a refusal.
 #[track_caller]
 pub fn code<T: std::fmt::Debug>(refused: anyhow::Result<T>) -> &'static str {
-    failure::classify(&refused.unwrap_err()).code
+    errors::classify(&refused.unwrap_err()).code
 }
 
 /// The only value that a query finds.

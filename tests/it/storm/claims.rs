@@ -12,8 +12,9 @@ use std::{
 
 use fairway::{
     actions::{
-        App, failure,
-        task::claim::{self, Wish},
+        App,
+        core::errors,
+        queue::task::claim::{self, Wish},
     },
     config::{Layers, Project, Settings},
     domain::Actor,
@@ -114,7 +115,7 @@ fn work(number: &str) {
         match claim::claim(&app, &Wish::default()) {
             Ok(answer) => writeln!(journal, "0 {} {begin} {}", answer.ids[0], micros()).unwrap(),
             Err(error) => {
-                let code = failure::classify(&error).code;
+                let code = errors::classify(&error).code;
                 writeln!(journal, "{code}").unwrap();
                 if code == "nothing_ready" {
                     break;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::task::dep,
+    actions::queue::task::dep,
     cli::{Context, Exit, values},
     domain::TaskId,
 };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use crate::{
-    actions::task::dep,
+    actions::queue::task::dep,
     cli::{Context, Exit, values},
     domain::TaskId,
     render::safe_line,

@@ -1,0 +1,103 @@
+//! Forgetting what has finished long ago, is too much or too large, as the configuration says.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{cleanup, rm};
+use crate::{
+    actions::{Answer, App},
+    domain::{
+        rules::retention::{self, Finished, Limits},
+        run::RunId,
+    },
+    store::exec_runs,
+};
+
+/// How many runs are forgotten in one transaction.
+const AT_ONCE: usize = 100;
+/// At the end of every so-many-th run somebody looks.
+const NOW_AND_THEN: i64 = 32;
+
+/// What was forgotten, or would be.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The runs.
+    pub runs: Vec<RunId>,
+    /// How many bytes that frees; of a dry run, how many at most.
+    pub bytes: u64,
+}
+
+/// Forgets what is not to be kept any longer. With `dry_run` it only says what.
+///
+/// # Errors
+/// As the stores fail.
+pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
+    let collected = if dry_run { surplus(app)? } else { collect(app)? };
+    let ids: Vec<String> = collected.runs.iter().map(ToString::to_string).collect();
+    let document = json!({ "dry_run": dry_run, "removed": ids, "bytes": collected.bytes });
+    let line = match (dry_run, ids.len()) {
+        (_, 0) => "unchanged: nothing is due".to_owned(),
+        (true, count) => format!("would remove {count} run(s), at most {} bytes", collected.bytes),
+        (false, count) => format!("removed {count} run(s), {} bytes", collected.bytes),
+    };
+    Ok(Answer { ids, ..Answer::new(&document, "", line)? })
+}
+
+/// Forgets what is due, and what killed processes have left.
+///
+/// # Errors
+/// As the stores fail.
+pub fn collect(app: &App) -> Result<Collected> {
+    let due = surplus(app)?.runs;
+    let mut collected = Collected::default();
+    for some in due.chunks(AT_ONCE) {
+        let removed = app.write(|tx| {
+            let mut removed = Vec::new();
+            for id in some {
+                if let Some(run) = exec_runs::find(tx, id)?
+                    && rm::forget(tx, &run)?
+                {
+                    removed.push(run.id);
+                }
+            }
+            Ok(removed)
+        })?;
+        collected.bytes += rm::clear(app, &removed)?;
+        collected.runs.extend(removed);
+    }
+    cleanup::sweep(app)?;
+    Ok(collected)
+}
+
+/// The same at the end of a run, now and then, when a cheap look says that something is due. What fails is left for the next
+/// time.
+pub fn now_and_then(app: &App, seq: i64) {
+    if seq % NOW_AND_THEN != 0 {
+        return;
+    }
+    let settings = &app.settings.exec;
+    let many = i64::try_from(settings.keep_runs).unwrap_or(i64::MAX);
+    let due = app.read(|tx| {
+        let (count, first) = exec_runs::count_finished(tx)?;
+        let old = settings.keep_for.zip(first).is_some_and(|(age, first)| app.env.now().since(first) > age);
+        Ok(old || count > many || settings.keep_bytes.is_some())
+    });
+    if due.unwrap_or(false) {
+        let _ = collect(app);
+    }
+}
+
+fn surplus(app: &App) -> Result<Collected> {
+    let settings = &app.settings.exec;
+    let limits = Limits { age: settings.keep_for, count: settings.keep_runs, bytes: settings.keep_bytes };
+    let kept = app.read(|tx| Ok(exec_runs::kept(tx)?))?;
+    let found: Vec<Finished> = kept
+        .iter()
+        .map(|(_, at, bytes)| Finished { at: *at, bytes: u64::try_from(*bytes).unwrap_or_default() })
+        .collect();
+    let due = retention::surplus(&found, &limits, app.env.now());
+    Ok(Collected {
+        runs: kept.iter().take(due).map(|(id, ..)| id.clone()).collect(),
+        bytes: found.iter().take(due).map(|run| run.bytes).sum(),
+    })
+}

@@ -1,0 +1,130 @@
+//! Ending a run.
+
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+use nix::sys::signal::Signal;
+
+use super::{find, finish, queue_waiter, recover, scheduler};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{app::remembered, errors},
+    },
+    domain::{
+        Refusal,
+        run::{Ending, ExecRun, RunStatus},
+    },
+    os::{host, wait},
+    runs::{
+        RunFolder,
+        door::{self, Request},
+        machine::GRACE,
+    },
+    store::exec_runs,
+    wire::KilledView,
+};
+
+/// How much longer than the grace a supervisor may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest pause before another look at a run that is just changing hands.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Ends a run with everything in it; returns when all of it is dead and that is written. Everything gets `signal` first
+/// (TERM), and is killed after `grace` (2 s). A run that is final stays as it is.
+///
+/// # Errors
+/// `not_found`, `ambiguous`, `run_busy` when its supervisor does not answer; as the stores fail.
+pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration>) -> Result<Answer> {
+    if let Some(request) = &app.request
+        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    {
+        return Ok(answer);
+    }
+    let first = app.read(|tx| find::run(tx, run))?;
+    let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
+    let limit = grace.unwrap_or(GRACE) + PATIENCE;
+    let since = Instant::now();
+    let ended = wait::until(limit, PAUSE, || {
+        attempt(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose()
+    });
+    let ended = ended.unwrap_or_else(|| Err(Refusal::RunBusy { run: first.id.to_string() }.into()))?;
+    let answer = answer(&ended, first.status.is_final())?;
+    // A repeat finds the run ended, and changes nothing; it is given the same answer all the same.
+    if app.request.is_some() { app.register(|_| Ok(answer)) } else { Ok(answer) }
+}
+
+/// One try; `None` when the run is changing hands.
+fn attempt(
+    app: &App,
+    first: &ExecRun,
+    asked: &Request,
+    grace: Option<Duration>,
+    left: Duration,
+) -> Result<Option<ExecRun>> {
+    let look = || app.read(|tx| find::run(tx, &first.id.to_string()));
+    let run = look()?;
+    let final_now = || look().map(|run| Some(run).filter(|run| run.status.is_final()));
+    match run.status {
+        status if status.is_final() => return Ok(Some(run)),
+        RunStatus::Queued => {
+            cancel_queued(app, &run)?;
+            return final_now();
+        }
+        _ => {}
+    }
+    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    match door::ask(&folder, asked, left) {
+        Ok(Some(_)) => final_now(),
+        // What its numbers mean is known there only.
+        Ok(None) if run.host != host::identity() => {
+            let held = folder.is_held().unwrap_or(true);
+            if held { final_now() } else { Err(Refusal::RunUnsupervised { run: run.id.to_string() }.into()) }
+        }
+        // Its supervisor died: the end that it knew of is the truth, or else this is the end.
+        Ok(None) if folder.ended().is_some() => {
+            recover::settle_one(app, &run)?;
+            final_now()
+        }
+        Ok(None) => {
+            if recover::cancel(app, &run, grace, "it was killed on request; its supervisor was gone")? {
+                scheduler::start_next(app)?;
+            }
+            final_now()
+        }
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Err(Refusal::RunBusy { run: run.id.to_string() }.into())
+        }
+        Err(error) => Err(errors::internal(error)),
+    }
+}
+
+/// Cancels a run that waits. Who has its lock decides what becomes of it: without the lock somebody is just beginning it.
+fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
+    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let hold = if folder.path().is_dir() { folder.hold().context("the run's lock cannot be taken")? } else { None };
+    if hold.is_none() && folder.path().is_dir() {
+        return Ok(());
+    }
+    let known = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?;
+    if let Some(run) = known.filter(|run| run.status == RunStatus::Queued) {
+        let why = "it was killed on request, before it was begun".to_owned();
+        let ending = Ending { status: RunStatus::Canceled, exit_code: None, signal: None, error_message: Some(why) };
+        finish::outside(app, &run, &ending)?;
+    }
+    drop(hold);
+    queue_waiter::wake(app);
+    Ok(())
+}
+
+fn answer(run: &ExecRun, was_final: bool) -> Result<Answer> {
+    let (id, status) = (run.id.to_string(), run.status.as_str());
+    let finished_at = run.finished_at.map(|at| at.to_string());
+    let short = run.id.short();
+    let line =
+        if was_final { format!("run {short} had ended: {status}") } else { format!("ended run {short}: {status}") };
+    Answer::new(&KilledView { run_id: id.clone(), status, finished_at }, id, line)
+}

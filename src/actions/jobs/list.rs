@@ -1,0 +1,41 @@
+//! Listing runs.
+
+use anyhow::Result;
+
+use super::view::Looker;
+use crate::{actions::App, domain::SessionId, store::exec_runs, wire::RunView};
+
+/// How many are listed when nobody says.
+pub const USUAL: i64 = 50;
+
+/// Which runs.
+#[derive(Debug, Clone, Default)]
+pub struct Order {
+    /// Only of this session.
+    pub session: Option<SessionId>,
+    /// Only those that are not final.
+    pub unfinished: bool,
+    /// At most so many; by default [`USUAL`].
+    pub limit: Option<i64>,
+}
+
+/// The runs, the newest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn list(app: &App, order: &Order) -> Result<Vec<RunView>> {
+    let limit = order.limit.unwrap_or(USUAL).max(0);
+    let found = app.read(|tx| {
+        if !order.unfinished {
+            return Ok(exec_runs::newest(tx, order.session.as_ref(), limit)?);
+        }
+        let mut found = exec_runs::active(tx)?;
+        found.extend(exec_runs::queued(tx, i64::MAX)?);
+        found.retain(|run| order.session.is_none() || run.session == order.session);
+        found.sort_by_key(|run| std::cmp::Reverse(run.seq));
+        found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(found)
+    })?;
+    let mut looker = Looker::new();
+    Ok(found.iter().map(|run| looker.view(app, run)).collect())
+}

@@ -1,0 +1,137 @@
+//! Steering: what happened in a background run is told to the session that asked for it.
+//!
+//! An event that owes a message says so when it is written, in the same transaction. [`deliver`] puts the message into the
+//! store, unless there is one of its key already, and marks the event after. Killed in between, the next call finds the
+//! message and only marks: each is told once. What could not be told, as when the store was busy, stays owed; a supervisor
+//! calls again with its next batch and at its end, and whoever recovers calls [`deliver_all`].
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{notification_format, output_decoder::Decoder, poll};
+use crate::{
+    actions::{App, core::errors, mail::send},
+    domain::{
+        message::Priority,
+        output::Owed,
+        run::{Ending, ExecRun, RunId, RunStatus},
+        screen,
+    },
+    runs::RunFolder,
+    store::{ReadTx, exec_runs, messages, output::OutputStore},
+};
+
+/// How many events are told by one call for all runs. A run that has more of them at once is told the rest by the next call.
+const AT_ONCE: i64 = 10_000;
+
+/// Where these messages say they come from: a program, never the user.
+pub const SOURCE: &str = "exec";
+
+/// Tells the session of a run what the run owes it, and marks that as told. One that has ended is not told, nor is anybody
+/// when nobody asked under a session's name.
+///
+/// # Errors
+/// As the stores fail; what was not told then is owed as before.
+pub fn deliver(app: &App, output: &OutputStore, run: &ExecRun) -> Result<()> {
+    tell(app, output, &run.id, &output.owing_of(&run.id)?)
+}
+
+/// The same for everything that is owed: after a crash, when nobody else would do it.
+///
+/// # Errors
+/// As [`deliver`] has them.
+pub fn deliver_all(app: &App) -> Result<()> {
+    // Looked at before it is opened for writing, which would make it.
+    let path = app.project.output();
+    let Some(output) = OutputStore::open_for_reading(&path)? else { return Ok(()) };
+    let owing = output.owing(AT_ONCE)?;
+    drop(output);
+    if owing.is_empty() {
+        return Ok(());
+    }
+    let output = OutputStore::open_for_writing(&path)?;
+    let mut runs: BTreeMap<RunId, Vec<Owed>> = BTreeMap::new();
+    for owed in owing {
+        runs.entry(owed.run.clone()).or_default().push(owed);
+    }
+    runs.iter().try_for_each(|(id, owing)| tell(app, &output, id, owing))
+}
+
+fn tell(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<()> {
+    if owing.is_empty() {
+        return Ok(());
+    }
+    // As it stands by now: it may have ended since.
+    let run = app.read(|tx| Ok(exec_runs::find(tx, id)?))?;
+    let session = run.as_ref().and_then(|run| run.session.as_ref());
+    let paid: Vec<i64> = match (&run, session) {
+        (Some(run), Some(session)) => {
+            let held = || RunFolder::of(&app.project.runs(), id).is_held().map_err(errors::internal);
+            let goes_on = run.status.is_active() && held()?;
+            let tail = tail(app, output, run);
+            let write = |tx: &ReadTx<'_>| {
+                Ok(notification_format::write(run, owing, goes_on, &tail, |key| messages::is_under_key(tx, key))?)
+            };
+            let seen = app.read(write)?;
+            if seen.new.is_empty() {
+                seen.paid
+            } else {
+                app.write(|tx| {
+                    let letters = write(tx)?;
+                    for letter in letters.new {
+                        let from = (SOURCE, Priority::Normal);
+                        send::tell(tx, session, from, letter.content, &letter.metadata, &letter.key)?;
+                    }
+                    Ok(letters.paid)
+                })?
+            }
+        }
+        _ => owing.iter().map(|owed| owed.seq).collect(),
+    };
+    paid.into_iter().try_for_each(|seq| Ok(output.paid(id, seq)?))
+}
+
+/// The end of what a run has printed, without what moves and colours, when that may say why it did not succeed.
+fn tail(app: &App, output: &OutputStore, run: &ExecRun) -> String {
+    if !run.status.is_final() || run.status == RunStatus::Succeeded {
+        return String::new();
+    }
+    let decoder = Decoder::new(output, &run.id, RunFolder::of(&app.project.runs(), &run.id), true);
+    // The end is told also when what was printed cannot be read.
+    poll::snippet(output, &decoder, run).map(|text| screen::words(&text)).unwrap_or_default()
+}
+
+/// The key of a message about a run. What is a key already stays one.
+#[must_use]
+pub fn key(run: &RunId, suffix: &str) -> String {
+    let start = format!("{SOURCE}:{run}:");
+    if suffix.starts_with(&start) { suffix.to_owned() } else { format!("{start}{suffix}") }
+}
+
+/// The event of a run's end: its text, its particulars as JSON text, and the key of the message that it owes. Whoever
+/// waited for the end knows it already.
+#[must_use]
+pub fn end_event(run: &ExecRun, ending: &Ending) -> (String, String, Option<String>) {
+    let how = match (ending.exit_code, ending.signal) {
+        (Some(code), _) => Some(format!("exit code {code}")),
+        (None, Some(signal)) => Some(format!("signal {signal}")),
+        (None, None) => None,
+    };
+    let why = match (how, ending.error_message.as_deref()) {
+        (Some(how), Some(message)) => Some(format!("{message} ({how})")),
+        (how, message) => how.or(message.map(str::to_owned)),
+    };
+    let word = ending.status.as_str().replace('_', " ");
+    let payload = match why {
+        Some(why) if ending.status != RunStatus::Succeeded => format!("{word}: {why}"),
+        _ => word,
+    };
+    let meta = json!({
+        "event": "end", "status": ending.status.as_str(), "exit_code": ending.exit_code, "signal": ending.signal,
+        "attempt": run.attempt,
+    });
+    let owes = (run.background && run.session.is_some()).then(|| key(&run.id, "end"));
+    (payload, meta.to_string(), owes)
+}

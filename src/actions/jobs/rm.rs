@@ -1,0 +1,83 @@
+//! Forgetting runs that have ended.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use super::{event, find};
+use crate::{
+    actions::{Answer, App},
+    domain::{
+        Kind, Refusal,
+        run::{ExecRun, RunId},
+    },
+    runs::RunFolder,
+    store::{WriteTx, exec_runs, output::OutputStore},
+};
+
+/// Forgets runs with all that they printed: all of them or none.
+///
+/// # Errors
+/// `not_found`, `ambiguous`; `in_use` for a run that is not final.
+pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
+    let mut removed: Vec<RunId> = Vec::new();
+    let answer = app.change(|tx| {
+        let mut found: Vec<ExecRun> = Vec::new();
+        for text in runs {
+            let run = find::run(tx, text)?;
+            if !found.contains(&run) {
+                found.push(run);
+            }
+        }
+        for run in found {
+            if !run.status.is_final() {
+                let by = format!("it is {}", run.status);
+                return Err(Refusal::InUse { noun: "run", id: run.id.to_string(), by }.into());
+            }
+            if forget(tx, &run)? {
+                removed.push(run.id);
+            }
+        }
+        let ids: Vec<String> = removed.iter().map(ToString::to_string).collect();
+        let line = format!("removed {} run(s)", ids.len());
+        Ok(Answer { ids: ids.clone(), ..Answer::new(&json!({ "removed": ids }), "", line)? })
+    })?;
+    clear(app, &removed)?;
+    Ok(answer)
+}
+
+/// Forgets a final run's row.
+pub(super) fn forget(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
+    if !exec_runs::remove(tx, &run.id)? {
+        return Ok(false);
+    }
+    tx.record(&event::event(Kind::ExecRemoved, run).with("status", run.status.as_str()))?;
+    Ok(true)
+}
+
+/// Removes what runs have left outside the store, also when something of one of them cannot be removed. Answers how many bytes
+/// that frees.
+///
+/// # Errors
+/// As the output's store fails, or the first of the folders.
+pub(in crate::actions) fn clear(app: &App, runs: &[RunId]) -> Result<u64> {
+    let output = OutputStore::open_for_reading(&app.project.output())?;
+    let (mut freed, mut done) = (0, Ok(()));
+    for run in runs {
+        if let Some(output) = &output {
+            output.forget(run)?;
+        }
+        let folder = RunFolder::of(&app.project.runs(), run);
+        freed += size(&folder);
+        let removed = folder.remove().with_context(|| format!("cannot remove {}", folder.path().display()));
+        done = done.and(removed);
+    }
+    done.map(|()| freed)
+}
+
+/// The bytes that a run's files hold.
+pub(in crate::actions) fn size(folder: &RunFolder) -> u64 {
+    let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
+}

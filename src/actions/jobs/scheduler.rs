@@ -1,0 +1,99 @@
+//! What runs next: the first in the order of asking whose queue is free, as long as there is room.
+
+use anyhow::{Context as _, Result};
+
+use super::{finish, launch_supervisor, queue_waiter};
+use crate::{
+    actions::App,
+    domain::run::{Ending, ExecRun, RunStatus},
+    os::host,
+    runs::RunFolder,
+    store::{ReadTx, WriteTx, exec_runs},
+};
+
+/// Begins every queued run of this host that may begin now. While some are left, there is a process that waits to begin
+/// them.
+///
+/// # Errors
+/// As the store fails, or a run's folder.
+pub fn start_next(app: &App) -> Result<()> {
+    start_what_may(app)?;
+    queue_waiter::ensure(app)
+}
+
+/// What was begun.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Begun {
+    /// How many runs.
+    pub count: usize,
+    /// Another one may begin, and somebody else has its lock.
+    pub is_blocked: bool,
+}
+
+/// The same without a look at who waits.
+pub(super) fn start_what_may(app: &App) -> Result<Begun> {
+    let mut begun = Begun::default();
+    while let Some(run) = app.read(|tx| eligible(app, tx))? {
+        let folder = RunFolder::of(&app.project.runs(), &run.id);
+        if !folder.path().is_dir() {
+            if is_queued(app, &run)? {
+                lose(app, &run, "its folder is gone")?;
+            }
+            continue;
+        }
+        // The lock first: who has it decides what becomes of the run. Who drops it looks again, or makes others look.
+        let hold = folder.hold().with_context(|| format!("cannot lock {}", folder.path().display()))?;
+        let Some(hold) = hold else {
+            begun.is_blocked = true;
+            break;
+        };
+        // What was read before the lock may be the past.
+        if !is_queued(app, &run)? {
+            continue;
+        }
+        let start = match folder.start() {
+            Ok(start) => start,
+            Err(error) => {
+                lose(app, &run, &format!("what it is to be started with cannot be read: {error}"))?;
+                continue;
+            }
+        };
+        let Some(start) = start.filter(|_| !folder.has_begun()) else {
+            // A store that was put back may know of runs that have been run since.
+            match folder.ended() {
+                Some(ending) => finish::outside(app, &run, &ending)?,
+                None => lose(app, &run, "what it is to be started with is gone: it may have run before")?,
+            };
+            continue;
+        };
+        let own = launch_supervisor::ourselves()?;
+        if app.write(|tx| Ok(eligible(app, tx)?.is_some_and(|next| next.id == run.id) && take(tx, &run, own)?))? {
+            begun.count += usize::from(launch_supervisor::supervisor(app, &run, &start, hold)?);
+        }
+    }
+    Ok(begun)
+}
+
+/// The run that may begin now, if there is one.
+pub(super) fn eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<ExecRun>> {
+    let host = host::identity();
+    if exec_runs::count_active(tx, &host)? >= app.settings.exec.parallel {
+        return Ok(None);
+    }
+    Ok(exec_runs::next(tx, &host)?)
+}
+
+/// Takes a queued run to begin it.
+pub(super) fn take(tx: &WriteTx<'_>, run: &ExecRun, keeper: exec_runs::Numbers) -> Result<bool> {
+    Ok(exec_runs::take(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
+}
+
+fn is_queued(app: &App, run: &ExecRun) -> Result<bool> {
+    let found = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?;
+    Ok(found.is_some_and(|found| found.status == RunStatus::Queued))
+}
+
+fn lose(app: &App, run: &ExecRun, why: &str) -> Result<bool> {
+    let ending = Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
+    finish::outside(app, run, &ending)
+}

@@ -1,0 +1,133 @@
+//! Typing into a run's terminal.
+
+use std::{io, time::Duration};
+
+use anyhow::Result;
+
+use super::{find, recover};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{
+            app::{intend, remembered},
+            errors,
+        },
+    },
+    domain::{
+        Refusal,
+        run::{ExecRun, RunStatus},
+        typed::{self, Input},
+    },
+    os::wait,
+    runs::{
+        RunFolder,
+        door::{self, Reply, Request},
+    },
+    store::{output::OutputStore, requests},
+    wire::SentView,
+};
+
+/// How long it may take, the turns of others before it included.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a run that is just begun may take to open its door.
+const BEGINNING: Duration = Duration::from_secs(10);
+/// The longest pause before another look at it.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Types this into a run's terminal, in order; returns when the terminal has taken all of it.
+///
+/// # Errors
+/// `not_found`, `run_final`, `run_queued`, `no_terminal`, `input_full` when its program does not read (what was taken by then
+/// stays typed), `invalid_value` for a line longer than a terminal takes, `run_unsupervised`, `run_busy`.
+pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
+    typed::check(inputs)?;
+    if let Some(request) = &app.request
+        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    {
+        return Ok(answer);
+    }
+    let run = app.read(|tx| find::run(tx, run))?;
+    refuse(&run)?;
+    if let Some(request) = &app.request
+        && let Some(answer) = app.write(|tx| intend(tx, request, "whether the run got it is not known"))?
+    {
+        return Ok(answer);
+    }
+    let output = OutputStore::open_for_reading(&app.project.output())?;
+    let newest = || -> Result<i64> {
+        Ok(output.as_ref().map(|output| output.totals(&run.id)).transpose()?.map_or(0, |totals| totals.next_seq - 1))
+    };
+    let sent = newest().and_then(|before| hand_over(app, &run, inputs).map(|bytes| (before, bytes)));
+    let (seq_before, bytes) = match sent {
+        Ok(sent) => sent,
+        Err(error) => {
+            if let Some(request) = &app.request {
+                // Of what was taken in part a repeat would type the beginning twice.
+                let is_partial = matches!(error.downcast_ref(), Some(Refusal::InputFull { taken, .. }) if *taken > 0);
+                if !is_partial {
+                    app.write(|tx| Ok(requests::withdraw(tx, &request.id)?))?;
+                }
+            }
+            return Err(error);
+        }
+    };
+    let id = run.id.to_string();
+    let line = format!("typed {bytes} byte(s) to run {}", run.id.short());
+    let answer = Answer::new(&SentView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
+    if let Some(request) = &app.request {
+        let text = serde_json::to_string(&answer).map_err(errors::internal)?;
+        app.write(|tx| Ok(requests::put(tx, &request.id, &request.words, Some(&text))?))?;
+    }
+    Ok(answer)
+}
+
+/// What is known to be in vain.
+fn refuse(run: &ExecRun) -> Result<(), Refusal> {
+    let id = run.id.to_string();
+    match run.status {
+        status if status.is_final() => Err(Refusal::RunFinal { run: id, status }),
+        RunStatus::Queued => Err(Refusal::RunQueued { run: id }),
+        _ if run.pty.is_none() => Err(Refusal::NoTerminal { run: id }),
+        _ => Ok(()),
+    }
+}
+
+/// Has it typed; answers with how many bytes that were.
+fn hand_over(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
+    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let id = || run.id.to_string();
+    let request = Request::Type(inputs.to_vec());
+    // A run that is just begun has no door yet.
+    let reply = wait::until(BEGINNING, PAUSE, || match door::ask(&folder, &request, PATIENCE) {
+        Ok(Some(reply)) => Some(Ok(reply)),
+        Ok(None) => {
+            let known = app.read(|tx| find::run(tx, &run.id.to_string()));
+            match known.and_then(|run| refuse(&run).map(|()| recover::is_kept(&run)).map_err(Into::into)) {
+                Ok(is_kept) if is_kept || folder.is_held().unwrap_or(true) => None,
+                Ok(_) => Some(Err(Refusal::RunUnsupervised { run: id() }.into())),
+                Err(error) => Some(Err(error)),
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Some(Err(Refusal::RunBusy { run: id() }.into())),
+        Err(error) => Some(Err(errors::internal(error))),
+    });
+    match reply.unwrap_or_else(|| Err(Refusal::RunBusy { run: id() }.into()))? {
+        Reply::Typed(bytes) => Ok(bytes),
+        Reply::Full(taken) => Err(Refusal::InputFull { run: id(), taken }.into()),
+        Reply::LongLine(bytes) => {
+            let why = format!("hold a line of {bytes} bytes, and the run's terminal takes at most 4095 of one");
+            Err(Refusal::invalid("keys", why).into())
+        }
+        Reply::NoTerminal => Err(Refusal::NoTerminal { run: id() }.into()),
+        Reply::Over(_) | Reply::Ended => {
+            // The end may be about to be written.
+            let written = wait::until(BEGINNING, PAUSE, || {
+                let known = app.read(|tx| find::run(tx, &id())).ok()?;
+                known.status.is_final().then_some(known.status)
+            });
+            let status = written.unwrap_or(RunStatus::Running);
+            Err(Refusal::RunFinal { run: id(), status }.into())
+        }
+        Reply::Unknown => Err(errors::internal("the run's supervisor is of another version")),
+    }
+}

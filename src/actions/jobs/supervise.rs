@@ -1,0 +1,231 @@
+//! Looking after a run: what a supervisor does before the program begins, and after it has ended.
+
+use std::{collections::BTreeMap, ffi::OsString, time::Duration};
+
+use anyhow::Result;
+
+use super::{event, finish, gc, launch_supervisor, notify, queue_waiter, scheduler};
+use crate::{
+    actions::{App, core::errors},
+    domain::{
+        Kind, Refusal,
+        output::{Batch, NewItem},
+        run::{Ending, ExecRun, RunId, RunStatus},
+    },
+    env::vars,
+    os::process::ProcessKey,
+    runs::{
+        Recorder, RunFolder, Sink, SinkError, Watching,
+        folder::Start,
+        supervisor::{self, Host, Order, SuperviseError},
+    },
+    store::{StoreError, exec_runs, output::OutputStore},
+};
+
+/// Looks after a run that was taken, with the lock that came as stdin; returns when it has ended and the next one of its
+/// queue is begun.
+///
+/// # Errors
+/// `usage` when nobody has handed it over; as the stores and the operating system fail.
+pub fn supervise(app: &App, id: &str) -> Result<()> {
+    let id = RunId::parse(id)?;
+    let folder = RunFolder::of(&app.project.runs(), &id);
+    let not_ours = || Refusal::Usage { why: "a run is begun by: fairway exec spawn".into() };
+    let held = folder.handed_on().ok().flatten().ok_or_else(not_ours)?;
+    let run = app.read(|tx| Ok(exec_runs::find(tx, &id)?))?.ok_or_else(not_ours)?;
+    if run.status != RunStatus::Starting {
+        return Err(not_ours().into());
+    }
+    let looked_after = look_after(app, &run, &folder);
+    // Whatever became of it, who waits may go on.
+    drop(held);
+    let next = scheduler::start_next(app);
+    gc::now_and_then(app, run.seq);
+    looked_after.and(next)
+}
+
+fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
+    let mut keeper =
+        Keeper { app, fresh: None, run, folder, output: None, is_end_told: false, is_owing: run.attempt > 1 };
+    let start = match folder.start().and_then(|start| Ok((start, folder.stdin()?))) {
+        Ok((Some(start), stdin)) => Ok((start, stdin)),
+        Ok((None, _)) => Err("what it is to be started with is gone".to_owned()),
+        Err(error) => Err(format!("what it is to be started with cannot be read: {error}")),
+    };
+    let (Start { cwd, argv, env }, stdin) = match start {
+        Ok(start) => start,
+        Err(why) => return unbegun(app, run, why),
+    };
+    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
+    let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
+    env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
+    let order = Order {
+        folder,
+        argv: &argv,
+        env: &env,
+        mark: &mark,
+        cwd: &cwd,
+        stdin,
+        pty: run.pty,
+        timeout: run.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
+        key: &|suffix| notify::key(&run.id, suffix),
+    };
+    match supervisor::supervise(order, &mut keeper) {
+        Ok(()) => {}
+        // Nobody else would do better, and who waits for it hears why.
+        Err(SuperviseError::System(error)) if !folder.has_begun() => {
+            return unbegun(app, run, format!("it cannot be looked after: {error}"));
+        }
+        Err(error) => return Err(errors::internal(error)),
+    }
+    // It holds the run's environment.
+    let _ = folder.forget_start();
+    // What is not told now stays owed, and is told by whoever comes next.
+    keeper.is_owing = true;
+    keeper.pay();
+    Ok(())
+}
+
+/// Says that a run has failed of which nothing was begun.
+fn unbegun(app: &App, run: &ExecRun, why: String) -> Result<()> {
+    let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
+    finish::outside(app, run, &ending).map(drop)
+}
+
+/// How long the stores may keep a supervisor waiting whose program prints meanwhile.
+const HURRY: Duration = Duration::from_millis(200);
+
+/// Writes into the stores what a supervisor tells.
+struct Keeper<'a> {
+    app: &'a App,
+    /// The house anew, once a restore has put another store in the place of the one that was opened first.
+    fresh: Option<App>,
+    run: &'a ExecRun,
+    /// Where those who wait for the run are woken.
+    folder: &'a RunFolder,
+    /// Opened when it is needed, and again when that failed.
+    output: Option<OutputStore>,
+    /// The item of the end is written; the state may not be.
+    is_end_told: bool,
+    /// A message is owed, and could not be handed over.
+    is_owing: bool,
+}
+
+fn refused(error: impl Into<anyhow::Error>) -> SinkError {
+    SinkError::Store(format!("{:#}", error.into()))
+}
+
+impl Keeper<'_> {
+    /// Does something with the output's store.
+    fn output<T>(&mut self, act: impl FnOnce(&OutputStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.output.is_none() {
+            self.output = Some(OutputStore::open_for_writing(&self.app.project.output())?);
+        }
+        match &self.output {
+            Some(output) => act(output),
+            None => Err(StoreError::Busy),
+        }
+    }
+
+    fn house(&self) -> &App {
+        self.fresh.as_ref().unwrap_or(self.app)
+    }
+
+    /// From now on somebody prints, who must not wait for others; or not any more.
+    fn hurry(&mut self, patience: Option<Duration>) {
+        let _ = self.output(|output| output.hurry(patience));
+        if let Ok(store) = self.house().store_for_writing() {
+            let _ = store.hurry(patience);
+        }
+    }
+
+    /// What became of a change of the run's state. Who waits for the run hears of it.
+    fn written(&mut self, written: Result<bool>) -> Result<(), SinkError> {
+        let error = match written {
+            Ok(true) => {
+                self.folder.wake();
+                return Ok(());
+            }
+            Ok(false) => return Err(SinkError::NotOurs),
+            Err(error) => error,
+        };
+        if matches!(error.downcast_ref(), Some(StoreError::Replaced)) {
+            self.fresh = Some(self.app.reopened());
+        }
+        Err(refused(error))
+    }
+}
+
+impl Host for Keeper<'_> {
+    fn kept(&mut self) -> (Recorder, Watching) {
+        let id = &self.run.id;
+        // What a run prints is kept as far as that can be; that it runs does not depend on it.
+        let (standing, totals) =
+            self.output(|output| Ok((output.watchers(id)?, output.totals(id)?))).unwrap_or_default();
+        self.hurry(Some(HURRY));
+        // Runs whose supervisor died are settled by another process: that may take seconds, and this one has a program to
+        // look after.
+        let _ = queue_waiter::settle(self.house());
+        let most = u64::try_from(self.run.max_output_bytes).unwrap_or_default();
+        let recorder = Recorder::new(self.folder.clone(), most, totals);
+        // They were compiled when they were asked for.
+        (recorder, Watching::new(&standing).unwrap_or_default())
+    }
+}
+
+impl Sink for Keeper<'_> {
+    fn running(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
+        let started = i64::try_from(process.started).map_err(refused)?;
+        let own = launch_supervisor::ourselves().map_err(refused)?;
+        let written = self.house().write(|tx| {
+            if !exec_runs::running(tx, &self.run.id, (i64::from(process.pid), started), own)? {
+                return Ok(false);
+            }
+            tx.record(&event::event(Kind::ExecStarted, self.run).with("pid", i64::from(process.pid)))?;
+            Ok(true)
+        });
+        self.written(written)
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        let now = self.app.env.now();
+        self.output(|output| output.apply(&self.run.id, batch, now)).map_err(refused)?;
+        self.is_owing |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
+        // Before anybody is woken: who hears of an event here finds its message there.
+        self.pay();
+        self.folder.wake();
+        Ok(())
+    }
+
+    fn owes(&self) -> bool {
+        self.is_owing
+    }
+
+    fn pay(&mut self) {
+        if self.is_owing {
+            self.is_owing = match &self.output {
+                Some(output) => notify::deliver(self.house(), output, self.run).is_err(),
+                None => true,
+            };
+        }
+    }
+
+    fn ended(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
+        // Nobody prints any more.
+        self.hurry(None);
+        if !self.is_end_told {
+            let (payload, meta, owes) = notify::end_event(self.run, ending);
+            let (id, now) = (&self.run.id, self.app.env.now());
+            let told = self.output(|output| output.append_event(id, &payload, &meta, owes.as_deref(), now));
+            // A full disk ends the keeping of output, not the run.
+            self.is_end_told = told.is_ok();
+        }
+        let written = self.house().write(|tx| finish::settled(tx, self.run, ending, output_bytes, truncated));
+        if matches!(written, Ok(true)) {
+            // Its message is of the run as it has ended; and who hears of the end finds it.
+            self.is_owing |= self.run.session.is_some();
+            self.pay();
+        }
+        self.written(written)
+    }
+}

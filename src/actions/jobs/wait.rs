@@ -1,0 +1,85 @@
+//! Waiting for the end of runs.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::{
+    find,
+    job_waiter::{self, Waiting},
+    queue_waiter, recover,
+    view::{Looker, is_supervised},
+};
+use crate::{
+    actions::App,
+    config::show_duration,
+    domain::{
+        Refusal,
+        run::{ExecRun, RunStatus},
+    },
+    wire::RunView,
+};
+
+/// Waits until every one of these runs has ended, or nobody looks after it any more; answers them in the order of asking.
+/// `progress` is told how they stand, at first and after each change.
+///
+/// # Errors
+/// `nothing_arrived` when the limit is over, `not_found`, `ambiguous`; as the store fails.
+pub fn wait(
+    app: &App,
+    runs: &[String],
+    limit: Option<Duration>,
+    mut progress: impl FnMut(&[ExecRun]),
+) -> Result<Vec<RunView>> {
+    let until = limit.map(|limit| Instant::now() + limit);
+    let mut found = app.read(|tx| runs.iter().map(|run| find::run(tx, run)).collect::<Result<Vec<ExecRun>>>())?;
+    let mut waiting: Vec<Option<Waiting>> = Vec::new();
+    for run in &found {
+        waiting.push(if run.status.is_final() { None } else { Some(Waiting::on(app, run)?) });
+    }
+    if found.iter().any(|run| run.status == RunStatus::Queued) {
+        // Whoever waited to begin it may have been killed. When nobody can be started now, others may still begin it.
+        let _ = queue_waiter::ensure(app);
+    }
+    loop {
+        for one in waiting.iter().flatten() {
+            one.calm()?;
+        }
+        look(app, &mut found)?;
+        settle(app, &mut found)?;
+        progress(&found);
+        for (waiting, run) in waiting.iter_mut().zip(&found) {
+            match waiting {
+                Some(_) if run.status.is_final() || !is_supervised(app, run) => *waiting = None,
+                Some(waiting) => waiting.follow(run),
+                None => {}
+            }
+        }
+        if waiting.iter().all(Option::is_none) {
+            let mut looker = Looker::new();
+            return Ok(found.iter().map(|run| looker.view(app, run)).collect());
+        }
+        if !job_waiter::sleep(waiting.iter().flatten(), until) {
+            return Err(Refusal::NothingArrived { within: show_duration(limit.unwrap_or_default()) }.into());
+        }
+    }
+}
+
+/// Settles those whose supervisor has died: whoever waits for them wants to know what becomes of them.
+fn settle(app: &App, runs: &mut [ExecRun]) -> Result<()> {
+    let mut settled = false;
+    for run in runs.iter().filter(|run| !is_supervised(app, run)) {
+        settled |= recover::settle_one(app, run)?.is_some();
+    }
+    if settled { look(app, runs) } else { Ok(()) }
+}
+
+/// Looks again at those that may have changed.
+fn look(app: &App, runs: &mut [ExecRun]) -> Result<()> {
+    app.read(|tx| {
+        for run in runs.iter_mut().filter(|run| !run.status.is_final()) {
+            *run = find::run(tx, &run.id.to_string())?;
+        }
+        Ok(())
+    })
+}

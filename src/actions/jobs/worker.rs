@@ -1,0 +1,186 @@
+//! One process that begins queued runs and settles those whose supervisor died. It sleeps until something has happened.
+
+use std::{collections::BTreeMap, fmt::Write as _, os::fd::AsFd, time::Duration};
+
+use anyhow::{Context as _, Result};
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use super::{finish, gc, notify, queue_waiter, recover, scheduler};
+use crate::{
+    actions::{Answer, App},
+    domain::run::{Ending, ExecRun, RunId, RunStatus},
+    os::{detach, host, process, signals::Caught, wake::Waiter},
+    store::{StoreError, exec_runs},
+};
+
+/// How soon to look again at a run that is being handed from one process to another.
+const SOON: Duration = Duration::from_millis(100);
+/// How soon to try again to settle a run that could not be.
+const LATER: Duration = Duration::from_secs(10);
+/// How often a run's supervisor may die before it has begun anything.
+const MOST_TRIES: usize = 3;
+/// How often in a row the store may fail.
+const MOST_FAILURES: u32 = 6;
+
+/// What a worker has done.
+#[derive(Debug, Default)]
+struct Done {
+    begun: usize,
+    recovered: Vec<recover::Recovered>,
+    tries: BTreeMap<RunId, usize>,
+    /// What could not be settled the last time.
+    unsettled: Vec<RunId>,
+    /// Somebody else had the lock of a run that may begin, and may go without a word.
+    is_blocked: bool,
+}
+
+/// Begins and settles runs until TERM or INT; with `until_empty` only as long as something is queued. While another worker
+/// is at work it only says so.
+///
+/// # Errors
+/// As the store fails, or the folder of locks.
+pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
+    let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
+    let mut done = Done::default();
+    loop {
+        let place = queue_waiter::take(app).map_err(|error| StoreError::io("the worker's lock", error))?;
+        let Some(place) = place else {
+            queue_waiter::wake(app);
+            return done.answer(true);
+        };
+        // One that was killed has left its socket, and may have had our number.
+        let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
+        let waiter = Waiter::bind(&queue_waiter::folder(app), &name).context("the worker cannot be woken")?;
+        if !until_empty {
+            // What cannot be cleared keeps nothing from being run; `exec gc` says what it is.
+            let _ = gc::collect(app);
+        }
+        // What a supervisor owed when it was killed after the end. It stays owed when it cannot be told now.
+        let _ = notify::deliver_all(app);
+        let mut failures = 0;
+        loop {
+            if signals.next()?.is_some() {
+                return done.answer(false);
+            }
+            waiter.calm()?;
+            detach::bury();
+            match done.work(app) {
+                Ok(waits) if until_empty && !waits => break,
+                Ok(_) => {
+                    failures = 0;
+                    let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
+                    done.sleep(&signals, &waiter, &active);
+                }
+                // Somebody may hold the store for long, or the disk be full for a while.
+                Err(error) => {
+                    failures += 1;
+                    if failures == MOST_FAILURES {
+                        return Err(error);
+                    }
+                    detach::sleep(&[signals.as_fd()], Some(SOON * 2_u32.pow(failures)));
+                }
+            }
+        }
+        // Who queues a run now may still have seen us: a last look, when we are not there any more.
+        drop((waiter, place));
+        if !waits(app)? {
+            return done.answer(false);
+        }
+    }
+}
+
+impl Done {
+    /// Settles what can be settled and begins what may begin. Says whether something still waits.
+    fn work(&mut self, app: &App) -> Result<bool> {
+        self.unsettled.clear();
+        for one in recover::settle_all(app, false)? {
+            if one.is_unsettled() {
+                self.unsettled.push(one.run.clone());
+            }
+            if one.is_unbegun() {
+                let tries = self.tries.entry(one.run.clone()).or_default();
+                *tries += 1;
+                if *tries >= MOST_TRIES {
+                    give_up(app, &one.run)?;
+                }
+            }
+            // What cannot be settled is tried for ever, and told once.
+            if !self.recovered.contains(&one) {
+                self.recovered.push(one);
+            }
+        }
+        let begun = scheduler::start_what_may(app)?;
+        self.begun += begun.count;
+        self.is_blocked = begun.is_blocked;
+        waits(app)
+    }
+
+    /// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
+    fn sleep(&self, signals: &Caught, waiter: &Waiter, active: &[ExecRun]) {
+        let host = host::identity();
+        let (mut keepers, mut limit) = (Vec::new(), self.is_blocked.then_some(SOON));
+        let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
+        for run in active.iter().filter(|run| run.host == host) {
+            if self.unsettled.contains(&run.id) {
+                within(LATER);
+                continue;
+            }
+            // Until its supervisor has written itself down it is kept by whoever took it, whose end tells nothing.
+            if run.status == RunStatus::Starting {
+                within(SOON);
+                continue;
+            }
+            let keeper = process::ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+            let end = keeper.and_then(|keeper| {
+                let end = process::pidfd(keeper.pid).ok().flatten()?;
+                // The descriptor first: what is there after it was opened is what it stands for.
+                (keeper.presence() == process::Presence::Alive).then_some(end)
+            });
+            match end {
+                Some(end) => keepers.push(end),
+                // It died since we looked.
+                None => within(SOON),
+            }
+        }
+        let mut until = vec![signals.as_fd(), waiter.as_fd()];
+        until.extend(keepers.iter().map(AsFd::as_fd));
+        detach::sleep(&until, limit);
+    }
+
+    fn answer(&self, busy: bool) -> Result<Answer> {
+        let recovered: Vec<_> = self
+            .recovered
+            .iter()
+            .map(|one| json!({ "run_id": one.run.to_string(), "status": one.status.as_str(), "reason": one.reason }))
+            .collect();
+        let document = json!({ "busy": busy, "begun": self.begun, "runs_recovered": recovered });
+        if busy {
+            return Answer::new(&document, "", "unchanged: another worker is at work");
+        }
+        let mut line = format!("began {} run(s), settled {}", self.begun, self.recovered.len());
+        for one in &self.recovered {
+            let _ = write!(line, "\n  {:<12}{}: {}", one.status.as_str(), one.run, one.reason);
+        }
+        Answer::new(&document, "", line)
+    }
+}
+
+/// Whether something of this host is queued, or was taken and may come back: its supervisor has not begun it yet.
+fn waits(app: &App) -> Result<bool> {
+    let host = host::identity();
+    app.read(|tx| {
+        let starts = |run: &ExecRun| run.host == host && run.status == RunStatus::Starting;
+        Ok(exec_runs::first_queued(tx, &host)?.is_some() || exec_runs::active(tx)?.iter().any(starts))
+    })
+}
+
+/// A run that would only be tried for ever.
+fn give_up(app: &App, id: &RunId) -> Result<()> {
+    let Some(run) = app.read(|tx| Ok(exec_runs::find(tx, id)?))?.filter(|run| run.status == RunStatus::Queued) else {
+        return Ok(());
+    };
+    let why = format!("its supervisor ended {MOST_TRIES} times before it had begun the command");
+    let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
+    finish::outside(app, &run, &ending).map(drop)
+}

@@ -1,0 +1,192 @@
+//! Reading messages.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::send::event;
+use crate::{
+    actions::{
+        Answer, App,
+        core::{errors, lookup},
+    },
+    config::show_duration,
+    domain::{
+        Actor, Kind, Refusal,
+        message::{Message, MessageStatus, OFFER_SECONDS, Recipient, Way},
+        rules::receipts::{self, Reading},
+    },
+    env::Timestamp,
+    store::{ReadTx, WriteTx, messages},
+    wire::MessageView,
+};
+
+/// Whoever reads, and under which addresses.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    name: String,
+    addresses: Vec<Recipient>,
+    /// Its session is not one that Fairway knows.
+    is_foreign: bool,
+    /// Since when it waits.
+    asked: Timestamp,
+}
+
+/// What a reading took.
+#[derive(Debug, Clone, Default)]
+pub struct Taken {
+    /// The messages, as they stand now.
+    pub messages: Vec<MessageView>,
+    more: usize,
+}
+
+impl Taken {
+    /// The answer, with a word on what still waits.
+    #[must_use]
+    pub fn remarked(&self, answer: Answer) -> Answer {
+        match self.more {
+            0 => answer,
+            more => answer.remark(format!("{more} more message(s) wait: fairway inbox")),
+        }
+    }
+}
+
+/// The reader that `actor` is since `asked`: their session, and the lane and role they act in. A session that Fairway does
+/// not know is one too when something was sent to it, or when background runs were asked for under its name.
+///
+/// # Errors
+/// `not_found` for an unknown session, `usage` when there is no address at all.
+pub fn reader(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<Reader> {
+    let is_foreign = match &actor.session {
+        Some(session) => lookup::is_foreign(tx, session)?,
+        None => false,
+    };
+    let (role, lane) = if is_foreign { (actor.role.clone(), actor.lane.clone()) } else { lookup::standing(tx, actor)? };
+    let session = actor.session.clone().map(Recipient::Session);
+    let addresses: Vec<Recipient> =
+        session.into_iter().chain(lane.map(Recipient::Lane)).chain(role.map(Recipient::Role)).collect();
+    if addresses.is_empty() {
+        let why = "nobody to read for: name a --session ID or act --as ROLE".into();
+        return Err(Refusal::Usage { why }.into());
+    }
+    Ok(Reader { name: actor.name.clone(), addresses, is_foreign, asked })
+}
+
+fn plan(tx: &ReadTx<'_>, reader: &Reader, now: Timestamp) -> Result<Reading> {
+    let mut unsettled = Vec::new();
+    for address in &reader.addresses {
+        unsettled.extend(messages::unsettled(tx, address)?);
+    }
+    Ok(receipts::reading(unsettled, &reader.name, reader.asked, now))
+}
+
+/// Settles what came too late.
+///
+/// # Errors
+/// As the store fails.
+pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
+    for message in messages::expired(tx, tx.now())? {
+        messages::settle(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
+        tx.record(&event(Kind::MessageExpired, &message))?;
+    }
+    Ok(())
+}
+
+/// Acknowledges what the last reading printed, and offers what waits, or acknowledges that too.
+///
+/// # Errors
+/// As the store fails.
+pub fn take(tx: &WriteTx<'_>, reader: &Reader, way: Way, acknowledge: bool) -> Result<Taken> {
+    expire(tx)?;
+    let reading = plan(tx, reader, tx.now())?;
+    settle_read(tx, &reading, reader)?;
+    let until = tx.now().plus(Duration::from_secs(OFFER_SECONDS));
+    let mut taken = Vec::new();
+    for message in reading.offered {
+        messages::offer(tx, message.id, &reader.name, until, way)?;
+        let offered = event(Kind::MessageOffered, &message).with("reader", reader.name.as_str());
+        tx.record(&offered.with("way", way.as_str()))?;
+        let status = if acknowledge {
+            settle(tx, message.id, reader)?;
+            MessageStatus::Acknowledged
+        } else {
+            MessageStatus::Offered
+        };
+        taken.push(MessageView::from(&Message { status, way: Some(way), ..message }));
+    }
+    Ok(Taken { messages: taken, more: reading.more })
+}
+
+/// Acknowledges what the last reading printed, and nothing more: what has come since is not offered by this.
+fn settle_read(tx: &WriteTx<'_>, reading: &Reading, reader: &Reader) -> Result<()> {
+    for id in &reading.read {
+        settle(tx, *id, reader)?;
+    }
+    Ok(())
+}
+
+fn settle(tx: &WriteTx<'_>, id: i64, reader: &Reader) -> Result<()> {
+    messages::settle(tx, id, MessageStatus::Acknowledged, Some(&reader.name))?;
+    tx.record(
+        &crate::domain::Event::new(Kind::MessageAcknowledged).with("id", id).with("reader", reader.name.as_str()),
+    )?;
+    Ok(())
+}
+
+/// Reads the messages of whoever acts; with `wait` until there is one. Asks only when something has changed.
+///
+/// # Errors
+/// `nothing_arrived` when the wait is over, `usage`, `not_found`.
+pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Answer> {
+    if let Some(request) = &app.request
+        && let Some(answer) = app.read(|tx| crate::actions::core::app::remembered(tx, request))?
+    {
+        return Ok(answer);
+    }
+    let waiter = match wait {
+        Some(limit) => Some((app.waiter("inbox")?, Instant::now() + limit, limit)),
+        None => None,
+    };
+    let asked = app.env.now();
+    loop {
+        let (reader, seen) = app.read(|tx| {
+            let reader = reader(tx, &app.actor, asked)?;
+            let seen = plan(tx, &reader, app.env.now())?;
+            Ok((reader, seen))
+        })?;
+        if !seen.offered.is_empty() {
+            let take = |tx: &WriteTx<'_>| offered(tx, &reader, acknowledge);
+            match if reader.is_foreign { app.register(take) } else { app.change(take) } {
+                // Somebody else of this lane or role was faster.
+                Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => {}
+                done => return done,
+            }
+        } else if !seen.read.is_empty() {
+            app.write(|tx| settle_read(tx, &plan(tx, &reader, tx.now())?, &reader))?;
+        }
+        let Some((waiter, deadline, limit)) = &waiter else {
+            return Answer::new(&Vec::<MessageView>::new(), "", "no messages").map(nobody);
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        // An offer to a reader that went away lapses without a sound.
+        let lapse = seen.lapses_at.map(|at| at.since(app.env.now()).max(Duration::from_millis(1)));
+        let woken = waiter.wait(Some(lapse.map_or(left, |lapse| lapse.min(left)))).map_err(errors::internal)?;
+        if !woken && Instant::now() >= *deadline {
+            return Err(Refusal::NothingArrived { within: show_duration(*limit) }.into());
+        }
+    }
+}
+
+fn offered(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Answer> {
+    let taken = take(tx, reader, Way::Inbox, acknowledge)?;
+    if taken.messages.is_empty() {
+        return Err(Refusal::NothingArrived { within: String::new() }.into());
+    }
+    let ids: Vec<String> = taken.messages.iter().map(|message| message.id.to_string()).collect();
+    let line = super::words(&taken.messages);
+    Ok(taken.remarked(Answer { ids, ..Answer::new(&taken.messages, "", line.trim_end())? }))
+}
+
+fn nobody(answer: Answer) -> Answer {
+    Answer { ids: Vec::new(), ..answer }
+}

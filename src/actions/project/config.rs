@@ -1,0 +1,31 @@
+//! Looking at the configuration.
+
+use toml::{Table, Value};
+
+use crate::actions::App;
+use crate::wire::{CheckedView, SettingView};
+
+/// Every setting in force, in the order of the example file.
+#[must_use]
+pub fn show(app: &App) -> Vec<SettingView> {
+    let shown = app.layers.sourced().into_iter();
+    shown
+        .map(|one| SettingView {
+            value: json(&one.value),
+            key: one.key,
+            written: one.value,
+            source: one.source.to_string(),
+        })
+        .collect()
+}
+
+/// The files that an accepted configuration was read from.
+#[must_use]
+pub fn check(app: &App) -> CheckedView {
+    CheckedView { valid: true, files: app.layers.files().iter().map(|(path, _)| path.display().to_string()).collect() }
+}
+
+fn json(written: &str) -> serde_json::Value {
+    let value = format!("v = {written}").parse::<Table>().ok().and_then(|mut table| table.remove("v"));
+    value.and_then(|value: Value| serde_json::to_value(value).ok()).unwrap_or_else(|| written.into())
+}

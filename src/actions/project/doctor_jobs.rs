@@ -1,0 +1,104 @@
+//! What `doctor` looks at in background runs.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::doctor::{FIX, io_failed, shown};
+use crate::{
+    actions::{
+        App,
+        jobs::{cleanup, rm, view},
+    },
+    domain::{
+        finding::{Finding, Severity},
+        run::{RunId, RunStatus},
+    },
+    os::host,
+    runs::RunFolder,
+    store::{ReadTx, exec_runs, output::OutputStore},
+};
+
+/// How many of a kind are told one by one.
+const MOST: usize = 20;
+
+/// What is wrong with background runs, and how many there are.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
+    let mut found = Vec::new();
+    let known: BTreeMap<RunId, RunStatus> = exec_runs::every(tx)?.into_iter().collect();
+    let host = host::identity();
+    for run in exec_runs::active(tx)?.iter().take(MOST) {
+        if run.host != host {
+            let message =
+                format!("the run {} is {} on {}: it cannot be looked at from here", run.id, run.status, run.host);
+            found.push(Finding::new("run_elsewhere", Severity::Note, message));
+        } else if !view::is_supervised(app, run) {
+            let message = format!("the run {} is {}, and nobody looks after it", run.id, run.status);
+            let finding = Finding::new("run_unsupervised", Severity::Warning, message);
+            found.push(finding.fixed_by("fairway session reconcile"));
+        }
+    }
+    let missing = known.keys().filter(|id| !RunFolder::of(&app.project.runs(), id).path().is_dir());
+    for id in missing.take(MOST) {
+        let message = format!("the folder of the run {id} is gone, and what it printed with it");
+        let fix = match known.get(id) {
+            Some(status) if status.is_final() => format!("fairway exec rm {id}"),
+            _ => format!("fairway exec kill {id}"),
+        };
+        found.push(Finding::new("run_folder_missing", Severity::Warning, message).fixed_by(fix));
+    }
+    for (_, path) in cleanup::orphans(app, &known).into_iter().take(MOST) {
+        let message = format!("{} belongs to no run", shown(app, &path));
+        found.push(Finding::new("run_folder_left", Severity::Warning, message).fixed_by(FIX));
+    }
+    output(app, &mut found);
+    if !known.is_empty() {
+        let finished = known.values().filter(|status| status.is_final()).count();
+        let bytes: u64 = known.keys().map(|id| rm::size(&RunFolder::of(&app.project.runs(), id))).sum();
+        let message = format!(
+            "{} background run(s), {finished} of them finished; they take {} KiB",
+            known.len(),
+            bytes.div_ceil(1024)
+        );
+        found.push(Finding::new("runs", Severity::Note, message));
+    }
+    Ok(found)
+}
+
+/// Whether the file that says where output lies is whole.
+fn output(app: &App, found: &mut Vec<Finding>) {
+    let faults = match OutputStore::open_for_reading(&app.project.output()) {
+        Ok(None) => return,
+        Ok(Some(output)) => output.faults().unwrap_or_else(|error| vec![error.to_string()]),
+        Err(error) => vec![error.to_string()],
+    };
+    for fault in faults {
+        let message = format!("what runs printed cannot be read: {fault}");
+        let path = shown(app, &app.project.output());
+        let fix = format!("end all runs, then move {path} away: a new one is made");
+        found.push(Finding::new("output_damaged", Severity::Error, message).fixed_by(fix));
+    }
+}
+
+/// Removes the folders that belong to no run, with what is noted about them elsewhere.
+///
+/// # Errors
+/// When one cannot be removed.
+pub(super) fn mend(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
+    let Ok(known) = app.read(|tx| Ok(exec_runs::every(tx)?)) else { return Ok(()) };
+    let known = known.into_iter().collect();
+    for (id, path) in cleanup::orphans(app, &known) {
+        let folder = RunFolder::of(&app.project.runs(), &id);
+        let held = folder.hold().map_err(|error| io_failed(&path, error))?;
+        if held.is_none() || app.read(|tx| Ok(exec_runs::find(tx, &id)?))?.is_some() {
+            continue;
+        }
+        rm::clear(app, &[id])?;
+        let message = format!("removed {}, which belonged to no run", shown(app, &path));
+        findings.push(Finding::new("repaired", Severity::Note, message));
+    }
+    Ok(())
+}

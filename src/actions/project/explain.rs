@@ -1,0 +1,248 @@
+//! Why a task or session is as it is: the facts, each with its source and age. Changes nothing.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::actions::{
+    App,
+    core::lookup,
+    queue::task::claim,
+    session::{asking::Asking, look, next},
+};
+use crate::{
+    domain::{
+        Kind, SessionId, TaskId,
+        rules::liveness::{Backend, Process, Verdict},
+        session::{Activity, Session},
+        task::Task,
+    },
+    env::Timestamp,
+    os::host,
+    store::{
+        ReadTx, checkpoints, claims,
+        events::{self, Logged},
+        session_reports, sessions,
+        tasks::{self, Range},
+    },
+    wire::ExplainView,
+};
+
+/// How many former holders are told.
+const HOLDERS: usize = 10;
+
+/// Why a task is in its state, why it is not ready, and who took the claim.
+///
+/// # Errors
+/// `not_found`.
+pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
+    let now = app.env.now();
+    app.read(|tx| {
+        let task = lookup::task(tx, id)?;
+        let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
+        match events::newest_move(tx, id)? {
+            Some(event) => view.fact("status", moved(&event), source(&event), Some(event.at)),
+            None => view.fact("status", "it was added and never moved", "task", Some(task.created_at)),
+        }
+        holders(tx, &task, now, &mut view)?;
+        obstacles(app, tx, &task, &mut view)?;
+        if let Some(newest) = checkpoints::newest(tx, id)? {
+            let by = newest.session.as_ref().map(|session| format!(" (by {session})")).unwrap_or_default();
+            let message = format!("{}: {}{by}", newest.state, newest.summary);
+            view.fact("checkpoint", message, format!("checkpoint {}", newest.id), Some(newest.created_at));
+        }
+        Ok(view)
+    })
+}
+
+fn source(event: &Logged) -> String {
+    format!("event {}", event.seq)
+}
+
+/// What an event that moved a task says.
+fn moved(event: &Logged) -> String {
+    let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(str::to_owned);
+    let verb = event.kind.trim_start_matches("task.");
+    let steps = match (text("from"), text("to")) {
+        (Some(from), Some(to)) => format!(": {from} → {to}"),
+        _ => String::new(),
+    };
+    let taken = match (text("takeover").as_deref(), text("from")) {
+        (Some("stolen"), Some(from)) => format!(", taken from {from}"),
+        (Some("expired"), Some(from)) => format!(", after the lease of {from} had expired"),
+        (Some("handed_over"), Some(from)) => format!(", handed over by {from}"),
+        _ => String::new(),
+    };
+    let reason = text("reason").map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let forced = text("force_reason").map(|reason| format!(", forced: {reason}")).unwrap_or_default();
+    format!("{verb} by {}{steps}{taken}{reason}{forced}", event.actor)
+}
+
+fn holders(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainView) -> Result<()> {
+    if let Some(claim) = task.state.claim() {
+        let from = format!("claim {}", claim.epoch);
+        let role = claim.role.as_ref().map(|role| format!(" as {role}")).unwrap_or_default();
+        let message = format!("held by {}{role} under epoch {}", claim.claimant, claim.epoch);
+        view.fact("held", message, &from, Some(claim.claimed_at));
+        match claim.lease_until {
+            Some(until) if claim.is_expired(now) => {
+                let message = format!("its lease ended at {until}: another claim may take over");
+                view.fact("lease_expired", message, &from, Some(until));
+            }
+            Some(until) => view.fact("lease", format!("its lease lasts until {until}"), &from, None),
+            None => {}
+        }
+        if let Some(session) = claim.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {
+            let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let message = format!("the holder's session is {}{why}", session.status);
+            view.fact("holder", message, format!("session {}", session.id), Some(session.last_sign()));
+        }
+    }
+    for held in claims::history(tx, &task.id)?.into_iter().filter(|held| held.ended.is_some()).take(HOLDERS) {
+        if let Some((until, how)) = held.ended {
+            let message = format!("was held by {} under epoch {} until {until}: {how}", held.claimant, held.epoch);
+            view.fact("was_held", message, format!("claim {}", held.epoch), Some(held.claimed_at));
+        }
+    }
+    Ok(())
+}
+
+fn obstacles(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> Result<()> {
+    let waiting = lookup::waiting(tx, task)?;
+    for one in &waiting {
+        let since = tasks::find(tx, &one.id)?.map(|on| on.updated_at);
+        view.fact(one.code, &one.message, format!("task {}", one.id), since);
+    }
+    if task.is_ready() {
+        match claim::barred(app, tx, task)? {
+            Some(refusal) => view.fact(refusal.code(), refusal.to_string(), "rules", None),
+            None => view.fact("ready", "nothing stands in the way of a claim", "rules", None),
+        }
+    }
+    Ok(())
+}
+
+/// Why a session stands as it does, and what reconcile would make of it.
+///
+/// # Errors
+/// `not_found`.
+pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
+    let now = app.env.now();
+    let (session, mut view) = app.read(|tx| {
+        let session = lookup::session(tx, id)?;
+        let mut view = ExplainView::new("session", id, session.status.as_str(), now);
+        let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let status = format!("{}{why}", session.status);
+        match events::newest_of_session(tx, id, Kind::is_status)? {
+            Some(event) => view.fact("status", status, source(&event), Some(event.at)),
+            None => view.fact("status", status, "session", Some(session.started_at)),
+        }
+        if let Some(code) = session.exit_code {
+            view.fact("exit_code", format!("its program ended with exit code {code}"), "session", session.ended_at);
+        }
+        view.fact("last_sign", "its last sign of life", "session", Some(session.last_sign()));
+        if session.activity != Activity::Unknown {
+            let words = session.waiting_for.as_ref().map(|words| format!(", waits for: {words}")).unwrap_or_default();
+            let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
+            view.fact("activity", format!("{}{words}", session.activity), from, session.activity_at);
+        }
+        reported(tx, &session, &mut view)?;
+        works(tx, &session, &mut view)?;
+        place(&session, &mut view);
+        Ok((session, view))
+    })?;
+    // What is outside is asked while nothing is open.
+    if !session.status.is_final() {
+        surroundings(app, &session, now, &mut view);
+    }
+    Ok(view)
+}
+
+/// What its runtime has told beside what it does.
+fn reported(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
+    let reports = session_reports::find(tx, &session.id)?;
+    if let Some(at) = reports.lifecycle_at {
+        view.fact("reported", "its runtime last told how it lives", "lifecycle", Some(at));
+    }
+    if let Some(at) = reports.hooked_at {
+        view.fact("hooked", "a hook of its provider last called", "hooks", Some(at));
+    }
+    if let Some(error) = &reports.error {
+        view.fact("error", format!("it says that something is wrong: {error}"), "heartbeat", None);
+    }
+    if let Some(share) = session.context_usage {
+        let told = if reports.pressure_at.is_some() { ", and it was asked to hand over" } else { "" };
+        view.fact(
+            "context",
+            format!("its context is {:.0} % full{told}", share * 100.0),
+            "session",
+            reports.pressure_at,
+        );
+    }
+    Ok(())
+}
+
+/// Where it runs, and what to type to get there.
+fn place(session: &Session, view: &mut ExplainView) {
+    if let Some(backend) = &session.backend {
+        let socket = session.socket.as_ref().map(|socket| format!(", socket {socket}")).unwrap_or_default();
+        let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
+        view.fact("place", format!("its backend is {backend}{socket}{pane}"), "session", None);
+    }
+    for (what, command) in next::commands(session) {
+        view.fact("next", format!("{what}: {command}"), "session", None);
+    }
+}
+
+fn works(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
+    if let Some(task) = session.task.as_ref().map(|id| tasks::find(tx, id)).transpose()?.flatten() {
+        let holder = match task.state.claim() {
+            Some(claim) if claim.session.as_ref() == Some(&session.id) => ", held by it".to_owned(),
+            Some(claim) => format!(", held by {}", claim.claimant),
+            None => String::new(),
+        };
+        let message = format!("its task {} is {}{holder}", task.id, task.state.status());
+        view.fact("task", message, format!("task {}", task.id), Some(task.updated_at));
+    }
+    tasks::each(tx, Range::Held, |task| {
+        if let Some(claim) = task.state.claim()
+            && claim.session.as_ref() == Some(&session.id)
+            && session.task.as_ref() != Some(&task.id)
+        {
+            let message = format!("it holds {} under epoch {}", task.id, claim.epoch);
+            view.fact("holds", message, format!("task {}", task.id), Some(claim.claimed_at));
+        }
+        Ok(true)
+    })?;
+    Ok(())
+}
+
+fn surroundings(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) {
+    let process = look::process(session);
+    let backend = Asking::new().backend(app, session, &process, now);
+    if session.host == host::identity() {
+        let message = match &process {
+            Process::NotRecorded => "no process is known".to_owned(),
+            Process::Alive => format!("process {} is there", session.pid.unwrap_or_default()),
+            Process::Gone(why) => why.clone(),
+            Process::Unknown(why) => format!("it cannot be told: {why}"),
+        };
+        view.fact("process", message, "the kernel", Some(now));
+        let message = match &backend {
+            Backend::Nothing => None,
+            Backend::Alive => Some("it says that the session runs".to_owned()),
+            Backend::Gone(why) => Some(why.clone()),
+            Backend::Unknown(why) => Some(format!("it cannot be told: {why}")),
+        };
+        if let Some(message) = message {
+            view.fact("backend", message, "the backend", Some(now));
+        }
+    }
+    let message = match look::judge(app, session, &process, &backend, now) {
+        Verdict::Live(why) => format!("reconcile would find it live: {why}"),
+        Verdict::Stale(_, why) => format!("reconcile would find it stale: {why}"),
+        Verdict::Unknown(why) => format!("reconcile would leave it alone, since it cannot tell: {why}"),
+        Verdict::Elsewhere(why) => format!("reconcile would skip it: {why}"),
+        Verdict::Quiet => "reconcile would leave it alone: there is nothing to look at, and it was heard of".into(),
+    };
+    view.fact("verdict", message, "rules", Some(now));
+}

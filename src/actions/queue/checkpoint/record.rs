@@ -1,0 +1,67 @@
+//! Recording a checkpoint: the turn at which an agent is steered.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{Answer, App, core::lookup, mail},
+    domain::{TaskId, checkpoint::CheckpointState, message::Way, rules::authority::Intent, text},
+    store::checkpoints::Draft,
+    wire::{CheckpointTurnView, CheckpointView},
+};
+
+/// What is to be recorded.
+#[derive(Debug, Clone)]
+pub struct Words {
+    /// What the words amount to.
+    pub state: CheckpointState,
+    /// The words.
+    pub summary: String,
+    /// Who owns the next step.
+    pub owner: Option<String>,
+    /// A file that belongs to it.
+    pub artifact: Option<String>,
+    /// After how long the next one is due.
+    pub due: Option<Duration>,
+}
+
+/// Records a checkpoint; moves nothing. Answers also with the session's waiting messages, which are offered by it.
+///
+/// # Errors
+/// `not_found`, `stale_claim`, `invalid_value`.
+pub fn record(app: &App, id: &TaskId, words: Words) -> Result<Answer> {
+    let line = |what, given: Option<&String>| given.map(|given| text::line(what, given)).transpose();
+    let summary = text::line("summary", &words.summary)?;
+    let owner = line("owner", words.owner.as_ref())?;
+    let artifact = line("artifact", words.artifact.as_ref())?;
+    app.change(|tx| {
+        let task = lookup::task(tx, id)?;
+        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        let draft = Draft {
+            task: id.clone(),
+            session: app.actor.session.clone(),
+            state: words.state,
+            owner: owner.clone(),
+            summary: summary.clone(),
+            artifact: artifact.clone(),
+            due_at: words.due.map(|due| tx.now().plus(due)),
+        };
+        let checkpoint = super::insert(tx, &task, &draft, None)?;
+        let turn = match &app.actor.session {
+            Some(_) => {
+                let reader = mail::inbox::reader(tx, &app.actor, tx.now())?;
+                mail::inbox::take(tx, &reader, Way::Checkpoint, false)?
+            }
+            None => mail::inbox::Taken::default(),
+        };
+        let mut line = format!("recorded checkpoint {} on {id}: {}", checkpoint.id, checkpoint.state);
+        if !turn.messages.is_empty() {
+            line.push('\n');
+            line.push_str(mail::words(&turn.messages).trim_end());
+        }
+        let document =
+            CheckpointTurnView { checkpoint: CheckpointView::from(&checkpoint), messages: turn.messages.clone() };
+        Ok(turn.remarked(Answer::new(&document, checkpoint.id, line)?))
+    })
+}

@@ -1,0 +1,105 @@
+//! Evidence that somebody claims; nobody has seen it happen.
+
+use std::{fs::File, io::Read, path::Path};
+
+use anyhow::Result;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    actions::{
+        Answer, App,
+        core::{lookup, task_worktree},
+    },
+    domain::{
+        TaskId,
+        evidence::{DEFAULT_KIND, Evidence, EvidenceResult, PROVIDER_KIND},
+        id::Label,
+        rules::authority::Intent,
+        text,
+    },
+    env::Timestamp,
+    wire::EvidenceView,
+};
+
+/// What is claimed.
+#[derive(Debug, Clone)]
+pub struct Words {
+    /// What it shows.
+    pub result: EvidenceResult,
+    /// What sort of evidence it is.
+    pub kind: Option<Label>,
+    /// The command that was run.
+    pub command: Option<String>,
+    /// A file that belongs to it.
+    pub artifact: Option<String>,
+    /// A sentence.
+    pub summary: Option<String>,
+    /// The commit it speaks of.
+    pub commit: Option<String>,
+}
+
+/// Records a claim of evidence.
+///
+/// # Errors
+/// `not_found`, `stale_claim`, `invalid_value`.
+pub fn add(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
+    let line = |what, given: &Option<String>| given.as_deref().map(|given| text::line(what, given)).transpose();
+    let (artifact, summary) = (line("artifact", &words.artifact)?, line("summary", &words.summary)?);
+    let command = words.command.as_deref().map(|command| text::body("command", command)).transpose()?;
+    let sha256 = artifact.as_deref().and_then(|path| digest(&app.env.cwd.join(path)));
+    let commit = task_worktree::named(app, id, words.commit.as_deref())?;
+    app.change(|tx| {
+        let task = lookup::task(tx, id)?;
+        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        let record = super::insert(
+            tx,
+            &task,
+            Evidence {
+                id: 0,
+                task: id.clone(),
+                session: app.actor.session.clone(),
+                kind: words.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
+                result: words.result,
+                command: command.clone(),
+                check: None,
+                exit_code: None,
+                duration_ms: None,
+                artifact: artifact.clone(),
+                sha256: sha256.clone(),
+                commit: commit.clone(),
+                summary: summary.clone(),
+                observed: false,
+                created_at: Timestamp::from_millis(0),
+            },
+            None,
+        )?;
+        let line = format!("recorded evidence {} on {id}: {} {}, as claimed", record.id, record.kind, record.result);
+        let answer = Answer::new(&EvidenceView::from(&record), record.id, line)?;
+        let answer = match &record.artifact {
+            Some(path) if record.sha256.is_none() => {
+                answer.remark(format!("{path} is no file that can be read from here; its digest is not recorded"))
+            }
+            _ => answer,
+        };
+        Ok(if record.kind == PROVIDER_KIND {
+            answer.remark("evidence of the kind 'provider' counts for no gate")
+        } else {
+            answer
+        })
+    })
+}
+
+/// The SHA-256 of a file's bytes. What is no plain file is left alone: reading it might wait for ever.
+pub(in crate::actions) fn digest(path: &Path) -> Option<String> {
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let (mut file, mut sha, mut piece) = (File::open(path).ok()?, Sha256::new(), vec![0; 64 << 10]);
+    loop {
+        match file.read(&mut piece).ok()? {
+            0 => break,
+            length => sha.update(piece.get(..length)?),
+        }
+    }
+    Some(sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,316 @@
+//! Evidence that was seen: a program is run, and what became of it is recorded.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    actions::{
+        Answer, App, Request,
+        core::{app::remembered, lookup, task_worktree},
+    },
+    domain::{
+        Actor, Event, Kind, Refusal, TaskId,
+        evidence::{DEFAULT_KIND, Evidence, EvidenceResult},
+        id::Label,
+        rules::authority::Intent,
+        task::Task,
+        text,
+    },
+    env::Timestamp,
+    os::{
+        files,
+        git::Git,
+        kept::Kept,
+        process::{Presence, ProcessKey},
+        stream::{self, Ending, Program, Ran, Stream, StreamError},
+    },
+    render::safe,
+    store::{ReadTx, WriteTx, events, requests, sessions, tasks},
+    wire::EvidenceView,
+};
+
+/// How much of a program's output is kept.
+const KEPT: usize = 1024 * 1024;
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// The task's own command for this check, which a person wrote as shell text.
+    Check(Label),
+    /// This program with these arguments; no shell reads them.
+    Command(Vec<OsString>),
+}
+
+/// One run.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The task it is evidence for.
+    pub task: TaskId,
+    /// What sort of evidence it is.
+    pub kind: Option<Label>,
+    /// What is to be run.
+    pub what: What,
+    /// A sentence.
+    pub summary: Option<String>,
+    /// How long it may run.
+    pub timeout: Option<Duration>,
+}
+
+/// Gets the program's output as it comes.
+pub type Relay = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
+
+/// What the store said before the program ran.
+struct Scene {
+    folder: PathBuf,
+    argv: Vec<OsString>,
+    command: String,
+    check: Option<String>,
+    /// The epoch that must still be in force afterwards.
+    epoch: Option<i64>,
+}
+
+/// Runs a program in the place of the task's work and records what became of it. With a `--request-id` the intention is
+/// written before, so that a repeat never runs it twice. Who may record is asked before and again after.
+///
+/// # Errors
+/// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
+pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
+    let summary = order.summary.as_deref().map(|summary| text::line("summary", summary)).transpose()?;
+    if order.timeout == Some(Duration::ZERO) {
+        return Err(Refusal::invalid("timeout", "must be longer than nothing").into());
+    }
+    let scene = match begin(app, order)? {
+        Begun::Answered(answer) => return Ok(answer),
+        Begun::Go(scene) => scene,
+    };
+    let git = Git::new(app.env.vars(), &scene.folder);
+    let commit = git.clean_head();
+    let kept = Arc::new(Mutex::new(Kept::new(KEPT)));
+    let seen = Arc::clone(&kept);
+    let program = Program { argv: &scene.argv, folder: &scene.folder, timeout: order.timeout, together: false };
+    let ran = stream::run(&program, move |stream, bytes| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+        relay(stream, bytes);
+    })
+    .inspect_err(|error| take_back(app, error))?;
+    // A tree that changed meanwhile is not the one that was tested.
+    let commit = commit.filter(|before| git.clean_head().as_ref() == Some(before));
+    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+    let artifact = keep(app, &output)?;
+    let written = app.change(|tx| {
+        let task = lookup::task(tx, &order.task)?;
+        let actor = Actor { epoch: scene.epoch, ..app.actor.clone() };
+        lookup::authority(tx, &task, &actor, Intent::Record)?;
+        let record = super::insert(
+            tx,
+            &task,
+            Evidence {
+                id: 0,
+                task: task.id.clone(),
+                session: app.actor.session.clone(),
+                kind: order.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
+                result: if ran.ending == Ending::Exited(0) { EvidenceResult::Pass } else { EvidenceResult::Fail },
+                command: Some(scene.command.clone()),
+                check: scene.check.clone(),
+                exit_code: match ran.ending {
+                    Ending::Exited(code) => Some(i64::from(code)),
+                    Ending::Signalled(_) | Ending::TimedOut => None,
+                },
+                duration_ms: Some(i64::try_from(ran.took.as_millis()).unwrap_or(i64::MAX)),
+                artifact: Some(artifact.to_string_lossy().into_owned()),
+                sha256: Some(Sha256::digest(&output).iter().map(|byte| format!("{byte:02x}")).collect()),
+                commit: commit.clone(),
+                summary: summary.clone().or_else(|| told(&ran, order.timeout)),
+                observed: true,
+                created_at: Timestamp::from_millis(0),
+            },
+            None,
+        )?;
+        answer(&record, &ran)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&artifact);
+    }
+    written
+}
+
+enum Begun {
+    Answered(Answer),
+    Go(Scene),
+}
+
+fn begin(app: &App, order: &Order) -> Result<Begun> {
+    let Some(request) = &app.request else {
+        // A session gives a sign of life before it is busy for long; nobody else has anything to write yet.
+        return match &app.actor.session {
+            Some(_) => app.write(|tx| alive(app, tx).and_then(|()| scene(app, tx, order).map(Begun::Go))),
+            None => app.read(|tx| scene(app, tx, order).map(Begun::Go)),
+        };
+    };
+    app.write(|tx| {
+        alive(app, tx)?;
+        if let Some(answer) = remembered(tx, request)? {
+            return Ok(Begun::Answered(answer));
+        }
+        if requests::find(tx, &request.id)?.is_some() {
+            return Err(still_open(tx, order, request)?.into());
+        }
+        let scene = scene(app, tx, order)?;
+        intend(tx, order, request, &scene)?;
+        Ok(Begun::Go(scene))
+    })
+}
+
+/// The sign of life that every change by a session is.
+fn alive(app: &App, tx: &WriteTx<'_>) -> Result<()> {
+    if let Some(session) = &app.actor.session {
+        lookup::session(tx, session)?;
+        sessions::touch(tx, session)?;
+        tasks::renew_leases(tx, &app.actor.name, None)?;
+    }
+    Ok(())
+}
+
+fn scene(app: &App, tx: &ReadTx<'_>, order: &Order) -> Result<Scene> {
+    let task = lookup::task(tx, &order.task)?;
+    lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+    let (argv, command, check) = match &order.what {
+        What::Check(name) => {
+            let command = check_of(&task, name)?;
+            (vec!["/bin/sh".into(), "-c".into(), command.clone().into()], command, Some(name.to_string()))
+        }
+        What::Command(argv) => {
+            let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            // As a person would type it; what a terminal would obey is shown.
+            let typed = safe(&shell_words::join(&words));
+            (argv.clone(), text::body("command", &typed)?, None)
+        }
+    };
+    let holds = task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);
+    // Whoever holds the task now tests their own state of it: it must be theirs still when the program has ended.
+    let epoch = app.actor.epoch.or(holds.then_some(task.epoch));
+    Ok(Scene { folder: task_worktree::folder(app, tx, &task)?, argv, command, check, epoch })
+}
+
+fn check_of(task: &Task, name: &Label) -> Result<String, Refusal> {
+    let found = task.words.checks.iter().find(|check| check.name == *name);
+    found.map(|check| check.command.clone()).ok_or_else(|| Refusal::NotFound {
+        noun: "check",
+        id: name.to_string(),
+        near: task.words.checks.iter().map(|check| check.name.to_string()).collect(),
+    })
+}
+
+/// Writes down that a program will be run for this request, and by which process.
+fn intend(tx: &WriteTx<'_>, order: &Order, request: &Request, scene: &Scene) -> Result<()> {
+    requests::put(tx, &request.id, &request.words, None)?;
+    let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
+    let started = own.as_ref().and_then(|own| i64::try_from(own.started).ok());
+    tx.record(
+        &Event::new(Kind::EvidenceStarted)
+            .task(&order.task)
+            .with("request", request.id.as_str())
+            .with("command", scene.command.as_str())
+            .with("pid", own.as_ref().map(|own| i64::from(own.pid)))
+            .with("pid_started", started)
+            .with("boot", own.map(|own| own.boot)),
+    )?;
+    Ok(())
+}
+
+/// Whether this event is the beginning of what `request` asked for.
+pub(in crate::actions) fn is_of(event: &events::Logged, request: &str) -> bool {
+    event.data.get("request").and_then(|id| id.as_str()) == Some(request)
+}
+
+/// What became of an intention that has no answer, told from the event of its beginning; and whether it goes on.
+pub(in crate::actions) fn became(begun: Option<&events::Logged>) -> (String, bool) {
+    let key = begun.and_then(|event| {
+        let number = |name: &str| event.data.get(name)?.as_i64();
+        ProcessKey::recorded(number("pid"), number("pid_started"), event.data.get("boot")?.as_str())
+    });
+    let at = |how: &str| begun.map(|event| format!(" {how} {}", event.at)).unwrap_or_default();
+    match key.as_ref().map(ProcessKey::presence) {
+        Some(Presence::Alive) => (format!("it is running{}", at("since")), true),
+        Some(Presence::Gone(_)) => (format!("it was begun{} and ended without a record", at("at")), false),
+        Some(Presence::Unknown(_)) | None => ("whether it is running cannot be told".to_owned(), false),
+    }
+}
+
+fn still_open(tx: &ReadTx<'_>, order: &Order, request: &Request) -> Result<Refusal> {
+    let begun =
+        events::newest_with(tx, &order.task, |kind| kind == Kind::EvidenceStarted, |event| is_of(event, &request.id))?;
+    let (became, running) = became(begun.as_ref());
+    Ok(Refusal::RequestOpen { id: request.id.clone(), became, running })
+}
+
+/// A program that was never started leaves no intention behind.
+fn take_back(app: &App, error: &StreamError) {
+    if let Some(request) = app.request.as_ref().filter(|_| error.is_unstarted()) {
+        // When this fails, a repeat is told that the request is open: a nuisance, no harm.
+        let _ = app.write(|tx| Ok(requests::withdraw(tx, &request.id)?));
+    }
+}
+
+/// Keeps the output where only its owner reads it.
+fn keep(app: &App, output: &[u8]) -> Result<PathBuf> {
+    let folder = app.project.state.join("evidence");
+    let name = format!("{}.log", app.env.ids.uuid(app.env.now()));
+    let path = folder.join(name);
+    let write = |folder: &Path| {
+        files::private_dir(&app.project.state)?;
+        files::private_dir(folder)?;
+        files::write_whole(&path, output, 0o600)
+    };
+    write(&folder).with_context(|| format!("cannot keep the output in {}", folder.display()))?;
+    Ok(path)
+}
+
+fn told(ran: &Ran, timeout: Option<Duration>) -> Option<String> {
+    match ran.ending {
+        Ending::Exited(_) => None,
+        Ending::Signalled(signal) => Some(format!("ended by signal {signal}")),
+        Ending::TimedOut => {
+            Some(format!("ended after its time of {}", timeout.map(crate::config::show_duration).unwrap_or_default()))
+        }
+    }
+}
+
+fn answer(record: &Evidence, ran: &Ran) -> Result<Answer> {
+    let how = match ran.ending {
+        Ending::Exited(code) => format!("exit {code}"),
+        Ending::Signalled(signal) => format!("signal {signal}"),
+        Ending::TimedOut => "timed out".to_owned(),
+    };
+    let at = record.commit.as_deref().and_then(|commit| commit.get(..12)).map(|commit| format!(" at {commit}"));
+    let line = format!(
+        "recorded evidence {} on {}: {} {}, {how}{}",
+        record.id,
+        record.task,
+        record.kind,
+        record.result,
+        at.as_deref().unwrap_or_default()
+    );
+    let mut answer = Answer::new(&EvidenceView::from(record), record.id, line)?;
+    if record.commit.is_none() {
+        answer = answer.remark("the record names no commit: there is none, or the tree is not clean");
+    }
+    if ran.left_some {
+        answer = answer.remark("the program left processes behind; they were ended");
+    }
+    Ok(answer)
+}
+
+/// Whether an answer of [`run`] says that the program passed.
+#[must_use]
+pub fn passed(answer: &Answer) -> bool {
+    answer.document.get("result").and_then(|result| result.as_str()) == Some(EvidenceResult::Pass.as_str())
+}

@@ -1,0 +1,130 @@
+//! The gates before `done` and before a merge: gathering the facts, for one rule and one report.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::actions::{
+    App,
+    core::{lookup, task_worktree},
+};
+use crate::{
+    domain::{
+        Kind, TaskId,
+        id::Label,
+        rules::{
+            gate::{self, Gate, GateFacts, GateReport, WorkFacts},
+            globs,
+        },
+        task::Task,
+    },
+    env::Timestamp,
+    os::git::Git,
+    store::{ReadTx, checkpoints, claims, events, evidence, handoffs, lanes, reviews},
+    wire::GateReportView,
+};
+
+/// What was seen outside the store, before the look into it that counts.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    folder: PathBuf,
+    /// The commit that the caller named, in full.
+    pub(crate) given: Option<String>,
+    head: Option<String>,
+    /// The commit that `work` speaks of.
+    judged: Option<String>,
+    work: WorkFacts,
+}
+
+/// Asks git what the gates will want to know.
+///
+/// # Errors
+/// `not_found`; as the store fails.
+pub(crate) fn look(app: &App, id: &TaskId, wanted: &[Gate], commit: Option<&str>, base: Option<&str>) -> Result<Seen> {
+    let (folder, own, lane_base) = app.read(|tx| {
+        let task = lookup::task(tx, id)?;
+        let lane = task.words.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+        Ok((task_worktree::folder(app, tx, &task)?, task.commit, lane.and_then(|lane| lane.base)))
+    })?;
+    let git = Git::new(app.env.vars(), &folder);
+    let given = task_worktree::resolved(&git, commit);
+    let wants_commit = wanted.iter().any(|gate| matches!(gate, Gate::Checks | Gate::Reviews | Gate::BasedOn));
+    let head = if wants_commit && given.is_none() && own.is_none() { git.head() } else { None };
+    let judged = given.clone().or(own).or_else(|| head.clone());
+    let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.base_branch.clone());
+    let clean = if wanted.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
+    let based = match &judged {
+        Some(commit) if wanted.contains(&Gate::BasedOn) => git.contains(&base, commit),
+        _ => None,
+    };
+    Ok(Seen { folder, given, head, judged, work: WorkFacts { clean, based, base } })
+}
+
+/// Judges a task as it stands in this transaction. What git said of another folder or commit counts as not said.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn judge(app: &App, tx: &ReadTx<'_>, task: &Task, wanted: &[Gate], seen: &Seen) -> Result<GateReport> {
+    let same_folder = task_worktree::folder(app, tx, task)? == seen.folder;
+    let head = seen.head.clone().filter(|_| same_folder);
+    let commit = seen.given.clone().or_else(|| task.commit.clone()).or(head);
+    let work = WorkFacts {
+        clean: seen.work.clean.filter(|_| same_folder),
+        based: seen.work.based.filter(|_| same_folder && commit == seen.judged),
+        base: seen.work.base.clone(),
+    };
+    let holders = if wanted.contains(&Gate::Reviews) { holders(tx, &task.id)? } else { Vec::new() };
+    let open_handoffs: Vec<i64> = handoffs::of_task(tx, &task.id)?
+        .iter()
+        .filter(|handoff| handoff.answered_at.is_none())
+        .map(|handoff| handoff.id)
+        .collect();
+    let claimed_at = match task.state.claim() {
+        Some(claim) => Some(claim.claimed_at),
+        None => claims::newest_time(tx, &task.id)?.map(Timestamp::from_millis),
+    };
+    let facts = GateFacts {
+        task: &task.id,
+        claimed_at,
+        commit: commit.as_deref(),
+        evidence: &evidence::of_task(tx, &task.id)?,
+        checks: &task.words.checks,
+        reviews: &reviews::of_task(tx, &task.id)?,
+        domains: &domains(app, task),
+        holders: &holders,
+        open_handoffs: &open_handoffs,
+        checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
+        work: &work,
+    };
+    Ok(gate::judge(wanted, &facts))
+}
+
+/// Who has held a task since it was last reopened.
+fn holders(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
+    let reopened = events::newest_of(tx, id, |kind| kind == Kind::TaskReopened)?;
+    let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
+    Ok(claims::holders_since(tx, id, since)?)
+}
+
+/// The domains that must approve a task: its own, and those its paths are routed to.
+pub(crate) fn domains(app: &App, task: &Task) -> Vec<Label> {
+    let routed =
+        app.settings.review_routes.iter().filter_map(|route| {
+            globs::first_overlap(&task.words.paths, &route.paths).is_some().then_some(&route.domain)
+        });
+    let mut domains: Vec<Label> = task.words.review_domains.iter().chain(routed).cloned().collect();
+    domains.sort();
+    domains.dedup();
+    domains
+}
+
+/// Whether a task may be merged into `base` (its lane's, else the project's), and what stands in the way.
+///
+/// # Errors
+/// `not_found`; as the store fails.
+pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReportView> {
+    let wanted = &app.settings.merge_gates;
+    let seen = look(app, id, wanted, None, base)?;
+    let report = app.read(|tx| judge(app, tx, &lookup::task(tx, id)?, wanted, &seen))?;
+    Ok(GateReportView::from(&report))
+}

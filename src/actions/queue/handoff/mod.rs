@@ -1,0 +1,102 @@
+//! What is done with handoffs.
+
+pub mod accept;
+pub mod create;
+pub mod decline;
+pub mod list;
+pub mod withdraw;
+
+use anyhow::Result;
+
+use crate::actions::{Answer, App, core::lookup};
+use crate::{
+    domain::{
+        Event, Kind, LaneName, Refusal, Role,
+        handoff::{Handoff, HandoffStatus},
+        rules::handoff as rule,
+        session::Session,
+        task::Task,
+    },
+    store::{ReadTx, StoreError, WriteTx, handoffs},
+    wire::HandoffView,
+};
+
+/// A handoff, and the role and lane of whoever would answer it.
+struct Asked {
+    handoff: Handoff,
+    role: Option<Role>,
+    /// The answer of one who said the same before.
+    repeated: Option<Answer>,
+}
+
+fn found(tx: &ReadTx<'_>, id: i64) -> Result<Handoff> {
+    handoffs::find(tx, id)?.ok_or_else(|| Refusal::not_found("handoff", id.to_string()).into())
+}
+
+/// Finds a handoff for whoever answers it with `status`.
+fn asked(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatus) -> Result<Asked> {
+    let handoff = found(tx, id)?;
+    let (role, lane): (Option<Role>, Option<LaneName>) = lookup::standing(tx, &app.actor)?;
+    let repeated = repeated(app, &handoff, status)?;
+    if repeated.is_none() {
+        rule::answerable(&handoff, role.as_ref(), lane.as_ref())?;
+    }
+    Ok(Asked { handoff, role, repeated })
+}
+
+/// Repeating what the same actor already answered changes nothing and is no failure.
+fn repeated(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<Option<Answer>> {
+    if handoff.status != status || handoff.answered_by.as_deref() != Some(&app.actor.name) {
+        return Ok(None);
+    }
+    let line = format!("unchanged: handoff {} is {status} already", handoff.id);
+    Answer::new(&HandoffView::from(handoff), handoff.id, line).map(Some)
+}
+
+/// Adds a handoff, with its event. `of` is the session that makes it, when that is not the acting one.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -> Result<Handoff, StoreError> {
+    let handoff = handoffs::insert(tx, handoff)?;
+    let event =
+        event(Kind::HandoffCreated, &handoff).with("epoch", handoff.epoch).with("summary", handoff.summary.as_str());
+    tx.record(&match of {
+        Some(session) => event.session(&session.id, &session.run_id),
+        None => event,
+    })?;
+    Ok(handoff)
+}
+
+/// Whether a task can be handed over.
+///
+/// # Errors
+/// `wrong_state` when it is closed.
+pub(crate) fn open(task: &Task) -> Result<(), Refusal> {
+    let status = task.state.status();
+    if status.is_closed() {
+        return Err(Refusal::WrongState { task: task.id.clone(), status, verb: "handed over" });
+    }
+    Ok(())
+}
+
+/// Writes an answer and its event.
+fn answered(tx: &WriteTx<'_>, handoff: Handoff, status: HandoffStatus, reason: Option<&str>) -> Result<Handoff> {
+    let kind = match status {
+        HandoffStatus::Declined => Kind::HandoffDeclined,
+        HandoffStatus::Withdrawn => Kind::HandoffWithdrawn,
+        HandoffStatus::Open | HandoffStatus::Accepted => Kind::HandoffAccepted,
+    };
+    let handoff = handoffs::answer(tx, handoff, status, reason)?;
+    tx.record(&event(kind, &handoff).with("reason", reason))?;
+    Ok(handoff)
+}
+
+fn event(kind: Kind, handoff: &Handoff) -> Event {
+    Event::new(kind)
+        .task(&handoff.task)
+        .lane(handoff.to_lane.as_ref())
+        .with("id", handoff.id)
+        .with("to_role", handoff.to_role.as_ref().map(ToString::to_string))
+        .with("to_lane", handoff.to_lane.as_ref().map(ToString::to_string))
+}

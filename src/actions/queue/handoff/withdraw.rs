@@ -1,0 +1,33 @@
+//! Taking a handoff back.
+
+use anyhow::Result;
+
+use super::{answered, found, repeated};
+use crate::{
+    actions::{Answer, App, queue::task::Force},
+    domain::{Refusal, handoff::HandoffStatus, text},
+    wire::HandoffView,
+};
+
+/// open → withdrawn, by whoever made it, or with `force` in their stead.
+///
+/// # Errors
+/// `not_found`, `already_answered`, `not_creator`.
+pub fn withdraw(app: &App, id: i64, force: Option<&Force>) -> Result<Answer> {
+    let reason = force.map(|force| text::line("reason", &force.reason)).transpose()?;
+    app.change(|tx| {
+        let handoff = found(tx, id)?;
+        if let Some(answer) = repeated(app, &handoff, HandoffStatus::Withdrawn)? {
+            return Ok(answer);
+        }
+        if handoff.status != HandoffStatus::Open {
+            return Err(Refusal::Answered { noun: "handoff", id, status: handoff.status.as_str() }.into());
+        }
+        if handoff.from_actor != app.actor.name && force.is_none() {
+            let (by, you) = (handoff.from_actor, app.actor.name.clone());
+            return Err(Refusal::NotCreator { noun: "handoff", id, by, you }.into());
+        }
+        let handoff = answered(tx, handoff, HandoffStatus::Withdrawn, reason.as_deref())?;
+        Answer::new(&HandoffView::from(&handoff), id, format!("withdrew handoff {id} of {}", handoff.task))
+    })
+}

@@ -1,0 +1,60 @@
+//! Changing what is said about a lane.
+
+use anyhow::Result;
+
+use super::Fields;
+use crate::{
+    actions::{Answer, App, core::lookup},
+    domain::{Event, Kind, LaneName, lane::Lane},
+    store::lanes,
+};
+
+/// Puts `fields` over a lane. A branch or worktree that somebody names is theirs: `lane rm` will leave it.
+///
+/// # Errors
+/// `not_found`, `invalid_value`.
+pub fn edit(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
+    fields.check()?;
+    app.change(|tx| {
+        let before = lookup::lane(tx, name)?;
+        let mut lane = over(before.clone(), fields);
+        if (&lane.branch, &lane.worktree) != (&before.branch, &before.worktree) {
+            lane.made_worktree = false;
+        }
+        let changed: Vec<String> = [
+            ("title", lane.title != before.title),
+            ("role", lane.role != before.role),
+            ("branch", lane.branch != before.branch),
+            ("base", lane.base != before.base),
+            ("worktree", lane.worktree != before.worktree),
+            ("wip_limit", lane.wip_limit != before.wip_limit),
+            ("provider", lane.provider != before.provider),
+            ("backend", lane.backend != before.backend),
+        ]
+        .into_iter()
+        .filter(|(_, differs)| *differs)
+        .map(|(field, _)| field.to_owned())
+        .collect();
+        if changed.is_empty() {
+            return super::answer(tx, name, format!("unchanged: the lane {name} says so already"));
+        }
+        lanes::put(tx, &lane)?;
+        let line = format!("edited lane {name}: {}", changed.join(", "));
+        tx.record(&Event::new(Kind::LaneEdited).lane(Some(name)).with("fields", changed))?;
+        super::answer(tx, name, line)
+    })
+}
+
+fn over(lane: Lane, fields: &Fields) -> Lane {
+    Lane {
+        title: fields.title.clone().unwrap_or(lane.title),
+        role: fields.role.clone().unwrap_or(lane.role),
+        branch: fields.branch.clone().unwrap_or(lane.branch),
+        base: fields.base.clone().unwrap_or(lane.base),
+        worktree: fields.worktree.clone().unwrap_or(lane.worktree),
+        wip_limit: fields.wip_limit.unwrap_or(lane.wip_limit),
+        provider: fields.provider.clone().unwrap_or(lane.provider),
+        backend: fields.backend.clone().unwrap_or(lane.backend),
+        ..lane
+    }
+}

@@ -1,0 +1,54 @@
+//! Looking at lanes.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::lookup},
+    domain::{LaneName, lane::Lane, message::Recipient},
+    store::{
+        ReadTx, checkpoints, handoffs, lanes, messages, sessions,
+        tasks::{self, Range},
+    },
+    wire::{CheckpointView, HandoffView, LanePresentView, LaneView, SessionView, TaskView},
+};
+
+/// Every lane, by name.
+///
+/// # Errors
+/// As the store fails.
+pub fn list(app: &App) -> Result<Vec<LaneView>> {
+    app.read(|tx| lanes::all(tx)?.iter().map(|lane| counted(tx, lane)).collect())
+}
+
+fn counted(tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
+    Ok(LaneView::new(lane, tasks::held_in_lane(tx, &lane.name, None)?))
+}
+
+/// A lane's whole present: who is attached, what is held, and what waits for an answer.
+///
+/// # Errors
+/// `not_found`.
+pub fn show(app: &App, name: &LaneName) -> Result<LanePresentView> {
+    app.read(|tx| {
+        let lane = lookup::lane(tx, name)?;
+        let mut held = Vec::new();
+        tasks::each(tx, Range::Held, |task| {
+            if task.words.lane.as_ref() == Some(name) {
+                held.push(task);
+            }
+            Ok(true)
+        })?;
+        let live = sessions::live(tx)?;
+        Ok(LanePresentView {
+            lane: counted(tx, &lane)?,
+            sessions: live.iter().filter(|one| one.lane.as_ref() == Some(name)).map(SessionView::from).collect(),
+            tasks: held
+                .iter()
+                .map(|task| Ok(TaskView::new(task, &lookup::waiting(tx, task)?)))
+                .collect::<Result<_>>()?,
+            checkpoints: checkpoints::held_in_lane(tx, name)?.iter().map(CheckpointView::from).collect(),
+            handoffs: handoffs::open_for_lane(tx, name)?.iter().map(HandoffView::from).collect(),
+            messages: i64::try_from(messages::unsettled(tx, &Recipient::Lane(name.clone()))?.len()).unwrap_or(i64::MAX),
+        })
+    })
+}

@@ -1,0 +1,136 @@
+//! Taking a lane away, with the branch and worktree that Fairway made for it.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{status, worktree};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{app::remembered, lookup},
+    },
+    domain::{
+        Event, Kind, LaneName, Refusal,
+        lane::{Lane, LaneStatus},
+    },
+    os::git::{Git, Repository},
+    store::{ReadTx, WriteTx, lanes},
+    wire::LaneView,
+};
+
+/// Removes a lane that nothing points at. A worktree that Fairway made goes too, unless it holds what exists nowhere else;
+/// one that somebody else made stays.
+///
+/// # Errors
+/// `in_use`, `unsaved_work`; what git says.
+pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
+    let known = app.read(|tx| match &app.request {
+        Some(request) => remembered(tx, request),
+        None => Ok(None),
+    })?;
+    if let Some(answer) = known {
+        return Ok(answer);
+    }
+    let lane = app.read(|tx| free(tx, name))?;
+    let made = if lane.made_worktree { lane.branch.clone().zip(lane.worktree.clone()) } else { None };
+    let Some((branch, folder)) = made else {
+        return app.change(|tx| delete(tx, &free(tx, name)?, None));
+    };
+    let _held = worktree::lock(app, name)?;
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let folder = Path::new(&folder);
+    saved(app, &git, &lane, &branch, folder)?;
+    // Closed first: nobody claims or launches in it while its worktree goes.
+    app.write(|tx| match free(tx, name)? {
+        lane if lane.status == LaneStatus::Closed => Ok(()),
+        lane => status::write(tx, lane, LaneStatus::Closed),
+    })?;
+    let taken = take(app, &git, &lane, &branch, folder);
+    if let Err(error) = taken {
+        if lane.status != LaneStatus::Closed {
+            app.write(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
+        }
+        return Err(error);
+    }
+    app.change(|tx| delete(tx, &free(tx, name)?, Some(&branch)))
+}
+
+/// The lane, when nothing points at it.
+fn free(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
+    let lane = lookup::lane(tx, name)?;
+    let uses = lanes::uses(tx, name)?;
+    let by = [
+        (uses.held, "held task(s)"),
+        (uses.live_sessions, "live session(s)"),
+        (uses.tasks, "task(s)"),
+        (uses.sessions, "ended session(s)"),
+        (uses.handoffs, "handoff(s)"),
+        (uses.messages, "message(s)"),
+    ];
+    match by.into_iter().find(|(count, _)| *count > 0) {
+        Some((count, what)) => {
+            Err(Refusal::InUse { noun: "lane", id: name.to_string(), by: format!("{count} {what}") }.into())
+        }
+        None => Ok(lane),
+    }
+}
+
+/// Whether everything in branch and worktree is in the base too. What cannot be told is a no.
+fn saved(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+    let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), why };
+    let base = lane.base.as_ref().unwrap_or(&app.settings.base_branch);
+    let Some(base_commit) = git.commit(base)? else {
+        return Err(unsaved(format!("its base {base} is not there, so nobody can tell what is merged")).into());
+    };
+    let mut tips = Vec::new();
+    if folder.exists() {
+        let inside = Repository::around(Git::new(app.env.vars(), folder))?;
+        let changes = inside.changes()?;
+        if !changes.is_empty() {
+            let shown = changes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(", ");
+            return Err(unsaved(format!("its worktree holds changes that are in no commit ({shown})")).into());
+        }
+        tips.extend(inside.commit("HEAD")?);
+    }
+    tips.extend(git.branch(branch)?);
+    for tip in tips {
+        if !git.contains(&base_commit, &tip)? {
+            return Err(unsaved(format!("its branch {branch} has commits that are not in {base}")).into());
+        }
+    }
+    Ok(())
+}
+
+fn take(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+    let _alone = worktree::lock_git(app)?;
+    if folder.exists() && git.has_worktree(folder)? {
+        git.remove_worktree(folder, false)?;
+    }
+    if let Some(tip) = git.branch(branch)? {
+        // Looked at again: a commit may have come since, and the deletion itself insists on this one.
+        saved(app, git, lane, branch, folder)?;
+        git.delete_branch(branch, &tip)?;
+    }
+    Ok(())
+}
+
+fn delete(tx: &WriteTx<'_>, lane: &Lane, branch: Option<&str>) -> Result<Answer> {
+    lanes::delete(tx, &lane.name)?;
+    tx.record(
+        &Event::new(Kind::LaneRemoved)
+            .lane(Some(&lane.name))
+            .with("worktree", lane.worktree.as_deref())
+            .with("branch", lane.branch.as_deref())
+            .with("removed_worktree", branch.is_some()),
+    )?;
+    let line = match branch {
+        Some(branch) => format!("removed lane {}, its worktree and its branch {branch}", lane.name),
+        None => format!("removed lane {}", lane.name),
+    };
+    let answer = Answer::new(&LaneView::new(lane, 0), &lane.name, line)?;
+    Ok(match (&lane.worktree, branch) {
+        (Some(folder), None) => answer.remark(format!("its worktree {folder} stays")),
+        _ => answer,
+    })
+}

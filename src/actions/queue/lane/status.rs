@@ -1,0 +1,51 @@
+//! Whether tasks may be claimed in a lane.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{Answer, App, core::lookup},
+    domain::{
+        Event, Kind, LaneName,
+        lane::{Lane, LaneStatus},
+    },
+    store::{WriteTx, lanes, tasks},
+};
+
+/// Opens, pauses or closes a lane. What is held in it stays held.
+///
+/// # Errors
+/// `not_found`.
+pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
+    app.change(|tx| {
+        let lane = lookup::lane(tx, name)?;
+        if lane.status == status {
+            return super::answer(tx, name, format!("unchanged: the lane {name} is {status} already"));
+        }
+        let before = lane.status;
+        write(tx, lane, status)?;
+        let answer = super::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
+        let held = tasks::held_in_lane(tx, name, None)?;
+        Ok(if status != LaneStatus::Open && held > 0 {
+            answer.remark(format!("{held} task(s) in it stay held"))
+        } else {
+            answer
+        })
+    })
+}
+
+/// Writes the status and its event.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn write(tx: &WriteTx<'_>, lane: Lane, status: LaneStatus) -> Result<()> {
+    let kind = match status {
+        LaneStatus::Open => Kind::LaneOpened,
+        LaneStatus::Paused => Kind::LanePaused,
+        LaneStatus::Closed => Kind::LaneClosed,
+    };
+    let from = lane.status;
+    let lane = Lane { status, ..lane };
+    lanes::put(tx, &lane)?;
+    tx.record(&Event::new(kind).lane(Some(&lane.name)).with("from", from.as_str()).with("to", status.as_str()))?;
+    Ok(())
+}

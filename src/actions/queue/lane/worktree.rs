@@ -1,0 +1,193 @@
+//! A lane's branch and worktree: intended in the store, made by git, then recorded. A crash in between leaves the intention,
+//! and the next attempt takes away what it left.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    actions::{
+        Answer, App,
+        core::{app::remembered, errors, lookup},
+    },
+    domain::{LaneName, Refusal},
+    os::{
+        files,
+        git::{Git, Repository},
+        lock::FileLock,
+    },
+    store::{ReadTx, StoreError, WriteTx, requests},
+};
+
+/// How long to wait for another command that makes or removes the same lane's worktree.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The branch.
+    pub branch: String,
+    /// Where it begins.
+    pub commit: String,
+    /// The folder.
+    pub worktree: String,
+}
+
+/// The folder of a worktree that nobody named one for: in the state folder, which git does not look into.
+pub fn usual(app: &App, name: &LaneName) -> Result<String> {
+    let folder = app.project.state.join("worktrees").join(name.as_str());
+    let text =
+        folder.to_str().ok_or_else(|| Refusal::invalid("worktree", "lies below a folder whose name is not UTF-8"))?;
+    Ok(text.to_owned())
+}
+
+/// Keeps other commands away from this lane's worktree until it is dropped.
+pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
+    let runtime = app.project.runtime();
+    files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
+    let held =
+        FileLock::acquire_within(&runtime.join(format!("lane-{name}.lock")), PATIENCE).map_err(StoreError::from)?;
+    held.ok_or_else(|| {
+        let by = "another command makes or removes its worktree".to_owned();
+        Refusal::InUse { noun: "lane", id: name.to_string(), by }.into()
+    })
+}
+
+/// Keeps other commands from making or removing worktrees of this project at the same time: git reads the others' while it
+/// makes one, and falls over one that is half made.
+pub fn lock_git(app: &App) -> Result<FileLock> {
+    let held =
+        FileLock::acquire_within(&app.project.runtime().join("worktrees.lock"), PATIENCE).map_err(StoreError::from)?;
+    held.ok_or_else(|| {
+        let by = "other commands make or remove worktrees; try again".to_owned();
+        Refusal::InUse { noun: "repository", id: app.project.root.display().to_string(), by }.into()
+    })
+}
+
+/// How an intention's id begins: no `--request-id` has a space in it.
+const INTENTION: &str = "lane ";
+
+fn intention(name: &LaneName) -> String {
+    format!("{INTENTION}{name}")
+}
+
+/// The lane whose worktree an open request intends, when it is such a request.
+pub fn intended(id: &str) -> Option<LaneName> {
+    id.strip_prefix(INTENTION).and_then(|name| LaneName::parse(name).ok())
+}
+
+/// What an intention's words plan.
+pub fn plan(words: &str) -> Result<Plan> {
+    serde_json::from_str(words).map_err(errors::internal)
+}
+
+/// Looks whether the same request was answered before, whether `check` passes, and whether an earlier attempt was cut off;
+/// what that one left is taken away.
+pub fn begin(
+    app: &App,
+    git: &Repository<'_>,
+    name: &LaneName,
+    check: impl FnOnce(&ReadTx<'_>) -> Result<()>,
+) -> Result<Option<Answer>> {
+    let (answer, left) = app.read(|tx| {
+        if let Some(request) = &app.request
+            && let Some(answer) = remembered(tx, request)?
+        {
+            return Ok((Some(answer), None));
+        }
+        if let Some(session) = &app.actor.session {
+            lookup::session(tx, session)?;
+        }
+        check(tx)?;
+        Ok((None, requests::find(tx, &intention(name))?))
+    })?;
+    if let Some(left) = left.filter(|left| left.answer.is_none()) {
+        let plan = plan(&left.words)?;
+        // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
+        let folder = Path::new(&plan.worktree);
+        let half = folder.exists()
+            && Repository::around(Git::new(app.env.vars(), folder))
+                .and_then(|inside| inside.is_half_filled())
+                .unwrap_or(false);
+        undo(app, git, &plan, Made { branch: true, worktree: true, force: half })?;
+        app.write(|tx| settled(tx, name))?;
+    }
+    Ok(answer)
+}
+
+/// Notes that an intention has come to its end; in the transaction that records what came of it.
+pub fn settled(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
+    Ok(requests::withdraw(tx, &intention(name))?)
+}
+
+/// Writes the intention, makes branch and worktree, and has them recorded; takes back what it made when a step fails.
+pub fn make(
+    app: &App,
+    git: &Repository<'_>,
+    name: &LaneName,
+    plan: &Plan,
+    record: impl FnOnce() -> Result<Answer>,
+) -> Result<Answer> {
+    if git.branch(&plan.branch)?.is_some() {
+        return Err(Refusal::Exists { noun: "branch", id: plan.branch.clone() }.into());
+    }
+    if Path::new(&plan.worktree).symlink_metadata().is_ok() {
+        return Err(Refusal::Exists { noun: "folder", id: plan.worktree.clone() }.into());
+    }
+    let words = serde_json::to_string(plan).map_err(errors::internal)?;
+    app.write(|tx| {
+        requests::put(tx, &intention(name), &words, None)?;
+        if let Some(request) = &app.request {
+            requests::put(tx, &request.id, &request.words, None)?;
+        }
+        Ok::<_, anyhow::Error>(())
+    })?;
+    // Nobody has been told of the folder, so what is in it while this command runs is this command's.
+    let mut made = Made { branch: false, worktree: false, force: true };
+    let steps = || -> Result<Answer> {
+        let folder = Path::new(&plan.worktree);
+        let alone = lock_git(app)?;
+        git.add_branch(&plan.branch, &plan.commit)?;
+        made.branch = true;
+        git.add_worktree(folder, &plan.branch)?;
+        made.worktree = true;
+        drop(alone);
+        Repository::around(Git::new(app.env.vars(), folder))?.fill()?;
+        record()
+    };
+    steps().inspect_err(|_| {
+        // The first failure is what the caller needs to know; an intention that stays behind is settled next time.
+        if undo(app, git, plan, made).is_ok() {
+            let _ = app.write(|tx| {
+                settled(tx, name)?;
+                if let Some(request) = &app.request {
+                    requests::withdraw(tx, &request.id)?;
+                }
+                Ok::<_, anyhow::Error>(())
+            });
+        }
+    })
+}
+
+/// What has been made.
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    branch: bool,
+    worktree: bool,
+    /// Whether what the worktree holds is known to be nobody's work.
+    force: bool,
+}
+
+/// Takes away what was made: the branch only while it is where it began.
+fn undo(app: &App, git: &Repository<'_>, plan: &Plan, made: Made) -> Result<()> {
+    let folder = Path::new(&plan.worktree);
+    let _alone = lock_git(app)?;
+    if made.worktree && folder.exists() && git.has_worktree(folder)? {
+        git.remove_worktree(folder, made.force)?;
+    }
+    if made.branch && git.branch(&plan.branch)?.as_ref() == Some(&plan.commit) {
+        git.delete_branch(&plan.branch, &plan.commit)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! Looking at reviews.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::lookup},
+    domain::TaskId,
+    store::reviews,
+    wire::ReviewView,
+};
+
+/// A task's reviews, asked for and given, oldest first.
+///
+/// # Errors
+/// `not_found`.
+pub fn list(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {
+    app.read(|tx| {
+        lookup::task(tx, task)?;
+        Ok(reviews::of_task(tx, task)?.iter().map(ReviewView::from).collect())
+    })
+}

@@ -1,0 +1,117 @@
+//! Giving a review.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        Answer, App,
+        core::{lookup, task_worktree},
+        queue::gates,
+    },
+    domain::{
+        Kind, Refusal, TaskId,
+        id::Label,
+        review::{Review, Verdict},
+        rules::authority::Intent,
+        task::Task,
+        text,
+    },
+    env::Timestamp,
+    os::git::Git,
+    store::{claims, reviews},
+    wire::ReviewView,
+};
+
+/// What is said.
+#[derive(Debug, Clone)]
+pub struct Words {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The domain it is given for; by default the one that is asked for or required.
+    pub domain: Option<Label>,
+    /// Who says it; by default whoever acts.
+    pub reviewer: Option<String>,
+    /// The commit it speaks of; by default the task's, else the one that is checked out.
+    pub commit: Option<String>,
+    /// The particulars.
+    pub notes: Option<String>,
+}
+
+/// Records a verdict; moves nothing. It answers the request in its domain, if there is one.
+///
+/// # Errors
+/// `not_found`, `stale_claim`, `usage` when the domain cannot be told, `invalid_value`.
+pub fn record(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
+    let reviewer = words.reviewer.as_deref().map(|reviewer| text::line("reviewer", reviewer)).transpose()?;
+    let notes = words.notes.as_deref().map(|notes| text::body("notes", notes)).transpose()?;
+    let folder = app.read(|tx| task_worktree::folder(app, tx, &lookup::task(tx, id)?))?;
+    let git = Git::new(app.env.vars(), &folder);
+    let given = task_worktree::resolved(&git, words.commit.as_deref());
+    let head = if given.is_none() { git.head() } else { None };
+    app.change(|tx| {
+        let task = lookup::task(tx, id)?;
+        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        let all = reviews::of_task(tx, id)?;
+        let domain = match &words.domain {
+            Some(domain) => domain.clone(),
+            None => the_domain(app, &task, &all)?,
+        };
+        // What git said of another folder does not speak of this work.
+        let same_folder = task_worktree::folder(app, tx, &task)? == folder;
+        let head = head.clone().filter(|_| same_folder);
+        let review = reviews::put(
+            tx,
+            super::open_in(&all, &domain).map(|open| open.id),
+            Review {
+                id: 0,
+                task: id.clone(),
+                domain,
+                verdict: Some(words.verdict),
+                commit: given.clone().or_else(|| task.commit.clone()).or(head),
+                reviewer: Some(reviewer.clone().unwrap_or_else(|| app.actor.name.clone())),
+                actor: app.actor.name.clone(),
+                notes: notes.clone(),
+                created_at: Timestamp::from_millis(0),
+            },
+        )?;
+        tx.record(
+            &super::event(Kind::ReviewRecorded, &task, &review)
+                .with("verdict", words.verdict.as_str())
+                .with("commit", review.commit.as_deref()),
+        )?;
+        let line =
+            format!("recorded review {} of {id}: {} in the domain '{}'", review.id, words.verdict, review.domain);
+        let answer = Answer::new(&ReviewView::from(&review), review.id, line)?;
+        if words.verdict != Verdict::Approve {
+            return Ok(answer);
+        }
+        Ok(if claims::latest_epoch(tx, id, &app.actor.name)?.is_some() {
+            answer.remark(format!("an approval by {}, who has held {id}, may not count", app.actor.name))
+        } else if review.commit.is_none() {
+            answer.remark("the approval names no commit, so it cannot count: --commit SHA")
+        } else {
+            answer
+        })
+    })
+}
+
+/// The one domain that is asked for, else the one that is required.
+fn the_domain(app: &App, task: &Task, all: &[Review]) -> Result<Label, Refusal> {
+    let mut open: Vec<Label> =
+        all.iter().filter(|review| review.verdict.is_none()).map(|review| review.domain.clone()).collect();
+    open.sort();
+    let required = gates::domains(app, task);
+    if let ([one], _) | ([], [one]) = (open.as_slice(), required.as_slice()) {
+        return Ok(one.clone());
+    }
+    open.extend(required);
+    open.sort();
+    open.dedup();
+    let why = if open.is_empty() {
+        format!("{} has no domain to review: name one with --domain", task.id)
+    } else {
+        let names: Vec<&str> = open.iter().map(Label::as_str).collect();
+        format!("which domain? --domain {}", names.join(" or --domain "))
+    };
+    Err(Refusal::Usage { why })
+}

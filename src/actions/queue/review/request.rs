@@ -1,0 +1,47 @@
+//! Asking for a review.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{Answer, App, core::lookup},
+    domain::{Kind, TaskId, id::Label, review::Review, rules::authority::Intent, text},
+    env::Timestamp,
+    store::reviews,
+    wire::ReviewView,
+};
+
+/// Asks for a review in a domain. One that is asked for already stays the same, with the reviewer that was named last.
+///
+/// # Errors
+/// `not_found`, `stale_claim`, `invalid_value`.
+pub fn request(app: &App, id: &TaskId, domain: &Label, reviewer: Option<&str>) -> Result<Answer> {
+    let reviewer = reviewer.map(|reviewer| text::line("reviewer", reviewer)).transpose()?;
+    app.change(|tx| {
+        let task = lookup::task(tx, id)?;
+        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        let all = reviews::of_task(tx, id)?;
+        let open = super::open_in(&all, domain);
+        if let Some(open) = open.filter(|open| reviewer.is_none() || open.reviewer == reviewer) {
+            let line = format!("unchanged: review {} in the domain '{domain}' is requested already", open.id);
+            return Answer::new(&ReviewView::from(open), open.id, line);
+        }
+        let review = reviews::put(
+            tx,
+            open.map(|open| open.id),
+            Review {
+                id: 0,
+                task: id.clone(),
+                domain: domain.clone(),
+                verdict: None,
+                commit: None,
+                reviewer: reviewer.clone(),
+                actor: app.actor.name.clone(),
+                notes: None,
+                created_at: Timestamp::from_millis(0),
+            },
+        )?;
+        tx.record(&super::event(Kind::ReviewRequested, &task, &review))?;
+        let line = format!("requested review {} of {id} in the domain '{domain}'", review.id);
+        Answer::new(&ReviewView::from(&review), review.id, line)
+    })
+}

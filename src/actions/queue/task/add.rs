@@ -1,0 +1,55 @@
+//! A new task.
+
+use anyhow::Result;
+
+use super::validate;
+use crate::{
+    actions::{Answer, App, core::lookup},
+    domain::{
+        Event, Kind, Refusal, TaskId,
+        task::{State, Task, Words},
+    },
+    store::tasks,
+};
+
+/// Adds a task under this id, or under the next made one.
+///
+/// # Errors
+/// `exists`, `not_found`, `cycle`, `invalid_value`.
+pub fn add(app: &App, id: Option<&TaskId>, words: Words) -> Result<Answer> {
+    let words = validate::normal(words)?;
+    app.change(|tx| {
+        let id = match id {
+            Some(id) => id.clone(),
+            None => {
+                let prefix = &app.settings.prefix;
+                TaskId::parse(&format!("{prefix}-{}", tasks::newest_number(tx, prefix)? + 1))?
+            }
+        };
+        if tasks::find(tx, &id)?.is_some() {
+            return Err(Refusal::Exists { noun: "task", id: id.to_string() }.into());
+        }
+        validate::check_links(tx, &id, &words, None)?;
+        let now = tx.now();
+        let task = Task {
+            id: id.clone(),
+            words,
+            state: State::Todo,
+            epoch: 0,
+            open_deps: 0,
+            branch: None,
+            commit: None,
+            created_at: now,
+            updated_at: now,
+        };
+        tasks::insert(tx, &task)?;
+        tx.record(
+            &Event::new(Kind::TaskAdded)
+                .task(&id)
+                .lane(task.words.lane.as_ref())
+                .with("title", task.words.title.as_str())
+                .with("priority", i64::from(task.words.priority)),
+        )?;
+        Answer::new(&lookup::task_view(tx, &id)?, &id, format!("added {id}"))
+    })
+}

@@ -1,0 +1,27 @@
+//! A task whose holder waits for something, and the end of that.
+
+use anyhow::Result;
+
+use super::transition::{self, Force, Move};
+use crate::{
+    actions::{Answer, App},
+    domain::{Kind, TaskId, rules::authority::Intent},
+};
+
+/// in_progress → blocked, by the claimant, who stays.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&Force>) -> Result<Answer> {
+    let verb = Move { kind: Kind::TaskBlocked, intent: Intent::Move, past: "blocked", reason: Some(reason), force };
+    transition::run(app, id, &verb, |_, task, _| Ok(task.blocked(reason.to_owned())?))
+}
+
+/// blocked → in_progress, by the claimant.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn unblock(app: &App, id: &TaskId, force: Option<&Force>) -> Result<Answer> {
+    let verb = Move { kind: Kind::TaskUnblocked, intent: Intent::Move, past: "unblocked", reason: None, force };
+    transition::run(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
+}

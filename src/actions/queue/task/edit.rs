@@ -1,0 +1,90 @@
+//! Changing what is said about a task.
+
+use anyhow::Result;
+
+use super::validate;
+use crate::{
+    actions::{Answer, App, core::lookup},
+    domain::{
+        Event, Kind, TaskId,
+        rules::{
+            authority::Intent,
+            claim as rule,
+            claim::{Facts, PathPolicy},
+        },
+        task::{Task, Words},
+    },
+    store::{ReadTx, lanes, tasks},
+};
+
+/// Puts `over` over the words of a task. Whoever may record something on it may edit it; a claim that was lost fences.
+///
+/// # Errors
+/// `not_found`, `cycle`, `invalid_value`, `stale_claim`; for a held task also the rules of its lane and its paths.
+pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut Words) -> Result<()>) -> Result<Answer> {
+    app.change(|tx| {
+        let task = lookup::task(tx, id)?;
+        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        let mut words = task.words.clone();
+        over(&mut words)?;
+        let words = validate::normal(words)?;
+        let before = validate::normal(task.words.clone())?;
+        let fields = changed(&before, &words);
+        if fields.is_empty() {
+            return Answer::new(&lookup::task_view(tx, id)?, id, format!("unchanged: {id} says so already"));
+        }
+        validate::check_links(tx, id, &words, Some(&before))?;
+        let edited = Task { words, ..task };
+        let remark = check_held(app, tx, &edited, &before)?;
+        tasks::set_words(tx, id, &edited.words)?;
+        tx.record(
+            &Event::new(Kind::TaskEdited)
+                .task(id)
+                .lane(edited.words.lane.as_ref())
+                .with("fields", fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())
+                .with("title", fields.contains(&"title").then(|| edited.words.title.clone())),
+        )?;
+        let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", fields.join(", ")))?;
+        Ok(match remark {
+            Some(remark) => answer.remark(remark),
+            None => answer,
+        })
+    })
+}
+
+fn changed(before: &Words, after: &Words) -> Vec<&'static str> {
+    let fields = [
+        ("title", before.title != after.title),
+        ("body", before.body != after.body),
+        ("role", before.role != after.role),
+        ("lane", before.lane != after.lane),
+        ("parent", before.parent != after.parent),
+        ("priority", before.priority != after.priority),
+        ("labels", before.labels != after.labels),
+        ("paths", before.paths != after.paths),
+        ("depends_on", before.depends_on != after.depends_on),
+        ("checks", before.checks != after.checks),
+        ("review_domains", before.review_domains != after.review_domains),
+    ];
+    fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// An edit must not bring a held task to where its claim would have been refused: into a lane that takes no more, or onto
+/// paths that somebody else holds. Answers with the overlap that the settings let pass.
+fn check_held(app: &App, tx: &ReadTx<'_>, task: &Task, before: &Words) -> Result<Option<String>> {
+    let Some(claim) = task.state.claim() else { return Ok(None) };
+    if let Some(lane) = task.words.lane.as_ref().filter(|lane| before.lane.as_ref() != Some(lane))
+        && let Some(lane) = lanes::find(tx, lane)?
+    {
+        rule::takes_one_more(&lane, tasks::held_in_lane(tx, &lane.name, Some(&task.id))?)?;
+    }
+    if task.words.paths == before.paths {
+        return Ok(None);
+    }
+    let held = tasks::held_paths(tx, &claim.claimant)?;
+    let facts = Facts { lane: None, waiting: &[], held_paths: &held, path_policy: app.settings.path_policy };
+    match rule::conflict(task, &claim.claimant, &facts) {
+        Some(refusal) if app.settings.path_policy == PathPolicy::Refuse => Err(refusal.into()),
+        conflict => Ok(conflict.map(|conflict| format!("warning: {conflict}"))),
+    }
+}

@@ -1,0 +1,25 @@
+//! Handing out every task as a document.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::lookup},
+    store::tasks::{self, Range},
+    wire::TaskView,
+};
+
+/// Hands over every task by id, from one snapshot.
+///
+/// # Errors
+/// As the store fails, or `see`.
+pub fn export(app: &App, mut see: impl FnMut(&TaskView) -> Result<()>) -> Result<()> {
+    app.read(|tx| {
+        let mut failed = None;
+        tasks::each(tx, Range::ById, |task| {
+            let seen = lookup::waiting(tx, &task).and_then(|waiting| see(&TaskView::new(&task, &waiting)));
+            failed = seen.err();
+            Ok(failed.is_none())
+        })?;
+        failed.map_or(Ok(()), Err)
+    })
+}

@@ -1,0 +1,151 @@
+//! Bringing in tasks from a file: all of them or none.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
+
+use anyhow::Result;
+
+use super::import_record::{self, BLOCKS, Incoming, PARENT};
+use crate::{
+    actions::{Answer, App},
+    domain::{Event, Kind, Refusal, TaskId, rules::cycle},
+    store::{ReadTx, lanes, tasks},
+    wire::import::{AbsentView, Form, IgnoredView, ImportReport, read},
+};
+
+/// How many particulars are told in words; the document has them all.
+const TOLD: usize = 10;
+
+/// Imports the tasks of a file; those that are here already stay as they are.
+///
+/// # Errors
+/// `invalid_line` naming the line; `not_found` for lanes that are not here; `cycle`.
+pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
+    let placed = read(text, form).map_err(|broken| Refusal::Line { line: broken.line, why: broken.why })?;
+    let mut deleted = Vec::new();
+    let mut incoming: BTreeMap<TaskId, Incoming> = BTreeMap::new();
+    let mut order = Vec::new();
+    for one in placed {
+        let Some(one) = import_record::read(one.line, one.record, app.env.now(), &mut deleted)? else { continue };
+        let id = one.task.id.clone();
+        if let Some(earlier) = incoming.get(&id) {
+            let why = format!("{id} stands on line {} already", earlier.line);
+            return Err(Refusal::Line { line: one.line, why }.into());
+        }
+        order.push(id.clone());
+        incoming.insert(id, one);
+    }
+    app.change(|tx| {
+        let mut unchanged = 0;
+        let mut fresh = Vec::new();
+        for id in &order {
+            if tasks::is_known(tx, id)? {
+                unchanged += 1;
+                incoming.remove(id);
+            } else {
+                fresh.push(id.clone());
+            }
+        }
+        check_lanes(tx, incoming.values())?;
+        check_circles(tx, &fresh, &incoming)?;
+        let mut absent = Vec::new();
+        let mut ignored = deleted;
+        for id in &fresh {
+            let Some(one) = incoming.get(id) else { continue };
+            absent.extend(absent_of(tx, one, &incoming)?);
+            ignored.extend(one.ignored.iter().cloned());
+            tasks::insert(tx, &one.task)?;
+            tx.record(
+                &Event::new(Kind::TaskImported)
+                    .task(id)
+                    .lane(one.task.words.lane.as_ref())
+                    .with("title", one.task.words.title.as_str())
+                    .with("priority", i64::from(one.task.words.priority))
+                    .with("status", one.task.state.status().as_str())
+                    .with("was", one.was.as_str())
+                    .with("close_reason", one.close_reason.as_deref()),
+            )?;
+        }
+        let report = ImportReport { imported: fresh.len(), unchanged, absent, ignored };
+        answer(&report, &fresh)
+    })
+}
+
+fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a Incoming>) -> Result<()> {
+    let mut missing = BTreeSet::new();
+    for lane in incoming.filter_map(|one| one.task.words.lane.as_ref()) {
+        if !missing.contains(lane) && lanes::find(tx, lane)?.is_none() {
+            missing.insert(lane);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::NoneFound { noun: "lane", ids: missing.iter().map(ToString::to_string).collect() }.into())
+}
+
+/// A circle may lead through tasks that were here before: they may have waited for one that comes only now.
+fn check_circles(tx: &ReadTx<'_>, fresh: &[TaskId], incoming: &BTreeMap<TaskId, Incoming>) -> Result<()> {
+    let on = |task: &TaskId| -> Result<Vec<TaskId>> {
+        match incoming.get(task) {
+            Some(one) => Ok(one.task.words.depends_on.clone()),
+            None => Ok(tasks::dependencies(tx, task)?),
+        }
+    };
+    let up = |task: &TaskId| -> Result<Vec<TaskId>> {
+        match incoming.get(task) {
+            Some(one) => Ok(one.task.words.parent.iter().cloned().collect()),
+            None => Ok(tasks::parent(tx, task)?.into_iter().collect()),
+        }
+    };
+    let circle = match cycle::any(fresh, on)? {
+        None => cycle::any(fresh, up)?,
+        circle => circle,
+    };
+    match circle {
+        Some(path) => Err(Refusal::Cycle { path }.into()),
+        None => Ok(()),
+    }
+}
+
+fn absent_of(tx: &ReadTx<'_>, one: &Incoming, incoming: &BTreeMap<TaskId, Incoming>) -> Result<Vec<AbsentView>> {
+    let words = &one.task.words;
+    let links = words.depends_on.iter().map(|on| (on, BLOCKS)).chain(words.parent.iter().map(|up| (up, PARENT)));
+    let mut absent = Vec::new();
+    for (on, kind) in links {
+        if !incoming.contains_key(on) && !tasks::is_known(tx, on)? {
+            absent.push(AbsentView { task_id: one.task.id.to_string(), depends_on: on.to_string(), kind });
+        }
+    }
+    Ok(absent)
+}
+
+fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
+    let mut line = format!("imported {}", tasks_in_words(report.imported));
+    if report.unchanged > 0 {
+        let _ = write!(line, "; {} here already, left as they were", tasks_in_words(report.unchanged));
+    }
+    let mut answer = Answer::new(report, "", line)?;
+    answer.ids = fresh.iter().map(ToString::to_string).collect();
+    let absent = report.absent.iter().map(|AbsentView { task_id, depends_on, kind }| match *kind {
+        PARENT => format!("{task_id} is a part of {depends_on}, which is not here"),
+        _ => format!("{task_id} waits for {depends_on}, which is not here"),
+    });
+    let ignored = report
+        .ignored
+        .iter()
+        .map(|IgnoredView { task_id, what, value }| format!("{task_id}: {what} is left out: {value}"));
+    for told in [absent.collect::<Vec<_>>(), ignored.collect()] {
+        answer.remarks.extend(told.iter().take(TOLD).cloned());
+        if told.len() > TOLD {
+            answer.remarks.push(format!("… and {} more; --json names them all", told.len() - TOLD));
+        }
+    }
+    Ok(answer)
+}
+
+fn tasks_in_words(count: usize) -> String {
+    if count == 1 { "1 task".into() } else { format!("{count} tasks") }
+}

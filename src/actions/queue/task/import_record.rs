@@ -1,0 +1,220 @@
+//! A record of a file becomes a task: our own document, or a beads issue.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::validate;
+use crate::{
+    domain::{
+        LaneName, Refusal, Role, TaskId,
+        id::Label,
+        task::{Check, DEFAULT_PRIORITY, State, Status, Task, Words},
+        text,
+    },
+    env::Timestamp,
+    wire::import::{IgnoredView, LinkRecord, Record},
+};
+
+/// Where a task's link leads, in the words of beads.
+pub const BLOCKS: &str = "blocks";
+/// The child is the one that has the link.
+pub const PARENT: &str = "parent-child";
+
+/// What is derived, here or there: to leave it out is no loss.
+const DERIVED: [&str; 5] = ["ready", "waiting_on", "dependency_count", "dependent_count", "comment_count"];
+
+/// The longest value that a report of what was ignored repeats, in letters.
+const SHOWN: usize = 120;
+
+/// A task that is about to come in.
+#[derive(Debug, Clone)]
+pub struct Incoming {
+    /// The line on which it begins.
+    pub line: usize,
+    /// The task as it will stand in the store.
+    pub task: Task,
+    /// The status that the file gave it.
+    pub was: String,
+    /// Why it was closed.
+    pub close_reason: Option<String>,
+    /// What of it has no place here.
+    pub ignored: Vec<IgnoredView>,
+}
+
+/// Reads one record; `None` for one that stands for a deleted issue, which is then in `ignored`.
+///
+/// # Errors
+/// [`Refusal::Line`] naming the line and what is wrong there.
+pub fn read(
+    line: usize,
+    record: Record,
+    now: Timestamp,
+    ignored: &mut Vec<IgnoredView>,
+) -> Result<Option<Incoming>, Refusal> {
+    match convert(line, record, now) {
+        Ok(Incoming { ref was, ref task, .. }) if was == "tombstone" => {
+            ignored.push(IgnoredView { task_id: task.id.to_string(), what: "status".into(), value: was.clone() });
+            Ok(None)
+        }
+        Ok(incoming) => Ok(Some(incoming)),
+        Err(refusal) => Err(Refusal::Line { line, why: refusal.to_string() }),
+    }
+}
+
+fn convert(line: usize, record: Record, now: Timestamp) -> Result<Incoming, Refusal> {
+    let id = TaskId::parse(record.id.as_deref().ok_or_else(|| Refusal::invalid("id", "is missing"))?)?;
+    let title = record.title.clone().ok_or_else(|| Refusal::invalid("title", "is missing"))?;
+    let mut ignored = Vec::new();
+    let mut ignore = |what: &str, value: String| {
+        ignored.push(IgnoredView { task_id: id.to_string(), what: what.to_owned(), value: shortened(&value) });
+    };
+    let was = record.status.clone().unwrap_or_else(|| Status::Todo.as_str().to_owned());
+    let beads = is_beads(&record, &was);
+    let created_at = time("created_at", record.created_at.as_deref())?.unwrap_or(now);
+    let updated_at = time("updated_at", record.updated_at.as_deref())?.unwrap_or(created_at);
+    let closed_at = time("closed_at", record.closed_at.as_deref())?.unwrap_or(updated_at);
+
+    let mut words = Words { body: body(&record), ..Words::titled(title) };
+    words.role = record.role.as_deref().map(Role::parse).transpose()?;
+    words.lane = record.lane.as_deref().map(LaneName::parse).transpose()?;
+    words.parent = record.parent.as_deref().map(TaskId::parse).transpose()?;
+    words.priority = match record.priority {
+        None => DEFAULT_PRIORITY,
+        Some(priority) => u8::try_from(priority)
+            .map_err(|_| Refusal::invalid("priority", format!("{priority} is not from 0 to 4")))?,
+    };
+    words.labels = record.labels.unwrap_or_default();
+    words.paths = record.paths.unwrap_or_default();
+    words.depends_on = ids(&record.depends_on.unwrap_or_default())?;
+    for check in record.checks.unwrap_or_default() {
+        words.checks.push(Check { name: Label::parse(&check.name)?, command: check.command });
+    }
+    words.review_domains =
+        record.review_domains.unwrap_or_default().iter().map(|name| Label::parse(name)).collect::<Result<_, _>>()?;
+    for link in record.dependencies.unwrap_or_default() {
+        if let Some((what, value)) = linked(&id, &link, &mut words)? {
+            ignore(&what, value);
+        }
+    }
+    if let Some(kind) = &record.issue_type {
+        words.labels.push(format!("type:{kind}"));
+    }
+    let state = if beads {
+        match was.as_str() {
+            "closed" => State::Done(closed_at),
+            _ => {
+                words.labels.push(format!("beads:{was}"));
+                State::Todo
+            }
+        }
+    } else {
+        match Status::parse(&was) {
+            Some(Status::Done) => State::Done(closed_at),
+            Some(Status::Cancelled) => State::Cancelled(closed_at),
+            Some(Status::Todo) => State::Todo,
+            // An import never claims: what was held waits to be claimed again.
+            Some(status) => {
+                ignore("status", status.to_string());
+                State::Todo
+            }
+            None => {
+                let known = Status::ALL.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ");
+                let shown: String = was.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+                return Err(Refusal::invalid("status", format!("'{shown}' is none of {known}")));
+            }
+        }
+    };
+    if let Some(claim) = record.claim.filter(|claim| !claim.is_null()) {
+        ignore("claim", claim.get("claimant").and_then(Value::as_str).map_or_else(|| claim.to_string(), str::to_owned));
+    }
+    if let Some(reason) = record.blocked_reason {
+        ignore("blocked_reason", reason);
+    }
+    for (name, value) in
+        record.other.into_iter().filter(|(name, value)| !value.is_null() && !DERIVED.contains(&name.as_str()))
+    {
+        ignore(&name, value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
+    let words = validate::normal(words)?;
+    let task = Task {
+        id,
+        words,
+        state,
+        epoch: 0,
+        open_deps: 0,
+        branch: record.branch.map(|branch| text::line("branch", &branch)).transpose()?,
+        commit: record.commit.map(|commit| text::line("commit", &commit)).transpose()?,
+        created_at,
+        updated_at,
+    };
+    let close_reason = record.close_reason.filter(|reason| !reason.is_empty());
+    let close_reason = close_reason.map(|reason| text::body("close_reason", &reason)).transpose()?;
+    Ok(Incoming { line, task, was, close_reason, ignored })
+}
+
+/// Whether a record is a beads issue: by a field or a status that only beads has.
+fn is_beads(record: &Record, status: &str) -> bool {
+    record.issue_type.is_some()
+        || record.description.is_some()
+        || record.dependencies.is_some()
+        || record.close_reason.is_some()
+        || matches!(status, "open" | "closed" | "deferred" | "hooked" | "pinned" | "tombstone")
+}
+
+fn body(record: &Record) -> String {
+    let mut body = record.body.clone().or_else(|| record.description.clone()).unwrap_or_default();
+    let parts = [
+        ("Description", record.description.as_ref().filter(|_| record.body.is_some())),
+        ("Design", record.design.as_ref()),
+        ("Acceptance criteria", record.acceptance_criteria.as_ref()),
+        ("Notes", record.notes.as_ref()),
+    ];
+    for (heading, text) in parts {
+        if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+            let gap = if body.is_empty() { "" } else { "\n\n" };
+            let _ = write!(body, "{gap}## {heading}\n\n{text}");
+        }
+    }
+    body
+}
+
+/// Puts a link into the words; answers with its name and target when it has no place there.
+fn linked(id: &TaskId, link: &LinkRecord, words: &mut Words) -> Result<Option<(String, String)>, Refusal> {
+    let on = link.depends_on_id.as_deref().ok_or_else(|| Refusal::invalid("dependencies", "a link leads nowhere"))?;
+    let kind = link.kind.as_deref().unwrap_or(BLOCKS);
+    let is_own = link.issue_id.as_deref().is_none_or(|from| from == id.as_str());
+    if !is_own {
+        return Ok(Some((kind.to_owned(), format!("{} → {on}", link.issue_id.as_deref().unwrap_or_default()))));
+    }
+    match kind {
+        BLOCKS => words.depends_on.push(TaskId::parse(on)?),
+        PARENT if words.parent.as_ref().is_none_or(|parent| parent.as_str() == on) => {
+            words.parent = Some(TaskId::parse(on)?);
+        }
+        _ => return Ok(Some((kind.to_owned(), on.to_owned()))),
+    }
+    Ok(None)
+}
+
+fn ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
+    texts.iter().map(|text| TaskId::parse(text)).collect()
+}
+
+fn time(what: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
+    let Some(text) = text else { return Ok(None) };
+    match Timestamp::parse(text) {
+        Some(time) => Ok(Some(time)),
+        None => {
+            let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+            Err(Refusal::invalid(what, format!("'{shown}' is not a time such as 2026-01-31T12:00:00Z")))
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,22 @@
+//! What is done with tasks.
+
+pub mod add;
+pub mod block;
+pub mod cancel;
+pub mod claim;
+pub mod dep;
+pub mod done;
+pub mod edit;
+pub mod export;
+pub mod import;
+mod import_record;
+pub mod list;
+pub mod ready;
+pub mod release;
+pub mod reopen;
+pub mod resume;
+pub mod submit;
+mod transition;
+mod validate;
+
+pub use transition::Force;

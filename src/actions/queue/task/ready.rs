@@ -1,0 +1,70 @@
+//! What could be claimed, and why the rest could not.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::lookup},
+    domain::{LaneName, Role},
+    store::tasks::{self, Range},
+    wire::{TaskView, WaitingView},
+};
+
+/// The ready tasks for a role and lane (`None`: for all), first to take first; at most `limit`, and whether there are
+/// more.
+///
+/// # Errors
+/// `not_found` for an unknown lane.
+pub fn ready(
+    app: &App,
+    role: Option<&Role>,
+    lane: Option<&LaneName>,
+    limit: Option<usize>,
+) -> Result<(Vec<TaskView>, bool)> {
+    app.read(|tx| {
+        if let Some(lane) = lane {
+            lookup::lane(tx, lane)?;
+        }
+        let (mut found, mut more) = (Vec::new(), false);
+        tasks::each_ready(tx, role, lane, |task| {
+            more = limit.is_some_and(|limit| found.len() >= limit);
+            if !more {
+                found.push(TaskView::new(&task, &[]));
+            }
+            Ok(!more)
+        })?;
+        Ok((found, more))
+    })
+}
+
+/// Every open task that is not ready, with what stands in its way: open dependencies, or whoever holds it.
+///
+/// # Errors
+/// `not_found` for an unknown lane.
+pub fn why_not(app: &App, role: Option<&Role>, lane: Option<&LaneName>) -> Result<Vec<TaskView>> {
+    app.read(|tx| {
+        if let Some(lane) = lane {
+            lookup::lane(tx, lane)?;
+        }
+        let mut found = Vec::new();
+        tasks::each(tx, Range::Open, |task| {
+            let fits = |wanted: Option<&str>, has: Option<&str>| wanted.is_none() || has.is_none() || wanted == has;
+            let ours = fits(role.map(Role::as_str), task.words.role.as_ref().map(Role::as_str))
+                && fits(lane.map(LaneName::as_str), task.words.lane.as_ref().map(LaneName::as_str));
+            if ours && !task.is_ready() {
+                found.push(task);
+            }
+            Ok(true)
+        })?;
+        found
+            .iter()
+            .map(|task| {
+                let mut view = TaskView::new(task, &lookup::waiting(tx, task)?);
+                if let Some(claim) = task.state.claim() {
+                    let message = format!("{} by {} since {}", task.state.status(), claim.claimant, claim.claimed_at);
+                    view.waiting_on.push(WaitingView { code: "held", id: task.id.to_string(), message });
+                }
+                Ok(view)
+            })
+            .collect()
+    })
+}

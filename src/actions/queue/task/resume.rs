@@ -1,0 +1,30 @@
+//! Going on after a review.
+
+use anyhow::Result;
+
+use super::transition::{self, Force, Move};
+use crate::{
+    actions::{Answer, App},
+    domain::{Kind, Refusal, TaskId, review::Verdict, rules::authority::Intent},
+    store::reviews,
+};
+
+/// review → in_progress, by the claimant or by whoever last asked for changes. The claimant stays.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn resume(app: &App, id: &TaskId, force: Option<&Force>) -> Result<Answer> {
+    // Fenced like a record; who may is decided here.
+    let verb = Move { kind: Kind::TaskResumed, intent: Intent::Record, past: "resumed", reason: None, force };
+    transition::run(app, id, &verb, |tx, task, _| {
+        let resumed = task.resumed()?;
+        let you = &app.actor.name;
+        let holder = task.state.claim().map(|claim| claim.claimant.as_str()).unwrap_or_default();
+        let asked = reviews::of_task(tx, id)?.into_iter().rfind(|review| review.verdict == Some(Verdict::Changes));
+        if force.is_none() && holder != you && asked.is_none_or(|review| review.actor != *you) {
+            let (task, by, you) = (id.clone(), holder.to_owned(), you.clone());
+            return Err(Refusal::NotClaimant { task, by, you }.into());
+        }
+        Ok(resumed)
+    })
+}

@@ -1,0 +1,25 @@
+//! Submitting a task for review.
+
+use anyhow::Result;
+
+use super::transition::{self, Force, Move};
+use crate::{
+    actions::{Answer, App, core::task_worktree},
+    domain::{Kind, TaskId, rules::authority::Intent},
+    store::tasks,
+};
+
+/// in_progress → review, by the claimant; the lease is cleared.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&Force>) -> Result<Answer> {
+    let verb = Move { kind: Kind::TaskSubmitted, intent: Intent::Move, past: "submitted", reason: None, force };
+    let commit = task_worktree::named(app, id, commit)?;
+    transition::run(app, id, &verb, |tx, task, _| {
+        if commit.is_some() {
+            tasks::set_work(tx, id, task.branch.as_deref(), commit.as_deref())?;
+        }
+        Ok(task.submitted()?)
+    })
+}

@@ -1,0 +1,282 @@
+//! Where a script is tried: a private folder, names of our own, and everything ended and removed when it is over.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeSet,
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::{DirBuilderExt, symlink},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+use nix::sys::signal::Signal;
+
+use super::call_result::{Said, Seen, Wrong};
+use crate::{
+    adapters::Adapter,
+    env::{Clock, Env, Timestamp, vars},
+    os::{
+        capture::{self, End},
+        files, program,
+        signals::Caught,
+        tree, wait,
+    },
+    wire::{ProbeView, Verdict},
+};
+
+/// How long an operation may take, `start` apart: the caller's limit.
+const LIMIT: Duration = Duration::from_secs(30);
+/// The same for `start`.
+const START_LIMIT: Duration = Duration::from_secs(60);
+/// How long something may take to be seen that must come.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for something that has not come before.
+const IMPATIENCE: Duration = Duration::from_millis(500);
+/// How long a `stop` may take that only tidies up.
+const TIDYING: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_millis(500);
+/// The variable that everything in our sessions has, so that what a script does not end is found.
+pub(super) const MARK: &str = "PROBE_MARK";
+/// The program in our sessions: this one under a name that nobody else has.
+pub(super) const AGENT: &str = "fw-probe";
+
+/// The place of one check.
+#[derive(Debug)]
+pub(super) struct Bench {
+    /// The script.
+    pub adapter: Adapter,
+    /// What every name begins with.
+    pub base: String,
+    clock: Clock,
+    folder: PathBuf,
+    signals: Caught,
+    stopped: Cell<Option<Signal>>,
+    wanted: BTreeSet<String>,
+    unsupported: RefCell<BTreeSet<&'static str>>,
+    /// Operations that did not answer: they are not asked again.
+    hung: RefCell<BTreeSet<String>>,
+    /// Operations that did not bring about what they should.
+    missed: RefCell<BTreeSet<&'static str>>,
+    started: RefCell<BTreeSet<String>>,
+    probes: RefCell<Vec<(&'static str, ProbeView)>>,
+}
+
+impl Bench {
+    /// Makes the folder; from now on signals are caught.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new(env: &Env, script: &Path, wanted: &[String]) -> Result<Self> {
+        let signals = Caught::these(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
+        let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
+        let (base, folder) =
+            fresh(env, &above).with_context(|| format!("cannot make a folder in {}", above.display()))?;
+        let made = || -> io::Result<Adapter> {
+            for name in ["state", "bin", "p", "w"] {
+                files::private_dir(&folder.join(name))?;
+            }
+            symlink(program::own()?, folder.join("bin").join(AGENT))?;
+            Adapter::new(script, &folder.join("state"), &folder, env)
+        };
+        let adapter = made().inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
+        Ok(Self {
+            adapter,
+            base,
+            clock: env.clock,
+            folder,
+            signals,
+            stopped: Cell::new(None),
+            wanted: wanted.iter().cloned().collect(),
+            unsupported: RefCell::default(),
+            hung: RefCell::default(),
+            missed: RefCell::default(),
+            started: RefCell::default(),
+            probes: RefCell::default(),
+        })
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The folder of everything.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The entry in the environment of everything that our sessions run.
+    pub fn mark(&self) -> String {
+        format!("{MARK}={}", self.folder.display())
+    }
+
+    /// The signal that ended the check, if one did.
+    pub fn stopped(&self) -> Option<Signal> {
+        if self.stopped.get().is_none() {
+            self.stopped.set(self.signals.next().ok().flatten());
+        }
+        self.stopped.get()
+    }
+
+    /// Whether an operation is to be looked at.
+    pub fn wants(&self, operation: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.contains(operation)
+    }
+
+    /// Whether one of these is to be looked at and is supported.
+    pub fn tries(&self, operations: &[&str]) -> bool {
+        operations.iter().any(|one| self.wants(one) && self.supports(one))
+    }
+
+    /// Whether the script knows an operation, as far as it is known by now.
+    pub fn supports(&self, operation: &str) -> bool {
+        !self.unsupported.borrow().contains(operation)
+    }
+
+    /// Takes note that it does not.
+    pub fn lacks(&self, operation: &'static str) {
+        self.unsupported.borrow_mut().insert(operation);
+    }
+
+    /// Tries something, and keeps what it came to. Nothing where the operation is not looked at or not supported.
+    pub fn probe(&self, operation: &'static str, what: &'static str, look: impl FnOnce() -> Seen) {
+        if !self.tries(&[operation]) || self.stopped().is_some() {
+            return;
+        }
+        let begun = Instant::now();
+        let (verdict, expected, seen) = match look() {
+            Ok(()) => (Verdict::Pass, None, None),
+            Err(Wrong::Differs { expected, seen }) => (Verdict::Fail, Some(expected), Some(seen)),
+            Err(Wrong::Unsupported) => (Verdict::NotSupported, None, None),
+            Err(Wrong::Stopped) => return,
+        };
+        let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.probes.borrow_mut().push((operation, ProbeView { what, verdict, expected, seen, duration_ms }));
+    }
+
+    /// What was found about an operation.
+    pub fn found(&self, operation: &str) -> Vec<ProbeView> {
+        self.probes.borrow().iter().filter(|(of, _)| *of == operation).map(|(_, probe)| probe.clone()).collect()
+    }
+
+    /// Calls the script.
+    ///
+    /// # Errors
+    /// When it cannot be run or does not answer in time.
+    pub fn call(&self, args: &[&str], stdin: &[u8]) -> Result<Said, Wrong> {
+        self.call_as(&self.adapter, args, stdin)
+    }
+
+    /// The same among other surroundings.
+    ///
+    /// # Errors
+    /// As [`Bench::call`].
+    pub fn call_as(&self, adapter: &Adapter, args: &[&str], stdin: &[u8]) -> Result<Said, Wrong> {
+        let operation = args.first().copied().unwrap_or_default();
+        if self.stopped().is_some() {
+            return Err(Wrong::Stopped);
+        }
+        if !self.supports(operation) {
+            return Err(Wrong::Unsupported);
+        }
+        if self.hung.borrow().contains(operation) {
+            return Err(Wrong::differs(format!("an answer to {operation}"), "none before; it was not asked again"));
+        }
+        self.note(args);
+        let limit = if operation == "start" { START_LIMIT } else { LIMIT };
+        let begun = Instant::now();
+        let done = adapter.raw(args, stdin, limit);
+        let said = Said::of(done, begun.elapsed())?;
+        if said.end == End::TimedOut {
+            self.hung.borrow_mut().insert(operation.to_owned());
+            let expected = format!("an answer to {operation} within {} s", limit.as_secs());
+            return Err(Wrong::differs(expected, "none; it was ended"));
+        }
+        Ok(said)
+    }
+
+    /// Calls the script and waits, like other callers, until everybody has closed its stdout and stderr.
+    ///
+    /// # Errors
+    /// When it cannot be run, or somebody does not.
+    pub fn call_to_the_end(&self, args: &[&str], stdin: &[u8], limit: Duration) -> Result<Said, Wrong> {
+        self.note(args);
+        let begun = Instant::now();
+        let said = Said::of(self.adapter.raw_to_the_end(args, stdin, limit), begun.elapsed())?;
+        if said.end == End::TimedOut {
+            let expected = format!("{} closes its stdout and stderr", args.first().copied().unwrap_or_default());
+            return Err(Wrong::differs(expected, format!("somebody holds them open after {} s", limit.as_secs())));
+        }
+        Ok(said)
+    }
+
+    /// Takes note of what must be stopped in the end.
+    pub fn note(&self, args: &[&str]) {
+        if let ["start", name, ..] = args {
+            self.started.borrow_mut().insert((*name).to_owned());
+        }
+    }
+
+    /// Waits for something that an operation must bring about; one that did not do so before is not waited for as long.
+    ///
+    /// # Errors
+    /// `what`, and what `seen` says instead.
+    pub fn comes<T>(
+        &self,
+        operation: &'static str,
+        what: &str,
+        mut ask: impl FnMut() -> Option<T>,
+        seen: impl FnOnce() -> String,
+    ) -> Result<T, Wrong> {
+        let patience = if self.missed.borrow().contains(operation) { IMPATIENCE } else { PATIENCE };
+        let answer = wait::until(patience, Duration::from_millis(20), || match self.stopped() {
+            Some(_) => Some(Err(Wrong::Stopped)),
+            None => ask().map(Ok),
+        });
+        answer.unwrap_or_else(|| {
+            self.missed.borrow_mut().insert(operation);
+            Err(Wrong::differs(what, seen()))
+        })
+    }
+
+    /// Stops every session, ends whatever is left of them, and removes the folder.
+    fn tidy(&self) {
+        for name in self.started.borrow().iter() {
+            if !self.hung.borrow().contains("stop") {
+                let done = self.adapter.raw(&["stop", name], b"", TIDYING);
+                if matches!(done, Ok(capture::Captured { end: End::TimedOut, .. })) {
+                    self.hung.borrow_mut().insert("stop".to_owned());
+                }
+            }
+        }
+        let mark = self.mark();
+        let _ = tree::end(GRACE, || tree::marked(&mark));
+        // A multiplexer's server names its socket.
+        let place = self.folder.display().to_string();
+        let _ = tree::end(GRACE, || tree::naming(&place));
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.tidy();
+    }
+}
+
+/// A folder that nobody had, and the beginning of names to go with it.
+fn fresh(env: &Env, above: &Path) -> io::Result<(String, PathBuf)> {
+    const TRIES: usize = 100;
+    for _ in 0..TRIES {
+        let letters = env.ids.letters();
+        let folder = above.join(format!("fairway-check-{letters}"));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok((format!("fw{letters}"), folder)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("every name that was tried is taken"))
+}

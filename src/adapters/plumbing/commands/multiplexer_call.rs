@@ -1,0 +1,77 @@
+//! Calling a multiplexer for a script: its server must inherit nothing, and must not be waited for when it is frozen.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io::{self, Read},
+    path::Path,
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use super::whole;
+use crate::{
+    adapters,
+    env::{Env, vars},
+    os::{
+        capture::{self, Call, Captured},
+        exec,
+        lock::FileLock,
+        program,
+    },
+};
+
+/// The mark of a multiplexer's server: whoever ends a session around it passes it by.
+const SERVER: &str = "server";
+
+/// What a multiplexer puts around its own panes; a server that is started inside one must not know of it.
+const PANES: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "ZELLIJ", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME"];
+
+/// The longest text that a multiplexer is given, in bytes.
+const LONGEST: u64 = 8 << 20;
+
+/// How long others may ask before us.
+const TURN: Duration = Duration::from_secs(10);
+
+/// The caller's environment without anything of a session or a pane.
+fn around(env: &Env) -> BTreeMap<OsString, OsString> {
+    let mut around = adapters::bare(env);
+    around.retain(|name, _| !name.to_str().is_some_and(|name| PANES.contains(&name) || adapters::names_ours(name)));
+    around.insert(vars::FAIRWAY_RUN_ID.into(), SERVER.into());
+    around
+}
+
+/// Becomes a command that starts a multiplexer's server: nothing of a session in its environment, and no descriptor of the
+/// caller. Returns only when that fails.
+///
+/// # Errors
+/// Why it failed.
+pub fn bare(env: &Env, words: &[OsString]) -> Result<()> {
+    Err(exec::become_program(words, &around(env)).into())
+}
+
+/// The turn to ask a server that answers one at a time only, held until it is dropped; `None` when it did not come.
+///
+/// # Errors
+/// When the file cannot be opened or locked.
+pub fn turn(file: &Path) -> io::Result<Option<FileLock>> {
+    FileLock::acquire_within(file, TURN)
+}
+
+/// Runs a command of a multiplexer, as bare, for at most so long, and keeps what it says; `None` when there is no such
+/// program. Its streams are pipes of our own: a server that is given one and does not answer would hold up whoever reads.
+///
+/// # Errors
+/// When it cannot be started, or the text for it is too long.
+pub fn ask(env: &Env, words: &[OsString], limit: Duration, stdin: Option<&mut dyn Read>) -> Result<Option<Captured>> {
+    let (first, args) = words.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
+    let text = stdin.map(|from| whole("the text", from, LONGEST)).transpose()?.unwrap_or_default();
+    let found = program::find(&first.to_string_lossy(), env.var_os(vars::PATH).map(OsString::as_os_str), &env.cwd);
+    let Some(program) = found else { return Ok(None) };
+    exec::close_on_exec()?;
+    let around = around(env);
+    let call =
+        Call { program: &program, args, env: &around, cwd: Path::new("/"), stdin: &text, limit, ends_group: false };
+    Ok(Some(capture::capture(&call)?))
+}

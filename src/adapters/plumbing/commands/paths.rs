@@ -1,0 +1,41 @@
+//! Where a session and its multiplexer are, for the scripts.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::{folder, state};
+use crate::{adapters::plumbing::socket, domain::Refusal, env::Env};
+
+/// Whether a session's root process lives, and its folder; `None` when there is no such session. A script keeps there what
+/// goes with the session.
+///
+/// # Errors
+/// When it cannot be told whether it lives.
+pub fn find(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
+    let folder = folder(env, name)?;
+    if !folder.path().is_dir() {
+        return Ok(None);
+    }
+    Ok(Some((folder.is_alive()?, folder.path().to_owned())))
+}
+
+/// The folder where the sessions' folders are.
+///
+/// # Errors
+/// When there is no home to have it in.
+pub fn state_folder(env: &Env) -> Result<PathBuf> {
+    Ok(state(env)?)
+}
+
+/// The socket of this state folder's private server of a program.
+///
+/// # Errors
+/// When its folder cannot be made or is not this user's alone.
+pub fn socket(env: &Env, program: &str) -> Result<PathBuf> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if program.is_empty() || program.len() > 32 || !program.chars().all(is_plain) {
+        return Err(Refusal::invalid("the program", "is a word of letters, digits, - and _").into());
+    }
+    Ok(socket::place(&state(env)?, program)?)
+}

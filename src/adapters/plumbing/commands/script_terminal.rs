@@ -1,0 +1,92 @@
+//! Typing into a session for a script: the script shows the screen, pastes and presses; what to do when is known here.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use super::{folder, whole};
+use crate::{
+    adapters::plumbing::typing::{self, Patience, Terminal},
+    env::Env,
+    os::capture::{self, Call, End},
+};
+
+/// The longest text, in bytes.
+const LONGEST: u64 = 4 << 20;
+/// How long another one's text is waited for.
+const TURN: Duration = Duration::from_secs(15);
+/// How long a script may take for one step.
+const LIMIT: Duration = Duration::from_secs(8);
+
+/// A session's terminal as its script shows it.
+struct Through<'a> {
+    script: PathBuf,
+    name: &'a str,
+    env: &'a BTreeMap<OsString, OsString>,
+    cwd: &'a Path,
+}
+
+impl Through<'_> {
+    fn call(&self, operation: &str, stdin: &[u8]) -> io::Result<Vec<u8>> {
+        let args = [operation, self.name].map(OsString::from);
+        let call = Call {
+            program: &self.script,
+            args: &args,
+            env: self.env,
+            cwd: self.cwd,
+            stdin,
+            limit: LIMIT,
+            ends_group: false,
+        };
+        let done = capture::capture(&call)?;
+        if done.end == End::Exit(0) {
+            return Ok(done.stdout);
+        }
+        let said = String::from_utf8_lossy(&done.stderr);
+        Err(io::Error::other(match said.trim() {
+            "" => format!("'{operation}' failed"),
+            said => said.to_owned(),
+        }))
+    }
+}
+
+impl Terminal for Through<'_> {
+    fn look(&mut self) -> io::Result<Vec<u8>> {
+        self.call("look", b"")
+    }
+
+    fn paste(&mut self, text: &[u8]) -> io::Result<()> {
+        self.call("paste", text).map(drop)
+    }
+
+    fn press(&mut self) -> io::Result<()> {
+        self.call("press", b"").map(drop)
+    }
+}
+
+/// Types a text into a session through its script, one text at a time, and submits it. A session that is not there is no
+/// failure.
+///
+/// # Errors
+/// When another text is being typed for too long, the text is too long, or the script fails.
+pub fn text(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<()> {
+    let text = whole("the text", from, LONGEST)?;
+    let folder = folder(env, name)?;
+    if !folder.path().is_dir() {
+        return Ok(());
+    }
+    let _turn =
+        folder.input_lock(TURN)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
+    let mut terminal = Through { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
+    match typing::submit(&mut terminal, &text, &Patience::default()) {
+        // It has ended meanwhile.
+        Err(_) if folder.is_over()? => Ok(()),
+        done => Ok(done.map(drop)?),
+    }
+}
