@@ -15,6 +15,6 @@ pub mod hooks;
 pub mod link;
 pub mod os;
 pub mod render;
-pub mod runs;
 pub mod store;
+pub mod supervisor;
 pub mod wire;

@@ -6,13 +6,13 @@ use fairway::{
     cli,
     env::Env,
     hooks,
-    os::{gate, signals},
+    os::{held_process, signals},
 };
 
 fn main() -> ExitCode {
     // A process that only waits to become a program is none of the command line's.
     // An agent waits for a hook's answer before every tool: it does not wait for a parser as well.
-    match gate::serve().or_else(|| hooks::early(std::env::args_os().skip(1))) {
+    match held_process::serve().or_else(|| hooks::early(std::env::args_os().skip(1))) {
         Some(code) => ExitCode::from(code),
         None => {
             signals::know_of_children();

@@ -14,9 +14,9 @@ use crate::{
     env::{Env, vars},
     os::{
         capture::{self, Call, Captured, End},
-        files, foreground, program,
+        child::{Program, Running},
+        executable, files, foreground,
         pty::{self, Pty},
-        session::{Program, Running},
         terminal::Size,
     },
 };
@@ -45,7 +45,7 @@ impl Adapter {
     /// When this program's own file cannot be told.
     pub fn new(script: &Path, state: &Path, cwd: &Path, env: &Env) -> io::Result<Self> {
         let mut around = bare(env);
-        around.insert(vars::FAIRWAY_BIN.into(), program::own()?.into());
+        around.insert(vars::FAIRWAY_BIN.into(), executable::own()?.into());
         for name in [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR] {
             around.insert(name.into(), state.into());
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     actions::{Answer, core::path_limits},
-    adapters::builtin,
+    adapters::builtin_scripts,
     config::{Layers, Project, Settings},
     domain::Refusal,
     env::Env,
@@ -19,7 +19,7 @@ use crate::{
 /// # Errors
 /// A broken configuration.
 pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
-    let mut shown: Vec<BackendView> = builtin::ALL
+    let mut shown: Vec<BackendView> = builtin_scripts::ALL
         .iter()
         .map(|one| BackendView {
             name: one.name.to_owned(),
@@ -53,8 +53,8 @@ pub fn install(env: &Env, folder: &Path) -> Result<Answer> {
         return Err(Refusal::invalid("the folder", format!("{} is none", folder.display())).into());
     }
     path_limits::nameable("the folder", &folder)?;
-    let written =
-        builtin::install(&folder).with_context(|| format!("cannot write the scripts to {}", folder.display()))?;
+    let written = builtin_scripts::install(&folder)
+        .with_context(|| format!("cannot write the scripts to {}", folder.display()))?;
     let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
     let line = if names.is_empty() {
         format!("unchanged: {} has every script already", folder.display())

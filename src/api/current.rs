@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    actions::{App, guard::Prepared},
+    actions::{App, boundary::guard::Prepared},
     config::{CONFIG_FILE, Layers, Project, Settings, local_file},
     domain::Actor,
     env::Env,

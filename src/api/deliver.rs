@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::{house, remark::remark};
 use crate::{
-    actions::{prompt, runtime::session_of},
+    actions::{boundary::runtime::session_of, sessions::prompt},
     domain::SessionId,
 };
 

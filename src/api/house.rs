@@ -17,7 +17,10 @@ use super::{
     writer::{Writer, done},
 };
 use crate::{
-    actions::{App, Request, guard::Prepared, runtime::spelled},
+    actions::{
+        App, Request,
+        boundary::{guard::Prepared, runtime::spelled},
+    },
     domain::{Actor, session::Session},
     env::Timestamp,
     store::sessions,

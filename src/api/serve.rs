@@ -24,9 +24,9 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    actions::{App, runtime::session_of},
+    actions::{App, boundary::runtime::session_of},
     domain::{Actor, SessionId},
-    os::{secrecy, wake::Waiter},
+    os::{core_dumps, notify::Waiter},
 };
 
 /// How long requests that are being answered may still take when the server is to end.
@@ -64,7 +64,7 @@ pub struct Listening {
 /// # Errors
 /// `serve_running` when another one does; `exists`; as the store or the settings cannot be read.
 pub fn serve(app: &App, options: &Options, tell: impl FnOnce(&Listening) -> Result<()>) -> Result<()> {
-    secrecy::keep().context("this process cannot be kept from writing its memory to a file")?;
+    core_dumps::keep().context("this process cannot be kept from writing its memory to a file")?;
     let mut place = Place::take(app)?;
     // Whoever asks acts as themselves, and not as the session or the person that has started us.
     let name = NAME.to_owned();

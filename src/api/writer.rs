@@ -20,7 +20,7 @@ use super::{
     fault::Fault,
 };
 use crate::{
-    actions::{App, core::errors, guard},
+    actions::{App, boundary::guard, core::errors},
     domain::session::Session,
 };
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::prompt::{self, Awaited, Prompt},
+    actions::sessions::prompt::{self, Awaited, Prompt},
     domain::{SessionId, id::Label, message::Priority},
 };
 

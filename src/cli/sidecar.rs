@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::sidecar::{self, Wish},
+    actions::sessions::sidecar::{self, Wish},
     domain::{Refusal, id::Label},
     hooks::transcripts,
 };

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::usage,
+    actions::boundary::usage,
     domain::{SessionId, usage::UsageBy},
     render::Table,
     wire::{UsageRowView, UsageView},

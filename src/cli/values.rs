@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nix::sys::signal::Signal;
 
 use crate::{
-    actions::runtime::context::Mode,
+    actions::boundary::runtime::context::Mode,
     config::parse_duration,
     domain::{
         LaneName, Refusal, Role, SessionId, TaskId,

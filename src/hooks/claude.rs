@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Provider, payload::Payload};
 use crate::{
-    actions::hook::{Moment, Reply, Start},
+    actions::boundary::hook::{Moment, Reply, Start},
     domain::usage::ToolUse,
 };
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Provider, claude, payload::Payload};
-use crate::actions::hook::{Moment, Reply};
+use crate::actions::boundary::hook::{Moment, Reply};
 
 /// The moment that a payload tells of.
 ///

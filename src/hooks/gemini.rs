@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Provider, payload::Payload};
 use crate::{
-    actions::{
+    actions::boundary::{
         guard::ToolCall,
         hook::{Moment, Reply, Start},
     },

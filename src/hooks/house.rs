@@ -15,7 +15,7 @@ use anyhow::Result;
 
 use super::{Provider, transcripts};
 use crate::{
-    actions::{App, hook::Used},
+    actions::{App, boundary::hook::Used},
     config::{
         CONFIG_FILE, ConfigError, Layers, Project, Settings,
         project::{STATE_DIR, STORE_FILE},

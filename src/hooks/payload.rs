@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Provider;
-use crate::actions::guard::ToolCall;
+use crate::actions::boundary::guard::ToolCall;
 
 /// Every field of any vendor that is looked at. A field of another type than is known makes the whole payload unreadable,
 /// and so does one that stands there twice.

@@ -14,13 +14,13 @@ use serde_json::Value;
 use super::{Provider, claude, codex, gemini, house, is_tool_moment, payload::Payload, quick, wait};
 use crate::{
     actions::{
+        boundary::hook::{self, Caller, Moment, Reply},
         core::errors,
-        hook::{self, Caller, Moment, Reply},
     },
     config::Project,
     domain::{id::Label, secrets},
     env::{Env, vars},
-    os::lifeline::{self, Ending},
+    os::exit_on_signal::{self, Ending},
     render,
 };
 
@@ -86,7 +86,7 @@ pub fn run(call: &Call<'_>, env: impl FnOnce() -> Env) -> u8 {
     }
     let is_tool = Cell::new(is_tool_moment(call.event));
     let ending = if is_tool.get() { &DENIES } else { &FAILS };
-    let tied = lifeline::tie(ending).and_then(|()| lifeline::within(call.provider.limit(call.event)));
+    let tied = exit_on_signal::tie(ending).and_then(|()| exit_on_signal::within(call.provider.limit(call.event)));
     let tied = tied.map_err(|error| format!("no time limit can be set: {error}"));
     match tied.and_then(|()| silently(|| answer(call, env, &is_tool))) {
         Ok(()) => 0,
@@ -110,7 +110,7 @@ fn answer(call: &Call<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> R
     let payload = stdin().and_then(|bytes| Payload::read(&bytes));
     if payload.as_ref().is_ok_and(|told| told.hook_event_name.as_deref().is_some_and(is_tool_moment)) {
         is_tool.set(true);
-        lifeline::retie(&DENIES);
+        exit_on_signal::retie(&DENIES);
     }
     let denial = |reason: &str| print(call, &Reply::Deny(reason.to_owned()));
     if let Ok(told) = &payload
@@ -145,13 +145,13 @@ fn answer(call: &Call<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> R
     let wait = app.settings.boundary.approval_wait;
     if matches!(moment, Moment::PermissionAsked(_)) {
         let limit = call.provider.limit(call.event).saturating_add(wait);
-        lifeline::within(limit).map_err(|error| format!("no time limit can be set: {error}"))?;
+        exit_on_signal::within(limit).map_err(|error| format!("no time limit can be set: {error}"))?;
     }
     let caller = caller(call.provider, &app.env, told, external)?;
     let records = |path: &Path, offset: u64| house::records(call.provider, path, offset);
     let outcome = hook::on(&app, &caller, &moment, &records, wait).map_err(|error| sentence(&error))?;
     print(call, &outcome.reply)?;
-    lifeline::retie(&SAID);
+    exit_on_signal::retie(&SAID);
     // What could not be noted comes again; the answer is out and stands.
     let _ = hook::written(&app, &outcome);
     Ok(())

@@ -8,9 +8,9 @@ use std::{
 
 use super::{Provider, claude, house, payload::Payload, run};
 use crate::{
-    actions::hook::{self, Moment},
+    actions::boundary::hook::{self, Moment},
     env::Env,
-    os::lifeline::{self, Ending},
+    os::exit_on_signal::{self, Ending},
 };
 
 /// Who stops a waiting hook wants it gone, and nothing more.
@@ -20,7 +20,7 @@ static ENDS: Ending = Ending { code: 0, late: "", stopped: "" };
 /// failure, which wakes nobody.
 #[must_use]
 pub fn wait(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> u8 {
-    let tied = lifeline::tie(&ENDS).map_err(|error| error.to_string());
+    let tied = exit_on_signal::tie(&ENDS).map_err(|error| error.to_string());
     match tied.and_then(|()| run::silently(|| told(provider, root, env))) {
         Ok(code) => code,
         Err(why) => {

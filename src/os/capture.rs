@@ -22,7 +22,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{process, wait};
+use super::{poll_until, process};
 
 /// How much of each stream is kept, in bytes; what follows is read and thrown away.
 pub const KEPT: usize = 1 << 20;
@@ -163,9 +163,9 @@ fn end_group(group: i32) -> io::Result<()> {
         return Ok(());
     }
     tell(group, Signal::SIGTERM)?;
-    if wait::until(GRACE, Duration::from_millis(20), empty).is_none() {
+    if poll_until::until(GRACE, Duration::from_millis(20), empty).is_none() {
         tell(group, Signal::SIGKILL)?;
-        let _ = wait::until(GRACE, Duration::from_millis(20), empty);
+        let _ = poll_until::until(GRACE, Duration::from_millis(20), empty);
     }
     Ok(())
 }
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(seen.end, End::TimedOut);
         let pid: i32 = String::from_utf8(seen.stdout).unwrap().trim().parse().unwrap();
         let gone = || process::ProcessKey::of(pid).is_none().then_some(());
-        assert!(wait::until(Duration::from_secs(5), Duration::from_millis(5), gone).is_some());
+        assert!(poll_until::until(Duration::from_secs(5), Duration::from_millis(5), gone).is_some());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use nix::{
     unistd,
 };
 
-use super::wait;
+use super::poll_until;
 
 /// The largest size that the kernel gives to everybody, in bytes.
 const LARGEST: usize = 1 << 20;
@@ -63,7 +63,7 @@ pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()>
             let size = if needed > size { grown(&fifo, needed).unwrap_or(size) } else { size };
             (needed <= size || (held == 0 && text.len() <= size)).then_some(())
         };
-        if wait::until(limit, Duration::from_millis(50), has_room).is_none() {
+        if poll_until::until(limit, Duration::from_millis(50), has_room).is_none() {
             return Err(full("the program does not read its input, and there is no room for more"));
         }
     }

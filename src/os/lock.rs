@@ -17,7 +17,7 @@ use nix::{
     libc, unistd,
 };
 
-use super::{alarm, files};
+use super::{files, interruptible};
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let locked = alarm::within(limit, || wait(&file))?;
+        let locked = interruptible::within(limit, || wait(&file))?;
         Ok(locked.map(|()| Self { _file: file }))
     }
 }

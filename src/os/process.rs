@@ -273,7 +273,7 @@ mod tests {
 
         assert!(key.signal(Signal::SIGKILL).unwrap());
         // Not yet waited for: a zombie.
-        crate::os::wait::until(std::time::Duration::from_secs(5), std::time::Duration::from_millis(5), || {
+        crate::os::poll_until::until(std::time::Duration::from_secs(5), std::time::Duration::from_millis(5), || {
             (key.presence() != Presence::Alive).then_some(())
         })
         .unwrap();

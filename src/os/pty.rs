@@ -20,7 +20,7 @@ use nix::{
 
 use super::{
     capture::unblock,
-    session::{Program, Running},
+    child::{Program, Running},
     terminal::{self, Size},
 };
 

@@ -21,7 +21,7 @@ use crate::{
         claim::{Claim, ClaimEnd},
     },
     env::Timestamp,
-    os::{files, wake},
+    os::{files, notify},
 };
 
 /// What a backup holds.
@@ -154,7 +154,7 @@ pub fn restore(
         None => task.instead(draft)?,
     };
     drop(making);
-    wake::wake_all(&runtime.join("wake"));
+    notify::wake_all(&runtime.join("wake"));
     Ok(done)
 }
 

@@ -40,7 +40,7 @@ pub use error::StoreError;
 pub use turnstile::beside;
 pub use tx::{ReadTx, WriteTx};
 
-use crate::{env::Timestamp, os::wake};
+use crate::{env::Timestamp, os::notify};
 
 /// An open store: one connection, used by one thread.
 #[derive(Debug)]
@@ -188,7 +188,7 @@ impl Store {
         }
         tx.commit().map_err(StoreError::from)?;
         drop(turn);
-        wake::wake_all(&self.wake);
+        notify::wake_all(&self.wake);
         Ok(done)
     }
 }

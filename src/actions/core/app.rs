@@ -5,12 +5,12 @@ use std::{cell::OnceCell, rc::Rc};
 use anyhow::Result;
 
 use super::{errors, lookup};
-use crate::actions::{Answer, session::life};
+use crate::actions::{Answer, core::keepalive};
 use crate::{
     config::{Layers, Project, Settings},
     domain::{Actor, Refusal},
     env::Env,
-    os::wake::Waiter,
+    os::notify::Waiter,
     store::{ReadTx, Store, WriteTx, requests, tasks},
 };
 
@@ -153,7 +153,7 @@ impl App {
     pub fn change(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.register(|tx| {
             if let Some(session) = &self.actor.session {
-                life::sign(tx, &lookup::session(tx, session)?, self.actor.run_id.as_deref())?;
+                keepalive::sign(tx, &lookup::session(tx, session)?, self.actor.run_id.as_deref())?;
                 tasks::renew_leases(tx, &self.actor.name, None)?;
             }
             change(tx)

@@ -9,8 +9,8 @@ use crate::{
     actions::App,
     domain::run::{RunId, RunStatus},
     env::Timestamp,
-    runs::RunFolder,
     store::exec_runs,
+    supervisor::RunFolder,
 };
 
 /// A younger folder may be one that is just being made.

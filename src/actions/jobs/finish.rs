@@ -12,8 +12,8 @@ use crate::{
         run::{Ending, ExecRun, ItemType},
         secrets,
     },
-    runs::RunFolder,
     store::{StoreError, WriteTx, exec_runs, output::OutputStore},
+    supervisor::RunFolder,
 };
 
 /// Writes the end of a run, with its event. `false` when it is final already; it then stays as it is.

@@ -14,8 +14,8 @@ use crate::{
     config::show_duration,
     domain::{Refusal, run::MAX_OUTPUT_BYTES, secrets::masked},
     os::{
-        kept::Kept,
-        stream::{self, Ending, Program},
+        head_tail_buffer::Kept,
+        run_streaming::{self, Ending, Program},
     },
     wire::RanView,
 };
@@ -46,7 +46,7 @@ pub fn run(app: &App, order: &Order) -> Result<RanView> {
     let seen = Arc::clone(&kept);
     let folder = order.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
     let program = Program { argv: &order.argv, folder: &folder, timeout: Some(order.timeout), together: true };
-    let ran = stream::run(&program, move |_, bytes| {
+    let ran = run_streaming::run(&program, move |_, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     });
     let error = match ran {

@@ -12,12 +12,12 @@ use crate::{
     actions::App,
     domain::run::{ExecRun, RunStatus},
     os::{
-        detach,
+        notify::Waiter,
         process::{self, Presence, ProcessKey},
-        wake::Waiter,
+        spawn_detached,
     },
-    runs::RunFolder,
     store::StoreError,
+    supervisor::RunFolder,
 };
 
 /// How soon to look again at a run that is being handed from the one who took it to its supervisor: a moment in which nobody's
@@ -90,6 +90,6 @@ pub fn sleep<'a>(all: impl IntoIterator<Item = &'a Waiting>, until: Option<Insta
             limit = Some(limit.map_or(SOON, |limit| limit.min(SOON)));
         }
     }
-    detach::sleep(&ends, limit);
+    spawn_detached::sleep(&ends, limit);
     true
 }

@@ -18,13 +18,13 @@ use crate::{
         Refusal,
         run::{Ending, ExecRun, RunStatus},
     },
-    os::{host, wait},
-    runs::{
-        RunFolder,
-        door::{self, Request},
-        machine::GRACE,
-    },
+    os::{host, poll_until},
     store::exec_runs,
+    supervisor::{
+        RunFolder,
+        control_socket::{self, Request},
+        state_machine::GRACE,
+    },
     wire::KilledView,
 };
 
@@ -48,7 +48,7 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
     let limit = grace.unwrap_or(GRACE) + PATIENCE;
     let since = Instant::now();
-    let ended = wait::until(limit, PAUSE, || {
+    let ended = poll_until::until(limit, PAUSE, || {
         attempt(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose()
     });
     let ended = ended.unwrap_or_else(|| Err(Refusal::RunBusy { run: first.id.to_string() }.into()))?;
@@ -77,7 +77,7 @@ fn attempt(
         _ => {}
     }
     let folder = RunFolder::of(&app.project.runs(), &run.id);
-    match door::ask(&folder, asked, left) {
+    match control_socket::ask(&folder, asked, left) {
         Ok(Some(_)) => final_now(),
         // What its numbers mean is known there only.
         Ok(None) if run.host != host::identity() => {

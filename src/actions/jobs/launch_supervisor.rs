@@ -14,9 +14,9 @@ use crate::{
     actions::App,
     domain::run::{Ending, ExecRun, RunStatus},
     env::vars,
-    os::{detach, lock::Hold, process::ProcessKey},
-    runs::{RunFolder, folder::Start},
+    os::{lock::Hold, process::ProcessKey, spawn_detached},
     store::exec_runs::Numbers,
+    supervisor::{RunFolder, job_dir::Start},
 };
 
 /// What marks a process besides [`vars::IDENTITY`]. A supervisor has all of these of the run that it looks after, whoever
@@ -71,7 +71,7 @@ pub(super) fn launch(
         // It may be meant from where we are; the new process is elsewhere.
         env.insert(OsString::from(vars::FAIRWAY_DB), app.project.store.clone().into_os_string());
     }
-    detach::start(words, &env, handed)
+    spawn_detached::start(words, &env, handed)
 }
 
 /// The words of a call in the same project.

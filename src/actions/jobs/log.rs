@@ -17,7 +17,7 @@ use crate::{
         Refusal,
         run::{ExecRun, ItemType},
     },
-    runs::RunFolder,
+    supervisor::RunFolder,
     wire::{LoggedView, RunItemView},
 };
 

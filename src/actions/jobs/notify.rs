@@ -19,8 +19,8 @@ use crate::{
         run::{Ending, ExecRun, RunId, RunStatus},
         screen,
     },
-    runs::RunFolder,
     store::{ReadTx, exec_runs, messages, output::OutputStore},
+    supervisor::RunFolder,
 };
 
 /// How many events are told by one call for all runs. A run that has more of them at once is told the rest by the next call.

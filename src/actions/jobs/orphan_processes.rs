@@ -7,7 +7,7 @@ use crate::{
     env::vars,
     os::{
         process::{self, Presence, ProcessKey},
-        tree,
+        process_tree,
     },
 };
 
@@ -29,7 +29,7 @@ pub struct Leftovers {
 /// When processes cannot be listed or signalled.
 pub fn kill(run: &ExecRun, grace: Option<Duration>) -> io::Result<Leftovers> {
     let mut found: Vec<(ProcessKey, String)> = Vec::new();
-    let left = tree::end(grace.unwrap_or(GRACE), || {
+    let left = process_tree::end(grace.unwrap_or(GRACE), || {
         let keys = belonging(run)?;
         for key in &keys {
             if !found.iter().any(|(known, _)| known == key) {
@@ -54,7 +54,7 @@ fn shown(key: &ProcessKey) -> String {
 /// run is that one's.
 fn belonging(run: &ExecRun) -> io::Result<Vec<ProcessKey>> {
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
-    let mut roots = tree::marked(&mark)?;
+    let mut roots = process_tree::marked(&mark)?;
     let root = ProcessKey::recorded(run.pid, run.pid_started, Some(&run.boot_id));
     if let Some(root) = root {
         let in_session = |key: &ProcessKey| {
@@ -67,7 +67,7 @@ fn belonging(run: &ExecRun) -> io::Result<Vec<ProcessKey>> {
     }
     let mut found: Vec<ProcessKey> = Vec::new();
     for root in roots {
-        for key in tree::below(root.pid, Some(&mark))? {
+        for key in process_tree::below(root.pid, Some(&mark))? {
             if !found.contains(&key) {
                 found.push(key);
             }

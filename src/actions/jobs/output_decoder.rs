@@ -13,8 +13,8 @@ use crate::{
         secrets::masked,
     },
     env::Timestamp,
-    runs::{RunFolder, segments},
     store::output::OutputStore,
+    supervisor::{RunFolder, segments},
     wire::RunItemView,
 };
 

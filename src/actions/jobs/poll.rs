@@ -16,8 +16,8 @@ use crate::{
         run::{ExecRun, ItemType},
         secrets::masked,
     },
-    runs::RunFolder,
     store::output::OutputStore,
+    supervisor::RunFolder,
     wire::{PolledView, RunItemView, call::Until},
 };
 

@@ -10,9 +10,9 @@ use crate::{
     actions::App,
     domain::run::ExecRun,
     env::vars,
-    os::{files, host, lock::Hold, wake},
-    runs::RunFolder,
+    os::{files, host, lock::Hold, notify},
     store::exec_runs,
+    supervisor::RunFolder,
 };
 
 /// What marks the process that waits: it is a part of no run.
@@ -49,7 +49,7 @@ pub(super) fn settle(app: &App) -> Result<()> {
 
 fn there_is(app: &App) -> Result<()> {
     if is_there(app).with_context(|| format!("cannot look at {}", lock(app).display()))? {
-        wake::wake_all(&folder(app));
+        notify::wake_all(&folder(app));
         return Ok(());
     }
     let marked = |name: &str| (name == vars::FAIRWAY_EXEC_RUN).then(|| OsString::from(MARK));
@@ -59,7 +59,7 @@ fn there_is(app: &App) -> Result<()> {
 
 /// Tells whoever waits that something was queued or has ended.
 pub fn wake(app: &App) {
-    wake::wake_all(&folder(app));
+    notify::wake_all(&folder(app));
 }
 
 /// Whether somebody waits.

@@ -21,8 +21,8 @@ use crate::{
         lock::Hold,
         process::{Presence, ProcessKey},
     },
-    runs::RunFolder,
     store::{ReadTx, exec_runs, sessions},
+    supervisor::RunFolder,
 };
 
 /// A run that was settled, or would be.

@@ -12,8 +12,8 @@ use crate::{
         Kind, Refusal,
         run::{ExecRun, RunId},
     },
-    runs::RunFolder,
     store::{WriteTx, exec_runs, output::OutputStore},
+    supervisor::RunFolder,
 };
 
 /// Forgets runs with all that they printed: all of them or none.

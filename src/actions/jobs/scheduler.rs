@@ -7,8 +7,8 @@ use crate::{
     actions::App,
     domain::run::{Ending, ExecRun, RunStatus},
     os::host,
-    runs::RunFolder,
     store::{ReadTx, WriteTx, exec_runs},
+    supervisor::RunFolder,
 };
 
 /// Begins every queued run of this host that may begin now. While some are left, there is a process that waits to begin

@@ -18,12 +18,12 @@ use crate::{
         run::{ExecRun, RunStatus},
         typed::{self, Input},
     },
-    os::wait,
-    runs::{
-        RunFolder,
-        door::{self, Reply, Request},
-    },
+    os::poll_until,
     store::{output::OutputStore, requests},
+    supervisor::{
+        RunFolder,
+        control_socket::{self, Reply, Request},
+    },
     wire::SentView,
 };
 
@@ -98,7 +98,7 @@ fn hand_over(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
     let id = || run.id.to_string();
     let request = Request::Type(inputs.to_vec());
     // A run that is just begun has no door yet.
-    let reply = wait::until(BEGINNING, PAUSE, || match door::ask(&folder, &request, PATIENCE) {
+    let reply = poll_until::until(BEGINNING, PAUSE, || match control_socket::ask(&folder, &request, PATIENCE) {
         Ok(Some(reply)) => Some(Ok(reply)),
         Ok(None) => {
             let known = app.read(|tx| find::run(tx, &run.id.to_string()));
@@ -121,7 +121,7 @@ fn hand_over(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
         Reply::NoTerminal => Err(Refusal::NoTerminal { run: id() }.into()),
         Reply::Over(_) | Reply::Ended => {
             // The end may be about to be written.
-            let written = wait::until(BEGINNING, PAUSE, || {
+            let written = poll_until::until(BEGINNING, PAUSE, || {
                 let known = app.read(|tx| find::run(tx, &id())).ok()?;
                 known.status.is_final().then_some(known.status)
             });

@@ -14,8 +14,7 @@ use super::{event, find, launch_supervisor, poll, queue_waiter, scheduler, wait}
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup, path_limits},
-        session::life,
+        core::{errors, keepalive, lookup, path_limits},
     },
     domain::{
         Kind, Refusal, SessionId,
@@ -26,8 +25,8 @@ use crate::{
     env::{Timestamp, vars},
     os::{host, lock::Hold},
     render::safe,
-    runs::{RunFolder, folder::Start, watching},
     store::{StoreError, WriteTx, exec_runs, output::OutputStore, sessions, tasks},
+    supervisor::{RunFolder, job_dir::Start, watchers},
     wire::{PolledView, SpawnedView},
 };
 
@@ -197,7 +196,7 @@ fn refuse_circle(app: &App, draft: &ExecRun) -> Result<()> {
 /// The run as it will be written, and what it is started with.
 fn draft(app: &App, order: &Order) -> Result<(ExecRun, Start)> {
     let (argv, command) = words(&order.what)?;
-    watching::compile(&order.watch)?;
+    watchers::compile(&order.watch)?;
     let cwd = place(app, order.cwd.as_deref())?;
     let id = RunId::new(app.env.ids.uuid(app.env.now()));
     let env = environment(app, &order.env, &id)?;
@@ -368,7 +367,7 @@ fn ask(app: &App, order: &Order, draft: ExecRun, taken: &mut Option<ExecRun>) ->
         if let Some(acting) = &app.actor.session
             && sessions::find(tx, acting)?.is_some()
         {
-            life::sign(tx, &lookup::session(tx, acting)?, app.actor.run_id.as_deref())?;
+            keepalive::sign(tx, &lookup::session(tx, acting)?, app.actor.run_id.as_deref())?;
             tasks::renew_leases(tx, &app.actor.name, None)?;
         }
         write(tx)

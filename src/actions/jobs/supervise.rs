@@ -14,12 +14,12 @@ use crate::{
     },
     env::vars,
     os::process::ProcessKey,
-    runs::{
-        Recorder, RunFolder, Sink, SinkError, Watching,
-        folder::Start,
-        supervisor::{self, Host, Order, SuperviseError},
-    },
     store::{StoreError, exec_runs, output::OutputStore},
+    supervisor::{
+        Recorder, RunFolder, Sink, SinkError, Watching,
+        job_dir::Start,
+        supervise::{self, Host, Order, SuperviseError},
+    },
 };
 
 /// Looks after a run that was taken, with the lock that came as stdin; returns when it has ended and the next one of its
@@ -70,7 +70,7 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
         timeout: run.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
         key: &|suffix| notify::key(&run.id, suffix),
     };
-    match supervisor::supervise(order, &mut keeper) {
+    match supervise::supervise(order, &mut keeper) {
         Ok(()) => {}
         // Nobody else would do better, and who waits for it hears why.
         Err(SuperviseError::System(error)) if !folder.has_begun() => {

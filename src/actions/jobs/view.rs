@@ -7,8 +7,8 @@ use crate::{
     actions::App,
     domain::run::{ExecRun, RunStatus},
     os::host,
-    runs::RunFolder,
     store::{StoreError, exec_runs, output::OutputStore},
+    supervisor::RunFolder,
     wire::RunView,
 };
 

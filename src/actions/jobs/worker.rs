@@ -10,7 +10,7 @@ use super::{finish, gc, notify, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
     domain::run::{Ending, ExecRun, RunId, RunStatus},
-    os::{detach, host, process, signals::Caught, wake::Waiter},
+    os::{host, notify::Waiter, process, signals::Caught, spawn_detached},
     store::{StoreError, exec_runs},
 };
 
@@ -64,7 +64,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 return done.answer(false);
             }
             waiter.calm()?;
-            detach::bury();
+            spawn_detached::bury();
             match done.work(app) {
                 Ok(waits) if until_empty && !waits => break,
                 Ok(_) => {
@@ -78,7 +78,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                     if failures == MOST_FAILURES {
                         return Err(error);
                     }
-                    detach::sleep(&[signals.as_fd()], Some(SOON * 2_u32.pow(failures)));
+                    spawn_detached::sleep(&[signals.as_fd()], Some(SOON * 2_u32.pow(failures)));
                 }
             }
         }
@@ -145,7 +145,7 @@ impl Done {
         }
         let mut until = vec![signals.as_fd(), waiter.as_fd()];
         until.extend(keepers.iter().map(AsFd::as_fd));
-        detach::sleep(&until, limit);
+        spawn_detached::sleep(&until, limit);
     }
 
     fn answer(&self, busy: bool) -> Result<Answer> {

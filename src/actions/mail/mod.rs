@@ -1,6 +1,7 @@
 //! What is done with messages.
 
 pub mod inbox;
+pub mod outbox;
 pub mod send;
 
 use std::fmt::Write;

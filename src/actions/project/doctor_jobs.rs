@@ -15,8 +15,8 @@ use crate::{
         run::{RunId, RunStatus},
     },
     os::host,
-    runs::RunFolder,
     store::{ReadTx, exec_runs, output::OutputStore},
+    supervisor::RunFolder,
 };
 
 /// How many of a kind are told one by one.

@@ -7,7 +7,10 @@ use crate::actions::{
     App,
     core::lookup,
     queue::task::claim,
-    session::{asking::Asking, look, next},
+    sessions::{
+        control::suggestions,
+        liveness::{backend_probe::Asking, facts},
+    },
 };
 use crate::{
     domain::{
@@ -188,7 +191,7 @@ fn place(session: &Session, view: &mut ExplainView) {
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
         view.fact("place", format!("its backend is {backend}{socket}{pane}"), "session", None);
     }
-    for (what, command) in next::commands(session) {
+    for (what, command) in suggestions::commands(session) {
         view.fact("next", format!("{what}: {command}"), "session", None);
     }
 }
@@ -217,7 +220,7 @@ fn works(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<(
 }
 
 fn surroundings(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) {
-    let process = look::process(session);
+    let process = facts::process(session);
     let backend = Asking::new().backend(app, session, &process, now);
     if session.host == host::identity() {
         let message = match &process {
@@ -237,7 +240,7 @@ fn surroundings(app: &App, session: &Session, now: Timestamp, view: &mut Explain
             view.fact("backend", message, "the backend", Some(now));
         }
     }
-    let message = match look::judge(app, session, &process, &backend, now) {
+    let message = match facts::judge(app, session, &process, &backend, now) {
         Verdict::Live(why) => format!("reconcile would find it live: {why}"),
         Verdict::Stale(_, why) => format!("reconcile would find it stale: {why}"),
         Verdict::Unknown(why) => format!("reconcile would leave it alone, since it cannot tell: {why}"),

@@ -8,3 +8,4 @@ mod doctor_jobs;
 pub mod events;
 pub mod explain;
 pub mod init;
+pub mod reconcile;

@@ -7,7 +7,7 @@ use super::{
     harness::Bench,
     probe_session::Session,
 };
-use crate::os::{pty::Pty, session::Running, terminal::Size};
+use crate::os::{child::Running, pty::Pty, terminal::Size};
 
 const SIZE: Size = Size { rows: 24, cols: 80 };
 /// What the program prints.

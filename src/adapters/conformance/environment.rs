@@ -8,7 +8,7 @@ use super::{
     probe_session::Session,
 };
 use crate::{
-    adapters::plumbing::probe::{self, noted},
+    adapters::plumbing::probe_program::{self, noted},
     env::vars,
     os::files,
 };
@@ -158,7 +158,7 @@ fn directory(bench: &Bench) -> Seen {
     files::private_dir(&place).map_err(|error| Wrong::differs("a folder to work in", error.to_string()))?;
     one.config.work_dir = Some(place.display().to_string());
     one.start()?;
-    let seen = noted(one.folder(), probe::DIRECTORY).unwrap_or_default();
+    let seen = noted(one.folder(), probe_program::DIRECTORY).unwrap_or_default();
     no_canary(bench, &one)?;
     one.stop()?;
     if seen == place.as_os_str().as_bytes() { Ok(()) } else { Err(parting(place.as_os_str().as_bytes(), &seen)) }
@@ -172,7 +172,7 @@ fn words(bench: &Bench) -> Seen {
     one.config.argv = shell_words::split(text.trim_start_matches("exec ")).ok();
     one.config.command = one.config.argv.as_ref().map(shell_words::join);
     one.start()?;
-    let seen = noted(one.folder(), probe::WORDS).unwrap_or_default();
+    let seen = noted(one.folder(), probe_program::WORDS).unwrap_or_default();
     let expected: Vec<u8> = given.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
     no_canary(bench, &one)?;
     one.stop()?;
@@ -190,7 +190,7 @@ fn shell_text(bench: &Bench) -> Seen {
         .get_or_insert_default()
         .extend(BTreeMap::from([("PROBE_AGENT".to_owned(), agent), ("PROBE_AT".to_owned(), folder)]));
     one.start()?;
-    let seen = noted(one.folder(), probe::WORDS).unwrap_or_default();
+    let seen = noted(one.folder(), probe_program::WORDS).unwrap_or_default();
     one.stop()?;
     if seen == b"x  y\0" { Ok(()) } else { Err(parting(b"x  y\0", &seen)) }
 }

@@ -19,9 +19,8 @@ use crate::{
     env::{Clock, Env, Timestamp, vars},
     os::{
         capture::{self, End},
-        files, program,
+        executable, files, poll_until, process_tree,
         signals::Caught,
-        tree, wait,
     },
     wire::{ProbeView, Verdict},
 };
@@ -77,7 +76,7 @@ impl Bench {
             for name in ["state", "bin", "p", "w"] {
                 files::private_dir(&folder.join(name))?;
             }
-            symlink(program::own()?, folder.join("bin").join(AGENT))?;
+            symlink(executable::own()?, folder.join("bin").join(AGENT))?;
             Adapter::new(script, &folder.join("state"), &folder, env)
         };
         let adapter = made().inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
@@ -231,7 +230,7 @@ impl Bench {
         seen: impl FnOnce() -> String,
     ) -> Result<T, Wrong> {
         let patience = if self.missed.borrow().contains(operation) { IMPATIENCE } else { PATIENCE };
-        let answer = wait::until(patience, Duration::from_millis(20), || match self.stopped() {
+        let answer = poll_until::until(patience, Duration::from_millis(20), || match self.stopped() {
             Some(_) => Some(Err(Wrong::Stopped)),
             None => ask().map(Ok),
         });
@@ -252,10 +251,10 @@ impl Bench {
             }
         }
         let mark = self.mark();
-        let _ = tree::end(GRACE, || tree::marked(&mark));
+        let _ = process_tree::end(GRACE, || process_tree::marked(&mark));
         // A multiplexer's server names its socket.
         let place = self.folder.display().to_string();
-        let _ = tree::end(GRACE, || tree::naming(&place));
+        let _ = process_tree::end(GRACE, || process_tree::naming(&place));
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

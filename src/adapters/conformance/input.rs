@@ -6,7 +6,7 @@ use super::{
     lifecycle::{at_once, started},
     probe_session::Session,
 };
-use crate::adapters::plumbing::probe::{self, noted};
+use crate::adapters::plumbing::probe_program::{self, noted};
 
 /// The brackets around a paste.
 const PASTE: &[u8] = b"\x1b[200~";
@@ -174,7 +174,7 @@ fn typed(bench: &Bench, one: &Session<'_>, keys: &str, forms: &[&[u8]]) -> Seen 
 
 fn interrupt(bench: &Bench) -> Seen {
     let one = started(bench, "interrupt")?;
-    if noted(one.folder(), probe::DEAF).as_deref() == Some(b"true") {
+    if noted(one.folder(), probe_program::DEAF).as_deref() == Some(b"true") {
         return Err(Wrong::differs(
             "a program that is started with INT as usual",
             "INT is ignored or held back from the start",

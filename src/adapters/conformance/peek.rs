@@ -7,7 +7,7 @@ use super::{
     harness::Bench,
     probe_session::Session,
 };
-use crate::{adapters::plumbing::probe, env::Timestamp};
+use crate::{adapters::plumbing::probe_program, env::Timestamp};
 
 /// More than any screen holds.
 const LINES: u32 = 120;
@@ -43,7 +43,7 @@ fn peek(bench: &Bench, one: &Session<'_>, lines: &str) -> Result<Vec<String>, Wr
 }
 
 fn numbered(from: u32) -> Vec<String> {
-    (from..=LINES).map(probe::line).collect()
+    (from..=LINES).map(probe_program::line).collect()
 }
 
 /// Demands these lines, once the multiplexer has drawn them.

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     adapters::{
         Adapter, StartConfig,
-        plumbing::probe::{self, noted},
+        plumbing::probe_program::{self, noted},
     },
     os::{
         files,
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
 
     /// The program's process, once it takes input and while it lives.
     pub fn process(&self) -> Option<ProcessKey> {
-        ProcessKey::of(String::from_utf8(noted(&self.folder, probe::PID)?).ok()?.parse().ok()?)
+        ProcessKey::of(String::from_utf8(noted(&self.folder, probe_program::PID)?).ok()?.parse().ok()?)
     }
 
     /// Whether the program lives.
@@ -190,7 +190,7 @@ impl<'a> Session<'a> {
     /// The environment that the program was started with.
     pub fn environment(&self) -> BTreeMap<OsString, Vec<u8>> {
         use std::os::unix::ffi::OsStringExt;
-        let entries = noted(&self.folder, probe::ENVIRONMENT).unwrap_or_default();
+        let entries = noted(&self.folder, probe_program::ENVIRONMENT).unwrap_or_default();
         let split = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;
             Some((OsString::from_vec(entry.get(..at)?.to_vec()), entry.get(at + 1..)?.to_vec()))
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
 
     /// What was typed since the last look at it.
     pub fn unread(&self) -> Vec<u8> {
-        let all = noted(&self.folder, probe::INPUT).unwrap_or_default();
+        let all = noted(&self.folder, probe_program::INPUT).unwrap_or_default();
         all.get(self.read.get()..).unwrap_or_default().to_vec()
     }
 
@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
 
     /// How often it was interrupted.
     pub fn interrupts(&self) -> usize {
-        noted(&self.folder, probe::INTERRUPTS).unwrap_or_default().len()
+        noted(&self.folder, probe_program::INTERRUPTS).unwrap_or_default().len()
     }
 }
 

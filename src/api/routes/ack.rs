@@ -4,7 +4,7 @@ use axum::{extract::Request, response::Response};
 use serde::Deserialize;
 
 use crate::{
-    actions::prompt::stream,
+    actions::sessions::prompt::stream,
     api::{
         body::{answer, decoded},
         fault::Fault,

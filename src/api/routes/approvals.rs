@@ -7,7 +7,7 @@ use axum::{
 use serde::Deserialize;
 
 use crate::{
-    actions::approval,
+    actions::boundary::approval,
     api::{
         body::{Asked, answer, query},
         fault::Fault,

@@ -11,8 +11,10 @@ use tokio::{sync::oneshot, time::timeout};
 use crate::{
     actions::{
         App,
-        guard::{self, Door, Prepared, ToolCall, Verdict},
-        runtime::session_of,
+        boundary::{
+            guard::{self, Door, Prepared, ToolCall, Verdict},
+            runtime::session_of,
+        },
     },
     api::{
         body::{Asked, answer},

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use crate::{
-    actions::{App, runtime::session_of},
+    actions::{App, boundary::runtime::session_of},
     api::{
         body::{Asked, query},
         fault::Fault,
@@ -26,7 +26,7 @@ use crate::{
     env::vars,
     os::{
         capture::{Call, Captured, End, capture_up_to},
-        program,
+        executable,
     },
 };
 
@@ -67,7 +67,7 @@ fn run(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) 
     if let Some(request) = request {
         args.extend(["--request-id".into(), request.into()]);
     }
-    let program = program::own().context("the program of this server is gone")?;
+    let program = executable::own().context("the program of this server is gone")?;
     let call = Call {
         program: &program,
         args: &args,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    actions::runtime::health::{self, HealthReport},
+    actions::boundary::runtime::health::{self, HealthReport},
     api::{
         body::{answer, decoded, query},
         deliver,

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::{
     actions::{
         App,
+        boundary::runtime::session_of,
         core::{errors, lookup},
-        runtime::session_of,
     },
     api::{
         body::{answer, decoded, query},

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    actions::runtime::lifecycle::{self, Report},
+    actions::boundary::runtime::lifecycle::{self, Report},
     api::{
         body::{Asked, answer, moment},
         deliver,

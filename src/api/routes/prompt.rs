@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{
     actions::{
-        prompt::{self, Prompt},
-        runtime::session_of,
+        boundary::runtime::session_of,
+        sessions::prompt::{self, Prompt},
     },
     api::{
         body::{Asked, answer},

@@ -15,12 +15,12 @@ use super::events::last_seen;
 use crate::{
     actions::{
         App,
+        boundary::runtime::{context, session_of},
         core::lookup,
-        prompt::{
+        sessions::prompt::{
             listener::{self, Kind, Listener},
             stream,
         },
-        runtime::{context, session_of},
     },
     api::{
         body::query,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    actions::runtime::telemetry,
+    actions::sessions::report::telemetry,
     api::{
         body::{Asked, answer},
         fault::Fault,

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use anyhow::Result;
 
 use crate::{
-    adapters::plumbing::probe::{self, Wish},
+    adapters::plumbing::probe_program::{self, Wish},
     cli::{Context, Exit},
 };
 
@@ -28,7 +28,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let wish = Wish { lines: self.lines, prompt: self.prompt, words: self.words };
-        probe::run(&ctx.env, &ctx.env.cwd.join(&self.folder), &wish)?;
+        probe_program::run(&ctx.env, &ctx.env.cwd.join(&self.folder), &wish)?;
         Ok(0)
     }
 }

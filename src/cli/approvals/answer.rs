@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::approval,
+    actions::boundary::approval,
     cli::{Context, Exit, values},
     domain::approval::Decision,
 };

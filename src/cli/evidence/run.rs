@@ -8,7 +8,7 @@ use crate::{
     actions::queue::evidence::run::{self, Order, What},
     cli::{Context, Exit, stands, values},
     domain::{TaskId, id::Label},
-    os::stream::Stream,
+    os::run_streaming::Stream,
     render::Relay,
     wire::FailureKind,
 };

@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use super::object;
 use crate::{
     actions::{
+        boundary::guard::{self, Door, ToolCall, Verdict},
         core::{errors, lookup},
-        guard::{self, Door, ToolCall, Verdict},
     },
     cli::{Context, Exit},
     domain::{Refusal, text::BODY_MAX},
-    os::deep,
+    os::big_stack,
     wire::VerdictView,
 };
 
@@ -134,7 +134,7 @@ fn stdin() -> Result<String> {
         let limit = u64::try_from(BODY_MAX).unwrap_or(u64::MAX).saturating_add(1);
         io::stdin().lock().take(limit).read_to_end(&mut bytes).map(|_| bytes)
     };
-    let bytes = deep::run(1 << 20, LIMIT, read).ok_or_else(|| wrong("did not come in time"))??;
+    let bytes = big_stack::run(1 << 20, LIMIT, read).ok_or_else(|| wrong("did not come in time"))??;
     if bytes.len() > BODY_MAX {
         return Err(wrong("is too long").into());
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::guard::log,
+    actions::boundary::guard::log,
     cli::{Context, Exit, values},
     domain::SessionId,
     render::Table,

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::object;
 use crate::{
     actions::{
+        boundary::guard::{self, Prepared, ToolCall},
         core::lookup,
-        guard::{self, Prepared, ToolCall},
     },
     cli::{Context, Exit, values},
     domain::{Refusal, Role, rules::guard::Judgement},

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::prompt::outbox::{self, Filter},
+    actions::mail::outbox::{self, Filter},
     cli::{Context, Exit, values},
     config::show_duration,
     domain::SessionId,

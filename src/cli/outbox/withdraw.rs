@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{prompt::outbox, queue::task::Force},
+    actions::{mail::outbox, queue::task::Force},
     cli::{Context, Exit},
 };
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::attach,
+    actions::sessions::control::attach,
     cli::{Context, Exit, values},
     domain::SessionId,
 };

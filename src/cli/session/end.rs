@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::end::{self, End},
+    actions::sessions::report::end::{self, End},
     cli::{Context, Exit, values},
     domain::{SessionId, session::SessionStatus},
 };

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::session::{
-        event::{self, Reported},
+    actions::sessions::report::{
+        provider_event::{self, Reported},
         upsert::Told,
     },
     cli::{Context, Exit, values},
@@ -99,6 +99,6 @@ impl Args {
             handoff_to: self.handoff_to,
             event_id: self.event_id,
         };
-        ctx.answer(&event::event(&ctx.app()?, &reported, self.dry_run)?)
+        ctx.answer(&provider_event::event(&ctx.app()?, &reported, self.dry_run)?)
     }
 }

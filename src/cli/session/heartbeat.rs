@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::heartbeat::{self, Heartbeat},
+    actions::sessions::report::heartbeat::{self, Heartbeat},
     cli::{Context, Exit, values},
     domain::{SessionId, session::Activity},
 };

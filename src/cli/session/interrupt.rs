@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::interrupt,
+    actions::sessions::control::interrupt,
     cli::{Context, Exit, values},
     domain::SessionId,
 };

@@ -9,10 +9,13 @@ use crate::{
     actions::{
         Answer, App,
         core::errors,
-        session::{
-            attach, launch,
-            plan::{self, Plan, Wish},
-            program::Command,
+        sessions::{
+            control::attach,
+            launch::{
+                plan::{self, Plan, Wish},
+                program::Command,
+                start,
+            },
         },
     },
     adapters::plumbing::commands,
@@ -104,14 +107,14 @@ impl Args {
         if self.dry_run {
             return show(ctx, &plan::make(&app, &wish)?);
         }
-        let plan = match launch::before(&app)? {
+        let plan = match start::before(&app)? {
             Some(answer) => return told(ctx, app, &answer, self.attach),
             None => plan::make(&app, &wish)?,
         };
         if self.attach && !ctx.env.terminal.stdin {
             return Err(attach::no_terminal(&plan.session.id));
         }
-        let answer = launch::launch(&app, plan)?;
+        let answer = start::launch(&app, plan)?;
         told(ctx, app, &answer, self.attach)
     }
 }

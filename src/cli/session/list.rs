@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::list,
+    actions::sessions::list,
     cli::{Context, Exit},
     render::Table,
     wire::SessionView,

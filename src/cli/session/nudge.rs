@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::session::nudge,
+    actions::sessions::control::nudge,
     cli::{Context, Exit, values},
     domain::SessionId,
 };

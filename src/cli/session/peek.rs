@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::peek,
+    actions::sessions::control::peek,
     cli::{Context, Exit, values},
     domain::SessionId,
     render::safe,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::reconcile,
+    actions::project::reconcile,
     cli::{Context, Exit},
 };
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use crate::{
-    actions::session::{list, next},
+    actions::sessions::{control::suggestions, list},
     cli::{Context, Exit, values},
     domain::SessionId,
     render::safe_line,
@@ -24,7 +24,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let session = list::show(&ctx.app()?, &self.id)?;
         let view = SessionView::from(&session);
-        ctx.show(&view, || vec![view.id.clone()], || words(&view, &next::commands(&session)))
+        ctx.show(&view, || vec![view.id.clone()], || words(&view, &suggestions::commands(&session)))
     }
 }
 

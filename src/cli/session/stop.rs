@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::stop,
+    actions::sessions::control::stop,
     cli::{Context, Exit, values},
     domain::SessionId,
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::upsert::{self, Told},
+    actions::sessions::report::upsert::{self, Told},
     cli::{Context, Exit, values},
     domain::{
         LaneName, Role, SessionId, TaskId,

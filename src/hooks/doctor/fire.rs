@@ -16,7 +16,7 @@ use crate::{
     hooks::{CANARY, Provider},
     os::{
         capture::{Call, capture},
-        program,
+        executable,
     },
 };
 
@@ -60,7 +60,7 @@ fn started(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Resul
     let command = hook["command"].as_str().unwrap_or_default();
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
     let find = |word: &str| {
-        program::find(word, path, cwd).ok_or_else(|| {
+        executable::find(word, path, cwd).ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, format!("there is no program {}", word.escape_debug()))
         })
     };

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     env::{Env, vars},
-    os::{capture::Call, dialogue, program},
+    os::{capture::Call, executable, line_query},
 };
 
 /// How long the vendor is waited for.
@@ -43,7 +43,7 @@ pub(super) fn ask(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> St
 fn list(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
     let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
     let none = || io::Error::new(io::ErrorKind::NotFound, "it is not in PATH");
-    let program: PathBuf = program::find(PROGRAM, path, cwd).ok_or_else(none)?;
+    let program: PathBuf = executable::find(PROGRAM, path, cwd).ok_or_else(none)?;
     let client = json!({ "name": "fairway", "title": Value::Null, "version": env!("CARGO_PKG_VERSION") });
     let asked: String = [
         json!({ "id": 1, "method": "initialize",
@@ -63,7 +63,7 @@ fn list(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
         limit: LIMIT,
         ends_group: true,
     };
-    dialogue::ask(&call, |line| {
+    line_query::ask(&call, |line| {
         let message: Value = serde_json::from_str(line).ok()?;
         (message["id"] == 2).then_some(message)
     })

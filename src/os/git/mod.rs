@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use super::{
     capture::{self, Call, Captured, End},
-    program,
+    executable,
 };
 
 /// How long an answer may take.
@@ -75,7 +75,7 @@ impl<'a> Git<'a> {
     fn run<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<Captured, GitError> {
         let path = self.vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let absent = || GitError::Absent(io::Error::from(io::ErrorKind::NotFound));
-        let git = program::find("git", path, Path::new("/")).ok_or_else(absent)?;
+        let git = executable::find("git", path, Path::new("/")).ok_or_else(absent)?;
         let fixed = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"].map(OsString::from);
         let args: Vec<OsString> = fixed.into_iter().chain(args.iter().map(|arg| arg.as_ref().to_owned())).collect();
         let mut env = self.vars.clone();

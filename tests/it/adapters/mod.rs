@@ -17,8 +17,9 @@ use std::{
 };
 
 use fairway::os::{
+    poll_until,
     process::{self, ProcessKey, ProcessStat},
-    tree, wait,
+    process_tree,
 };
 
 use crate::common::{
@@ -103,11 +104,11 @@ impl Drop for Caller {
             let start: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
             if let Some(run) = start["env"]["FAIRWAY_RUN_ID"].as_str() {
                 let mark = format!("FAIRWAY_RUN_ID={run}");
-                let _ = tree::end(Duration::from_millis(100), || tree::marked(&mark));
+                let _ = process_tree::end(Duration::from_millis(100), || process_tree::marked(&mark));
             }
         }
         // Servers are known by the socket in their command line; one that was frozen does not hear TERM.
-        let _ = tree::end(Duration::from_millis(100), || Ok(naming(self.world.dir())));
+        let _ = process_tree::end(Duration::from_millis(100), || Ok(naming(self.world.dir())));
     }
 }
 
@@ -137,14 +138,16 @@ fn given(mut command: Command, stdin: &[u8]) -> Child {
 /// Waits for a fact.
 #[track_caller]
 fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    wait::until(Duration::from_secs(20), Duration::from_millis(20), ask).unwrap_or_else(|| panic!("never: {what}"))
+    poll_until::until(Duration::from_secs(20), Duration::from_millis(20), ask)
+        .unwrap_or_else(|| panic!("never: {what}"))
 }
 
 /// Waits until a file holds exactly this, and fails when it comes to hold something else.
 #[track_caller]
 fn holds(path: &Path, expected: &[u8]) {
     let read = || fs::read(path).unwrap_or_default();
-    let came = wait::until(Duration::from_secs(20), Duration::from_millis(20), || (read() == expected).then_some(()));
+    let came =
+        poll_until::until(Duration::from_secs(20), Duration::from_millis(20), || (read() == expected).then_some(()));
     let found = read();
     let differs = found.iter().zip(expected).position(|(one, other)| one != other);
     assert!(came.is_some(), "{} bytes for {}, first difference at {differs:?}", found.len(), expected.len());

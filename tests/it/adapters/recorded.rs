@@ -15,7 +15,7 @@ use std::{
 
 use fairway::os::{
     process::{Presence, ProcessKey},
-    tree,
+    process_tree,
 };
 use nix::{
     sys::signal::{Signal, killpg},
@@ -150,7 +150,7 @@ fn a_session_from_start_to_stop(caller: &Caller) {
     let server = server(caller, &report);
     let shown = format!("hi there [unset]\n{}\n33 177\nno newline\n", work.display());
     let seen = || caller.said(&["peek", name, "0"]);
-    let came = fairway::os::wait::until(Duration::from_secs(10), Duration::from_millis(20), || {
+    let came = fairway::os::poll_until::until(Duration::from_secs(10), Duration::from_millis(20), || {
         (seen() == shown).then_some(())
     });
     assert!(came.is_some(), "{:?} is not {shown:?}", seen());
@@ -710,7 +710,7 @@ fn a_folder_of_sockets_that_is_named_is_used(caller: &Caller) {
     eventually("it is shown", || (caller.said(&["peek", "x", "0"]) == "up\n").then_some(()));
     assert_eq!(caller.said(&["list-running", ""]), "x\n");
     caller.said(&["stop", "x"]);
-    assert!(tree::marked("FAIRWAY_RUN_ID=nobody").unwrap().is_empty());
+    assert!(process_tree::marked("FAIRWAY_RUN_ID=nobody").unwrap().is_empty());
     eventually("nothing runs", || naming(caller.world.dir()).is_empty().then_some(()));
     let mut command = caller.command(&["start", "x"]);
     command.env("FAIRWAY_BACKEND_SOCKET", "relative/path");

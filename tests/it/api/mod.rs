@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-use fairway::{link::Link, os::wait};
+use fairway::{link::Link, os::poll_until};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -34,7 +34,7 @@ use crate::common::{World, world::Run};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    wait::until(PATIENCE, Duration::from_millis(10), look).unwrap_or_else(|| panic!("never: {what}"))
+    poll_until::until(PATIENCE, Duration::from_millis(10), look).unwrap_or_else(|| panic!("never: {what}"))
 }
 
 /// A world in real time with a running session `s1` of the role `worker`.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fairway::{
-    actions::{App, approval},
+    actions::{App, boundary::approval},
     config::{Layers, Project, Settings},
     domain::{Actor, SessionId},
     env::Env,

@@ -1,7 +1,7 @@
 //! `fairway usage`.
 
 use fairway::{
-    actions::runtime::telemetry::{ToolUse, Turn, Usage, report},
+    actions::sessions::report::telemetry::{ToolUse, Turn, Usage, report},
     env::Timestamp,
 };
 

@@ -16,7 +16,7 @@ use std::{
 use fairway::{
     domain::run::RunId,
     os::lock::Hold,
-    runs::{RunFolder, folder::Start},
+    supervisor::{RunFolder, job_dir::Start},
 };
 use rusqlite::Connection;
 
@@ -82,7 +82,7 @@ fn spawning(place: &Place<'_>, policy: &str) -> Command {
 /// After whatever was killed: lets reconcile and time do theirs, and looks whether all is well.
 fn settled(place: &Place<'_>, about: &str) {
     // What the killed one has started may still be taking the run over.
-    let rows = fairway::os::wait::until(super::place::PATIENCE, Duration::from_millis(100), || {
+    let rows = fairway::os::poll_until::until(super::place::PATIENCE, Duration::from_millis(100), || {
         place.run(["session", "reconcile"]).exits(0);
         let rows = place.rows();
         rows.iter().all(super::place::Row::is_final).then_some(rows)
@@ -277,7 +277,7 @@ fn the_control_that_begins_before_it_records_leaves_a_child_off_the_record() {
         let place = strace::copy(&template, &world.dir().join(format!("point-{number}")));
         strace::killed_at(&world, &place, Reach::Tree, &again(&world, NAME, "early", &place), point);
         let recorded: i64 = early(&place).query_row("SELECT count(*) FROM begun", [], |row| row.get(0)).unwrap();
-        let ran = fairway::os::wait::until(Duration::from_secs(2), Duration::from_millis(20), || {
+        let ran = fairway::os::poll_until::until(Duration::from_secs(2), Duration::from_millis(20), || {
             place.join("ran").exists().then_some(())
         });
         off += i32::from(ran.is_some() && recorded == 0);

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command, time::Duration};
 
-use fairway::os::wait;
+use fairway::os::poll_until;
 use nix::sys::stat::Mode;
 use serde_json::json;
 
@@ -81,8 +81,9 @@ fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_
         let script = format!("{}; echo >>printed; read -r _ <go; echo after", zeroes(count));
         let run = place.spawn(["--max-output", more, "--shell", &script]);
         let lines = if is_lost { 2 } else { 1 };
-        let printed =
-            wait::until(PATIENCE, Duration::from_millis(20), || (place.count("printed", "") == lines).then_some(()));
+        let printed = poll_until::until(PATIENCE, Duration::from_millis(20), || {
+            (place.count("printed", "") == lines).then_some(())
+        });
         assert!(printed.is_some(), "the program was held up: {}", place.json(["exec", "poll", &run]));
         let room = Command::new("mount").args(["-o", "remount,size=64m"]).arg(&runs).status().unwrap();
         assert!(room.success());

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use fairway::os::{process::ProcessKey, wait};
+use fairway::os::{poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
 use super::place::{PATIENCE, Place};
@@ -11,7 +11,7 @@ use crate::common::World;
 /// Waits for a fact.
 #[track_caller]
 fn seen<T>(place: &Place<'_>, ask: impl FnMut() -> Option<T>) -> T {
-    let found = wait::until(PATIENCE, Duration::from_millis(10), ask);
+    let found = poll_until::until(PATIENCE, Duration::from_millis(10), ask);
     found.unwrap_or_else(|| panic!("never seen: {:#?}, {:?}", place.rows(), place.processes()))
 }
 

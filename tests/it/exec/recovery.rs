@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::process::CommandExt, time::Duration};
 
-use fairway::os::{lock::Hold, process::ProcessKey, wait};
+use fairway::os::{lock::Hold, poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
 use super::place::{PATIENCE, Place, Row};
@@ -10,7 +10,7 @@ use crate::common::World;
 
 #[track_caller]
 fn seen<T>(place: &Place<'_>, ask: impl FnMut() -> Option<T>) -> T {
-    let found = wait::until(PATIENCE, Duration::from_millis(10), ask);
+    let found = poll_until::until(PATIENCE, Duration::from_millis(10), ask);
     found.unwrap_or_else(|| panic!("never seen: {:#?}, {:?}", place.rows(), place.processes()))
 }
 
@@ -220,7 +220,7 @@ fn a_wait_hears_of_a_supervisor_that_dies_before_it_is_known_while_whoever_took_
     };
     seen(&place, asleep);
     drop(hold);
-    let ended = wait::until(PATIENCE, Duration::from_millis(10), || waits.try_wait().unwrap());
+    let ended = poll_until::until(PATIENCE, Duration::from_millis(10), || waits.try_wait().unwrap());
     let _ = waits.kill();
     assert_eq!(ended.and_then(|status| status.code()), Some(7), "{:#?}", place.rows());
     assert_eq!(row(&place, &run).status, "lost");

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
-use fairway::os::wait;
+use fairway::os::poll_until;
 
 use super::place::{PATIENCE, Place};
 use crate::common::{World, world::FAIRWAY};
@@ -95,7 +95,7 @@ fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
     ]);
     let run = command.env("GONE", "here").output().unwrap();
     let run = String::from_utf8(run.stdout).unwrap().trim().to_owned();
-    wait::until(PATIENCE, Duration::from_millis(10), || place.dir.join("seen").exists().then_some(())).unwrap();
+    poll_until::until(PATIENCE, Duration::from_millis(10), || place.dir.join("seen").exists().then_some(())).unwrap();
     let folder = place.dir.join(".fairway/runs").join(&run);
     let start = folder.join("start");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use fairway::os::wait;
+use fairway::os::poll_until;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -61,7 +61,8 @@ pub(super) fn owed(world: &World) -> i64 {
 }
 
 pub(super) fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    wait::until(Duration::from_secs(30), Duration::from_millis(20), ask).unwrap_or_else(|| panic!("never: {what}"))
+    poll_until::until(Duration::from_secs(30), Duration::from_millis(20), ask)
+        .unwrap_or_else(|| panic!("never: {what}"))
 }
 
 /// Waits until a run is final and everything about it was told.

@@ -14,7 +14,7 @@ fn the_corpus_is_judged_without_a_panic_and_in_time() {
     for text in cases {
         let (rules, text) = (rules.clone(), text.clone());
         let shown: String = text.chars().take(80).collect();
-        let judged = fairway::os::deep::run(256 << 20, std::time::Duration::from_secs(20), move || {
+        let judged = fairway::os::big_stack::run(256 << 20, std::time::Duration::from_secs(20), move || {
             let _ = judged(&rules, &text);
             // Whatever it is, a forced push behind it is one, or the text is none.
             !judged(&rules, &format!("{text}\n\ngit push -f")).allowed
@@ -54,8 +54,9 @@ fn deep_and_long_texts_are_denied_and_break_nothing() {
         for depth in [10, 100, 1_000] {
             let text = format!("{}git push -f{}", open.repeat(depth), close.repeat(depth));
             let rules = rules.clone();
-            let judged =
-                fairway::os::deep::run(256 << 20, std::time::Duration::from_secs(30), move || judged(&rules, &text));
+            let judged = fairway::os::big_stack::run(256 << 20, std::time::Duration::from_secs(30), move || {
+                judged(&rules, &text)
+            });
             // No answer in time is a no as well; a crash of the process would not be.
             if let Some(judged) = judged {
                 // The first end closes the outermost document: what stands before it is its text.

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use fairway::os::wait;
+use fairway::os::poll_until;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -41,7 +41,7 @@ impl Server {
         let server = Self(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let socket = world.root().join(".fairway/runtime/worker.sock");
         let up = || std::os::unix::net::UnixStream::connect(&socket).ok();
-        wait::until(Duration::from_secs(20), Duration::from_millis(10), up).unwrap();
+        poll_until::until(Duration::from_secs(20), Duration::from_millis(10), up).unwrap();
         server
     }
 }

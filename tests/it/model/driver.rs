@@ -6,11 +6,12 @@ use fairway::{
     actions::{
         Answer, App,
         core::errors,
+        project::reconcile,
         queue::{
             evidence, handoff, review,
             task::{Force, add, block, cancel, claim, done, release, reopen, resume, submit},
         },
-        session::{end, heartbeat, reconcile, upsert},
+        sessions::report::{end, heartbeat, upsert},
     },
     config::{Layers, Project, Settings},
     domain::{

@@ -1,7 +1,7 @@
 //! What hooks bring.
 
 use fairway::{
-    actions::prompt,
+    actions::sessions::prompt,
     domain::message::{Priority, Way},
 };
 use serde_json::json;

@@ -6,8 +6,8 @@ use std::{
 };
 
 use fairway::{
-    actions::prompt::listener::{self, Kind},
-    os::{detach, wait},
+    actions::sessions::prompt::listener::{self, Kind},
+    os::{poll_until, spawn_detached},
 };
 
 use super::{hook, house, id};
@@ -22,7 +22,7 @@ fn listen() {
     let app = house(&place(), "s1", fairway::env::Env::real().now());
     let listener = listener::listen(&app, &id("s1"), Kind::Wait).unwrap();
     while !listener.is_replaced() {
-        detach::sleep(&[std::os::fd::AsFd::as_fd(&listener)], None);
+        spawn_detached::sleep(&[std::os::fd::AsFd::as_fd(&listener)], None);
     }
 }
 
@@ -39,7 +39,7 @@ fn one_listens_at_a_time_and_one_that_was_killed_does_not() {
         again(&world, NAME, "hook", &world.root()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let eventually = |what: &str, ask: &mut dyn FnMut() -> bool| {
-        let found = wait::until(Duration::from_secs(20), Duration::from_millis(5), || ask().then_some(()));
+        let found = poll_until::until(Duration::from_secs(20), Duration::from_millis(5), || ask().then_some(()));
         found.unwrap_or_else(|| panic!("never: {what}"));
     };
     assert!(!listener::listens(&app, &id("s1")));

@@ -13,7 +13,7 @@ use fairway::{
     actions::{
         App,
         core::lookup,
-        prompt::{self, Carried, Prompt},
+        sessions::prompt::{self, Carried, Prompt},
     },
     config::{Layers, Project, Settings},
     domain::{

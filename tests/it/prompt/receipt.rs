@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 
 use super::{carry, hook, session_of, status};
 use crate::common::{World, cast, world::Run};
-use fairway::{actions::prompt, domain::message::Way, os::wait};
+use fairway::{actions::sessions::prompt, domain::message::Way, os::poll_until};
 use std::{fs, time::Duration};
 
 fn world() -> World {
@@ -23,7 +23,7 @@ fn waiting(world: &World, words: &[&str]) -> Child {
         let folder = world.root().join(".fairway/runtime/wake");
         (count == 1 && fs::read_dir(folder).into_iter().flatten().count() == 1).then_some(())
     };
-    wait::until(Duration::from_secs(20), Duration::from_millis(5), queued).expect("it is queued");
+    poll_until::until(Duration::from_secs(20), Duration::from_millis(5), queued).expect("it is queued");
     child
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use fairway::{
-    actions::prompt,
+    actions::sessions::prompt,
     domain::message::{Priority, Way},
     env::{Env, Timestamp},
 };

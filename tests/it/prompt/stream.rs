@@ -1,6 +1,6 @@
 //! What goes down a runtime's stream.
 
-use fairway::{actions::prompt::stream, domain::message::Way};
+use fairway::{actions::sessions::prompt::stream, domain::message::Way};
 use serde_json::{Value, json};
 
 use super::{carry, hook, session_of, set_activity, status};

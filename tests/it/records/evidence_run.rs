@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio, time::Duration};
 
-use fairway::os::{process::ProcessKey, wait};
+use fairway::os::{poll_until, process::ProcessKey};
 use nix::{sys::signal::Signal, unistd::Pid};
 use sha2::{Digest, Sha256};
 
@@ -11,7 +11,7 @@ use crate::common::{World, cast, race::race, world::Run};
 /// Waits for a file that a program of ours makes.
 fn await_file(path: &Path) {
     let there = || path.exists().then_some(());
-    wait::until(Duration::from_secs(20), Duration::from_millis(5), there).expect("the file appears");
+    poll_until::until(Duration::from_secs(20), Duration::from_millis(5), there).expect("the file appears");
 }
 
 fn held() -> World {

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fairway::os::{process, wait};
+use fairway::os::{poll_until, process};
 use nix::{sys::signal::Signal, unistd::Pid};
 
 use crate::common::{World, world::FAIRWAY};
@@ -20,7 +20,8 @@ fn worker(world: &World, task: &str, write: &str) -> Child {
     let child = command.spawn().unwrap();
     let pid = i32::try_from(child.id()).unwrap();
     let stopped = || process::stat(pid).unwrap().filter(|found| found.state == 'T').map(drop);
-    wait::until(Duration::from_secs(20), Duration::from_millis(5), stopped).expect("the worker stops after its claim");
+    poll_until::until(Duration::from_secs(20), Duration::from_millis(5), stopped)
+        .expect("the worker stops after its claim");
     child
 }
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use fairway::{
     actions::{
         App,
-        runtime::lifecycle::{Report, report},
+        boundary::runtime::lifecycle::{Report, report},
     },
     domain::{SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,

@@ -1,7 +1,7 @@
 //! Reports of turns: twice, too much, too late.
 
 use fairway::{
-    actions::runtime::telemetry::{ToolUse, Turn, Usage, report},
+    actions::sessions::report::telemetry::{ToolUse, Turn, Usage, report},
     env::Timestamp,
 };
 

@@ -31,7 +31,7 @@ use std::{
     time::Duration,
 };
 
-use fairway::os::{process::ProcessKey, tree, wait};
+use fairway::os::{poll_until, process::ProcessKey, process_tree};
 use serde_json::Value;
 
 use crate::common::World;
@@ -150,19 +150,20 @@ impl Drop for Sessions {
             Some(runs)
         });
         for run in runs.unwrap_or_default() {
-            let _ = tree::end(Duration::from_millis(100), || marked(&run));
+            let _ = process_tree::end(Duration::from_millis(100), || marked(&run));
         }
     }
 }
 
 pub fn marked(run: &str) -> std::io::Result<Vec<ProcessKey>> {
-    tree::marked(&format!("FAIRWAY_RUN_ID={run}"))
+    process_tree::marked(&format!("FAIRWAY_RUN_ID={run}"))
 }
 
 /// Waits for a fact.
 #[track_caller]
 pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    wait::until(Duration::from_secs(20), Duration::from_millis(20), ask).unwrap_or_else(|| panic!("never: {what}"))
+    poll_until::until(Duration::from_secs(20), Duration::from_millis(20), ask)
+        .unwrap_or_else(|| panic!("never: {what}"))
 }
 
 pub fn text(value: &Value) -> String {

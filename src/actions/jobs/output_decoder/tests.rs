@@ -7,7 +7,7 @@ use crate::{
         run::Ending,
     },
     os::process::ProcessKey,
-    runs::{Recorder, Sink, SinkError, folder::Start},
+    supervisor::{Recorder, Sink, SinkError, job_dir::Start},
 };
 
 const SAID: &str = "a¢€😀é👋🏽z";

@@ -28,9 +28,9 @@ use crate::{
     os::{
         files,
         git::Git,
-        kept::Kept,
+        head_tail_buffer::Kept,
         process::{Presence, ProcessKey},
-        stream::{self, Ending, Program, Ran, Stream, StreamError},
+        run_streaming::{self, Ending, Program, Ran, Stream, StreamError},
     },
     render::safe,
     store::{ReadTx, WriteTx, events, requests, sessions, tasks},
@@ -96,7 +96,7 @@ pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
     let kept = Arc::new(Mutex::new(Kept::new(KEPT)));
     let seen = Arc::clone(&kept);
     let program = Program { argv: &scene.argv, folder: &scene.folder, timeout: order.timeout, together: false };
-    let ran = stream::run(&program, move |stream, bytes| {
+    let ran = run_streaming::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);
     })

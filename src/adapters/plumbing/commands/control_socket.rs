@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{folder, whole};
 use crate::{
-    adapters::plumbing::{self, Job, text},
+    adapters::plumbing::{self, Job, sanitize_paste},
     env::Env,
 };
 
@@ -18,7 +18,7 @@ const LONGEST: u64 = 4 << 20;
 /// # Errors
 /// When the text is too long, or the program does not take it in time.
 pub fn deliver(env: &Env, name: &str, from: impl Read) -> Result<()> {
-    let text = text::clean(&whole("the text", from, LONGEST)?);
+    let text = sanitize_paste::clean(&whole("the text", from, LONGEST)?);
     Ok(plumbing::have_typed(&folder(env, name)?, &Job::Text(text))?)
 }
 

@@ -16,9 +16,8 @@ use crate::{
     env::{Env, vars},
     os::{
         capture::{self, Call, Captured},
-        exec,
+        exec, executable,
         lock::FileLock,
-        program,
     },
 };
 
@@ -67,7 +66,7 @@ pub fn turn(file: &Path) -> io::Result<Option<FileLock>> {
 pub fn ask(env: &Env, words: &[OsString], limit: Duration, stdin: Option<&mut dyn Read>) -> Result<Option<Captured>> {
     let (first, args) = words.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
     let text = stdin.map(|from| whole("the text", from, LONGEST)).transpose()?.unwrap_or_default();
-    let found = program::find(&first.to_string_lossy(), env.var_os(vars::PATH).map(OsString::as_os_str), &env.cwd);
+    let found = executable::find(&first.to_string_lossy(), env.var_os(vars::PATH).map(OsString::as_os_str), &env.cwd);
     let Some(program) = found else { return Ok(None) };
     exec::close_on_exec()?;
     let around = around(env);

@@ -14,7 +14,7 @@ use crate::{
     adapters::plumbing::{Neighbours, Seat},
     domain::Refusal,
     env::{Env, vars},
-    os::{hidden, process::ProcessKey, program, session::Program, terminal::Size, tree},
+    os::{child::Program, executable, offscreen_pty, process::ProcessKey, process_tree, terminal::Size},
 };
 
 /// How long a server may take to end when it is told to.
@@ -52,7 +52,7 @@ pub fn unseat(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> R
         return Ok(());
     }
     let seat = place(env, program, name, neighbours)?;
-    let left = tree::end(GRACE, || tree::marked(&seat.mark))?;
+    let left = process_tree::end(GRACE, || process_tree::marked(&seat.mark))?;
     if !left.is_empty() {
         let pids: Vec<String> = left.iter().map(|key: &ProcessKey| key.pid.to_string()).collect();
         return Err(io::Error::other(format!("would not die: {}", pids.join(" "))).into());
@@ -98,10 +98,10 @@ fn sockets(seat: &Seat) -> Vec<PathBuf> {
 pub fn hidden(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
     let first = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let path = env.var_os(vars::PATH);
-    let found = program::find(&first, path.map(OsString::as_os_str), &env.cwd)
+    let found = executable::find(&first, path.map(OsString::as_os_str), &env.cwd)
         .ok_or_else(|| Refusal::not_found("program", &first))?;
     let argv: Vec<OsString> = std::iter::once(found.into_os_string()).chain(words.iter().skip(1).cloned()).collect();
-    let shown = hidden::run(&Program { argv: &argv, env: env.vars(), cwd: &env.cwd }, size, LIMIT)?;
+    let shown = offscreen_pty::run(&Program { argv: &argv, env: env.vars(), cwd: &env.cwd }, size, LIMIT)?;
     let why = match shown.code {
         Some(0) => return Ok(()),
         Some(code) => format!("{first} ended with exit code {code}"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::{folder, state};
-use crate::{adapters::plumbing::socket, domain::Refusal, env::Env};
+use crate::{adapters::plumbing::server_socket, domain::Refusal, env::Env};
 
 /// Whether a session's root process lives, and its folder; `None` when there is no such session. A script keeps there what
 /// goes with the session.
@@ -37,5 +37,5 @@ pub fn socket(env: &Env, program: &str) -> Result<PathBuf> {
     if program.is_empty() || program.len() > 32 || !program.chars().all(is_plain) {
         return Err(Refusal::invalid("the program", "is a word of letters, digits, - and _").into());
     }
-    Ok(socket::place(&state(env)?, program)?)
+    Ok(server_socket::place(&state(env)?, program)?)
 }

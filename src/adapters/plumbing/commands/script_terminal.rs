@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use super::{folder, whole};
 use crate::{
-    adapters::plumbing::typing::{self, Patience, Terminal},
+    adapters::plumbing::submit_text::{self, Patience, Terminal},
     env::Env,
     os::capture::{self, Call, End},
 };
@@ -84,7 +84,7 @@ pub fn text(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<()>
     let _turn =
         folder.input_lock(TURN)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
     let mut terminal = Through { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
-    match typing::submit(&mut terminal, &text, &Patience::default()) {
+    match submit_text::submit(&mut terminal, &text, &Patience::default()) {
         // It has ended meanwhile.
         Err(_) if folder.is_over()? => Ok(()),
         done => Ok(done.map(drop)?),

@@ -9,10 +9,10 @@ use anyhow::Result;
 
 use super::{folder, state, whole};
 use crate::{
-    actions::session::exited,
+    actions::sessions::liveness::record_exit,
     adapters::{
         Adapter, CopyFile, Report, StartConfig, bare,
-        plumbing::{self, Detached, Made, Steps, Unpacked, surroundings},
+        plumbing::{self, Detached, Made, Steps, Unpacked, program_env},
     },
     domain::Refusal,
     env::{Env, vars},
@@ -56,7 +56,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     let unpacked = Unpacked { start: &start, around: &around, directory: &directory, starter: starter.as_ref() };
     folder.unpack(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
-        let around = surroundings::of(&folder, &start, None)?;
+        let around = program_env::of(&folder, &start, None)?;
         // What makes the directory runs where the caller is, and goes before what is laid into it.
         let is_there = directory.is_dir();
         let steps = Steps { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
@@ -100,7 +100,7 @@ pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMu
 /// When it cannot be started. An end that cannot be recorded is none: `complain` is told.
 pub fn run(env: &Env, name: &str, how: Detached, complain: impl FnOnce(&str)) -> Result<i32> {
     let ended = |start: &StartConfig, code: i32| {
-        if let Err(error) = exited::record(env, start, code) {
+        if let Err(error) = record_exit::record(env, start, code) {
             complain(&format!("the session's end cannot be recorded: {error:#}"));
         }
     };

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    actions::session::meta,
+    actions::sessions::control::meta,
     cli::{Context, Exit, values},
     domain::SessionId,
     render::safe,

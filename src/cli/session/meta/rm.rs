@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::session::meta,
+    actions::sessions::control::meta,
     cli::{Context, Exit, values},
     domain::SessionId,
 };

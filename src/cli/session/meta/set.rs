@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::session::meta,
+    actions::sessions::control::meta,
     cli::{Context, Exit, values},
     domain::SessionId,
 };

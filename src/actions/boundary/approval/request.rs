@@ -1,0 +1,57 @@
+//! A provider asks.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{SOURCE, event, words};
+use crate::{
+    actions::{App, core::lookup, sessions::report::activity},
+    domain::{
+        Kind, Refusal,
+        approval::{Approval, ApprovalStatus},
+        session::{Activity, Session},
+    },
+    env::Timestamp,
+    store::approvals,
+    wire::tool_input,
+};
+
+/// How much of a tool's input is kept, in bytes.
+const INPUT: usize = 8 * 1024;
+/// The longest name of a tool, in bytes.
+const TOOL: usize = 256;
+
+/// Notes that a provider asks whether `tool` may be used with `input`: the session requires action from now on. `answerable`
+/// says whether an answer reaches the provider, by one who [`super::wait`]s for it.
+///
+/// # Errors
+/// `session_final`, `invalid_value` for a tool without a name; as the store fails.
+pub fn ask(app: &App, session: &Session, provider: &str, tool: &str, input: &Value, answerable: bool) -> Result<i64> {
+    let tool: String = tool.chars().filter(|letter| !letter.is_control()).collect();
+    if tool.is_empty() || tool.len() > TOOL {
+        return Err(Refusal::invalid("tool", "has no name that could be shown").into());
+    }
+    let asked = Approval {
+        id: 0,
+        session: session.id.clone(),
+        run_id: session.run_id.clone(),
+        provider: provider.to_owned(),
+        tool,
+        input: tool_input::kept(input, INPUT),
+        answerable,
+        status: ApprovalStatus::Pending,
+        reason: None,
+        asked_at: Timestamp::from_millis(0),
+        answered_at: None,
+        answered_by: None,
+    };
+    app.write(|tx| {
+        let now = lookup::session(tx, &session.id)?;
+        now.open()?;
+        now.of_run(Some(&session.run_id))?;
+        let approval = approvals::insert(tx, asked)?;
+        tx.record(&event(Kind::ApprovalAsked, &approval).with("answerable", answerable))?;
+        activity::does(tx, &now, Activity::RequiresAction, Some(&words(&approval)), SOURCE)?;
+        Ok(approval.id)
+    })
+}

@@ -1,0 +1,344 @@
+//! Whether a tool call may be made. There is no way to yes through an error: what cannot be read, trusted, parsed, told in
+//! time or recorded is a no that says why.
+
+pub mod log;
+mod path_resolver;
+mod tool_call_parser;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use self::path_resolver::Places;
+use crate::actions::{App, core::errors};
+use crate::{
+    config::trust::{self, Standing},
+    domain::{
+        Event, Kind, Role,
+        rules::guard::{self, Judgement, Place, Rules, Script},
+        secrets,
+        session::Session,
+    },
+    os::big_stack,
+    store::{
+        WriteTx,
+        guard_decisions::{self, Decision},
+        lanes, sessions,
+    },
+    wire::tool_input,
+};
+
+/// The longest input that is kept, in bytes.
+const KEPT: usize = 2_048;
+/// The longest reason that is kept, in characters.
+const REASON: usize = 500;
+/// How long the store is waited for, twice: for a turn, and for its lock.
+const PATIENCE: Duration = Duration::from_millis(450);
+/// How long a text may take to be judged.
+const LIMIT: Duration = Duration::from_secs(2);
+/// The stack for texts that are nested or long.
+const STACK: usize = 256 << 20;
+
+/// A tool call, as a door brings it.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    /// The tool's own name.
+    pub tool: String,
+    /// Neutral names that the door knows for it.
+    pub also: Vec<String>,
+    /// What it is called with.
+    pub input: Value,
+    /// The folder that it is made from.
+    pub cwd: Option<PathBuf>,
+    /// The role that the caller says it has.
+    pub role: Option<String>,
+}
+
+/// The answer to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether it may be made.
+    pub allowed: bool,
+    /// Whether a rule allows it by name: it may answer for the person.
+    pub granted: bool,
+    /// Why.
+    pub reason: String,
+    /// The rule that decided.
+    pub rule: Option<String>,
+}
+
+impl Verdict {
+    /// A no.
+    #[must_use]
+    pub fn denied(reason: impl Into<String>) -> Self {
+        Self { allowed: false, granted: false, reason: reason.into(), rule: None }
+    }
+}
+
+/// Where a call came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// A provider's hook.
+    Hook,
+    /// The worker API.
+    Api,
+    /// The command line.
+    Cli,
+}
+
+impl Door {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Api => "api",
+            Self::Cli => "cli",
+        }
+    }
+}
+
+/// The rules in force and whether they may be gone by: made once, and again when one of [`Prepared::files`] changes.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    rules: Option<Arc<Rules>>,
+    standing: Standing,
+    root: PathBuf,
+}
+
+impl Prepared {
+    /// The rules of this house. Reads what was trusted, and every file that it covers.
+    #[must_use]
+    pub fn of(app: &App) -> Self {
+        let standing = trust::guard(&app.env, &app.project, &app.layers, &app.settings);
+        Self { rules: app.settings.guard.clone(), standing, root: app.project.root.clone() }
+    }
+
+    /// Whether there are no rules, and none were trusted before: then there is no opinion either.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        self.rules.is_none() && self.standing == Standing::Absent
+    }
+
+    /// The files beyond the configuration that decide whether the rules may be gone by: what remembers the trust, and every
+    /// script that it covers. One that changes, comes or goes asks for a new [`Prepared`].
+    #[must_use]
+    pub fn files(app: &App) -> Vec<PathBuf> {
+        let scripts = trust::content(&app.project, &app.layers, &app.settings);
+        let scripts = scripts.map(|content| content.scripts.into_keys().collect::<Vec<_>>()).unwrap_or_default();
+        trust::record_of(&app.env, &app.project).into_iter().chain(scripts).collect()
+    }
+}
+
+/// Decides on a call and records it; one that cannot be recorded is denied.
+#[must_use]
+pub fn authorize(app: &App, session: &Session, call: &ToolCall, door: Door) -> Verdict {
+    let verdict = decide(app, session, call);
+    recorded(app, door, Some(session), call, verdict)
+}
+
+/// The same by the session's run; an unknown run is denied.
+#[must_use]
+pub fn authorize_run(app: &App, run_id: &str, call: &ToolCall, door: Door) -> Verdict {
+    match patiently(app, || app.read(|tx| Ok(sessions::by_run(tx, run_id)?))) {
+        Ok(Some(session)) => authorize(app, &session, call, door),
+        Ok(None) => {
+            let shown: String = run_id.chars().take(64).collect();
+            recorded(app, door, None, call, Verdict::denied(format!("there is no run '{}'", shown.escape_debug())))
+        }
+        Err(error) => Verdict::denied(format!("whose call this is cannot be told: {}", told(&error))),
+    }
+}
+
+/// The same for a door whose caller asks a person otherwise: `None` when nothing is said about tool calls here.
+#[must_use]
+pub fn opinion(app: &App, session: &Session, call: &ToolCall, door: Door) -> Option<Verdict> {
+    let prepared = Prepared::of(app);
+    if prepared.is_absent() {
+        return None;
+    }
+    let verdict = decide_with(&prepared, app, session, call);
+    Some(recorded(app, door, Some(session), call, verdict))
+}
+
+/// Decides on a call; records nothing.
+#[must_use]
+pub fn decide(app: &App, session: &Session, call: &ToolCall) -> Verdict {
+    decide_with(&Prepared::of(app), app, session, call)
+}
+
+/// The same with rules that were prepared before.
+#[must_use]
+pub fn decide_with(prepared: &Prepared, app: &App, session: &Session, call: &ToolCall) -> Verdict {
+    app.env.fault();
+    if session.status.is_final() {
+        return Verdict::denied(format!("the session {} is {}; it may do nothing more", session.id, session.status));
+    }
+    if let Some(role) = call.role.as_deref().filter(|role| *role != session.role.as_str()) {
+        let (said, is) = (role.chars().take(64).collect::<String>(), &session.role);
+        return Verdict::denied(format!(
+            "the caller says its role is '{}', the session's is {is}",
+            said.escape_debug()
+        ));
+    }
+    match explain_with(prepared, app, Some(session), &session.role, call) {
+        Ok(judgement) => Verdict {
+            allowed: judgement.allowed,
+            granted: judgement.granted,
+            reason: judgement.reason,
+            rule: judgement.rule,
+        },
+        Err(why) => Verdict::denied(why),
+    }
+}
+
+/// How a decision comes about.
+///
+/// # Errors
+/// Why it cannot be made: that is a no too.
+pub fn explain_with(
+    prepared: &Prepared,
+    app: &App,
+    session: Option<&Session>,
+    role: &Role,
+    call: &ToolCall,
+) -> Result<Judgement, String> {
+    let rules = match (&prepared.rules, &prepared.standing) {
+        (_, Standing::Doubtful(why)) => return Err(format!("{why}; look at it, then: fairway trust")),
+        (Some(rules), Standing::Trusted) => Arc::clone(rules),
+        (None, _) | (Some(_), Standing::Absent) => {
+            return Err("the configuration has no [guard] section, so nothing is known to be allowed".to_owned());
+        }
+    };
+    if call.tool.trim().is_empty() || call.tool.len() > 256 || call.tool.chars().any(char::is_control) {
+        return Err("the call names no tool".to_owned());
+    }
+    if !call.input.is_object() {
+        return Err("the call's input is no JSON object".to_owned());
+    }
+    let facts = tool_call_parser::of(call, role);
+    let places = if rules.rules.iter().any(guard::Rule::is_of_paths) {
+        places(prepared, app, session, call)
+    } else {
+        Places { from: PathBuf::new(), worktree: Err("nobody asked for it".to_owned()) }
+    };
+    let is_heavy = facts.scripts.iter().any(|script| match script {
+        Script::Text(text) => guard::is_heavy(text),
+        Script::Words(words) => words.iter().any(|word| guard::is_heavy(word)),
+        Script::Odd(_) => false,
+    });
+    let judge =
+        move || guard::judge(&rules, &facts, &|path: &str, below: &[String]| -> Place { places.place(path, below) });
+    let judged = if is_heavy {
+        big_stack::run(STACK, LIMIT, judge)
+    } else {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(judge)).ok()
+    };
+    judged.ok_or_else(|| "the call could not be judged: the text is too long or too deeply nested".to_owned())
+}
+
+fn places(prepared: &Prepared, app: &App, session: Option<&Session>, call: &ToolCall) -> Places {
+    let worktree = worktree(prepared, app, session);
+    let base = worktree.clone().unwrap_or_default();
+    let from = match &call.cwd {
+        Some(cwd) => base.join(cwd),
+        None => base,
+    };
+    Places { from, worktree }
+}
+
+/// The session's worktree, else its lane's, else the project's root; links followed.
+fn worktree(prepared: &Prepared, app: &App, session: Option<&Session>) -> Result<PathBuf, String> {
+    let unknown = |why: String| format!("the session's worktree is not known: {why}");
+    let own = session.and_then(|session| session.worktree.clone());
+    let lane = session.and_then(|session| session.lane.clone());
+    let stated = match (own, lane) {
+        (Some(own), _) => Some(own),
+        (None, None) => None,
+        (None, Some(lane)) => match patiently(app, || app.read(|tx| Ok(lanes::find(tx, &lane)?))) {
+            Ok(Some(lane)) => lane.worktree,
+            Ok(None) => return Err(unknown(format!("there is no lane {lane}"))),
+            Err(error) => return Err(unknown(told(&error))),
+        },
+    };
+    let path = stated.map_or_else(|| prepared.root.clone(), |path| prepared.root.join(path));
+    canonical(&path).map_err(unknown)
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, String> {
+    match path.canonicalize() {
+        Ok(path) if path.is_dir() => Ok(path),
+        Ok(path) => Err(format!("{} is no folder", path.display())),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
+/// Records a decision, and a denial as an event too, in somebody's transaction.
+///
+/// # Errors
+/// As the store fails.
+pub fn record(
+    tx: &WriteTx<'_>,
+    door: Door,
+    session: Option<&Session>,
+    call: &ToolCall,
+    verdict: &Verdict,
+) -> Result<()> {
+    let tool: String = call.tool.chars().take(128).collect();
+    let reason: String = secrets::masked(&verdict.reason).chars().take(REASON).collect();
+    let decision = Decision {
+        id: 0,
+        at: tx.now(),
+        door: door.as_str().to_owned(),
+        session_id: session.map(|session| session.id.to_string()),
+        run_id: session.map(|session| session.run_id.clone()),
+        role: session.map(|session| session.role.to_string()),
+        tool: tool.clone(),
+        input: tool_input::kept(&call.input, KEPT),
+        allowed: verdict.allowed,
+        rule: verdict.rule.clone(),
+        reason: reason.clone(),
+    };
+    let id = guard_decisions::insert(tx, &decision)?;
+    if !verdict.allowed {
+        let event = Event::new(Kind::GuardDenied)
+            .with("id", id)
+            .with("door", door.as_str())
+            .with("tool", tool)
+            .with("rule", verdict.rule.clone())
+            .with("reason", reason);
+        let event = match session {
+            Some(session) => event.session(&session.id, &session.run_id),
+            None => event,
+        };
+        tx.record(&event)?;
+    }
+    Ok(())
+}
+
+/// The verdict once it is recorded; a no when it cannot be.
+fn recorded(app: &App, door: Door, session: Option<&Session>, call: &ToolCall, verdict: Verdict) -> Verdict {
+    match patiently(app, || app.write(|tx| record(tx, door, session, call, &verdict))) {
+        Ok(()) => verdict,
+        Err(error) if verdict.allowed => Verdict::denied(format!("the decision cannot be recorded: {}", told(&error))),
+        Err(_) => verdict,
+    }
+}
+
+/// Runs something that waits for the store only shortly: an agent waits meanwhile, and its hook has a deadline.
+fn patiently<T>(app: &App, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let hurry = |span| app.store_for_reading().and_then(|store| Ok(store.hurry(span)?));
+    hurry(Some(PATIENCE))?;
+    let done = work();
+    hurry(None)?;
+    done
+}
+
+fn told(error: &anyhow::Error) -> String {
+    errors::classify(error).message
+}

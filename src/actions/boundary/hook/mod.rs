@@ -1,0 +1,188 @@
+//! What follows when a provider's program tells of a moment of its own, whichever provider it is: the session is found,
+//! its state written, and what there is to answer gathered. The door puts the answer into the provider's words.
+
+mod permission;
+mod provider_notification;
+mod resolve_session;
+mod session_start;
+mod tool;
+mod turn;
+mod wake;
+
+use std::{io, path::Path, path::PathBuf, time::Duration};
+
+use anyhow::Result;
+
+pub use crate::actions::sessions::prompt::carried;
+pub use tool::denial;
+pub use wake::wait;
+
+use super::guard::ToolCall;
+use crate::actions::{
+    App,
+    sessions::prompt::{self, Carried},
+};
+use crate::{
+    domain::{
+        id::Label,
+        session::Session,
+        usage::{ToolUse, Turn},
+    },
+    os::process::ProcessKey,
+};
+
+/// Where activities come from that a hook reports.
+const SOURCE: &str = "hook";
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The provider.
+    pub provider: Label,
+    /// The other providers whose hooks are known: one of their sessions cannot be this caller's.
+    pub others: Vec<&'static str>,
+    /// The provider's own id for the session.
+    pub external: String,
+    /// The provider's own record of the session.
+    pub transcript: Option<String>,
+    /// The folder that it works in.
+    pub cwd: Option<PathBuf>,
+    /// Its process, when that is known for certain.
+    pub agent: Option<ProcessKey>,
+    /// Whether a helper inside the session is at work, and not the session itself.
+    pub is_subagent: bool,
+    /// A hook waits beside it while it is idle, and brings what waits for it then.
+    pub is_waited_for: bool,
+    /// How many bytes of text the provider takes at once.
+    pub room: usize,
+}
+
+/// How a session begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Anew.
+    Fresh,
+    /// As another conversation of the same program: an emptied one, a branch of it.
+    Switched,
+    /// Where an earlier one left off.
+    Resumed,
+    /// With a summary in place of its context.
+    Compacted,
+}
+
+/// What a provider's program tells.
+#[derive(Debug, Clone)]
+pub enum Moment {
+    /// A session begins.
+    SessionStart(Start),
+    /// A prompt was submitted.
+    TurnStart,
+    /// A tool is about to run.
+    BeforeTool(ToolCall),
+    /// A tool has run.
+    AfterTool(ToolUse),
+    /// A person is to be asked whether a tool may run.
+    PermissionAsked(ToolCall),
+    /// The turn is over.
+    TurnEnd,
+    /// The turn broke off, and why.
+    TurnFailed(String),
+    /// A person was told that the session waits for them: for what, in words.
+    Waits(String),
+    /// A person was told that a tool may run only when they say so there.
+    WaitsForTool(ToolCall, String),
+    /// A person was told that the session has nothing to do.
+    Rests,
+    /// A helper inside the session is done; its own record.
+    SubagentEnd(Option<PathBuf>),
+    /// The session is over, or its program goes on with another conversation.
+    SessionEnd {
+        /// In the provider's words.
+        reason: String,
+        /// Whether the program goes on.
+        goes_on: bool,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// What to answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// No opinion.
+    Nothing,
+    /// Something to know.
+    Context(String),
+    /// The tool may not run, and why.
+    Deny(String),
+    /// The tool may run, and why; nobody need be asked.
+    Allow(String),
+    /// Go on with this.
+    GoOn(String),
+}
+
+/// An answer, and what is to be noted once it was written out whole.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The answer.
+    pub reply: Reply,
+    carried: Option<(Session, Carried)>,
+}
+
+impl Outcome {
+    const fn of(reply: Reply) -> Self {
+        Self { reply, carried: None }
+    }
+
+    fn carrying(session: Session, carried: Carried, reply: impl FnOnce(String) -> Reply) -> Self {
+        Self { reply: reply(carried.text.clone()), carried: Some((session, carried)) }
+    }
+}
+
+/// What was read of a provider's own record.
+#[derive(Debug, Clone, Default)]
+pub struct Used {
+    /// The answers of the model.
+    pub turns: Vec<Turn>,
+    /// How far it was read, in bytes.
+    pub offset: u64,
+    /// How full the context is, 0 to 1, where the record says so.
+    pub context: Option<f64>,
+}
+
+/// Reads a provider's own record from an offset on.
+pub type Records<'a> = &'a dyn Fn(&Path, u64) -> io::Result<Used>;
+
+/// Takes in a moment. `wait` is how long an answer to a permission request is waited for.
+///
+/// # Errors
+/// As the store fails; `not_found`, `session_mismatch` and the like when the session cannot be told. A door must take any
+/// of them for a no when a tool is about to run.
+pub fn on(app: &App, caller: &Caller, moment: &Moment, records: Records<'_>, wait: Duration) -> Result<Outcome> {
+    match moment {
+        Moment::SessionStart(start) => session_start::on(app, caller, *start),
+        Moment::TurnStart => turn::start(app, caller),
+        Moment::BeforeTool(call) => tool::before(app, caller, call).map(Outcome::of),
+        Moment::AfterTool(used) => tool::after(app, caller, used),
+        Moment::PermissionAsked(call) => permission::asked(app, caller, call, wait).map(Outcome::of),
+        Moment::TurnEnd => turn::end(app, caller, records),
+        Moment::TurnFailed(why) => provider_notification::failed(app, caller, why),
+        Moment::Waits(what) => provider_notification::waits(app, caller, what),
+        Moment::WaitsForTool(call, what) => provider_notification::waits_for_tool(app, caller, call, what),
+        Moment::Rests => provider_notification::rests(app, caller),
+        Moment::SubagentEnd(record) => turn::subagent_end(app, caller, record.as_deref(), records),
+        Moment::SessionEnd { reason, goes_on } => turn::session_end(app, caller, reason, *goes_on, records),
+        Moment::Other => resolve_session::touch(app, caller, |_, _| Ok(())).map(|_| Outcome::of(Reply::Nothing)),
+    }
+}
+
+/// Notes that an answer was written out whole.
+///
+/// # Errors
+/// As the store fails: what was carried then comes again.
+pub fn written(app: &App, outcome: &Outcome) -> Result<()> {
+    match &outcome.carried {
+        Some((session, carried)) => prompt::carried(app, session, carried),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,103 @@
+//! How a session's runtime fares, and its heartbeat.
+
+use anyhow::Result;
+
+use super::{context_usage, doing, session_of, sign};
+use crate::{
+    actions::{Answer, App, core::lookup, sessions::liveness::facts},
+    domain::{
+        Refusal,
+        rules::health::{self, Health},
+        secrets,
+        session::{Activity, Session},
+        text,
+    },
+    env::Timestamp,
+    store::{ReadTx, session_reports},
+    wire::{HealthView, HeardView},
+};
+
+/// Where activities come from that a heartbeat reports.
+pub const SOURCE: &str = "heartbeat";
+
+/// A runtime's heartbeat.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HealthReport {
+    /// The run.
+    pub run_id: String,
+    /// What it does.
+    pub activity: Option<Activity>,
+    /// What it waits for, when it requires action.
+    pub waiting_for: Option<String>,
+    /// How full its context is, 0 to 1.
+    pub context_usage: Option<f64>,
+    /// What is wrong; nothing when it says nothing.
+    pub error: Option<String>,
+}
+
+/// How the runtime of a run fares, as far as it has told.
+///
+/// # Errors
+/// `not_found`; as the store fails.
+pub fn of_run(app: &App, run_id: &str) -> Result<HealthView> {
+    app.read(|tx| view(app, tx, &session_of(tx, run_id)?, app.env.now()))
+}
+
+/// Takes in a heartbeat: a sign of life, with what else is told.
+///
+/// # Errors
+/// `not_found`, `session_final`, `invalid_value`; `usage` when it waits for something without requiring action.
+pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
+    if let Some(share) = report.context_usage.filter(|share| !(0.0..=1.0).contains(share)) {
+        return Err(Refusal::invalid("context_usage", format!("is {share}, not from 0 to 1")).into());
+    }
+    let words = |what, given: Option<&String>| given.map(|given| text::line(what, given)).transpose();
+    let waiting_for = words("waiting_for", report.waiting_for.as_ref())?.map(|words| secrets::masked(&words));
+    let error = words("error", report.error.as_ref())?.map(|words| secrets::masked(&words));
+    app.register(|tx| {
+        let session = session_of(tx, &report.run_id)?;
+        session.open()?;
+        let activity = report.activity.unwrap_or(session.activity);
+        if waiting_for.is_some() && activity != Activity::RequiresAction {
+            return Err(Refusal::Usage { why: "waiting_for goes with requires_action".into() }.into());
+        }
+        if report.activity.is_some() || waiting_for.is_some() {
+            doing(tx, &session, activity, waiting_for.as_deref(), SOURCE)?;
+        } else {
+            sign(tx, &session)?;
+        }
+        let pressed = match report.context_usage {
+            Some(share) => context_usage(app, tx, &session, share)?,
+            None => false,
+        };
+        if session_reports::find(tx, &session.id)?.error != error {
+            session_reports::error(tx, &session.id, error.as_deref())?;
+        }
+        let health = view(app, tx, &lookup::session(tx, &session.id)?, tx.now())?;
+        let line = format!("heard {}: {}", session.id, health.status);
+        Answer::new(&HeardView { health, pressed }, &session.id, line)
+    })
+}
+
+fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result<HealthView> {
+    let reports = session_reports::find(tx, &session.id)?;
+    let health = health::judge(
+        &health::Facts {
+            session,
+            error: reports.error.as_deref(),
+            silence_limit: facts::silence_limit(app, session),
+            pressure: app.settings.boundary.pressure,
+        },
+        now,
+    );
+    let Health { status, why } = health;
+    Ok(HealthView {
+        status: status.as_str(),
+        run_id: session.run_id.clone(),
+        uptime_seconds: session.ended_at.unwrap_or(now).since(session.started_at).as_secs(),
+        current_state: session.activity.as_str(),
+        last_activity: session.last_sign().to_string(),
+        context_usage: session.context_usage,
+        error: why,
+    })
+}

@@ -1,0 +1,246 @@
+//! A runtime's own life, as it reports it. Reports may come late, twice and in any order.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{doing, spelled, unknown};
+use crate::{
+    actions::{
+        Answer, App,
+        core::lookup,
+        sessions::{
+            control::stop,
+            finish,
+            report::upsert::{self, Local, Told},
+        },
+    },
+    domain::{
+        LaneName, Refusal, Role, SessionId, TaskId,
+        id::Label,
+        lifecycle::{LifecycleEvent, moment},
+        secrets,
+        session::{Activity, Session, SessionStatus},
+        text,
+    },
+    env::Timestamp,
+    os::{host, process::ProcessKey},
+    store::{ReadTx, WriteTx, session_reports, sessions},
+    wire::LifecycleView,
+};
+
+/// Where activities come from that a runtime reports.
+pub const SOURCE: &str = "lifecycle";
+
+/// What a runtime reports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// What happened.
+    pub event: LifecycleEvent,
+    /// The run that it happened to.
+    pub run_id: String,
+    /// The session, where the runtime knows it; that of a new one.
+    pub session_id: Option<SessionId>,
+    /// When; without it, now.
+    pub at: Option<Timestamp>,
+    /// What else is told: `role`, `lane`, `task_id`, `provider`, `external_session_id`, `pid`, `transcript`, `worktree`,
+    /// `branch`, `exit_code` and `reason`. The rest is ignored.
+    pub metadata: Value,
+}
+
+/// Takes in a report. A repeat is harmless, and so is one that is older than what is known, which moves nothing back.
+/// `stopped` ends the session, as its exit code says. `started` of a run that nobody knows makes its session known when
+/// the metadata hold a role.
+///
+/// # Errors
+/// `not_found` for a run that nobody knows; `session_mismatch` when session and run do not belong together, or the role is
+/// another; `session_final` for anything but an end of a session that has ended; `invalid_value`.
+pub fn report(app: &App, report: &Report) -> Result<Answer> {
+    let particulars = Particulars::of(&report.metadata)?;
+    let run_id = spelled(&report.run_id);
+    // Looked at before the transaction, like everything outside.
+    let (here, boot) = (host::identity(), host::boot_id());
+    let pid = particulars.told.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
+    let process = pid.and_then(ProcessKey::of);
+    let boot = (!boot.is_empty()).then_some(boot.as_str());
+    let local = Local { here: &here, boot, process: process.as_ref(), server: None };
+    app.register(|tx| {
+        let at = moment(report.at, tx.now());
+        match sessions::by_run(tx, &run_id)? {
+            Some(session) => known(app, tx, report, &particulars, &session, &local, at),
+            None => begin(app, tx, report, &particulars, &run_id, &local, at),
+        }
+    })
+}
+
+fn known(
+    app: &App,
+    tx: &WriteTx<'_>,
+    report: &Report,
+    particulars: &Particulars,
+    session: &Session,
+    local: &Local<'_>,
+    at: Timestamp,
+) -> Result<Answer> {
+    if let Some(id) = report.session_id.as_ref().filter(|id| **id != session.id) {
+        let why = format!("the run {} is the session {}'s, not {id}'s", session.run_id, session.id);
+        return Err(Refusal::SessionMismatch { why }.into());
+    }
+    if session.status.is_final() {
+        if report.event != LifecycleEvent::Stopped {
+            session.open()?;
+        }
+        return answer(report.event, session, false, false);
+    }
+    let newest = session_reports::find(tx, &session.id)?.lifecycle_at;
+    if !report.event.is_news(at, newest) {
+        return answer(report.event, session, false, false);
+    }
+    session_reports::lifecycle(tx, &session.id, newest.map_or(at, |newest| newest.max(at)))?;
+    let after = match report.event.activity() {
+        None => end(tx, session, particulars)?,
+        Some(activity) if report.event == LifecycleEvent::Started => {
+            let session = more(app, tx, session, particulars, local)?;
+            doing(tx, &session, activity, None, SOURCE)?
+        }
+        Some(activity) => doing(tx, session, activity, None, SOURCE)?,
+    };
+    answer(report.event, &after, true, false)
+}
+
+/// What a start tells of a session that is known already. Its role, lane and task are Fairway's to say.
+fn more(
+    app: &App,
+    tx: &WriteTx<'_>,
+    session: &Session,
+    particulars: &Particulars,
+    local: &Local<'_>,
+) -> Result<Session> {
+    if let Some(role) = particulars.told.role.as_ref().filter(|role| **role != session.role) {
+        let why = format!("the session {} is of the role {}, not of {role}", session.id, session.role);
+        return Err(Refusal::SessionMismatch { why }.into());
+    }
+    let told = Told { role: None, lane: None, task: None, ..particulars.told.clone() };
+    let after = upsert::told_of(app, &told, session, local, tx.now());
+    let fields = upsert::differing(session, &after);
+    if fields.is_empty() {
+        return Ok(session.clone());
+    }
+    upsert::free_external(tx, &after)?;
+    crate::actions::core::keepalive::write(tx, &after)?;
+    upsert::changed(tx, &after, &fields)?;
+    lookup::session(tx, &session.id)
+}
+
+/// Ends a session as its runtime says: without an exit code nothing says that it failed, nor has one that was told to stop.
+fn end(tx: &WriteTx<'_>, session: &Session, particulars: &Particulars) -> Result<Session> {
+    let was_told = session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
+    let (status, reason) = match particulars.exit_code {
+        None | Some(0) => (SessionStatus::Ended, "reported stopped".to_owned()),
+        Some(_) if was_told => (SessionStatus::Ended, "stopped".to_owned()),
+        Some(code) => (SessionStatus::Failed, format!("its program ended with exit code {code}")),
+    };
+    let reason = particulars.reason.as_ref().map_or(reason.clone(), |words| format!("{reason}: {words}"));
+    finish(tx, session, status, particulars.exit_code, Some(&reason))
+}
+
+/// Makes the session of a run known that nobody knows.
+fn begin(
+    app: &App,
+    tx: &WriteTx<'_>,
+    report: &Report,
+    particulars: &Particulars,
+    run_id: &str,
+    local: &Local<'_>,
+    at: Timestamp,
+) -> Result<Answer> {
+    if let Some(other) = report.session_id.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {
+        other.of_run(Some(run_id))?;
+    }
+    if report.event != LifecycleEvent::Started || particulars.told.role.is_none() {
+        return Err(unknown(run_id));
+    }
+    if uuid::Uuid::parse_str(run_id).map_or(true, |run| run.is_nil()) {
+        return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());
+    }
+    links(tx, &particulars.told)?;
+    let told = Told { run_id: Some(run_id.to_owned()), started_at: Some(at.min(tx.now())), ..particulars.told.clone() };
+    let session = upsert::newborn(app, tx, &told, report.session_id.as_ref(), false, local, tx.now())?;
+    upsert::insert(tx, &session)?;
+    session_reports::lifecycle(tx, &session.id, at)?;
+    answer(report.event, &session, true, true)
+}
+
+fn links(tx: &ReadTx<'_>, told: &Told) -> Result<()> {
+    upsert::check(told)?;
+    upsert::links(tx, told)
+}
+
+fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool) -> Result<Answer> {
+    let view = LifecycleView {
+        session_id: session.id.to_string(),
+        run_id: session.run_id.clone(),
+        event: event.as_str(),
+        applied,
+        created,
+        status: session.status.as_str(),
+        activity: session.activity.as_str(),
+        ended_at: session.ended_at.map(|at| at.to_string()),
+        exit_code: session.exit_code,
+    };
+    let stands = match session.activity {
+        Activity::Unknown => session.status.to_string(),
+        activity => format!("{}, {activity}", session.status),
+    };
+    let known = if applied { "" } else { " (nothing new)" };
+    Answer::new(&view, &session.id, format!("{} is {stands}{known}", session.id))
+}
+
+/// What the metadata of a report hold.
+#[derive(Debug, Clone, Default)]
+struct Particulars {
+    told: Told,
+    exit_code: Option<i64>,
+    reason: Option<String>,
+}
+
+impl Particulars {
+    fn of(metadata: &Value) -> Result<Self, Refusal> {
+        let members = match metadata {
+            Value::Null => return Ok(Self::default()),
+            Value::Object(members) => members,
+            _ => return Err(Refusal::invalid("metadata", "must be an object")),
+        };
+        let word = |what: &'static str, key: &str| match members.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(Refusal::invalid(what, "must be a text")),
+        };
+        let number = |what: &'static str, key: &str| match members.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => value.as_i64().map(Some).ok_or_else(|| Refusal::invalid(what, "must be a whole number")),
+        };
+        let role = word("metadata.role", "role")?.map(|text| Role::parse(&text)).transpose()?;
+        let lane = word("metadata.lane", "lane")?.map(|text| LaneName::parse(&text)).transpose()?;
+        let task = word("metadata.task_id", "task_id")?.map(|text| TaskId::parse(&text)).transpose()?;
+        let provider = word("metadata.provider", "provider")?.map(|text| Label::parse(&text)).transpose()?;
+        let reason = word("metadata.reason", "reason")?.map(|text| text::line("metadata.reason", &text)).transpose()?;
+        let told = Told {
+            role,
+            lane,
+            task,
+            provider,
+            external_session_id: word("metadata.external_session_id", "external_session_id")?,
+            pid: number("metadata.pid", "pid")?,
+            transcript: word("metadata.transcript", "transcript")?,
+            worktree: word("metadata.worktree", "worktree")?,
+            branch: word("metadata.branch", "branch")?,
+            ..Told::default()
+        };
+        upsert::check(&told)?;
+        Ok(Self {
+            told,
+            exit_code: number("metadata.exit_code", "exit_code")?,
+            reason: reason.as_deref().map(secrets::masked),
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! What turns used, added up.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use anyhow::Result;
+
+use crate::actions::{App, core::lookup};
+use crate::{
+    domain::{SessionId, usage::UsageBy},
+    env::Timestamp,
+    store::{tool_calls, usage_turns},
+    wire::{UsageRowView, UsageView},
+};
+
+/// A day in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Adds up what the turns since a moment used, of these sessions or, when none is named, of all.
+///
+/// # Errors
+/// `not_found` for an unknown session; as the store fails.
+pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[SessionId]) -> Result<UsageView> {
+    let from = since.unwrap_or(Timestamp::from_millis(0));
+    let rows = app.read(|tx| {
+        let mut rows: BTreeMap<Option<String>, UsageRowView> = BTreeMap::new();
+        for session in sessions {
+            lookup::session(tx, session)?;
+        }
+        let mut named: Vec<&SessionId> = sessions.iter().collect();
+        named.sort();
+        named.dedup();
+        let each: Vec<Option<&SessionId>> =
+            if named.is_empty() { vec![None] } else { named.into_iter().map(Some).collect() };
+        for session in each {
+            for sum in usage_turns::sums(tx, by, from, session)? {
+                let row = UsageRowView {
+                    key: sum.key.clone(),
+                    turns: sum.turns,
+                    input_tokens: sum.input_tokens,
+                    output_tokens: sum.output_tokens,
+                    cache_read_tokens: sum.cache_read_tokens,
+                    cache_creation_tokens: sum.cache_creation_tokens,
+                    cost_usd: sum.cost_usd,
+                    turns_without_cost: sum.turns_without_cost,
+                    ..UsageRowView::default()
+                };
+                rows.entry(sum.key).or_default().add(&row);
+            }
+            for sum in tool_calls::sums(tx, by, from, session)? {
+                let row = UsageRowView { tools: sum.tools, tool_failures: sum.failures, ..UsageRowView::default() };
+                rows.entry(sum.key).or_default().add(&row);
+            }
+        }
+        Ok(rows)
+    })?;
+    let mut total = UsageRowView::default();
+    let mut rows: Vec<UsageRowView> = rows.into_iter().map(|(key, row)| UsageRowView { key, ..row }).collect();
+    for row in &rows {
+        total.add(row);
+    }
+    if by == UsageBy::Day {
+        rows.sort_by_key(|row| number(row.key.as_deref()));
+        for row in &mut rows {
+            row.key = Some(day(number(row.key.as_deref())));
+        }
+    } else {
+        rows.sort_by_key(|row| (Reverse(row.tokens()), row.key.clone()));
+    }
+    Ok(UsageView { by: by.as_str(), since: since.map(|at| at.to_string()), rows, total })
+}
+
+/// A day's number since 1970.
+fn number(key: Option<&str>) -> i64 {
+    key.and_then(|key| key.parse().ok()).unwrap_or_default()
+}
+
+/// A day of this number as a date, UTC.
+fn day(number: i64) -> String {
+    let text = Timestamp::from_millis(number.saturating_mul(DAY)).to_string();
+    text.split('T').next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,79 @@
+//! Signs of life: what a session does itself, or somebody says of it, lifts a suspicion.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{core::errors, sessions::prompt},
+    domain::{
+        Event, Kind,
+        session::{Session, SessionStatus},
+    },
+    store::{StoreError, WriteTx, sessions},
+};
+
+/// Notes that a session acts. One that was starting or stale runs, with an event; a final one stays final, and another
+/// run's sign is none.
+///
+/// # Errors
+/// As the store fails.
+pub fn sign(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result<()> {
+    if session.status.is_final() || session.of_run(run_id).is_err() {
+        return Ok(());
+    }
+    prompt::heard(tx, session)?;
+    lives(tx, session)
+}
+
+/// The same of one that is not final and may only begin: it has heard nothing yet of what was typed into it.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn lives(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    if session.status == SessionStatus::Running {
+        return Ok(sessions::touch(tx, &session.id)?);
+    }
+    let alive = session.alive(tx.now())?;
+    write(tx, &alive)?;
+    lifted(tx, session, "it acts")
+}
+
+/// Writes a session that was read in this very transaction.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    // Nobody else writes while this transaction is open, so the version cannot have moved.
+    if sessions::update(tx, session)? {
+        return Ok(());
+    }
+    Err(errors::internal(format!("the session {} changed under an open transaction", session.id)))
+}
+
+/// Records that a session runs that was starting or stale.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn lifted(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
+    let kind = match before.status {
+        SessionStatus::Stale => Kind::SessionRevived,
+        _ => Kind::SessionRunning,
+    };
+    tx.record(&status_event(kind, before).with("reason", why))?;
+    Ok(())
+}
+
+/// Records that a session is suspected to be gone.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn marked(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<i64, StoreError> {
+    tx.record(&status_event(Kind::SessionStale, before).with("reason", why))
+}
+
+fn status_event(kind: Kind, before: &Session) -> Event {
+    Event::new(kind)
+        .session(&before.id, &before.run_id)
+        .lane(before.lane.as_ref())
+        .with("from", before.status.as_str())
+        .with("task_id", before.task.as_ref().map(ToString::to_string))
+}

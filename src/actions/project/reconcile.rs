@@ -1,0 +1,339 @@
+//! Settling what sessions left behind: the dead are marked, the living revived, and what is left alone is reported.
+//! Tasks keep status, claimant and epoch.
+
+use std::{collections::BTreeMap, fmt::Write as _, sync::mpsc, thread};
+
+use anyhow::Result;
+
+use crate::actions::{
+    core::keepalive,
+    sessions::liveness::{backend_probe::Asking, facts},
+};
+use crate::{
+    actions::{
+        Answer, App,
+        jobs::{
+            gc, notify,
+            recover::{self, Recovered},
+        },
+    },
+    domain::{
+        Event, Kind, SessionId, TaskId,
+        checkpoint::CheckpointState,
+        rules::liveness::{self, Ground, Process, Verdict},
+        session::{Session, SessionStatus},
+        task::Task,
+        text::LINE_MAX,
+    },
+    env::Timestamp,
+    os::{files, lock::FileLock},
+    store::{
+        ReadTx, StoreError, WriteTx,
+        checkpoints::{self, Draft},
+        sessions,
+        tasks::{self, Range},
+    },
+    wire::{NoteView, ReconcileView, RunNoteView},
+};
+
+/// A session and what is made of it.
+type Judged = (Session, Verdict);
+
+/// Looks at every session that is not final, and marks it. With `dry_run` the verdicts are the same and nothing is
+/// written. While another one is at work it only says so.
+///
+/// # Errors
+/// As the store fails.
+pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
+    // A look does not get into anybody's way, and makes no lock file either.
+    let lock = if dry_run || !app.project.store.exists() { Free::NotNeeded } else { take(app)? };
+    if matches!(lock, Free::Busy) {
+        return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
+    }
+    let runs = runs(app, dry_run);
+    let remarks = |braked| remarks(braked, &runs.failed);
+    let now = app.env.now();
+    let found = app.read(|tx| Ok(sessions::live(tx)?))?;
+    let verdicts = verdicts(app, &found, now);
+    let mut judged: Vec<Judged> = found.into_iter().zip(verdicts).collect();
+    let braked = liveness::brake(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
+    let settles = |(session, verdict): &Judged| liveness::marks(session, verdict) || revives(session, verdict);
+    if dry_run || (app.request.is_none() && !judged.iter().any(settles)) {
+        return app.read(|tx| {
+            let held = held(tx)?;
+            let marked: Vec<bool> = judged.iter().map(settles).collect();
+            let report = report(dry_run, &judged, &marked, &held, &runs, tx)?;
+            answer(&report, &remarks(braked), false)
+        });
+    }
+    app.change(|tx| {
+        let held = held(tx)?;
+        let mut marked = Vec::with_capacity(judged.len());
+        for (session, verdict) in &judged {
+            marked.push(settle(tx, session, verdict)?);
+        }
+        answer(&report(false, &judged, &marked, &held, &runs, tx)?, &remarks(braked), true)
+    })
+}
+
+/// Judges every session. Processes are looked at on the side, while the first answer of a backend is waited for.
+fn verdicts(app: &App, sessions: &[Session], now: Timestamp) -> Vec<Verdict> {
+    let mut asking = Asking::new();
+    thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        scope.spawn(move || sessions.iter().map(facts::process).try_for_each(|process| tell.send(process)));
+        let judge = |(session, process): (&Session, Process)| {
+            let backend = asking.backend(app, session, &process, now);
+            facts::judge(app, session, &process, &backend, now)
+        };
+        sessions.iter().zip(told).map(judge).collect()
+    })
+}
+
+enum Free {
+    NotNeeded,
+    Mine(#[expect(dead_code, reason = "held until it is dropped")] FileLock),
+    Busy,
+}
+
+fn take(app: &App) -> Result<Free> {
+    let runtime = app.project.runtime();
+    let path = runtime.join("reconcile.lock");
+    let lock = || {
+        files::private_dir(&app.project.state)?;
+        files::private_dir(&runtime)?;
+        FileLock::try_acquire(&path)
+    };
+    let lock = lock().map_err(|error| StoreError::io(path.display().to_string(), error))?;
+    Ok(lock.map_or(Free::Busy, Free::Mine))
+}
+
+const fn revives(session: &Session, verdict: &Verdict) -> bool {
+    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Verdict::Live(_)))
+}
+
+/// Whether the session is to be marked because it was seen to be gone; silence alone says too little of one.
+pub(crate) fn is_over(session: &Session, verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Stale(Ground::Seen, _)) && liveness::marks(session, verdict)
+}
+
+/// Writes a verdict, unless the session has moved since it was looked at. Says whether it was written.
+pub(crate) fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
+    match verdict {
+        Verdict::Stale(_, why) if liveness::marks(session, verdict) => {
+            if !sessions::update(tx, &session.suspected(Some(why))?)? {
+                return Ok(false);
+            }
+            keepalive::marked(tx, session, why)?;
+            leave_word(tx, session, why)?;
+            Ok(true)
+        }
+        Verdict::Live(why) if revives(session, verdict) => {
+            if !sessions::update(tx, &session.running()?)? {
+                return Ok(false);
+            }
+            keepalive::lifted(tx, session, why)?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Leaves a checkpoint on the task of a session that was marked, for whoever takes it up.
+fn leave_word(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<()> {
+    let Some(id) = &session.task else { return Ok(()) };
+    let Some(task) = tasks::find(tx, id)? else { return Ok(()) };
+    let others = task.state.claim().is_some_and(|claim| claim.claimant != session.id.as_str());
+    if task.state.status().is_closed() || others {
+        return Ok(());
+    }
+    let said = checkpoints::newest(tx, id)?.is_some_and(|newest| {
+        newest.state == CheckpointState::AwaitingInput && newest.session.as_ref() == Some(&session.id)
+    });
+    if said {
+        return Ok(());
+    }
+    let summary: String = format!("the session {} is stale: {why}", session.id).chars().take(LINE_MAX / 4).collect();
+    let checkpoint = checkpoints::insert(
+        tx,
+        &Draft {
+            task: id.clone(),
+            session: Some(session.id.clone()),
+            state: CheckpointState::AwaitingInput,
+            owner: None,
+            summary,
+            artifact: None,
+            due_at: None,
+        },
+    )?;
+    tx.record(
+        &Event::new(Kind::CheckpointRecorded)
+            .task(id)
+            .session(&session.id, &session.run_id)
+            .lane(task.words.lane.as_ref())
+            .with("id", checkpoint.id)
+            .with("state", checkpoint.state.as_str()),
+    )?;
+    Ok(())
+}
+
+fn held(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
+    let mut held = Vec::new();
+    tasks::each(tx, Range::Held, |task| {
+        held.push(task);
+        Ok(true)
+    })?;
+    Ok(held)
+}
+
+/// `settled[n]` says whether the verdict on `judged[n]` took effect, or would.
+fn report(
+    dry_run: bool,
+    judged: &[Judged],
+    settled: &[bool],
+    held: &[Task],
+    runs: &Runs,
+    tx: &ReadTx<'_>,
+) -> Result<ReconcileView> {
+    let runs_recovered =
+        runs.settled.iter().map(|run| RunNoteView::new(&run.run, run.session.as_ref(), run.status, run.reason.clone()));
+    let runs_recovered = runs_recovered.collect();
+    let mut report = ReconcileView { dry_run, checked: judged.len(), runs_recovered, ..ReconcileView::default() };
+    let mut live = BTreeMap::new();
+    for ((session, verdict), settled) in judged.iter().zip(settled) {
+        let finding = |why: &str| NoteView::new(Some(&session.id), session.task.as_ref(), why);
+        let mut runs = session.status != SessionStatus::Stale;
+        match verdict {
+            Verdict::Stale(_, why) if liveness::marks(session, verdict) => {
+                if *settled {
+                    runs = false;
+                    report.stale.push(finding(why));
+                } else {
+                    report.unknown.push(finding("it changed while it was looked at"));
+                }
+            }
+            Verdict::Live(why) if revives(session, verdict) => {
+                runs = runs || *settled;
+                if *settled {
+                    report.revived.push(finding(why));
+                }
+            }
+            Verdict::Unknown(why) => report.unknown.push(finding(why)),
+            Verdict::Elsewhere(why) => report.skipped.push(finding(why)),
+            Verdict::Live(_) | Verdict::Stale(..) | Verdict::Quiet => {}
+        }
+        if runs {
+            live.insert(&session.id, session);
+        }
+    }
+    report.unattended = unattended(tx, held, &live)?;
+    Ok(report)
+}
+
+/// Held tasks that no live session works on, and live sessions that work on a closed task.
+fn unattended(
+    tx: &ReadTx<'_>,
+    held: &[Task],
+    live: &BTreeMap<&SessionId, &Session>,
+) -> Result<Vec<NoteView>, StoreError> {
+    let mut found = Vec::new();
+    for task in held {
+        let Some(claim) = task.state.claim() else { continue };
+        let holder = claim.session.as_ref();
+        // Its holder, or one that was launched for it meanwhile.
+        let attended = holder.is_some_and(|id| live.contains_key(id))
+            || live.values().any(|session| session.task.as_ref() == Some(&task.id));
+        if attended {
+            continue;
+        }
+        let why = match holder.map(|id| sessions::find(tx, id)).transpose()?.flatten() {
+            // A dry run has marked nothing: whoever is not live here would be stale.
+            Some(session) if !session.status.is_final() => format!("held by {}, which is stale", claim.claimant),
+            Some(session) => format!("held by {}, which is {}", claim.claimant, session.status),
+            None => format!("held by {}, who has no session", claim.claimant),
+        };
+        found.push(NoteView::new(holder, Some(&task.id), why));
+    }
+    for session in live.values() {
+        let task: Option<&TaskId> = session.task.as_ref();
+        if let Some(task) = task.map(|id| tasks::find(tx, id)).transpose()?.flatten()
+            && task.state.status().is_closed()
+        {
+            let why = format!("{} is {}, and its session still runs", task.id, task.state.status());
+            found.push(NoteView::new(Some(&session.id), Some(&task.id), why));
+        }
+    }
+    Ok(found)
+}
+
+/// What was done about background runs, and what of it failed: sessions are settled all the same.
+#[derive(Debug, Default)]
+struct Runs {
+    settled: Vec<Recovered>,
+    failed: Vec<String>,
+}
+
+/// Settles the runs that nobody looks after, tells sessions what they are owed, and forgets what is not kept any longer.
+fn runs(app: &App, dry_run: bool) -> Runs {
+    let mut runs = Runs::default();
+    match recover::recover(app, dry_run) {
+        Ok(settled) => runs.settled = settled,
+        Err(error) => runs.failed.push(format!("warning: background runs were not all settled: {error:#}")),
+    }
+    if dry_run {
+        return runs;
+    }
+    // What cannot be told now is told by the next one.
+    if let Err(error) = notify::deliver_all(app) {
+        runs.failed.push(format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
+    }
+    if let Err(error) = gc::collect(app) {
+        runs.failed.push(format!("warning: old background runs were not all removed: {error:#}"));
+    }
+    runs
+}
+
+fn remarks(braked: bool, failed: &[String]) -> Vec<String> {
+    let braked = braked.then(|| {
+        "warning: most sessions are silent at once; the clock is suspect, and none is marked for its silence".to_owned()
+    });
+    braked.into_iter().chain(failed.iter().cloned()).collect()
+}
+
+fn answer(report: &ReconcileView, remarks: &[String], wrote: bool) -> Result<Answer> {
+    let line = if report.busy { "unchanged: another reconcile is at work".to_owned() } else { words(report, wrote) };
+    let ids = report.stale.iter().chain(&report.revived).filter_map(|finding| finding.session_id.clone()).collect();
+    let mut answer = Answer::new(report, "", line)?;
+    answer.ids = ids;
+    answer.remarks = remarks.to_vec();
+    Ok(answer)
+}
+
+fn words(report: &ReconcileView, wrote: bool) -> String {
+    let mut text = match (report.dry_run, wrote || !report.runs_recovered.is_empty()) {
+        (true, _) => {
+            format!("would settle {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
+        }
+        (false, true) => {
+            format!("settled {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
+        }
+        (false, false) => format!("unchanged: {} sessions", report.checked),
+    };
+    for (what, findings) in [
+        ("stale", &report.stale),
+        ("revived", &report.revived),
+        ("unknown", &report.unknown),
+        ("skipped", &report.skipped),
+        ("unattended", &report.unattended),
+    ] {
+        for finding in findings {
+            let about: Vec<&str> =
+                [&finding.session_id, &finding.task_id].into_iter().flatten().map(String::as_str).collect();
+            let _ = write!(text, "\n  {what:<12}{}: {}", about.join(" "), finding.reason);
+        }
+    }
+    for run in &report.runs_recovered {
+        let _ = write!(text, "\n  {:<12}{}: {}", "run", run.run_id, run.reason);
+    }
+    text
+}

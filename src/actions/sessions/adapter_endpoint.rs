@@ -1,0 +1,55 @@
+//! The script, state folder and socket that a session was started with: every later call gets exactly these.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        core::{errors, trust},
+    },
+    adapters::{self, Adapter, builtin_scripts},
+    domain::{Refusal, session::Session},
+    os::host,
+};
+
+/// The adapter of a session, ready to be called.
+///
+/// # Errors
+/// `session_mismatch` for one of another host or without an adapter; `untrusted`.
+pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
+    if session.host != host::identity() {
+        let why = format!("{} runs on {}, not here", session.id, session.host);
+        return Err(Refusal::SessionMismatch { why }.into());
+    }
+    let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
+        let why = format!("{} was not launched by fairway: there is no adapter to call for it", session.id);
+        return Err(Refusal::SessionMismatch { why }.into());
+    };
+    let script = Path::new(script);
+    match builtin_scripts::lying_at(script, &app.env) {
+        Some(built_in) => drop(built_in.unpack(&app.env)?),
+        None => {
+            // A store that came with the repository would name any program.
+            trust::refuse_tracked_store(app)?;
+            adapters::check(script)?;
+            // What would not be launched is not called either.
+            trust::require(app)?;
+        }
+    }
+    let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(errors::internal)?;
+    Ok(adapter.at(session.socket.as_deref()))
+}
+
+/// Whether the backend's session of that name is another run's by now: ours is gone, and nothing of theirs is ours to touch.
+#[must_use]
+pub fn is_anothers(adapter: &Adapter, session: &Session) -> bool {
+    adapter.is_of_run(name(session), &session.run_id) == Some(false)
+}
+
+/// What the backend calls the session.
+#[must_use]
+pub fn name(session: &Session) -> &str {
+    session.session_name.as_deref().unwrap_or(session.id.as_str())
+}

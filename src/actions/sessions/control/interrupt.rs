@@ -1,0 +1,23 @@
+//! Interrupting what a session does.
+
+use anyhow::Result;
+
+use super::running_session;
+use crate::{
+    actions::{Answer, App},
+    domain::{Kind, SessionId},
+};
+
+/// Interrupts what a session does, as Ctrl-C would. Whether its program goes on is its own affair.
+///
+/// # Errors
+/// `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
+pub fn interrupt(app: &App, id: &SessionId) -> Result<Answer> {
+    running_session::once(
+        app,
+        id,
+        |live| Ok(live.adapter.interrupt(live.name())?),
+        |live| Some(live.event(Kind::SessionInterrupted)),
+        format!("interrupted {id}"),
+    )
+}

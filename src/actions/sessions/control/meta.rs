@@ -1,0 +1,53 @@
+//! Values that a session's backend keeps with it, for as long as the session lives. The store knows nothing of them.
+
+use anyhow::Result;
+
+use super::running_session::{self, Live};
+use crate::{
+    actions::{Answer, App},
+    domain::{Refusal, SessionId, text::BODY_MAX},
+};
+
+/// The longest key, in bytes.
+const KEY_MAX: usize = 256;
+
+fn checked(key: &str) -> Result<(), Refusal> {
+    if key.is_empty() || key.len() > KEY_MAX || key.contains(char::is_control) {
+        return Err(Refusal::invalid("key", format!("must be 1 to {KEY_MAX} bytes without control characters")));
+    }
+    Ok(())
+}
+
+/// The value of a key, exactly as the backend keeps it (its last newlines are the caller's to judge); empty when it is
+/// unset. Also answers the environment that the session was started with.
+///
+/// # Errors
+/// `invalid_value`, `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
+pub fn get(app: &App, id: &SessionId, key: &str) -> Result<Vec<u8>> {
+    checked(key)?;
+    let live = Live::find(app, id)?;
+    Ok(live.adapter.get_meta(live.name(), key)?)
+}
+
+/// Keeps a value.
+///
+/// # Errors
+/// Those of [`get`].
+pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer> {
+    checked(key)?;
+    if value.len() > BODY_MAX {
+        return Err(Refusal::invalid("value", format!("is longer than {BODY_MAX} bytes")).into());
+    }
+    let line = format!("set {key} of {id}");
+    running_session::once(app, id, |live| Ok(live.adapter.set_meta(live.name(), key, value)?), |_| None, line)
+}
+
+/// Forgets a value; one that is not there is no failure.
+///
+/// # Errors
+/// Those of [`get`].
+pub fn remove(app: &App, id: &SessionId, key: &str) -> Result<Answer> {
+    checked(key)?;
+    let line = format!("removed {key} of {id}");
+    running_session::once(app, id, |live| Ok(live.adapter.remove_meta(live.name(), key)?), |_| None, line)
+}

@@ -1,0 +1,11 @@
+//! TODO-DOC actions::sessions::control
+
+pub mod attach;
+pub mod interrupt;
+pub mod meta;
+pub mod nudge;
+pub mod peek;
+pub(crate) mod running_session;
+pub mod stop;
+pub(crate) mod stop_from_inside;
+pub mod suggestions;

@@ -1,0 +1,32 @@
+//! Typing a text into a session and submitting it.
+
+use anyhow::Result;
+
+use super::running_session;
+use crate::{
+    actions::{Answer, App},
+    domain::{Kind, Refusal, SessionId, text::BODY_MAX},
+};
+
+/// Types a text, exactly as it is, and submits it. Only its size is kept, never the text.
+///
+/// # Errors
+/// `invalid_value` for an empty or too long text; `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and
+/// its like.
+pub fn nudge(app: &App, id: &SessionId, text: &[u8]) -> Result<Answer> {
+    if text.is_empty() {
+        return Err(Refusal::invalid("text", "must not be empty").into());
+    }
+    if text.len() > BODY_MAX {
+        let why = format!("is longer than {BODY_MAX} bytes; put it into a file and name that");
+        return Err(Refusal::invalid("text", why).into());
+    }
+    let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
+    running_session::once(
+        app,
+        id,
+        |live| Ok(live.adapter.nudge(live.name(), text)?),
+        |live| Some(live.event(Kind::SessionNudged).with("bytes", size)),
+        format!("nudged {id} with {size} bytes"),
+    )
+}

@@ -1,0 +1,102 @@
+//! A session that something is to be done with outside the store: it has not ended, it is here, and what its backend runs
+//! under its name is this very session.
+
+use anyhow::Result;
+
+use crate::actions::sessions::adapter_endpoint;
+use crate::{
+    actions::{
+        Answer, App,
+        core::{
+            app::{intend, remembered},
+            errors, lookup,
+        },
+    },
+    adapters::{Adapter, Known},
+    domain::{Event, Refusal, SessionId, session::Session},
+    store::requests,
+    wire::SessionView,
+};
+
+/// A session and whom to call for it.
+#[derive(Debug)]
+pub(in crate::actions) struct Live {
+    pub(in crate::actions) session: Session,
+    pub(in crate::actions) adapter: Adapter,
+}
+
+impl Live {
+    /// The session of this id.
+    ///
+    /// # Errors
+    /// `not_found`, `session_final`, `session_mismatch`, `session_gone`, `untrusted`. Whether it runs may be unknown: that is
+    /// no refusal.
+    pub(in crate::actions) fn find(app: &App, id: &SessionId) -> Result<Self> {
+        let session = app.read(|tx| lookup::session(tx, id))?;
+        if session.status.is_final() {
+            return Err(Refusal::SessionFinal { session: id.clone(), status: session.status }.into());
+        }
+        let adapter = adapter_endpoint::adapter(app, &session)?;
+        if adapter_endpoint::is_anothers(&adapter, &session) {
+            let why = format!("what the backend calls {} is another run's by now", adapter_endpoint::name(&session));
+            return Err(Refusal::SessionMismatch { why }.into());
+        }
+        if adapter.is_running(adapter_endpoint::name(&session)) == Known::No {
+            return Err(Refusal::SessionGone { session: id.clone(), status: session.status }.into());
+        }
+        Ok(Self { session, adapter })
+    }
+
+    /// What the backend calls it.
+    pub(in crate::actions) fn name(&self) -> &str {
+        adapter_endpoint::name(&self.session)
+    }
+
+    /// An event about it.
+    pub(in crate::actions) fn event(&self, kind: crate::domain::Kind) -> Event {
+        Event::new(kind).session(&self.session.id, &self.session.run_id).lane(self.session.lane.as_ref())
+    }
+}
+
+/// Does something with a session once, whatever is repeated under one `--request-id`: the intention is written before, the
+/// event with the answer after. What failed may be tried again.
+///
+/// # Errors
+/// Those of [`Live::find`] and of `act`; `request_open` when an earlier try was cut off.
+pub(crate) fn once(
+    app: &App,
+    id: &SessionId,
+    act: impl FnOnce(&Live) -> Result<()>,
+    told: impl FnOnce(&Live) -> Option<Event>,
+    line: String,
+) -> Result<Answer> {
+    if let Some(request) = &app.request
+        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    {
+        return Ok(answer);
+    }
+    let live = Live::find(app, id)?;
+    if let Some(request) = &app.request
+        && let Some(answer) = app.write(|tx| intend(tx, request, "whether the session got it is not known"))?
+    {
+        return Ok(answer);
+    }
+    if let Err(error) = act(&live) {
+        if let Some(request) = &app.request {
+            app.write(|tx| Ok(requests::withdraw(tx, &request.id)?))?;
+        }
+        return Err(error);
+    }
+    let done = app.write(|tx| {
+        if let Some(event) = told(&live) {
+            tx.record(&event)?;
+        }
+        let answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;
+        if let Some(request) = &app.request {
+            let text = serde_json::to_string(&answer).map_err(errors::internal)?;
+            requests::put(tx, &request.id, &request.words, Some(&text))?;
+        }
+        Ok(answer)
+    })?;
+    Ok(done)
+}

@@ -1,0 +1,108 @@
+//! Stopping a session: its whole tree of processes is gone before it is recorded as ended.
+
+use anyhow::Result;
+
+use super::stop_from_inside;
+use crate::actions::sessions::{adapter_endpoint, finish};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{app::remembered, lookup},
+    },
+    adapters::{Adapter, Known},
+    domain::{
+        Event, Kind, SessionId,
+        session::{Activity, Session, SessionStatus},
+    },
+    os::child,
+    store::{WriteTx, sessions},
+    wire::SessionView,
+};
+
+/// Where the activity of a session comes from that is being stopped.
+pub const SOURCE: &str = "fairway session stop";
+
+/// Stops a session, also from inside. Its task stays as it is.
+///
+/// # Errors
+/// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which it counts as running.
+pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
+    if let Some(request) = &app.request
+        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    {
+        return Ok(answer);
+    }
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    if stop_from_inside::is_outsider(&app.env) {
+        // Away from whatever this call stands in: it is about to end.
+        child::lead();
+    } else if stop_from_inside::is_inside(&app.env, &session) {
+        return stop_from_inside::stop(app, &session);
+    }
+    if !session.status.is_final() {
+        let adapter = adapter_endpoint::adapter(app, &session)?;
+        // Its supervisor, which sees the program end first, shall not call that a failure.
+        let before = app.write(|tx| reported(tx, id, Activity::Stopping))?;
+        if !adapter_endpoint::is_anothers(&adapter, &session)
+            && let Err(error) = adapter.stop(adapter_endpoint::name(&session))
+        {
+            app.write(|tx| reported(tx, id, before))?;
+            return Err(error.into());
+        }
+    }
+    // One that is recorded as ended may have left its program running, when somebody recorded the end by hand.
+    let left = if session.status.is_final() { left_running(app, &session) } else { None };
+    if let Some(adapter) = &left {
+        adapter.stop(adapter_endpoint::name(&session))?;
+    }
+    app.change(|tx| {
+        let now = lookup::session(tx, id)?;
+        if session.status.is_final() {
+            let past = past(session.status);
+            let line = match &left {
+                Some(_) => format!("stopped what {id} had left running; it has {past} already"),
+                None => format!("unchanged: {id} has {past} already"),
+            };
+            return Answer::new(&SessionView::from(&now), id, line);
+        }
+        let ended = if now.status.is_final() {
+            now
+        } else {
+            let reason = format!("stopped by {}", app.actor.name);
+            finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
+        };
+        Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))
+    })
+}
+
+/// The adapter of a final session whose program still runs, and certainly as this very run.
+fn left_running(app: &App, session: &Session) -> Option<Adapter> {
+    let adapter = adapter_endpoint::adapter(app, session).ok()?;
+    let name = adapter_endpoint::name(session);
+    let runs = adapter.is_of_run(name, &session.run_id) == Some(true) && adapter.is_running(name) == Known::Yes;
+    runs.then_some(adapter)
+}
+
+const fn past(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Failed => "failed",
+        _ => "ended",
+    }
+}
+
+/// Sets what a session does; answers with what it did before.
+fn reported(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<Activity> {
+    let session = lookup::session(tx, id)?;
+    let before = session.activity;
+    if session.status.is_final() || before == activity {
+        return Ok(before);
+    }
+    let source = Some(SOURCE.to_owned());
+    let event = Event::new(Kind::SessionActivity)
+        .session(&session.id, &session.run_id)
+        .lane(session.lane.as_ref())
+        .with("activity", activity.as_str());
+    sessions::update(tx, &Session { activity, activity_source: source, activity_at: Some(tx.now()), ..session })?;
+    tx.record(&event)?;
+    Ok(before)
+}

@@ -1,0 +1,42 @@
+//! The end of a session, however it comes.
+
+use anyhow::Result;
+
+use crate::actions::core::keepalive;
+use crate::{
+    actions::{boundary::approval, sessions::prompt},
+    domain::{
+        Event, Kind,
+        session::{Session, SessionStatus},
+    },
+    store::WriteTx,
+};
+
+/// Ends a session for good: final status, time, exit code and reason, with their event. What it asked
+/// permission for lapses; tasks that it holds stay as they are.
+///
+/// # Errors
+/// `session_final` when it is final already.
+pub fn finish(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    status: SessionStatus,
+    exit_code: Option<i64>,
+    reason: Option<&str>,
+) -> Result<Session> {
+    let finished = session.finished(status, exit_code, reason, tx.now())?;
+    let kind = if status == SessionStatus::Failed { Kind::SessionFailed } else { Kind::SessionEnded };
+    keepalive::write(tx, &finished)?;
+    prompt::over(tx, session)?;
+    tx.record(
+        &Event::new(kind)
+            .session(&session.id, &session.run_id)
+            .lane(session.lane.as_ref())
+            .with("from", session.status.as_str())
+            .with("task_id", session.task.as_ref().map(ToString::to_string))
+            .with("exit_code", exit_code)
+            .with("reason", reason),
+    )?;
+    approval::over(tx, &finished, None)?;
+    Ok(finished)
+}

@@ -1,0 +1,98 @@
+//! Recording that a launch came about.
+
+use anyhow::Result;
+
+use super::{
+    intent::{about, remember},
+    plan::Plan,
+    start::{Outcome, said},
+};
+use crate::{
+    actions::{
+        App,
+        core::{errors, lookup},
+    },
+    domain::{
+        Event, Kind,
+        checkpoint::CheckpointState,
+        session::{Session, SessionStatus},
+    },
+    store::{
+        WriteTx,
+        checkpoints::{self, Draft},
+        sessions,
+    },
+};
+
+/// Records what came back. A session that its own supervisor has ended meanwhile stays as it is.
+pub(crate) fn confirm(
+    app: &App,
+    tx: &WriteTx<'_>,
+    plan: &Plan,
+    outcome: &Outcome,
+    remarks: &[String],
+) -> Result<Session> {
+    let now = lookup::session(tx, &plan.session.id)?;
+    if now.status.is_final() {
+        return Ok(now);
+    }
+    let (report, key, status) = match outcome {
+        Outcome::Running(report, key) => (report, key.clone(), SessionStatus::Running),
+        Outcome::Unknown(report, _) => (report, None, now.status),
+        Outcome::Ended => return Ok(now),
+    };
+    let started = key.as_ref().and_then(|key| i64::try_from(key.started).ok());
+    let session = Session {
+        status,
+        pid: key.as_ref().map(|key| i64::from(key.pid)),
+        pid_started: started,
+        boot_id: key.map(|key| key.boot),
+        pane: report.pane.clone(),
+        socket: report.socket.clone().or_else(|| plan.socket.clone()),
+        transcript: report.transcript.clone().or_else(|| now.transcript.clone()),
+        last_heartbeat_at: Some(tx.now()),
+        ..now
+    };
+    if !sessions::update(tx, &session)? {
+        return Err(errors::internal("the session was changed within one transaction"));
+    }
+    if status == SessionStatus::Running {
+        let event = Event::new(Kind::SessionRunning)
+            .session(&session.id, &session.run_id)
+            .lane(session.lane.as_ref())
+            .with("pid", session.pid)
+            .with("pane", session.pane.clone())
+            .with("transcript", session.transcript.clone());
+        tx.record(&about(&session, event))?;
+        active(tx, &session)?;
+    }
+    if let Some(request) = &app.request {
+        remember(tx, request, &said(&session, remarks.to_vec())?)?;
+    }
+    Ok(session)
+}
+
+/// The checkpoint of a session that was launched for a task.
+fn active(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    let Some(task) = &session.task else { return Ok(()) };
+    let draft = Draft {
+        task: task.clone(),
+        session: Some(session.id.clone()),
+        state: CheckpointState::Active,
+        owner: Some(session.role.to_string()),
+        summary: format!("session {} was launched", session.id),
+        artifact: session.transcript.clone(),
+        due_at: None,
+    };
+    let checkpoint = checkpoints::insert(tx, &draft)?;
+    tx.record(
+        &Event::new(Kind::CheckpointRecorded)
+            .task(task)
+            .session(&session.id, &session.run_id)
+            .lane(session.lane.as_ref())
+            .with("id", checkpoint.id)
+            .with("state", checkpoint.state.as_str())
+            .with("summary", draft.summary.as_str()),
+    )?;
+    Ok(())
+}

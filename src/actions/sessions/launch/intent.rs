@@ -1,0 +1,112 @@
+//! The intention of a launch, written before anything is started, and what a repeat of it is told.
+
+use anyhow::Result;
+
+use super::{plan::Plan, start::said};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{
+            app::{Request, remembered},
+            errors, lookup,
+        },
+    },
+    adapters::AdapterError,
+    domain::{
+        Event, Kind, Refusal, SessionId,
+        session::{Session, SessionStatus},
+    },
+    store::{WriteTx, events, requests, sessions, tasks},
+    wire::SessionView,
+};
+
+/// What an intention's answer says until the launch has settled.
+const INTENDED: &str = "intended";
+
+/// What became of an earlier launch under the same `--request-id`; `None` when there was none.
+///
+/// # Errors
+/// `request_reused`; `launch_failed` when it failed or was cut off.
+pub fn before(app: &App) -> Result<Option<Answer>> {
+    let Some(request) = &app.request else { return Ok(None) };
+    let Some(answer) = app.read(|tx| remembered(tx, request))? else { return Ok(None) };
+    became(app, answer).map(Some)
+}
+
+pub(crate) fn became(app: &App, answer: Answer) -> Result<Answer> {
+    if answer.line != INTENDED {
+        return Ok(answer);
+    }
+    let id = SessionId::parse(answer.ids.first().map(String::as_str).unwrap_or_default())?;
+    let (session, ran) = app.read(|tx| {
+        let ran = events::newest_of_session(tx, &id, |kind| kind == Kind::SessionRunning)?;
+        Ok((lookup::session(tx, &id)?, ran.is_some()))
+    })?;
+    match session.status {
+        SessionStatus::Stale if !ran => {
+            let why =
+                format!("the launch of {id} was cut off and never confirmed; launch anew, without this request id");
+            Err(AdapterError::Before { why, retryable: false }.into())
+        }
+        SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => said(&session, Vec::new()),
+        SessionStatus::Starting => {
+            let why = format!("the launch of {id} is going on or was cut off; fairway session reconcile settles it");
+            Err(AdapterError::Before { why, retryable: true }.into())
+        }
+        SessionStatus::Failed => {
+            let reason = session.reason.unwrap_or_else(|| "for no known reason".into());
+            Err(AdapterError::Before { why: format!("{id} has failed: {reason}"), retryable: false }.into())
+        }
+    }
+}
+
+/// Records the session as starting, together with the request's intention. `Some` is what the request was answered with
+/// before.
+pub(crate) fn intend(app: &App, tx: &WriteTx<'_>, plan: &Plan) -> Result<Option<Answer>> {
+    if let Some(request) = &app.request
+        && let Some(earlier) = remembered(tx, request)?
+    {
+        return Ok(Some(earlier));
+    }
+    if let Some(acting) = &app.actor.session {
+        lookup::session(tx, acting)?;
+        sessions::touch(tx, acting)?;
+        tasks::renew_leases(tx, &app.actor.name, None)?;
+    }
+    let session = &plan.session;
+    if sessions::find(tx, &session.id)?.is_some() {
+        return Err(Refusal::Exists { noun: "session", id: session.id.to_string() }.into());
+    }
+    // Both may have gone since they were looked at.
+    if let Some(lane) = &session.lane {
+        lookup::lane(tx, lane)?;
+    }
+    if let Some(task) = &session.task {
+        lookup::task(tx, task)?;
+    }
+    sessions::insert(tx, session)?;
+    let event = Event::new(Kind::SessionStarting)
+        .session(&session.id, &session.run_id)
+        .lane(session.lane.as_ref())
+        .with("role", session.role.as_str())
+        .with("provider", session.provider.as_ref().map(ToString::to_string))
+        .with("backend", session.backend.clone());
+    tx.record(&about(session, event))?;
+    if let Some(request) = &app.request {
+        remember(tx, request, &Answer::new(&SessionView::from(session), &session.id, INTENDED)?)?;
+    }
+    Ok(None)
+}
+
+pub(crate) fn remember(tx: &WriteTx<'_>, request: &Request, answer: &Answer) -> Result<()> {
+    let text = serde_json::to_string(answer).map_err(errors::internal)?;
+    Ok(requests::put(tx, &request.id, &request.words, Some(&text))?)
+}
+
+/// The event, about the session's task too.
+pub(crate) fn about(session: &Session, event: Event) -> Event {
+    match &session.task {
+        Some(task) => event.task(task),
+        None => event,
+    }
+}

@@ -1,0 +1,365 @@
+//! What a launch would do: everything resolved, everything checked, nothing done.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use super::program::{self, Command, SHELL};
+use crate::{
+    actions::{
+        App,
+        core::{errors, lookup, trust},
+    },
+    adapters::{self, Located, Place, StartConfig, Terminal, names_ours},
+    config::{
+        Launch, Program, Setup,
+        project::{STATE_DIR, STORE_FILE, normal},
+    },
+    domain::{
+        LaneName, Refusal, Role, SessionId, TaskId,
+        id::Label,
+        lane::Lane,
+        rules::prompt::{CARRIER, PromptWay},
+        session::{Session, SessionStatus},
+        task::Task,
+    },
+    env::vars,
+    link::place,
+    os::{executable as files, host, terminal, user},
+    store::{ReadTx, sessions},
+};
+
+/// The person's own server of a multiplexer.
+const DEFAULT_SOCKET: &str = "default";
+
+/// What was asked for.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The role.
+    pub role: Role,
+    /// The lane.
+    pub lane: Option<LaneName>,
+    /// The backend.
+    pub backend: Option<String>,
+    /// The provider.
+    pub provider: Option<Label>,
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The session's id.
+    pub name: Option<SessionId>,
+    /// The worktree's folder.
+    pub worktree: Option<PathBuf>,
+    /// The branch.
+    pub branch: Option<String>,
+    /// The transcript's file.
+    pub transcript: Option<PathBuf>,
+    /// More environment; an empty value unsets.
+    pub env: BTreeMap<String, String>,
+    /// The program.
+    pub command: Option<Command>,
+    /// Its first prompt.
+    pub prompt: Option<String>,
+}
+
+/// A launch, ready to be done.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The session as it will be recorded.
+    pub session: Session,
+    /// The script.
+    pub located: Located,
+    /// The folder where the script keeps its state.
+    pub state: PathBuf,
+    /// What the script gets.
+    pub start: StartConfig,
+    /// The command as shell text.
+    pub command: String,
+    /// The environment that is set.
+    pub environment: BTreeMap<String, String>,
+    /// Where the script's multiplexer listens, when that is configured.
+    pub socket: Option<String>,
+    /// Who runs the session's setup.
+    pub setup: Setup,
+    /// How long the start may take.
+    pub limit: Duration,
+    /// What is worth saying.
+    pub remarks: Vec<String>,
+}
+
+/// Resolves and checks a launch. Writes nothing and starts nothing.
+///
+/// # Errors
+/// `not_found` for a task, lane, worktree, backend or program; `untrusted`; `exists`; `invalid_value`.
+pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
+    for (name, value) in &wish.env {
+        check_variable(name, value)?;
+    }
+    trust::refuse_tracked_store(app)?;
+    trust::require(app)?;
+    let role = app.settings.role(&wish.role);
+    let (task, lane, id) = app.read(|tx| {
+        let task = wish.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
+        let of_task = task.as_ref().and_then(|task| task.words.lane.clone());
+        let lane = wish.lane.clone().or_else(|| role.lane.clone()).or(of_task);
+        let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
+        let provider = provider(wish, &role, lane.as_ref())?;
+        Ok((task, lane, free_id(app, tx, wish, &provider)?))
+    })?;
+    let provider = provider(wish, &role, lane.as_ref())?;
+    let entry = app.settings.providers.get(provider.as_str()).cloned().unwrap_or_default();
+    let located = backend(app, wish, &role, lane.as_ref())?;
+    let worktree = worktree(app, wish, lane.as_ref())?;
+    let transcript = transcript(app, wish, &id)?;
+    let branch = branch(wish, lane.as_ref(), task.as_ref());
+    let now = app.env.now();
+    let session = Session {
+        lane: lane.map(|lane| lane.name),
+        task: wish.task.clone(),
+        provider: Some(provider.clone()),
+        backend: Some(located.backend.clone()),
+        session_name: Some(id.to_string()),
+        host: host::identity(),
+        transcript: Some(utf8("transcript", &transcript)?),
+        worktree: Some(utf8("worktree", &worktree)?),
+        branch,
+        adapter_script: Some(utf8("backend", &located.script)?),
+        ..Session::new(id, app.env.ids.uuid(now).to_string(), wish.role.clone(), SessionStatus::Starting, now)
+    };
+    let given = given_environment(wish, &role, &entry)?;
+    let mut remarks = Vec::new();
+    let settings = settings(wish, &role, &entry);
+    let chosen = program::choose(app, wish.command.as_ref(), settings.command.as_deref(), &provider);
+    program::check(app, &chosen, &given, &worktree, &mut remarks)?;
+    let prompt = wish.prompt.as_deref().map(program::checked_prompt).transpose()?;
+    let prompted = program::prompted(chosen.clone(), settings.prompt.unwrap_or(PromptWay::Nudge), prompt)?;
+    if task.is_some_and(|task| task.state.status().is_closed()) {
+        remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
+    }
+    let home = || Refusal::invalid("the environment", "names no home folder; set HOME or XDG_STATE_HOME");
+    let state = adapters::state_folder(&app.env).ok_or_else(home)?;
+    let session = Session { adapter_state: Some(utf8("the adapters' state folder", &state)?), ..session };
+    let all = environment(app, &session, given)?;
+    let mut all = all;
+    // The built-in scripts run the words, and the text only where that takes it from the variable.
+    let is_carried = located.built_in.is_none() || prompted.takes_carrier;
+    all.extend(prompted.carried.filter(|_| is_carried).map(|prompt| (CARRIER.to_owned(), prompt)));
+    let backend =
+        session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
+    let start = StartConfig {
+        work_dir: session.worktree.clone(),
+        command: Some(prompted.program.text),
+        argv: prompted.program.words,
+        env: Some(all.clone()),
+        process_names: settings.process_names,
+        nudge: prompted.typed,
+        ready_prompt_prefix: settings.ready_prompt_prefix,
+        ready_delay_ms: settings.ready_delay_ms,
+        pre_start: role.pre_start.or(entry.pre_start),
+        session_setup: role.session_setup.or(entry.session_setup),
+        session_setup_script: setup_script(app, role.session_setup_script.or(entry.session_setup_script))?,
+        session_live: role.session_live.or(entry.session_live),
+        terminal: app.env.terminal.stdout.then(terminal::size).flatten().map(|(rows, cols)| Terminal { rows, cols }),
+        transcript: session.transcript.clone(),
+        session_id: Some(session.id.to_string()),
+        run_id: Some(session.run_id.clone()),
+        ..StartConfig::default()
+    };
+    let limit = app.settings.launch_timeout + waiting(&start);
+    let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    Ok(Plan {
+        session,
+        located,
+        state,
+        start,
+        command: chosen.text,
+        environment,
+        socket: backend.socket.map(|socket| place_of_socket(app, &socket)).transpose()?,
+        setup: backend.setup,
+        limit,
+        remarks,
+    })
+}
+
+/// How long a start may take beyond the usual: for every sign that is waited for and every command that is run, up to half a
+/// minute each.
+fn waiting(start: &StartConfig) -> Duration {
+    const EACH: Duration = Duration::from_secs(30);
+    let commands = [&start.pre_start, &start.session_setup, &start.session_live];
+    let steps = commands.into_iter().map(|commands| commands.as_ref().map_or(0, Vec::len)).sum::<usize>()
+        + usize::from(start.process_names.is_some())
+        + usize::from(start.ready_prompt_prefix.is_some())
+        + usize::from(start.session_setup_script.is_some());
+    let delay = Duration::from_millis(start.ready_delay_ms.unwrap_or_default());
+    EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
+}
+
+/// What is said about the program: by the role, and below it by the provider. A role's words are made for the role's
+/// provider; another one that was asked for has its own.
+fn settings(wish: &Wish, role: &Launch, entry: &Launch) -> Program {
+    let is_roles = wish.provider.is_none() || wish.provider == role.provider;
+    let above = if is_roles { role.program.clone() } else { Program::default() };
+    above.over(entry.program.clone())
+}
+
+/// The setup script's file, which is there and nobody else's to write.
+fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Refusal> {
+    let Some(stated) = stated else { return Ok(None) };
+    let path = normal(&app.project.root.join(&stated));
+    if !path.is_file() {
+        return Err(Refusal::not_found("setup script", path.display().to_string()));
+    }
+    adapters::check(&path)?;
+    utf8("session_setup_script", &path).map(Some)
+}
+
+/// A socket as scripts are told it: `default`, or an absolute path.
+fn place_of_socket(app: &App, stated: &str) -> Result<String, Refusal> {
+    if stated == DEFAULT_SOCKET {
+        return Ok(stated.to_owned());
+    }
+    utf8("the backend's socket", &normal(&app.project.root.join(stated)))
+}
+
+fn utf8(what: &'static str, path: &Path) -> Result<String, Refusal> {
+    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is no path in UTF-8"))?;
+    if text.chars().any(char::is_control) {
+        return Err(Refusal::invalid(what, "holds control characters"));
+    }
+    Ok(text.to_owned())
+}
+
+fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
+    let is_first = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
+    let is_name =
+        name.starts_with(is_first) && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+    if !is_name {
+        return Err(Refusal::Usage { why: format!("'{shown}' is no name of a variable") });
+    }
+    if names_ours(name) {
+        return Err(Refusal::Usage { why: format!("{name} is set by fairway; it cannot be given") });
+    }
+    if value.contains('\0') {
+        return Err(Refusal::Usage { why: format!("the value of {name} holds a NUL") });
+    }
+    Ok(())
+}
+
+fn provider(wish: &Wish, role: &Launch, lane: Option<&Lane>) -> Result<Label, Refusal> {
+    let said = wish.provider.clone().or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
+    said.map_or_else(|| Label::parse(SHELL), Ok)
+}
+
+/// The id that was given, or a new one; no session ever had it.
+fn free_id(app: &App, tx: &ReadTx<'_>, wish: &Wish, provider: &Label) -> Result<SessionId> {
+    const PART: usize = 28;
+    const TRIES: usize = 100;
+    if let Some(name) = &wish.name {
+        return match sessions::find(tx, name)? {
+            Some(_) => Err(Refusal::Exists { noun: "session", id: name.to_string() }.into()),
+            None => Ok(name.clone()),
+        };
+    }
+    let cut = |text: &str| text.get(..text.len().min(PART)).unwrap_or_default().to_owned();
+    let (role, provider) = (cut(wish.role.as_str()), cut(provider.as_str()));
+    for _ in 0..TRIES {
+        let id = SessionId::parse(&format!("{role}-{provider}-{}", app.env.ids.letters()))?;
+        if sessions::find(tx, &id)?.is_none() {
+            return Ok(id);
+        }
+    }
+    Err(errors::internal("no free session id was found"))
+}
+
+fn backend(app: &App, wish: &Wish, role: &Launch, lane: Option<&Lane>) -> Result<Located, Refusal> {
+    let (word, place) = match &wish.backend {
+        Some(word) => (word.clone(), Place::Flag),
+        None => {
+            let said = role.backend.clone().or_else(|| lane?.backend.clone());
+            (said.unwrap_or_else(|| app.settings.default_backend.clone()), Place::Project)
+        }
+    };
+    adapters::locate(&word, place, &app.env, &app.project.root, &app.settings.backends)
+}
+
+fn worktree(app: &App, wish: &Wish, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
+    let stated = match &wish.worktree {
+        Some(folder) => app.env.cwd.join(folder),
+        None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
+    };
+    let folder = normal(&stated);
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    Err(Refusal::not_found("worktree", folder.display().to_string()))
+}
+
+fn branch(wish: &Wish, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
+    wish.branch.clone().or_else(|| lane?.branch.clone()).or_else(|| task?.branch.clone())
+}
+
+/// The transcript's file, which can be written to as far as that can be told without writing.
+fn transcript(app: &App, wish: &Wish, id: &SessionId) -> Result<PathBuf, Refusal> {
+    let path = match &wish.transcript {
+        Some(path) => normal(&app.project.root.join(path)),
+        None => app.project.state.join("transcripts").join(format!("{id}.log")),
+    };
+    let no = |why: String| Refusal::Invalid { what: "transcript", why };
+    match fs::symlink_metadata(&path) {
+        Ok(found) if !found.is_file() => return Err(no(format!("{} is not a file", path.display()))),
+        Ok(found) if found.uid() != user::uid() => return Err(no(format!("{} is another user's", path.display()))),
+        Ok(_) if files::can_write(&path) => return Ok(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path.ancestors().skip(1).find(|folder| folder.exists());
+            if folder.is_some_and(|folder| folder.is_dir() && files::can_write(folder)) {
+                return Ok(path);
+            }
+        }
+        Ok(_) | Err(_) => {}
+    }
+    Err(no(format!("{} cannot be written", path.display())))
+}
+
+fn given_environment(wish: &Wish, role: &Launch, entry: &Launch) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut given = BTreeMap::new();
+    for (name, value) in entry.env.iter().chain(&role.env).chain(&wish.env) {
+        check_variable(name, value)?;
+        given.insert(name.clone(), value.clone());
+    }
+    Ok(given)
+}
+
+/// Everything that is set, and with an empty value everything that must not come from elsewhere.
+fn environment(app: &App, session: &Session, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
+    let mut all: BTreeMap<String, String> = adapters::ours().map(|name| (name.to_owned(), String::new())).collect();
+    all.extend(given);
+    let root = utf8("the project's root", &app.project.root)?;
+    let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
+    let moved = (app.project.store != usual).then(|| utf8("the store", &app.project.store)).transpose()?;
+    // Where a server of this project listens, or would.
+    let api = place::of(&app.project.runtime(), &app.env);
+    let ours = [
+        (vars::FAIRWAY_BIN, Some(utf8("this program", &files::own().map_err(errors::internal)?)?)),
+        (vars::FAIRWAY_ROOT, Some(root)),
+        (vars::FAIRWAY_DB, moved),
+        (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),
+        (vars::FAIRWAY_RUN_ID, Some(session.run_id.clone())),
+        (vars::FAIRWAY_ROLE, Some(session.role.to_string())),
+        (vars::FAIRWAY_LANE, session.lane.as_ref().map(ToString::to_string)),
+        (vars::FAIRWAY_TASK_ID, session.task.as_ref().map(ToString::to_string)),
+        (vars::FAIRWAY_PROVIDER, session.provider.as_ref().map(ToString::to_string)),
+        (vars::FAIRWAY_BACKEND, session.backend.clone()),
+        (vars::FAIRWAY_WORKTREE, session.worktree.clone()),
+        (vars::FAIRWAY_BRANCH, session.branch.clone()),
+        (vars::FAIRWAY_TRANSCRIPT, session.transcript.clone()),
+        (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
+    ];
+    all.extend(ours.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
+    Ok(all)
+}

@@ -1,0 +1,157 @@
+//! What a launch does itself because the script does not: wait until the program takes input, set the session up, type the
+//! first prompt.
+
+use std::{cell::OnceCell, path::Path, time::Duration};
+
+use super::{plan::Plan, start::Outcome};
+use crate::{
+    actions::App,
+    adapters::{
+        Adapter, AdapterError, Capabilities, Known, StartConfig, bare,
+        plumbing::Steps,
+        readiness::{self, Look, Readiness},
+    },
+    config::Setup,
+    os::process::{Presence, ProcessKey},
+};
+
+/// How long a program may take to fail at once, where the script does not wait for that.
+const AT_ONCE: Duration = Duration::from_millis(250);
+
+/// What is left to a launch.
+pub(crate) struct FirstSteps<'a> {
+    adapter: &'a Adapter,
+    plan: &'a Plan,
+    /// What the script gets.
+    start: StartConfig,
+    can: OnceCell<Capabilities>,
+    /// The text that the script does not type.
+    types: Option<String>,
+}
+
+impl<'a> FirstSteps<'a> {
+    /// Takes out of the configuration what the script would not do.
+    pub(crate) fn of(adapter: &'a Adapter, plan: &'a Plan) -> Self {
+        let mut steps = Self { adapter, plan, start: plan.start.clone(), can: OnceCell::new(), types: None };
+        if steps.start.nudge.is_some() && !steps.can().types_first_nudge() {
+            steps.types = steps.start.nudge.take();
+        }
+        if plan.setup == Setup::Caller {
+            let start = &mut steps.start;
+            (start.session_setup, start.session_setup_script, start.session_live) = (None, None, None);
+        }
+        steps
+    }
+
+    /// What the script can do; asked where that matters. One that cannot be asked can nothing beyond the protocol's floor.
+    fn can(&self) -> &Capabilities {
+        self.can.get_or_init(|| self.adapter.capabilities().unwrap_or_default())
+    }
+
+    /// The configuration as the script gets it.
+    pub(crate) const fn start(&self) -> &StartConfig {
+        &self.start
+    }
+
+    /// Waits until the program is ready, unless the script has. That it is not ready in time is a remark.
+    pub(crate) fn wait(&self, outcome: &Outcome, remarks: &mut Vec<String>) -> Readiness {
+        let root = match outcome {
+            // A built-in one always waits for what fails at once.
+            Outcome::Running(..) if self.plan.located.built_in.is_some() && !names_signs(&self.start) => {
+                return Readiness::Ready;
+            }
+            Outcome::Running(..) if self.can().waits_until_ready() => return Readiness::Ready,
+            Outcome::Running(_, root) => root.as_ref(),
+            // Nobody could tell whether it is ready either.
+            Outcome::Unknown(..) => return Readiness::Ready,
+            Outcome::Ended => return Readiness::Over,
+        };
+        let name = self.plan.session.id.as_str();
+        let mut start = self.plan.start.clone();
+        let cannot = |asked: Option<AdapterError>| matches!(asked, Some(AdapterError::Unsupported { .. }));
+        if let Some(names) = &start.process_names
+            && cannot(self.adapter.process_alive(name, names).err())
+        {
+            remarks.push("this backend cannot tell whether the program runs: that was not waited for".to_owned());
+            start.process_names = None;
+        }
+        if start.ready_prompt_prefix.is_some() && cannot(self.adapter.peek(name, 0).err()) {
+            remarks.push("this backend shows nothing: the program's prompt was not waited for".to_owned());
+            start.ready_prompt_prefix = None;
+        }
+        if !names_signs(&start) {
+            start.ready_delay_ms = u64::try_from(AT_ONCE.as_millis()).ok();
+        }
+        let readiness = readiness::wait(&start, &mut Outside { adapter: self.adapter, name, root });
+        if let Readiness::Late(why) = &readiness {
+            remarks.push(format!("{name} is not known to be ready: {why}"));
+        }
+        readiness
+    }
+
+    /// What this call has yet to do once the session is recorded, as the end of a sentence.
+    pub(crate) const fn left(&self) -> Option<&'static str> {
+        match (&self.types, self.plan.setup) {
+            (Some(_), _) => Some("the prompt was typed"),
+            (None, Setup::Caller) => Some("the session was set up"),
+            (None, Setup::Script) => None,
+        }
+    }
+
+    /// Sets the session up and types the first prompt, as far as the script does not.
+    pub(crate) fn take(&self, app: &App, remarks: &mut Vec<String>) {
+        let name = self.plan.session.id.as_str();
+        if self.plan.setup == Setup::Caller {
+            self.set_up(app, remarks);
+        }
+        let Some(text) = &self.types else { return };
+        if let Err(error) = self.adapter.nudge(name, text.as_bytes()) {
+            let why = match error {
+                AdapterError::Unsupported { .. } => "this backend cannot type".to_owned(),
+                error => error.to_string(),
+            };
+            remarks.push(format!("the prompt was not delivered: {why}"));
+        }
+    }
+
+    fn set_up(&self, app: &App, remarks: &mut Vec<String>) {
+        let wish = &self.plan.start;
+        let mut around = bare(&app.env);
+        wish.lay_over(&mut around);
+        let directory = wish.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new);
+        let steps = Steps { env: &around, cwd: directory };
+        let mut warn = |said: &str| remarks.push(wish.hidden(said));
+        steps.run("session_setup", wish.session_setup.as_deref(), &mut warn);
+        steps.run_script("session_setup_script", wish.session_setup_script.as_deref(), &mut warn);
+        steps.run("session_live", wish.session_live.as_deref(), &mut warn);
+    }
+}
+
+/// Whether the configuration says how to tell that the program is ready.
+const fn names_signs(start: &StartConfig) -> bool {
+    start.process_names.is_some() || start.ready_prompt_prefix.is_some() || start.ready_delay_ms.is_some()
+}
+
+/// A session as it is seen through its script.
+struct Outside<'a> {
+    adapter: &'a Adapter,
+    name: &'a str,
+    root: Option<&'a ProcessKey>,
+}
+
+impl Look for Outside<'_> {
+    fn runs(&mut self, names: &[String]) -> Option<bool> {
+        self.adapter.process_alive(self.name, names).ok()
+    }
+
+    fn screen(&mut self) -> Option<String> {
+        self.adapter.peek(self.name, 0).ok()
+    }
+
+    fn is_over(&mut self) -> bool {
+        match self.root {
+            Some(root) => matches!(root.presence(), Presence::Gone(_)),
+            None => self.adapter.is_running(self.name) == Known::No,
+        }
+    }
+}

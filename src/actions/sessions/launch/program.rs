@@ -1,0 +1,121 @@
+//! The program of a launch: which one, whether it is there, and how it gets its first prompt.
+
+use std::{collections::BTreeMap, ffi::OsString, path::Path};
+
+use crate::{
+    actions::App,
+    domain::{
+        Refusal,
+        id::Label,
+        rules::{
+            command::{First, first},
+            prompt::{self, Program, PromptWay},
+        },
+        text,
+    },
+    env::vars,
+    os::executable,
+};
+
+/// The provider of a launch that names none: the user's shell.
+pub const SHELL: &str = "shell";
+
+/// The program that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Shell text that a person wrote.
+    Text(String),
+    /// A program and its arguments, exactly.
+    Words(Vec<String>),
+}
+
+/// A program that gets its prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompted {
+    /// The program.
+    pub program: Program,
+    /// What the variable for it carries.
+    pub carried: Option<String>,
+    /// Whether the exact words take it from there, and not only the text.
+    pub takes_carrier: bool,
+    /// What is typed once it is ready.
+    pub typed: Option<String>,
+}
+
+/// The program that was asked for, else the configured one, else the one of the provider's name.
+pub(crate) fn choose(app: &App, asked: Option<&Command>, configured: Option<&str>, provider: &Label) -> Program {
+    let exact = |words: Vec<String>| Program { text: shell_words::join(&words), words: Some(words) };
+    match (asked, configured) {
+        (Some(Command::Words(words)), _) => exact(words.clone()),
+        (Some(Command::Text(text)), _) => Program { text: text.clone(), words: None },
+        (None, Some(text)) => Program { text: text.to_owned(), words: None },
+        (None, None) if provider.as_str() == SHELL => {
+            exact(vec![app.env.var(vars::SHELL).unwrap_or("/bin/sh").to_owned()])
+        }
+        (None, None) => exact(vec![provider.to_string()]),
+    }
+}
+
+/// Whether the program is there, as far as that can be told.
+///
+/// # Errors
+/// `not_found`, `invalid_value`.
+pub(crate) fn check(
+    app: &App,
+    chosen: &Program,
+    given: &BTreeMap<String, String>,
+    worktree: &Path,
+    remarks: &mut Vec<String>,
+) -> Result<(), Refusal> {
+    let Program { text, words } = chosen;
+    let word = match (words, first(text)) {
+        (Some(words), _) => words.first().cloned().unwrap_or_default(),
+        (None, First::Program(word)) => word,
+        (None, First::Unclear) => {
+            if text.trim().is_empty() || text.contains('\0') {
+                return Err(Refusal::invalid("command", "must not be empty or hold a NUL"));
+            }
+            remarks.push("the command is the shell's to read: whether its program exists was not checked".to_owned());
+            return Ok(());
+        }
+    };
+    if words.iter().flatten().any(|word| word.contains('\0')) {
+        return Err(Refusal::invalid("command", "must not hold a NUL"));
+    }
+    let own = given.get(vars::PATH).map(OsString::from);
+    let path = own.as_deref().or_else(|| app.env.var_os(vars::PATH).map(OsString::as_os_str));
+    match executable::find(&word, path, worktree) {
+        Some(_) => Ok(()),
+        None => Err(Refusal::not_found("program", word)),
+    }
+}
+
+/// A prompt that may be given.
+///
+/// # Errors
+/// `invalid_value` for one that is blank, too long or holds control characters.
+pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Refusal> {
+    if prompt.trim().is_empty() {
+        return Err(Refusal::invalid("prompt", "must not be empty"));
+    }
+    text::body("prompt", prompt)
+}
+
+/// The program with its prompt, in the way that it takes one.
+///
+/// # Errors
+/// `invalid_value` when the prompt is too long for that way; `usage` when the command does not say where it goes.
+pub(crate) fn prompted(program: Program, way: PromptWay, given: Option<String>) -> Result<Prompted, Refusal> {
+    let Some(text) = given else { return Ok(Prompted { program, carried: None, takes_carrier: false, typed: None }) };
+    match way {
+        PromptWay::Nudge => Ok(Prompted { program, carried: None, takes_carrier: false, typed: Some(text) }),
+        PromptWay::Argument => {
+            let program = prompt::as_argument(&program, &text)?;
+            Ok(Prompted { program, carried: Some(text), takes_carrier: false, typed: None })
+        }
+        PromptWay::Stdin => {
+            let program = prompt::on_stdin(&program, &text)?;
+            Ok(Prompted { program, carried: Some(text), takes_carrier: true, typed: None })
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Taking a failed launch back.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::plan::Plan;
+use crate::actions::sessions::finish;
+use crate::{
+    actions::{App, core::lookup},
+    adapters::{Adapter, AdapterError},
+    domain::{
+        SessionId,
+        session::{Activity, Session, SessionStatus},
+    },
+    env::vars,
+    os::process_tree,
+    store::{WriteTx, requests, sessions},
+};
+
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Takes a failed launch back: what is ours is ended, the session is failed, the request may be tried again. Answers with
+/// the error, and with what could not be taken back.
+pub(crate) fn failed(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
+    let (id, run) = (&plan.session.id, &plan.session.run_id);
+    let mut why = error.reason();
+    // So that the supervisor leaves the reason to us when it is stopped.
+    if let Err(error) = app.write(|tx| stopping(tx, id)) {
+        why = format!("{why}; {error}");
+    }
+    if error.leaves_ours()
+        && adapter.is_of_run(id.as_str(), run) != Some(false)
+        && let Err(AdapterError::Failed { why: more, .. }) = adapter.stop(id.as_str())
+    {
+        why = format!("{why}; and it could not be stopped: {more}");
+    }
+    let marks = [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH].map(|name| format!("{name}={run}"));
+    let marked = || marks.iter().map(|mark| process_tree::marked(mark)).collect::<std::io::Result<Vec<_>>>();
+    match process_tree::end(GRACE, || Ok(marked()?.concat())) {
+        Ok(left) if left.is_empty() => {}
+        Ok(left) => {
+            let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
+            why = format!("{why}; still there: {}", pids.join(" "));
+        }
+        Err(error) => why = format!("{why}; what is left cannot be told: {error}"),
+    }
+    let recorded = app.write(|tx| {
+        let session = lookup::session(tx, id)?;
+        if !session.status.is_final() {
+            finish(tx, &session, SessionStatus::Failed, None, Some(&why))?;
+        }
+        if let Some(request) = &app.request {
+            requests::forget(tx, &request.id)?;
+        }
+        Ok(())
+    });
+    match recorded {
+        Ok(()) => anyhow::Error::new(error),
+        Err(store) => store.context(why),
+    }
+}
+
+fn stopping(tx: &WriteTx<'_>, id: &SessionId) -> Result<()> {
+    let session = lookup::session(tx, id)?;
+    if !session.status.is_final() {
+        sessions::update(tx, &Session { activity: Activity::Stopping, ..session })?;
+    }
+    Ok(())
+}

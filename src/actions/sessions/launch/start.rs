@@ -1,0 +1,176 @@
+//! A launch: intend, do, record. It claims nothing; when it fails it leaves no running session and no process behind.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{
+    confirm::confirm,
+    intent::{became, intend, remember},
+    last_output,
+    plan::Plan,
+    post_start::FirstSteps,
+    rollback::failed,
+};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{errors, lookup},
+        sessions::prompt,
+    },
+    adapters::{Adapter, AdapterError, Known, Report, readiness::Readiness},
+    domain::session::{Session, SessionStatus},
+    os::{poll_until, process::ProcessKey},
+    wire::SessionView,
+};
+
+pub use super::intent::before;
+
+/// How long a supervisor may take to record that its program has ended.
+const RECORDING: Duration = Duration::from_secs(3);
+
+/// How the sentence about a program's end begins, which the plumbing of the scripts says and the supervisor records.
+const ENDED_WITH: &str = "its program ended with exit code ";
+
+/// How a start turned out.
+pub(crate) enum Outcome {
+    /// It runs; the process where the script told one.
+    Running(Box<Report>, Option<ProcessKey>),
+    /// It was started, and whether it runs cannot be told.
+    Unknown(Box<Report>, String),
+    /// It has ended again.
+    Ended,
+}
+
+/// Does what was planned. The first prompt is typed once, by the script where it can, else by this call once the program is
+/// ready; when it cannot be typed, a remark says so.
+///
+/// # Errors
+/// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
+/// nothing of it runs, and no task has changed.
+pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
+    let script = plan.located.script.clone();
+    if let Some(built_in) = plan.located.built_in {
+        built_in.unpack(&app.env).map_err(|source| AdapterError::Unrunnable { script: script.clone(), source })?;
+    }
+    let adapter = Adapter::new(&script, &plan.state, &app.project.root, &app.env).map_err(errors::internal)?;
+    let adapter = adapter.at(plan.socket.as_deref());
+    if let Some(earlier) = app.write(|tx| intend(app, tx, &plan))? {
+        return became(app, earlier);
+    }
+    let id = &plan.session.id;
+    let steps = FirstSteps::of(&adapter, &plan);
+    let mut remarks = plan.remarks.clone();
+    let started = adapter.start_and_tell(id.as_str(), steps.start(), plan.limit, &mut |said| remarks.push(said));
+    let outcome = match started.map(|report| outcome(&adapter, &plan, report)) {
+        Err(error) => return Err(failed(app, &plan, &adapter, ended_before(app, &plan, &adapter, error))),
+        Ok(Outcome::Ended) => return ended(app, &plan, &adapter, remarks),
+        Ok(outcome) => outcome,
+    };
+    if steps.wait(&outcome, &mut remarks) == Readiness::Over {
+        return ended(app, &plan, &adapter, remarks);
+    }
+    // What a repeat is told when this call does not get to its end.
+    let cut_off = steps.left().map(|left| format!("whether {left} is not known: the launch was cut off"));
+    let kept: Vec<String> = remarks.iter().cloned().chain(cut_off).collect();
+    let session = app.write(|tx| confirm(app, tx, &plan, &outcome, &kept))?;
+    if session.status.is_final() {
+        return ended(app, &plan, &adapter, remarks);
+    }
+    if let Outcome::Unknown(_, why) = outcome {
+        remarks.push(format!("whether {id} runs cannot be told: {why}"));
+    }
+    steps.take(app, &mut remarks);
+    // What was sent to it while it started.
+    remarks.extend(prompt::untyped(app, id));
+    let answer = said(&session, remarks)?;
+    if let Some(request) = app.request.as_ref().filter(|_| answer.remarks != kept) {
+        app.write(|tx| remember(tx, request, &answer))?;
+    }
+    Ok(answer)
+}
+
+/// What a script's success amounts to.
+fn outcome(adapter: &Adapter, plan: &Plan, report: Option<Report>) -> Outcome {
+    let report = Box::new(report.unwrap_or_default());
+    if let Some(pid) = report.pid {
+        return match ProcessKey::of(pid) {
+            Some(key) if report.status.as_deref() != Some("ended") => Outcome::Running(report, Some(key)),
+            _ => Outcome::Ended,
+        };
+    }
+    match adapter.is_running(plan.session.id.as_str()) {
+        Known::Yes => Outcome::Running(report, None),
+        Known::No => Outcome::Ended,
+        Known::Unknown(why) => Outcome::Unknown(report, why),
+    }
+}
+
+/// What a failed start is when the script says that the program has ended: that, with what it showed apart from what is kept.
+fn ended_before(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterError) -> AdapterError {
+    let AdapterError::Failed { why, .. } = &error else { return error };
+    let Some(code) = code_in(why) else { return error };
+    if let Some(session) = recorded(app, plan) {
+        return over(plan, adapter, &session);
+    }
+    let (session, why) = (plan.session.id.to_string(), format!("{ENDED_WITH}{code}"));
+    AdapterError::Ended { session, why, screen: last_output::last(adapter, plan) }
+}
+
+/// The exit code in a script's sentence about its program's end.
+fn code_in(why: &str) -> Option<i32> {
+    let (_, code) = why.split_once(ENDED_WITH)?;
+    code.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The session once its supervisor has recorded its end.
+fn recorded(app: &App, plan: &Plan) -> Option<Session> {
+    poll_until::until(RECORDING, Duration::from_millis(50), || {
+        let session = app.read(|tx| lookup::session(tx, &plan.session.id)).ok()?;
+        session.status.is_final().then_some(session)
+    })
+}
+
+/// The error about a session whose program has ended as a failure.
+fn over(plan: &Plan, adapter: &Adapter, session: &Session) -> AdapterError {
+    let why = session.reason.clone().unwrap_or_else(|| "it has failed".into());
+    AdapterError::Ended { session: session.id.to_string(), why, screen: last_output::last(adapter, plan) }
+}
+
+/// The program ended before it was confirmed: that is the answer.
+fn ended(app: &App, plan: &Plan, adapter: &Adapter, remarks: Vec<String>) -> Result<Answer> {
+    let id = &plan.session.id;
+    // Its supervisor records the exit code; a script without one never will.
+    match recorded(app, plan) {
+        Some(session) if session.status == SessionStatus::Ended => {
+            let answer = said(&session, remarks)?;
+            if let Some(request) = &app.request {
+                app.write(|tx| remember(tx, request, &answer))?;
+            }
+            Ok(answer)
+        }
+        Some(session) => {
+            let error = over(plan, adapter, &session);
+            Err(failed(app, plan, adapter, error))
+        }
+        None => {
+            let (session, why, screen) =
+                (id.to_string(), "it does not run".to_owned(), last_output::last(adapter, plan));
+            Err(failed(app, plan, adapter, AdapterError::Ended { session, why, screen }))
+        }
+    }
+}
+
+pub(crate) fn said(session: &Session, remarks: Vec<String>) -> Result<Answer> {
+    let id = &session.id;
+    let line = match session.status {
+        SessionStatus::Ended => format!("launched {id}; its program has ended already, with exit code 0"),
+        _ => format!(
+            "launched {id}; sit down: fairway session attach {id}; look: fairway session peek {id}; \
+             end: fairway session stop {id}"
+        ),
+    };
+    let mut answer = Answer::new(&SessionView::from(session), id, line)?;
+    answer.remarks = remarks;
+    Ok(answer)
+}

@@ -1,0 +1,169 @@
+//! Asking backends whether their sessions run: one call for all sessions of a script or of a server.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry},
+    path::Path,
+};
+
+use super::facts;
+use crate::actions::sessions::adapter_endpoint;
+use crate::{
+    actions::App,
+    adapters::{Adapter, AdapterError, tmux_panes},
+    domain::{
+        rules::liveness::{Backend, Process},
+        session::{Session, SessionStatus},
+    },
+    env::Timestamp,
+    os::{
+        host,
+        process::{Presence, ProcessKey},
+    },
+};
+
+/// What makes two sessions one call: backend, script, state folder and socket, as recorded.
+type Where = (Option<String>, String, String, Option<String>);
+
+/// A script that may be called, and what it listed.
+struct Endpoint {
+    adapter: Adapter,
+    listed: Listed,
+}
+
+/// The names that run behind an endpoint.
+enum Listed {
+    /// These. Whoever is not among them may be gone.
+    Names(BTreeSet<String>),
+    /// The script lists nothing: each session is asked for by itself.
+    One,
+    /// There was no answer, and none is waited for again.
+    Unknown(String),
+}
+
+/// Asks the backends of sessions whether they run. Each endpoint is listed once, however many sessions it has.
+#[derive(Default)]
+pub struct Asking {
+    endpoints: BTreeMap<Where, Result<Endpoint, String>>,
+    servers: HashMap<ProcessKey, Presence>,
+    panes: BTreeMap<Option<String>, Result<tmux_panes::Panes, String>>,
+    here: String,
+}
+
+impl Asking {
+    /// Nothing was asked yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { here: host::identity(), ..Self::default() }
+    }
+
+    /// Its backend's answer. Whoever is of another host, or has nothing that could be asked, is not asked for. Nothing is
+    /// written.
+    pub fn backend(&mut self, app: &App, session: &Session, process: &Process, now: Timestamp) -> Backend {
+        // Another host's is not ours to ask for, and what is certain without an answer needs none.
+        if session.host != self.here || matches!(process, Process::Gone(_)) {
+            return facts::unasked(session);
+        }
+        let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
+            return self.pane(app, session);
+        };
+        // Before it has come up, its script truly says that it does not run.
+        if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
+            return Backend::Unknown("its launch may be under way".to_owned());
+        }
+        let place = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
+        let endpoint = match self.endpoints.entry(place).or_insert_with(|| Endpoint::of(app, session, script, state)) {
+            Ok(endpoint) => endpoint,
+            Err(why) => return Backend::Unknown(why.clone()),
+        };
+        endpoint.answer(session, process)
+    }
+
+    /// The answer of a tmux server for a pane that no script of ours made.
+    fn pane(&mut self, app: &App, session: &Session) -> Backend {
+        let (Some(pane), Some(tmux_panes::BACKEND)) = (&session.pane, session.backend.as_deref()) else {
+            return facts::unasked(session);
+        };
+        let recorded = server(session);
+        if let Some(server) = &recorded {
+            match self.servers.entry(server.clone()).or_insert_with(|| server.presence()) {
+                Presence::Gone(_) => return Backend::Gone("its tmux server is gone".to_owned()),
+                Presence::Unknown(why) => return Backend::Unknown(why.clone()),
+                Presence::Alive => {}
+            }
+        }
+        let panes = match self.panes.entry(session.socket.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(tmux_panes::panes(&app.env, session.socket.as_deref())),
+        };
+        match (panes, recorded) {
+            (Err(why), _) => Backend::Unknown(why.clone()),
+            (Ok(panes), Some(server)) if panes.server != server => {
+                Backend::Unknown("another tmux server answers in place of its own".to_owned())
+            }
+            (Ok(panes), known) => match panes.lives(pane) {
+                Err(why) => Backend::Gone(why),
+                Ok(()) if known.is_some() => Backend::Alive,
+                Ok(()) => {
+                    Backend::Unknown(format!("there is a pane {pane}, but of which server ours was is not known"))
+                }
+            },
+        }
+    }
+}
+
+impl Endpoint {
+    /// Lists what runs, once. `Err` says why nobody may be asked.
+    fn of(app: &App, session: &Session, script: &str, state: &str) -> Result<Self, String> {
+        // The call would make them anew.
+        if let Some(gone) = [script, state].into_iter().find(|path| !Path::new(path).exists()) {
+            return Err(format!("{gone} is not there"));
+        }
+        let adapter =
+            adapter_endpoint::adapter(app, session).map_err(|error| format!("{script} may not be asked: {error:#}"))?;
+        let listed = match adapter.list_running("") {
+            Ok(names) => Listed::Names(names),
+            Err(AdapterError::Unsupported { .. }) => Listed::One,
+            Err(error) => Listed::Unknown(error.to_string()),
+        };
+        Ok(Self { adapter, listed })
+    }
+
+    fn answer(&mut self, session: &Session, process: &Process) -> Backend {
+        let name = adapter_endpoint::name(session);
+        match &self.listed {
+            Listed::Unknown(why) => return Backend::Unknown(why.clone()),
+            Listed::Names(names) if names.contains(name) => return of_run(&self.adapter, session, process),
+            // Absence from a list is no proof: the next call is.
+            Listed::Names(_) | Listed::One => {}
+        }
+        match self.adapter.runs(name) {
+            Ok(false) => Backend::Gone(format!("its backend says that {name} does not run")),
+            Ok(true) => of_run(&self.adapter, session, process),
+            Err(error) => {
+                if matches!(error, AdapterError::TimedOut { .. }) {
+                    let why = format!("{} did not answer for another session", self.adapter.script().display());
+                    self.listed = Listed::Unknown(why);
+                }
+                Backend::Unknown(error.to_string())
+            }
+        }
+    }
+}
+
+/// What it means that the name runs: a process of ours that is there proves whose it is.
+fn of_run(adapter: &Adapter, session: &Session, process: &Process) -> Backend {
+    let name = adapter_endpoint::name(session);
+    if *process == Process::Alive {
+        return Backend::Alive;
+    }
+    match adapter.is_of_run(name, &session.run_id) {
+        Some(true) => Backend::Alive,
+        Some(false) => Backend::Gone(format!("{name} is another run's in its backend")),
+        None => Backend::Unknown(format!("its backend says that {name} runs, but not of which run")),
+    }
+}
+
+/// The server that a session's pane was recorded with.
+fn server(session: &Session) -> Option<ProcessKey> {
+    ProcessKey::recorded(session.server_pid, session.server_started, session.boot_id.as_deref())
+}

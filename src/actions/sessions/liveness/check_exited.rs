@@ -1,0 +1,44 @@
+//! A session whose process somebody saw end: it is looked at alone, at once, as `session reconcile` would look at it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{backend_probe::Asking, facts};
+use crate::actions::project::reconcile;
+use crate::{
+    actions::{App, core::lookup},
+    domain::{SessionId, session::SessionStatus},
+    os::poll_until,
+};
+
+/// How long its surroundings are given to notice: a pane closes, and what started the program records its end.
+const LIMIT: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Marks a session as stale if what can be seen of it says so, and leaves word on its task. Says whether it is stale or final
+/// afterwards; one that cannot be told is left alone.
+///
+/// Calls the session's adapter: never inside a transaction.
+///
+/// # Errors
+/// `not_found`; as the store fails.
+pub fn gone(app: &App, id: &SessionId) -> Result<bool> {
+    poll_until::until(LIMIT, PAUSE, || look_once(app, id).map(|over| over.then_some(true)).transpose())
+        .unwrap_or(Ok(false))
+}
+
+fn look_once(app: &App, id: &SessionId) -> Result<bool> {
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    if session.status == SessionStatus::Stale || session.status.is_final() {
+        return Ok(true);
+    }
+    let now = app.env.now();
+    let process = facts::process(&session);
+    let backend = Asking::new().backend(app, &session, &process, now);
+    let verdict = facts::judge(app, &session, &process, &backend, now);
+    if !reconcile::is_over(&session, &verdict) {
+        return Ok(false);
+    }
+    app.write(|tx| reconcile::settle(tx, &session, &verdict))
+}

@@ -1,0 +1,84 @@
+//! Those who bring a session's messages at once, as long as they live: its runtime's stream, a hook that waits to wake it, a
+//! sidecar. One of each kind; a new one takes the place of the one before, which learns of it.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd},
+    path::PathBuf,
+};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    actions::App,
+    adapters::builtin_scripts,
+    domain::SessionId,
+    os::named_listener::{self, Presence},
+};
+
+/// What brings a session's messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Its runtime's stream.
+    Stream,
+    /// A hook that waits to wake it.
+    Wait,
+    /// A sidecar.
+    Sidecar,
+}
+
+/// One who listens, until it is dropped. Its descriptor becomes readable when another of its kind takes its place: then it
+/// is to end. Look for messages once after it was made, and after each wake of a waiter that was bound before.
+#[derive(Debug)]
+pub struct Listener {
+    presence: Presence,
+}
+
+impl Listener {
+    /// Whether another of its kind has taken its place.
+    #[must_use]
+    pub fn is_replaced(&self) -> bool {
+        self.presence.is_taken_over()
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.presence.as_fd()
+    }
+}
+
+/// Listens for a session's messages from now on.
+///
+/// # Errors
+/// When nothing can be bound in the project's folder.
+pub fn listen(app: &App, session: &SessionId, kind: Kind) -> Result<Listener> {
+    let presence = Presence::take(&folder(app), &name(session, kind)).context("to listen for messages")?;
+    Ok(Listener { presence })
+}
+
+/// Whether anybody listens for a session's messages.
+#[must_use]
+pub fn listens(app: &App, session: &SessionId) -> bool {
+    [Kind::Stream, Kind::Wait, Kind::Sidecar].into_iter().any(|kind| has(app, session, kind))
+}
+
+/// Whether one of this kind does.
+#[must_use]
+pub fn has(app: &App, session: &SessionId, kind: Kind) -> bool {
+    named_listener::is_there(&folder(app), &name(session, kind))
+}
+
+fn folder(app: &App) -> PathBuf {
+    app.project.runtime().join("listen")
+}
+
+/// A session's id may be as long as a socket's whole address.
+fn name(session: &SessionId, kind: Kind) -> String {
+    let kind = match kind {
+        Kind::Stream => "stream",
+        Kind::Wait => "wait",
+        Kind::Sidecar => "sidecar",
+    };
+    let digest = builtin_scripts::digest(session.as_str().as_bytes());
+    format!("{kind}-{}", digest.get(..16).unwrap_or(&digest))
+}

@@ -1,0 +1,128 @@
+//! A sign of life, with what else is known.
+
+use anyhow::Result;
+
+use crate::actions::core::keepalive;
+use crate::{
+    actions::{
+        Answer, App,
+        core::lookup,
+        sessions::{prompt, report::context_threshold},
+    },
+    domain::{
+        Event, Kind, Refusal, SessionId,
+        session::{Activity, Session, SessionStatus},
+        text,
+    },
+    env::Timestamp,
+    store::{WriteTx, tasks},
+    wire::SessionView,
+};
+
+/// What a heartbeat tells.
+#[derive(Debug, Clone, Default)]
+pub struct Heartbeat {
+    /// What the session does.
+    pub activity: Option<Activity>,
+    /// What it waits for, when it requires action.
+    pub waiting_for: Option<String>,
+    /// How full its context is, 0 to 1.
+    pub context_usage: Option<f64>,
+    /// The run that it is of.
+    pub run_id: Option<String>,
+}
+
+/// Notes a sign of life: a session that was starting or stale runs; the leases of the tasks it holds are renewed. One
+/// that changes nothing else is no event.
+///
+/// # Errors
+/// `not_found`, `session_final`, `session_mismatch` for another run's, `usage`.
+pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> {
+    if let Some(words) = &beat.waiting_for {
+        text::line("waiting-for", words)?;
+    }
+    let own = app.actor.session.as_ref() == Some(id);
+    let change = |tx: &WriteTx<'_>| {
+        let session = lookup::session(tx, id)?;
+        let run_id = beat.run_id.as_deref().or_else(|| app.actor.run_id.as_deref().filter(|_| own));
+        session.open()?;
+        session.of_run(run_id)?;
+        let after = told(&session, beat, tx.now())?;
+        keepalive::write(tx, &after)?;
+        tasks::renew_leases(tx, id.as_str(), None)?;
+        if own || beat.activity.is_some() {
+            prompt::heard(tx, &session)?;
+        }
+        if session.status != SessionStatus::Running {
+            keepalive::lifted(tx, &session, "a heartbeat")?;
+        }
+        let lifted = match session.status {
+            SessionStatus::Stale => ", which was stale, runs",
+            SessionStatus::Starting => ", which was starting, runs",
+            _ => "",
+        };
+        let changed = changes(tx, &session, &after)?;
+        let pressed = match beat.context_usage {
+            Some(share) => context_threshold::feel(app, tx, &after, share)?,
+            None => false,
+        };
+        let now = if changed { format!(": {}", doing(&after)) } else { String::new() };
+        let after = lookup::session(tx, id)?;
+        let answer = Answer::new(&SessionView::from(&after), id, format!("heard {id}{lifted}{now}"))?;
+        Ok(if pressed {
+            answer.remark(format!("{id} was asked to hand over: its context is nearly full"))
+        } else {
+            answer
+        })
+    };
+    // Its own heartbeat is the sign; another's is one more.
+    let answer = if own { app.register(change)? } else { app.change(change)? };
+    Ok(prompt::brought(app, beat.activity, answer))
+}
+
+fn told(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> {
+    let mut after = session.alive(now)?;
+    let activity = beat.activity.unwrap_or(session.activity);
+    if beat.waiting_for.is_some() && activity != Activity::RequiresAction {
+        return Err(Refusal::Usage { why: "--waiting-for goes with --activity requires_action".into() }.into());
+    }
+    if beat.activity.is_some() || beat.waiting_for.is_some() {
+        // The same activity without words keeps the words that are known.
+        let words = match &beat.waiting_for {
+            None if session.activity == activity => session.waiting_for.as_deref(),
+            words => words.as_deref(),
+        };
+        after = after.doing(activity, words, "heartbeat", now);
+    }
+    after.context_usage = beat.context_usage.or(session.context_usage);
+    Ok(after)
+}
+
+/// Records what is new besides the sign itself; says whether there was something.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn changes(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
+    let same = before.activity == after.activity
+        && before.waiting_for == after.waiting_for
+        && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);
+    if same {
+        return Ok(false);
+    }
+    tx.record(
+        &Event::new(Kind::SessionActivity)
+            .session(&before.id, &before.run_id)
+            .lane(before.lane.as_ref())
+            .with("from", before.activity.as_str())
+            .with("to", after.activity.as_str())
+            .with("waiting_for", after.waiting_for.as_deref())
+            .with("context_usage", after.context_usage.map(|share| share.to_string())),
+    )?;
+    Ok(true)
+}
+
+fn doing(session: &Session) -> String {
+    let waits = session.waiting_for.as_ref().map(|words| format!(", waits for: {words}")).unwrap_or_default();
+    let usage = session.context_usage.map(|share| format!(", context {:.0} % full", share * 100.0)).unwrap_or_default();
+    format!("{}{waits}{usage}", session.activity)
+}

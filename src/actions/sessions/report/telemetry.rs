@@ -1,0 +1,132 @@
+//! What turns used and which tools they called, as runtimes report it. A report may come twice.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use crate::actions::boundary::runtime::{session_of, sign};
+use crate::{
+    actions::{Answer, App},
+    adapters::builtin_scripts::digest,
+    domain::{Event, Kind, Refusal, session::Session, usage::REPORTED_MAX},
+    store::{WriteTx, tasks, tool_calls, usage_turns},
+    wire::CountsView,
+};
+
+pub use crate::domain::usage::{ToolUse, Turn, Usage};
+
+/// Takes in what turns used: all of it or, when one number cannot be meant, nothing. What its run has reported already is
+/// not counted again. One that comes after the session's end still counts.
+///
+/// # Errors
+/// `not_found`, `invalid_value` naming the field.
+pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
+    if turns.len() > REPORTED_MAX {
+        let why = format!("holds {} turns; at most {REPORTED_MAX} go into one report", turns.len());
+        return Err(Refusal::invalid("events", why).into());
+    }
+    app.register(|tx| {
+        let session = session_of(tx, run_id)?;
+        sign(tx, &session)?;
+        let counts = write(tx, &session, turns)?;
+        let known = match counts.turns_known + counts.tools_known {
+            0 => String::new(),
+            known => format!(", {known} known already"),
+        };
+        let line = format!("{}: {} turn(s), {} tool call(s){known}", session.id, counts.turns, counts.tools);
+        Answer::new(&counts, &session.id, line)
+    })
+}
+
+/// Writes turns of a session inside somebody's transaction, with one event for those that are new. A report of nothing but
+/// tool calls is no event: their rows tell it.
+///
+/// # Errors
+/// `invalid_value` naming the field; as the store fails.
+pub fn write(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<CountsView> {
+    for (place, turn) in turns.iter().enumerate() {
+        turn.check(place)?;
+    }
+    let session = &at_work(tx, session)?;
+    let mut counts = CountsView::default();
+    for turn in turns {
+        let key = digest(turn_key(turn).as_bytes());
+        if let Some(usage) = &turn.usage {
+            let count = if usage_turns::insert(tx, session, turn.at, &key, usage)? {
+                &mut counts.turns
+            } else {
+                if turn.key.is_some() {
+                    usage_turns::more(tx, session, turn.at, &key, usage)?;
+                }
+                &mut counts.turns_known
+            };
+            *count += 1;
+        }
+        let model = turn.usage.as_ref().and_then(|usage| usage.model.as_deref());
+        for (place, tool) in turn.tools.iter().enumerate() {
+            let key = digest(tool_key(&key, place, tool).as_bytes());
+            let count = if tool_calls::insert(tx, session, turn.at, &key, model, tool)? {
+                &mut counts.tools
+            } else {
+                &mut counts.tools_known
+            };
+            *count += 1;
+        }
+    }
+    if counts.turns > 0 {
+        tx.record(
+            &Event::new(Kind::UsageReported)
+                .session(&session.id, &session.run_id)
+                .lane(session.lane.as_ref())
+                .with("turns", number(counts.turns))
+                .with("tools", number(counts.tools))
+                .with("task_id", session.task.as_ref().map(ToString::to_string)),
+        )?;
+    }
+    Ok(counts)
+}
+
+/// The session with the task that it works on now, and the lane of that: what it claimed last goes before what it was started
+/// for.
+fn at_work(tx: &WriteTx<'_>, session: &Session) -> Result<Session> {
+    let Some((task, lane)) = tasks::newest_held_by(tx, session.id.as_str())? else { return Ok(session.clone()) };
+    Ok(Session { task: Some(task), lane: session.lane.clone().or(lane), ..session.clone() })
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// What makes two turns of a run the same: the source's id for it, else everything that is told of it. What stands here is
+/// kept as digests for ever: another spelling would count repeats anew.
+fn turn_key(turn: &Turn) -> String {
+    if let Some(own) = &turn.key {
+        return format!("turn_complete\0key\0{own}");
+    }
+    let mut key = format!("turn_complete\0{}", turn.at.millis());
+    if let Some(usage) = &turn.usage {
+        let Usage { input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens, model, cost_usd } = usage;
+        let cost = cost_usd.map(f64::to_bits).unwrap_or_default();
+        let model = model.as_deref().unwrap_or_default();
+        let _ = write!(
+            key,
+            "\0{input_tokens}\0{output_tokens}\0{cache_read_tokens}\0{cache_creation_tokens}\0{cost}\0{model}"
+        );
+    }
+    for (place, tool) in turn.tools.iter().enumerate() {
+        let _ = write!(key, "\0{}", tool_key("", place, tool));
+    }
+    key
+}
+
+/// The same of calls of tools.
+fn tool_key(turn: &str, place: usize, tool: &ToolUse) -> String {
+    match &tool.key {
+        Some(own) => format!("tool_call\0key\0{own}"),
+        None => {
+            let span = tool.duration_ms.map_or_else(String::new, |span| span.to_string());
+            let success = tool.success.map_or(-1, i32::from);
+            format!("tool_call\0{turn}\0{place}\0{success}\0{span}\0{}", tool.name)
+        }
+    }
+}

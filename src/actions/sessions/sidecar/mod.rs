@@ -1,0 +1,196 @@
+//! A companion for an agent that has neither hooks nor an API: it types what waits for the session into its terminal when the
+//! agent is idle, reads the provider's own record for what the agent does and uses, and ends with the session. It sleeps
+//! until something changes: the store, the record, the agent's process, or another one that takes its place.
+
+mod agent_process;
+mod transcript;
+
+use std::{
+    io,
+    os::fd::AsFd,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use self::{agent_process::Agent, transcript::Record};
+use super::{
+    liveness::check_exited::gone,
+    prompt::{
+        self,
+        listener::{self, Kind, Listener},
+    },
+};
+use crate::actions::{
+    Answer, App,
+    core::{errors, lookup},
+};
+use crate::{
+    domain::{
+        Actor, Refusal, SessionId,
+        id::Label,
+        message::Recipient,
+        session::{Activity, Session, SessionStatus},
+        usage::Reading,
+    },
+    os::{file_watch::Watch, notify::Waiter},
+    store::messages,
+    wire::SidecarView,
+};
+
+/// How long until something that failed is tried again, when nothing changes before.
+const AGAIN: Duration = Duration::from_secs(15);
+
+/// Reads a provider's own record of a session from an offset on. Only the door knows one provider from another.
+pub type ReadRecord = fn(provider: &str, record: &Path, offset: u64) -> io::Result<Reading>;
+
+/// What a sidecar is to do.
+#[derive(Debug)]
+pub struct Wish {
+    /// The session whose companion it is.
+    pub session: SessionId,
+    /// The provider's own record; `None`: what the session's reports or its row name.
+    pub record: Option<PathBuf>,
+    /// Whose record it is; `None`: the session's provider's.
+    pub provider: Option<Label>,
+    /// Type also while nobody says what the agent does. Unknown is not idle: it may be in the middle of a question.
+    pub when_unknown: bool,
+    /// The providers whose records can be read.
+    pub providers: &'static [&'static str],
+    /// How they are read.
+    pub read: ReadRecord,
+}
+
+/// Why a sidecar ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It is final, or nobody sees it any more.
+    Over(SessionStatus),
+    Gone,
+    Replaced,
+}
+
+impl End {
+    fn reason(self) -> String {
+        match self {
+            Self::Over(status) => format!("the session is {status}"),
+            Self::Gone => "the agent is gone".to_owned(),
+            Self::Replaced => "another sidecar has taken its place".to_owned(),
+        }
+    }
+}
+
+struct Sidecar<'a> {
+    app: &'a App,
+    wish: &'a Wish,
+    waiter: Waiter,
+    listener: Listener,
+    agent: Agent,
+    record: Option<Record>,
+    turns: usize,
+}
+
+/// Runs beside a session until it ends. `tell` hears what goes wrong on the way; it is tried again.
+///
+/// # Errors
+/// `not_found`, `session_final`, `usage` for a record that cannot be read; `untrusted`; as the store fails.
+pub fn run(app: &App, wish: &Wish, tell: &mut dyn FnMut(&str)) -> Result<Answer> {
+    // What it does is not the session's doing.
+    let own = Actor { name: format!("sidecar:{}", wish.session), session: None, run_id: None, ..app.actor.clone() };
+    let app = &app.acting(own, None);
+    let session = app.read(|tx| lookup::session(tx, &wish.session))?;
+    if session.status.is_final() {
+        return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
+    }
+    let record = Record::find(app, wish, &session)?;
+    // Before the first look, so that nothing falls between look and wait; and before it listens, because from then on all
+    // others leave the session to it.
+    let waiter = app.waiter("sidecar")?;
+    let listener = listener::listen(app, &session.id, Kind::Sidecar)?;
+    let mut sidecar = Sidecar { app, wish, waiter, listener, agent: Agent::default(), record, turns: 0 };
+    let end = sidecar.stay(tell)?;
+    let Sidecar { listener, turns, .. } = sidecar;
+    drop(listener);
+    let view = SidecarView { session_id: session.id.to_string(), reason: end.reason(), turns };
+    Answer::new(&view, &session.id, format!("{}: {}", session.id, end.reason()))
+}
+
+impl Sidecar<'_> {
+    fn stay(&mut self, tell: &mut dyn FnMut(&str)) -> Result<End> {
+        let mut watch = Watch::new();
+        let mut said = String::new();
+        loop {
+            // What comes from here on wakes again.
+            self.waiter.calm().map_err(errors::internal)?;
+            if let Some(record) = &self.record {
+                record.watch(&mut watch);
+            }
+            let limit = match self.look() {
+                Ok(Some(end)) => return Ok(end),
+                Ok(None) => {
+                    said.clear();
+                    self.lapse()?
+                }
+                Err(error) if is_lasting(&error) => return Err(error),
+                Err(error) => {
+                    let words = format!("{error:#}; it is tried again");
+                    if words != said {
+                        tell(&words);
+                        said = words;
+                    }
+                    Some(AGAIN)
+                }
+            };
+            let ends: Vec<_> =
+                [self.waiter.as_fd(), self.listener.as_fd()].into_iter().chain(self.agent.end()).collect();
+            watch.wait(limit, &ends, None);
+        }
+    }
+
+    /// One look at everything, and what follows from it.
+    fn look(&mut self) -> Result<Option<End>> {
+        if self.listener.is_replaced() {
+            return Ok(Some(End::Replaced));
+        }
+        let session = self.session()?;
+        if session.status.is_final() {
+            return Ok(Some(End::Over(session.status)));
+        }
+        if self.agent.is_gone(&session) {
+            gone(self.app, &session.id)?;
+            let session = self.session()?;
+            return Ok(Some(if session.status.is_final() { End::Over(session.status) } else { End::Gone }));
+        }
+        if session.status == SessionStatus::Stale && !self.agent.is_there() {
+            return Ok(Some(End::Over(session.status)));
+        }
+        if let Some(record) = &mut self.record {
+            self.turns += record.read(self.app, self.wish, &session)?;
+        }
+        // What the record says of it is known now.
+        if self.session()?.activity != Activity::Unknown || self.wish.when_unknown {
+            prompt::typed(self.app, &self.wish.session)?;
+        }
+        Ok(None)
+    }
+
+    fn session(&self) -> Result<Session> {
+        self.app.read(|tx| lookup::session(tx, &self.wish.session))
+    }
+
+    /// How long until something that somebody else holds comes free; nobody is woken by that.
+    fn lapse(&self) -> Result<Option<Duration>> {
+        let now = self.app.env.now();
+        let to = Recipient::Session(self.wish.session.clone());
+        let unsettled = self.app.read(|tx| Ok(messages::unsettled(tx, &to)?))?;
+        let held = unsettled.iter().filter(|message| message.is_held(now) && !message.is_typed());
+        let first = held.filter_map(|message| message.offered_until).min();
+        Ok(first.map(|until| until.since(now) + Duration::from_millis(1)))
+    }
+}
+
+/// Whether trying again would only say the same.
+fn is_lasting(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Refusal::Untrusted { .. } | Refusal::Tracked { .. } | Refusal::NotFound { .. }))
+}

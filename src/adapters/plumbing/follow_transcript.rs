@@ -1,0 +1,182 @@
+//! Following what a session prints, until it ends or the reader goes away; and whether somebody does.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::fs::{MetadataExt, OpenOptionsExt},
+    },
+    path::Path,
+};
+
+use nix::fcntl::OFlag;
+
+use super::Folder;
+use crate::os::{file_watch::Watch, lock::Interest, process};
+
+/// Held by everybody who follows.
+const FOLLOWED: &str = "followed";
+/// How much of what was printed before is shown, in bytes.
+const BEFORE: u64 = 16 * 1024;
+
+/// What became of the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// It wants more.
+    Stays,
+    /// It went away.
+    Gone,
+}
+
+impl Folder {
+    /// Shows the end of what a session has printed and everything that follows, until the session ends or the reader, who
+    /// stands behind `stream`, goes away.
+    ///
+    /// # Errors
+    /// When there is no such session, or its transcript cannot be read.
+    pub fn follow(&self, stream: BorrowedFd<'_>, mut see: impl FnMut(&[u8]) -> Reader) -> io::Result<()> {
+        let root = self.root().filter(|_| self.is_alive().unwrap_or(false));
+        let root = root.and_then(|root| process::pidfd(root.pid).ok().flatten());
+        let Some(root) = root else { return Err(self.missing()) };
+        let _following = Interest::take(&self.file(FOLLOWED))?;
+        let path = self.transcript()?;
+        let mut watch = Watch::new();
+        if let Some(folder) = path.parent() {
+            watch.entries(folder);
+        }
+        let mut reading = Reading::default();
+        loop {
+            // Asked before the look: what is printed until the end is seen.
+            let is_over = !self.is_alive().unwrap_or(false);
+            if reading.pass(&path, &mut watch, &mut see)? == Reader::Gone || is_over {
+                return Ok(());
+            }
+            watch.wait(None, &[root.as_fd()], Some(stream));
+            // Nothing may be printed any more that would tell.
+            if hung_up(stream) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether somebody follows a session.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn is_followed(&self) -> io::Result<bool> {
+        Ok(self.is_alive()? && Interest::is_taken(&self.file(FOLLOWED))?)
+    }
+}
+
+fn hung_up(stream: BorrowedFd<'_>) -> bool {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    let mut ready = [PollFd::new(stream, PollFlags::empty())];
+    poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0)
+}
+
+/// How far a transcript was read.
+#[derive(Debug, Default)]
+struct Reading {
+    file: Option<(File, u64)>,
+}
+
+impl Reading {
+    /// Hands on what is new, also across a new beginning.
+    fn pass(&mut self, path: &Path, watch: &mut Watch, see: &mut impl FnMut(&[u8]) -> Reader) -> io::Result<Reader> {
+        let is_first = self.file.is_none();
+        loop {
+            if let Some((file, _)) = &mut self.file
+                && rest(file, see)? == Reader::Gone
+            {
+                return Ok(Reader::Gone);
+            }
+            let now = match fs::symlink_metadata(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reader::Stays),
+                now => now?.ino(),
+            };
+            if self.file.as_ref().is_some_and(|(_, read)| *read == now) {
+                return Ok(Reader::Stays);
+            }
+            let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+            let mut file = fs::OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+            let found = file.metadata()?;
+            if !found.is_file() {
+                return Err(io::Error::other(format!("{} is not a file", path.display())));
+            }
+            watch.content(path);
+            if is_first && found.len() > BEFORE {
+                file.seek(SeekFrom::Start(found.len() - BEFORE))?;
+                to_next_line(&mut file)?;
+            }
+            self.file = Some((file, found.ino()));
+        }
+    }
+}
+
+/// Hands on what follows. A file that has become shorter is read from its beginning.
+fn rest(file: &mut File, see: &mut impl FnMut(&[u8]) -> Reader) -> io::Result<Reader> {
+    if file.stream_position()? > file.metadata()?.len() {
+        file.rewind()?;
+    }
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(Reader::Stays);
+        }
+        if see(buffer.get(..read).unwrap_or_default()) == Reader::Gone {
+            return Ok(Reader::Gone);
+        }
+    }
+}
+
+/// Skips what may be the end of a line.
+fn to_next_line(file: &mut File) -> io::Result<()> {
+    let from = file.stream_position()?;
+    let mut buffer = vec![0; 4 * 1024];
+    let read = file.read(&mut buffer)?;
+    let line = buffer.get(..read).and_then(|seen| seen.iter().position(|byte| *byte == b'\n'));
+    let skipped = line.and_then(|at| u64::try_from(at + 1).ok()).unwrap_or_default();
+    file.seek(SeekFrom::Start(from + skipped))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::plumbing::transcript::Transcript;
+
+    #[test]
+    fn nothing_is_missed_when_a_transcript_starts_anew() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("t");
+        let (mut watch, mut reading, mut seen) = (Watch::new(), Reading::default(), Vec::new());
+        let mut transcript = Transcript::open(&path, 10).unwrap();
+        for text in ["0123", "45678", "9abcd", "e", ""] {
+            transcript.write(text.as_bytes());
+            let mut see = |bytes: &[u8]| {
+                seen.extend_from_slice(bytes);
+                Reader::Stays
+            };
+            assert_eq!(reading.pass(&path, &mut watch, &mut see).unwrap(), Reader::Stays);
+        }
+        assert_eq!(seen, b"0123456789abcde");
+        transcript.write(b"f");
+        assert_eq!(reading.pass(&path, &mut watch, &mut |_| Reader::Gone).unwrap(), Reader::Gone);
+    }
+
+    #[test]
+    fn of_a_long_past_only_the_last_lines_are_shown() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("t");
+        fs::write(&path, "0123456789\n".repeat(5_000)).unwrap();
+        let mut seen = Vec::new();
+        let mut see = |bytes: &[u8]| {
+            seen.extend_from_slice(bytes);
+            Reader::Stays
+        };
+        Reading::default().pass(&path, &mut Watch::new(), &mut see).unwrap();
+        assert!(seen.starts_with(b"0123456789\n") && seen.len() <= 16 * 1024 && seen.len() > 15 * 1024);
+    }
+}

@@ -1,0 +1,55 @@
+//! Where a multiplexer's private server of a state folder listens.
+
+use std::{
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    adapters::builtin_scripts,
+    os::{files, user},
+};
+
+/// The longest path that is given to a socket, in bytes: an address holds 108, and servers lay files beside it.
+const LONGEST: usize = 100;
+
+/// The path of a program's socket: in the state folder, or, where that is too long for an address, in a folder of this user
+/// below `/tmp` that is named by the state folder. Its folder is made and is this user's alone.
+///
+/// # Errors
+/// When the folder cannot be made, is a link or belongs to another user.
+pub fn place(state: &Path, program: &str) -> io::Result<PathBuf> {
+    files::private_dir(state)?;
+    let name = format!("{program}.sock");
+    let near = state.join(&name);
+    if near.as_os_str().len() <= LONGEST {
+        return Ok(near);
+    }
+    let own = PathBuf::from(format!("/tmp/fairway-{}", user::uid()));
+    files::private_dir(&own)?;
+    let digest = builtin_scripts::digest(state.as_os_str().as_bytes());
+    let folder = own.join(digest.get(..16).unwrap_or(&digest));
+    files::private_dir(&folder)?;
+    Ok(folder.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_state_folder_of_any_length_has_one_place_of_its_own() {
+        let home = tempfile::tempdir().unwrap();
+        let near = home.path().join("state");
+        assert_eq!(place(&near, "tmux").unwrap(), near.join("tmux.sock"));
+        let deep = home.path().join("x".repeat(90));
+        let far = place(&deep, "tmux").unwrap();
+        assert!(far.as_os_str().len() <= LONGEST && !far.starts_with(&deep), "{}", far.display());
+        assert_eq!(place(&deep, "tmux").unwrap(), far);
+        assert_ne!(place(&home.path().join("y".repeat(90)), "tmux").unwrap().parent(), far.parent());
+        fs::remove_dir_all(far.parent().unwrap()).unwrap();
+    }
+}

@@ -1,0 +1,170 @@
+//! Keeping what a program prints without ever holding it up: a thread writes, and when the disk stands still what does not
+//! fit into memory is left out, with a line that says how much.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::transcript::Transcript;
+use crate::os::child;
+
+/// How much waits for the disk at most, in bytes.
+const MOST: usize = 8 << 20;
+/// How long the disk may take for a piece before it counts as standing still.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Takes text and never waits for long.
+#[derive(Debug)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// There is something to write, or nothing more will come.
+    filled: Condvar,
+    /// Something was taken, or all of it is written.
+    emptied: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: Vec<u8>,
+    lost: u64,
+    is_stuck: bool,
+    is_writing: bool,
+    is_closed: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Recorder {
+    /// Keeps text in a transcript.
+    ///
+    /// # Errors
+    /// When the transcript cannot be opened, or there is no thread to be had.
+    pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
+        let mut transcript = Transcript::open(path, limit)?;
+        Self::to(move |bytes| transcript.write(bytes))
+    }
+
+    fn to(mut write: impl FnMut(&[u8]) + Send + 'static) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        // Signals are for the thread that waits for the program.
+        child::undisturbed(|| {
+            thread::Builder::new().spawn(move || {
+                while let Some(bytes) = theirs.next() {
+                    write(&bytes);
+                }
+            })
+        })?;
+        Ok(Self { shared })
+    }
+
+    /// Hands text over.
+    pub fn write(&self, bytes: &[u8]) {
+        let mut state = self.shared.lock();
+        while !state.is_stuck && !state.waiting.is_empty() && state.waiting.len() + bytes.len() > MOST {
+            let (now, waited) =
+                self.shared.emptied.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            state = now;
+            state.is_stuck = waited.timed_out();
+        }
+        if state.is_stuck {
+            state.lost += u64::try_from(bytes.len()).unwrap_or_default();
+        } else {
+            state.waiting.extend_from_slice(bytes);
+            self.shared.filled.notify_one();
+        }
+    }
+
+    /// Waits until everything is written, for at most `limit`.
+    pub fn flush(&self, limit: Duration) {
+        let deadline = Instant::now() + limit;
+        let mut state = self.shared.lock();
+        while state.is_writing || !state.waiting.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.shared.emptied.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.shared.lock().is_closed = true;
+        self.shared.filled.notify_one();
+    }
+}
+
+impl Shared {
+    /// What is to be written next; `None` when nothing more will come.
+    fn next(&self) -> Option<Vec<u8>> {
+        let mut state = self.lock();
+        state.is_writing = false;
+        self.emptied.notify_all();
+        while state.waiting.is_empty() && state.lost == 0 {
+            if state.is_closed {
+                return None;
+            }
+            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut bytes = std::mem::take(&mut state.waiting);
+        let lost = std::mem::take(&mut state.lost);
+        if lost > 0 {
+            bytes.extend_from_slice(format!("\n[{lost} bytes left out: the disk stood still]\n").as_bytes());
+        }
+        state.is_stuck = false;
+        state.is_writing = true;
+        drop(state);
+        self.emptied.notify_all();
+        Some(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_disk_that_stands_still_costs_text_and_no_time() {
+        let (go, wait) = mpsc::channel::<()>();
+        let (sender, written) = mpsc::channel();
+        let recorder = Recorder::to(move |bytes| {
+            let _ = wait.recv();
+            let _ = sender.send(bytes.to_vec());
+        })
+        .unwrap();
+        recorder.write(b"first");
+        let start = Instant::now();
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..64 {
+            recorder.write(&piece);
+        }
+        assert!(start.elapsed() < Duration::from_secs(10));
+        drop(go);
+        recorder.flush(Duration::from_secs(20));
+        let all: Vec<u8> = written.try_iter().flatten().collect();
+        let text = String::from_utf8(all).unwrap();
+        assert!(text.starts_with("firstx") && text.ends_with(" bytes left out: the disk stood still]\n"));
+        let kept = text.bytes().filter(|byte| *byte == b'x').count();
+        assert!((MOST / 2..=2 * MOST).contains(&kept), "{kept}");
+        recorder.write(b"last");
+        recorder.flush(Duration::from_secs(20));
+        assert_eq!(written.try_iter().flatten().collect::<Vec<u8>>(), b"last");
+    }
+}

@@ -1,0 +1,124 @@
+//! The panes of a tmux server, asked in one call for all of them. For sessions that no script of ours started: a pane that
+//! was there before and was made known.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    time::Duration,
+};
+
+use super::bare;
+use crate::{
+    env::{Env, vars},
+    os::{
+        capture::{self, Call, End},
+        executable,
+        process::ProcessKey,
+    },
+};
+
+/// The backend whose panes are looked at here.
+pub const BACKEND: &str = "tmux";
+
+/// How long a server may take: a stopped one would hold its callers for ever.
+const LIMIT: Duration = Duration::from_secs(2);
+
+const FORMAT: &str = "#{pid} #{pane_id} #{pane_dead}";
+
+/// What a server answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Panes {
+    /// The server that answered.
+    pub server: ProcessKey,
+    /// Its panes, and whether each is dead: its program has ended and it is only kept to be looked at.
+    dead: BTreeMap<String, bool>,
+}
+
+impl Panes {
+    /// Whether there is such a pane, dead or not.
+    #[must_use]
+    pub fn has(&self, pane: &str) -> bool {
+        self.dead.contains_key(pane)
+    }
+
+    /// Whether a pane is there and lives; why not, otherwise.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    pub fn lives(&self, pane: &str) -> Result<(), String> {
+        match self.dead.get(pane) {
+            Some(false) => Ok(()),
+            Some(true) => Err(format!("the pane {pane} is dead")),
+            None => Err(format!("there is no pane {pane} in its tmux server")),
+        }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (mut pid, mut dead) = (None, BTreeMap::new());
+        for line in text.lines() {
+            let mut words = line.split(' ');
+            let server: i32 = words.next()?.parse().ok()?;
+            if *pid.get_or_insert(server) != server {
+                return None;
+            }
+            let pane = words.next().filter(|pane| pane.starts_with('%'))?;
+            dead.insert(pane.to_owned(), words.next()? != "0");
+        }
+        Some(Self { server: ProcessKey::of(pid?)?, dead })
+    }
+}
+
+/// Asks a server for its panes. Without a socket's path it is the one that a plain `tmux` talks to.
+///
+/// # Errors
+/// Why there is no answer, in words: nothing follows from that for any pane.
+pub fn panes(env: &Env, socket: Option<&str>) -> Result<Panes, String> {
+    let around = bare(env);
+    let path = around.get(OsStr::new(vars::PATH)).map(OsString::as_os_str);
+    let program = executable::find(BACKEND, path, &env.cwd).ok_or("there is no program tmux")?;
+    let mut args: Vec<OsString> = Vec::new();
+    if let Some(socket) = socket {
+        args.extend([OsString::from("-S"), socket.into()]);
+    }
+    args.extend(["list-panes", "-a", "-F", FORMAT].map(OsString::from));
+    let call = Call {
+        program: &program,
+        args: &args,
+        env: &around,
+        cwd: &env.cwd,
+        stdin: b"",
+        limit: LIMIT,
+        ends_group: true,
+    };
+    let at = socket.unwrap_or("its usual socket");
+    let done = capture::capture(&call).map_err(|error| format!("tmux cannot be run: {error}"))?;
+    match done.end {
+        End::Exit(0) => {
+            let text = String::from_utf8_lossy(&done.stdout);
+            Panes::read(&text).ok_or_else(|| format!("tmux at {at} gave an answer that nobody understands"))
+        }
+        End::TimedOut => Err(format!("tmux at {at} did not answer within {} s", LIMIT.as_secs())),
+        End::Exit(_) | End::Signal(_) => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            Err(format!("tmux at {at} gave no answer: {}", said.lines().next().unwrap_or("it said nothing").trim()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_that_nobody_understands_spoils_the_answer() {
+        let own = std::process::id();
+        let panes = Panes::read(&format!("{own} %0 0\n{own} %12 1\n")).unwrap();
+        assert_eq!(panes.lives("%0"), Ok(()));
+        assert!(panes.lives("%12").unwrap_err().contains("dead"));
+        // No prefix of an id is that id.
+        assert!(panes.lives("%1").unwrap_err().contains("no pane"));
+        for garbage in ["", "no server", &format!("{own} %0 0\n1 %1 0"), &format!("{own} 0 0"), &format!("{own} %0")] {
+            assert_eq!(Panes::read(garbage), None, "{garbage}");
+        }
+    }
+}

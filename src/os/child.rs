@@ -1,0 +1,279 @@
+//! What a process does that stands at the head of others: its own session, orphans handed to it, and no signal that ends
+//! it before them.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::File,
+    io::{self, Read},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicI32, Ordering},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    libc,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        prctl,
+        signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd,
+};
+
+use super::{
+    capture::unblock,
+    process::{self, ProcessKey},
+};
+
+/// Leaves the session and group of whoever started this process. One that leads a group already stays where it is.
+pub fn lead() {
+    let _ = unistd::setsid();
+}
+
+/// Takes over every orphan among this process's descendants.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn adopt() -> io::Result<()> {
+    Ok(prctl::set_child_subreaper(true)?)
+}
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// The group of the program on this process's terminal, until it was told that the terminal is gone.
+static ON_TERMINAL: AtomicI32 = AtomicI32::new(0);
+
+/// Of a terminal that goes, the kernel tells only the head of its session; the program hears of it from here, once.
+#[expect(unsafe_code, reason = "a handler may only call what is safe in one")]
+extern "C" fn hang_up(_: libc::c_int) {
+    let group = ON_TERMINAL.swap(0, Ordering::SeqCst);
+    if group > 0 {
+        // SAFETY: plain numbers, and a call that is allowed in a handler.
+        unsafe { libc::kill(-group, libc::SIGHUP) };
+    }
+}
+
+/// Lets the signals that end a process pass: it ends when its program has ended. Unlike an ignored signal, a handled one
+/// is back at its default in every program that is started. Children's ends interrupt a wait.
+///
+/// # Errors
+/// When the kernel refuses.
+#[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+pub fn outlive_signals() -> io::Result<()> {
+    let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGCHLD] {
+        // SAFETY: the handler touches nothing.
+        unsafe { sigaction(signal, &action) }?;
+    }
+    let action = SigAction::new(SigHandler::Handler(hang_up), SaFlags::empty(), SigSet::empty());
+    // SAFETY: the handler only calls what may be called in one.
+    unsafe { sigaction(Signal::SIGHUP, &action) }?;
+    Ok(())
+}
+
+/// Starts a thread, or whatever `make` starts, that no signal to this process interrupts.
+pub fn undisturbed<T>(make: impl FnOnce() -> T) -> T {
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let made = make();
+    if let Ok(before) = before {
+        let _ = before.thread_set_mask();
+    }
+    made
+}
+
+/// A program to be run to its end.
+#[derive(Debug)]
+pub struct Program<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// Its whole environment.
+    pub env: &'a BTreeMap<OsString, OsString>,
+    /// Its working directory.
+    pub cwd: &'a Path,
+}
+
+/// A program that was started.
+#[derive(Debug)]
+pub struct Running {
+    pid: i32,
+    done: OwnedFd,
+    output: Option<File>,
+}
+
+/// Starts a program on the streams of this process, or, with `input`, one that reads from there and whose output is handed
+/// to [`Running::finish`].
+///
+/// # Errors
+/// When it cannot be started.
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+pub fn start(program: &Program<'_>, input: Option<File>) -> io::Result<Running> {
+    let (first, rest) = program.argv.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
+    let mut command = Command::new(first);
+    command.args(rest).env_clear().envs(program.env).current_dir(program.cwd);
+    let mut output = None;
+    if let Some(input) = input {
+        let (reader, writer) = io::pipe()?;
+        unblock(reader.as_fd())?;
+        command.stdin(input).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+        output = Some(File::from(OwnedFd::from(reader)));
+    }
+    let running = Running { output, ..Running::of(&command.spawn()?)? };
+    if running.output.is_none()
+        && let Ok(group) = unistd::getpgid(Some(unistd::Pid::from_raw(running.pid)))
+    {
+        ON_TERMINAL.store(group.as_raw(), Ordering::SeqCst);
+    }
+    Ok(running)
+}
+
+impl Running {
+    /// A child of ours whose output is another's affair.
+    pub(super) fn of(child: &Child) -> io::Result<Self> {
+        let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+        let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
+        Ok(Self { pid, done, output: None })
+    }
+
+    /// Its process, and its process group's number.
+    #[must_use]
+    pub const fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Which process it is; `None` when it is there no more.
+    #[must_use]
+    pub fn key(&self) -> Option<ProcessKey> {
+        ProcessKey::of(self.pid)
+    }
+
+    /// Waits until the program has ended, handing on what it prints and reaping what was handed over; answers with its
+    /// exit code (128 and the signal's number when a signal ended it). What others still print is not waited for.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub fn finish(&mut self, mut see: impl FnMut(&[u8])) -> io::Result<i32> {
+        loop {
+            if let Some(code) = self.finish_within(None, &mut see)? {
+                return Ok(code);
+            }
+        }
+    }
+
+    /// The same, but only for so long; `None` when the program runs on.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub fn finish_within(&mut self, limit: Option<Duration>, see: &mut impl FnMut(&[u8])) -> io::Result<Option<i32>> {
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        loop {
+            if let Some(code) = self.reap()? {
+                self.hand_on(see);
+                return Ok(Some(code));
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(None);
+            }
+            let pause = left.map_or(PollTimeout::NONE, |left| {
+                PollTimeout::from(u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
+            });
+            let mut ready = vec![PollFd::new(self.done.as_fd(), PollFlags::POLLIN)];
+            ready.extend(self.output.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
+            match poll(&mut ready, pause) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.hand_on(see);
+        }
+    }
+
+    /// Hands on what is in the pipe now.
+    pub fn hand_on(&mut self, see: &mut impl FnMut(&[u8])) {
+        const MOST: usize = 1 << 20;
+        let (mut buffer, mut total) = ([0; 16 * 1024], 0);
+        while let Some(pipe) = &mut self.output {
+            match pipe.read(&mut buffer) {
+                Ok(0) => self.output = None,
+                Ok(read) => {
+                    see(buffer.get(..read).unwrap_or_default());
+                    total += read;
+                    // A flood must not hide the program's end.
+                    if total >= MOST {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.output = None,
+            }
+        }
+    }
+
+    /// Buries every child that has ended; answers with the program's exit code once it is among them.
+    ///
+    /// # Errors
+    /// When they cannot be waited for.
+    pub fn reap(&self) -> io::Result<Option<i32>> {
+        loop {
+            let (pid, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) => (pid, code),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, 128 + signal as i32),
+                Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
+                Ok(_) | Err(Errno::EINTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if pid.as_raw() == self.pid {
+                ON_TERMINAL.store(0, Ordering::SeqCst);
+                return Ok(Some(code));
+            }
+        }
+    }
+}
+
+impl AsFd for Running {
+    /// Becomes readable when the program has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.done.as_fd()
+    }
+}
+
+/// Starts this very program anew, detached from the caller's streams, and waits for the first line that it prints: its
+/// sign that it has come up. `Err` holds what it said on stderr instead.
+///
+/// # Errors
+/// When it cannot be started, or ended without that line.
+#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
+pub fn detached(args: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Result<Result<String, String>> {
+    use std::io::BufRead;
+    // A lock that whoever called holds would else be held as long as the session lives.
+    super::exec::close_on_exec()?;
+    let mut child: Child = Command::new(super::executable::own()?)
+        .args(args)
+        .env_clear()
+        .envs(env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        io::BufReader::new(stdout).read_line(&mut line)?;
+    }
+    if line.ends_with('\n') {
+        return Ok(Ok(line));
+    }
+    let mut said = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        stderr.take(64 * 1024).read_to_string(&mut said)?;
+    }
+    child.wait()?;
+    Ok(Err(said))
+}

@@ -1,0 +1,167 @@
+//! A queue of processes in front of one thing: whoever came first goes first. The kernel's own lock queues are not
+//! that: who has just finished and comes again is running, and takes the lock before the one that was woken for it.
+//!
+//! One file and locks on its bytes. At the door everybody draws a number and locks the byte of that number; then waits
+//! for the byte of the number before. Whoever ends, however, frees its byte, and that wakes the next one and nobody
+//! else. When one dies while it waits, the next comes too early: therefore everybody locks the main byte as well.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, fcntl},
+    libc,
+};
+
+use super::{files, interruptible};
+
+const DOOR: i64 = 0;
+const MAIN: i64 = 1;
+/// The byte of number 0.
+const NUMBERS: i64 = 16;
+const LARGEST: i64 = i64::MAX - NUMBERS;
+
+/// How long the one who is next asks again and again for the main byte before it sleeps.
+const AWAKE: Duration = Duration::from_micros(300);
+
+/// Being the first in the queue, until it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    // Closing the descriptor frees every byte.
+    file: File,
+    /// The byte that the next one waits for.
+    number: Option<i64>,
+}
+
+impl Turn {
+    /// Wakes the next one, who then waits for the main byte without sleeping: call it when all that is left to do is
+    /// short. Waking takes as long as the work itself, and so it happens meanwhile.
+    pub fn call_next(&self) {
+        if let Some(number) = self.number {
+            // When this fails the next one is woken by the end of the turn.
+            let _ = set(&self.file, libc::F_UNLCK, number, false);
+        }
+    }
+}
+
+/// Waits for a turn, for at most `limit`; `None` when that was not enough.
+///
+/// # Errors
+/// When the file cannot be opened or locked at all.
+pub fn enter(path: &Path, limit: Duration) -> io::Result<Option<Turn>> {
+    let file = files::private_file(path)?;
+    let deadline = Instant::now() + limit;
+    let left = || deadline.saturating_duration_since(Instant::now());
+    if !lock(&file, DOOR, left())? {
+        return Ok(None);
+    }
+    let mut number = [0; 8];
+    // An empty file, and one that cannot be written, cost the order, never the turn.
+    let before = match file.read_at(&mut number, 0) {
+        Ok(8) => i64::from_le_bytes(number).clamp(0, LARGEST),
+        _ => 0,
+    };
+    let mine = if before < LARGEST { before + 1 } else { 1 };
+    let drawn = try_lock(&file, NUMBERS + mine)? && file.write_at(&mine.to_le_bytes(), 0).is_ok();
+    set(&file, libc::F_UNLCK, DOOR, false)?;
+    if drawn && !lock(&file, NUMBERS + before, left())? {
+        return Ok(None);
+    }
+    let first = lock_soon(&file, MAIN)? || lock(&file, MAIN, left())?;
+    Ok(first.then_some(Turn { file, number: drawn.then_some(NUMBERS + mine) }))
+}
+
+/// Asks for a byte that is about to be free, for a moment, without sleeping.
+fn lock_soon(file: &File, byte: i64) -> io::Result<bool> {
+    let start = Instant::now();
+    loop {
+        if try_lock(file, byte)? {
+            return Ok(true);
+        }
+        if start.elapsed() > AWAKE {
+            return Ok(false);
+        }
+        thread::yield_now();
+    }
+}
+
+fn lock(file: &File, byte: i64, limit: Duration) -> io::Result<bool> {
+    if try_lock(file, byte)? {
+        return Ok(true);
+    }
+    Ok(interruptible::within(limit, || set(file, libc::F_WRLCK, byte, true))?.is_some())
+}
+
+fn try_lock(file: &File, byte: i64) -> io::Result<bool> {
+    match set(file, libc::F_WRLCK, byte, false) {
+        Ok(()) => Ok(true),
+        Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Locks one byte for this open file, which threads of one process do not share.
+fn set(file: &File, kind: i32, byte: i64, wait: bool) -> Result<(), Errno> {
+    let short = |number: i32| i16::try_from(number).map_err(|_| Errno::EINVAL);
+    let lock =
+        libc::flock { l_type: short(kind)?, l_whence: short(libc::SEEK_SET)?, l_start: byte, l_len: 1, l_pid: 0 };
+    let arg = if wait { FcntlArg::F_OFD_SETLKW(&lock) } else { FcntlArg::F_OFD_SETLK(&lock) };
+    fcntl(file, arg).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::os::poll_until;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// The number that was drawn last.
+    fn drawn(path: &Path) -> i64 {
+        std::fs::read(path).ok().and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes)
+    }
+
+    #[test]
+    fn they_go_in_the_order_in_which_they_came() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("queue");
+        let first = enter(&path, LONG).unwrap().unwrap();
+        let (sender, order) = mpsc::channel();
+        thread::scope(|scope| {
+            for place in 2..10 {
+                let (sender, path) = (sender.clone(), &path);
+                scope.spawn(move || {
+                    let turn = enter(path, LONG).unwrap().unwrap();
+                    sender.send(place).unwrap();
+                    drop(turn);
+                });
+                // The next one comes when this one stands in the queue.
+                poll_until::until(LONG, Duration::from_millis(5), || (drawn(path) == place).then_some(())).unwrap();
+            }
+            drop(first);
+        });
+        drop(sender);
+        assert_eq!(order.iter().collect::<Vec<_>>(), (2..10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn patience_ends_and_a_queue_of_nonsense_still_gives_a_turn() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("queue");
+        std::fs::write(&path, i64::MAX.to_le_bytes()).unwrap();
+        let first = enter(&path, LONG).unwrap().unwrap();
+        assert!(enter(&path, Duration::from_millis(20)).unwrap().is_none());
+        drop(first);
+        std::fs::write(&path, "?").unwrap();
+        assert!(enter(&path, LONG).unwrap().is_some());
+    }
+}

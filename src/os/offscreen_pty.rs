@@ -1,0 +1,90 @@
+//! Running a command in a terminal that nobody sees: for programs that take a terminal's size from their first one.
+
+use std::{
+    io,
+    os::fd::AsFd,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+
+use super::{child::Program, head_tail_buffer::Kept, pty, terminal::Size};
+
+/// How much of what it shows is kept, in bytes.
+const KEPT: usize = 8 * 1024;
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// Its exit code; `None` when it took too long and was killed.
+    pub code: Option<i32>,
+    /// What it showed.
+    pub screen: Vec<u8>,
+}
+
+/// Runs a command in a terminal of this size until it ends, for at most `limit`.
+///
+/// # Errors
+/// When it cannot be started or watched.
+pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Shown> {
+    let deadline = Instant::now() + limit;
+    let (mut pty, running) = pty::start(program, size, None)?;
+    let (mut screen, mut is_open) = (Kept::new(KEPT), true);
+    loop {
+        let mut buffer = [0; 4096];
+        while is_open {
+            match pty.read(&mut buffer) {
+                Ok(0) => is_open = false,
+                Ok(read) => screen.push(buffer.get(..read).unwrap_or_default()),
+                Err(_) => break,
+            }
+        }
+        if let Some(code) = running.reap()? {
+            return Ok(Shown { code: Some(code), screen: screen.bytes() });
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            // Not reaped yet: the number is still its own.
+            let _ = killpg(Pid::from_raw(running.pid()), Signal::SIGKILL);
+            return Ok(Shown { code: None, screen: screen.bytes() });
+        }
+        let mut watched = vec![PollFd::new(running.as_fd(), PollFlags::POLLIN)];
+        if is_open {
+            watched.push(PollFd::new(pty.as_fd(), PollFlags::POLLIN));
+        }
+        let pause = PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX);
+        match poll(&mut watched, pause) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, ffi::OsString, path::Path};
+
+    use super::*;
+
+    fn sh(script: &str, limit: Duration) -> Shown {
+        let argv = ["/bin/sh", "-c", script].map(OsString::from);
+        let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
+        run(&Program { argv: &argv, env: &env, cwd: Path::new("/") }, Size { rows: 7, cols: 9 }, limit).unwrap()
+    }
+
+    #[test]
+    fn what_it_shows_is_kept_and_it_does_not_stay() {
+        let long = Duration::from_secs(30);
+        assert_eq!(sh("stty size; exit 3", long), Shown { code: Some(3), screen: b"7 9\r\n".to_vec() });
+        let begun = Instant::now();
+        assert_eq!(sh("sleep 60", Duration::from_millis(50)).code, None);
+        // A child that keeps the terminal is not waited for.
+        assert_eq!(sh("trap '' HUP; sleep 2 & exit 0", long).code, Some(0));
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+}

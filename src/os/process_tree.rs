@@ -1,0 +1,130 @@
+//! Ending a whole tree of processes: collected first, since killing the root hands its children to somebody else.
+
+use std::{collections::BTreeSet, fs, io, os::unix::fs::MetadataExt, time::Duration};
+
+use nix::sys::signal::Signal;
+
+use super::{
+    poll_until,
+    process::{self, Presence, ProcessKey, ProcessStat},
+    user,
+};
+
+/// How long a killed process may take to be gone.
+const DYING: Duration = Duration::from_secs(5);
+
+/// The root and everything below it, also what left its session or group while its parents live. With `mark`
+/// (`NAME=value`) whatever has another value of that name in its environment is passed by, with all below it: somebody
+/// else looks after that.
+///
+/// # Errors
+/// When `/proc` cannot be listed.
+pub fn below(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
+    let all = process::all()?;
+    let (mut inside, mut passed) = (BTreeSet::from([root]), BTreeSet::new());
+    // Processes are few: widening until nothing is added needs no index.
+    loop {
+        let is_new = |one: &&ProcessStat| !inside.contains(&one.pid) && !passed.contains(&one.pid);
+        let more = all.iter().filter(is_new).filter(|one| inside.contains(&one.parent) || one.session == root);
+        let (others, more): (Vec<i32>, Vec<i32>) =
+            more.map(|one| one.pid).partition(|pid| mark.is_some_and(|mark| is_anothers(*pid, mark)));
+        passed.extend(others);
+        if more.is_empty() {
+            break;
+        }
+        inside.extend(more);
+    }
+    Ok(keys(all.iter().filter(|one| inside.contains(&one.pid))))
+}
+
+fn is_anothers(pid: i32, mark: &str) -> bool {
+    let Some((name, _)) = mark.split_once('=') else { return false };
+    entries(pid).split(|byte| *byte == 0).any(|found| {
+        let value = found.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        value.is_some_and(|value| !value.is_empty()) && found != mark.as_bytes()
+    })
+}
+
+/// The environment that a process was started with; empty when nobody may look.
+fn entries(pid: i32) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+/// Every process of this user whose environment holds exactly this entry (`NAME=value`): the way to find what was handed
+/// to another parent. One that scrubbed its environment is not found.
+///
+/// # Errors
+/// When `/proc` cannot be listed.
+pub fn marked(entry: &str) -> io::Result<Vec<ProcessKey>> {
+    let all = process::all()?;
+    let is_marked =
+        |one: &&ProcessStat| entries(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());
+    Ok(keys(all.iter().filter(is_marked)))
+}
+
+/// Every process of this user with this text in its command line.
+///
+/// # Errors
+/// When `/proc` cannot be listed.
+pub fn naming(text: &str) -> io::Result<Vec<ProcessKey>> {
+    let all = process::all()?;
+    let names = |one: &&ProcessStat| {
+        let words = fs::read(format!("/proc/{}/cmdline", one.pid)).unwrap_or_default();
+        let is_mine = fs::metadata(format!("/proc/{}", one.pid)).is_ok_and(|found| found.uid() == user::uid());
+        is_mine && words.windows(text.len().max(1)).any(|part| part == text.as_bytes())
+    };
+    Ok(keys(all.iter().filter(names)))
+}
+
+fn keys<'a>(found: impl Iterator<Item = &'a ProcessStat>) -> Vec<ProcessKey> {
+    let own = std::process::id();
+    found
+        .filter(|one| !one.is_zombie() && u32::try_from(one.pid).is_ok_and(|pid| pid != own && pid != 1))
+        .map(ProcessStat::key)
+        .collect()
+}
+
+/// Ends what `collect` finds: TERM, `grace`, KILL; looks again until nothing is left. Answers with what would not die.
+///
+/// # Errors
+/// As `collect` fails.
+pub fn end(grace: Duration, mut collect: impl FnMut() -> io::Result<Vec<ProcessKey>>) -> io::Result<Vec<ProcessKey>> {
+    let mut known = collect()?;
+    for key in &known {
+        // Another user's, started through sudo, does not hear us: it will be among what would not die.
+        let _ = key.signal(Signal::SIGTERM);
+    }
+    let gone = |known: &[ProcessKey]| known.iter().all(|key| matches!(key.presence(), Presence::Gone(_)));
+    let _ = poll_until::until(grace, Duration::from_millis(20), || gone(&known).then_some(()));
+    let left = poll_until::until(DYING, Duration::from_millis(20), || {
+        // Whatever was born meanwhile, or was handed over when its parent died.
+        known.extend(collect().ok()?);
+        known.retain(|key| !matches!(key.presence(), Presence::Gone(_)));
+        for key in &known {
+            let _ = key.signal(Signal::SIGKILL);
+        }
+        known.is_empty().then_some(())
+    });
+    Ok(if left.is_some() { Vec::new() } else { known })
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test needs processes of its own")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_ignores_term_and_changes_its_session_is_ended() {
+        let script = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 60 & wait' & sleep 60 & wait";
+        let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let root = i32::try_from(child.id()).unwrap();
+        let found = poll_until::until(DYING, Duration::from_millis(5), || {
+            below(root, None).ok().filter(|found| found.len() >= 4)
+        });
+        let found = found.expect("the tree has come up");
+        let left = end(Duration::from_millis(50), || below(root, None)).unwrap();
+        assert!(left.is_empty(), "{left:?}");
+        child.wait().unwrap();
+        assert!(found.iter().all(|key| matches!(key.presence(), Presence::Gone(_))));
+    }
+}

@@ -1,0 +1,341 @@
+//! Running a program to its end while its output streams by. It runs in a process group of its own, without stdin; a
+//! signal to us is passed on to it, and nothing that it started outlives the run.
+
+use std::{
+    ffi::OsString,
+    io::{self, PipeReader, Read},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        prctl,
+        signal::{SigSet, SigmaskHow, Signal, killpg},
+        signalfd::{SfdFlags, SignalFd},
+        wait::{Id, WaitPidFlag, waitid, waitpid},
+    },
+    unistd::Pid,
+};
+use thiserror::Error;
+
+use super::{process, process_tree, signals};
+
+/// How long a program may take to end when it is told to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long its last output may take when the program itself has ended.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Which stream something came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// stdout
+    Out,
+    /// stderr
+    Err,
+}
+
+/// A program to run.
+#[derive(Debug, Clone)]
+pub struct Program<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// Where it runs.
+    pub folder: &'a Path,
+    /// How long it may run.
+    pub timeout: Option<Duration>,
+    /// Both streams are one, which keeps what is written to them in its order; all of it comes as [`Stream::Out`].
+    pub together: bool,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// By us, when its time was over.
+    TimedOut,
+}
+
+/// What became of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ran {
+    /// How it ended.
+    pub ending: Ending,
+    /// How long it ran.
+    pub took: Duration,
+    /// Whether it left processes behind, which were ended.
+    pub left_some: bool,
+}
+
+/// Why a program did not run to its end.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "each sentence names its fields")]
+pub enum StreamError {
+    /// No such program.
+    #[error("the program '{program}' was not found; nothing was run and nothing recorded")]
+    NotFound { program: String },
+    /// No such folder.
+    #[error("the folder {} is not there; nothing was run and nothing recorded", .folder.display())]
+    NoFolder { folder: PathBuf },
+    /// The kernel would not start it.
+    #[error("the program '{program}' cannot be started: {source}")]
+    Start { program: String, source: io::Error },
+    /// We were told to stop, and stopped it.
+    #[error("interrupted by {signal}; the program was ended and nothing recorded")]
+    Interrupted { signal: Signal },
+    /// It could not be watched.
+    #[error("the program cannot be watched: {0}")]
+    Watch(io::Error),
+}
+
+impl StreamError {
+    /// Whether it is certain that nothing was run.
+    #[must_use]
+    pub const fn is_unstarted(&self) -> bool {
+        matches!(self, Self::NotFound { .. } | Self::NoFolder { .. } | Self::Start { .. })
+    }
+}
+
+fn watch(error: impl Into<io::Error>) -> StreamError {
+    StreamError::Watch(error.into())
+}
+
+/// Runs a program; `see` gets its output as it comes, from two threads.
+///
+/// # Errors
+/// When it cannot be started, or we are told to stop (by INT, TERM or HUP) before its end.
+pub fn run(program: &Program<'_>, see: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> Result<Ran, StreamError> {
+    let mut stops = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
+        stops.add(signal);
+    }
+    // Threads inherit the mask; off the program it is taken again.
+    let before = stops.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(watch)?;
+    let ran = watched(program, Arc::new(see), &stops);
+    let _ = before.thread_set_mask();
+    ran
+}
+
+fn watched(
+    program: &Program<'_>,
+    see: Arc<impl Fn(Stream, &[u8]) + Send + Sync + 'static>,
+    stops: &SigSet,
+) -> Result<Ran, StreamError> {
+    let signals = SignalFd::with_flags(stops, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map_err(watch)?;
+    // Whoever loses its parent becomes our child, so that everything the program started is found below us.
+    prctl::set_child_subreaper(true).map_err(watch)?;
+    let begun = Instant::now();
+    let (mut child, both) = start(program)?;
+    let guard = Guard;
+    let root = i32::try_from(child.id()).map_err(io::Error::other).map_err(watch)?;
+    let signals = Signals { signals, root };
+    let (done, working) = UnixStream::pair().map_err(watch)?;
+    read(both, Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch)?)?;
+    read(child.stdout.take(), Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch)?)?;
+    read(child.stderr.take(), Stream::Err, see, working)?;
+
+    let ended = process::pidfd(root).map_err(watch)?;
+    let limit = program.timeout.map(|timeout| begun + timeout);
+    let event = match &ended {
+        Some(ended) => wait(&signals, ended.as_fd(), limit).map_err(watch)?,
+        None => Event::Ready,
+    };
+    match event {
+        Event::Ready => {}
+        Event::Late => stop(&signals, root, Signal::SIGTERM, ended.as_ref().map(AsFd::as_fd)),
+        Event::Stop(signal) => stop(&signals, root, signal, ended.as_ref().map(AsFd::as_fd)),
+    }
+    let took = begun.elapsed();
+    if event != Event::Ready {
+        process_tree::end(Duration::ZERO, below_us).map_err(watch)?;
+    }
+    let status = child.wait().map_err(watch)?;
+    // A pipe that a child still reads may hold the last words: let it finish them.
+    let drained = wait(&signals, done.as_fd(), Some(Instant::now() + DRAIN)).map_err(watch)?;
+    let left = below_us().map_err(watch)?;
+    if !left.is_empty() {
+        process_tree::end(GRACE, below_us).map_err(watch)?;
+    }
+    drop(guard);
+    let stopped = match (event, drained) {
+        (Event::Stop(signal), _) | (_, Event::Stop(signal)) => Some(signal),
+        // Nothing writes any more; whoever reads what we print may take its time.
+        (Event::Ready, Event::Late) => match wait(&signals, done.as_fd(), None).map_err(watch)? {
+            Event::Stop(signal) => Some(signal),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some(signal) = stopped {
+        return Err(StreamError::Interrupted { signal });
+    }
+    let ending = if event == Event::Late { Ending::TimedOut } else { ending(status) };
+    Ok(Ran { ending, took, left_some: event == Event::Ready && !left.is_empty() })
+}
+
+/// Ends everything below us when it is dropped on the way out of an error.
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if below_us().is_ok_and(|left| !left.is_empty()) {
+            let _ = process_tree::end(GRACE, below_us);
+        }
+    }
+}
+
+fn below_us() -> io::Result<Vec<process::ProcessKey>> {
+    process_tree::below(i32::try_from(std::process::id()).map_err(io::Error::other)?, None)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the place that runs programs whose output streams; argv as data")]
+fn start(program: &Program<'_>) -> Result<(Child, Option<PipeReader>), StreamError> {
+    let name = program.argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if !program.folder.is_dir() {
+        return Err(StreamError::NoFolder { folder: program.folder.to_path_buf() });
+    }
+    let mut words = program.argv.iter();
+    let mut command = Command::new(words.next().cloned().unwrap_or_default());
+    signals::unblocked(&mut command)
+        .args(words)
+        .current_dir(program.folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let both = if program.together {
+        let (both, end) = io::pipe().map_err(watch)?;
+        command.stdout(end.try_clone().map_err(watch)?).stderr(end);
+        Some(both)
+    } else {
+        None
+    };
+    let child = command.spawn().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => StreamError::NotFound { program: name },
+        _ => StreamError::Start { program: name, source },
+    })?;
+    // With the command go our own ends of the pipe.
+    Ok((child, both))
+}
+
+fn read(
+    pipe: Option<impl Read + Send + 'static>,
+    stream: Stream,
+    see: Arc<impl Fn(Stream, &[u8]) + Send + Sync + 'static>,
+    working: UnixStream,
+) -> Result<(), StreamError> {
+    let Some(mut pipe) = pipe else { return Ok(()) };
+    let reader = move || {
+        let mut bytes = vec![0; 64 * 1024];
+        loop {
+            match pipe.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(count) => see(stream, bytes.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        // When both ends are dropped, the other side of the pair becomes readable.
+        drop(working);
+    };
+    std::thread::Builder::new().name("stream".into()).spawn(reader).map_err(watch)?;
+    Ok(())
+}
+
+/// What a wait ended with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    /// The descriptor is readable.
+    Ready,
+    /// The time is over.
+    Late,
+    /// We are told to stop.
+    Stop(Signal),
+}
+
+/// The signals that come to us, while the program runs.
+struct Signals {
+    signals: SignalFd,
+    root: i32,
+}
+
+impl Signals {
+    /// The next signal that tells us to stop, if one came. When children ended, those of them that became ours because
+    /// their parents are gone are buried.
+    fn told(&self) -> io::Result<Option<Signal>> {
+        while let Some(told) = self.signals.read_signal()? {
+            let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
+            match signal {
+                Some(Signal::SIGCHLD) => self.bury(),
+                signal => return Ok(Some(signal.unwrap_or(Signal::SIGTERM))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn bury(&self) {
+        let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        // The program itself is waited for elsewhere; when it shows up here, the run is over anyway.
+        while let Ok(Some(ended)) = waitid(Id::All, look).map(|status| status.pid()) {
+            if ended.as_raw() == self.root || waitpid(ended, Some(WaitPidFlag::WNOHANG)).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io::Result<Event> {
+    loop {
+        let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+        // Rounded up: a wait of less than a millisecond must not become a busy loop. Longer than the kernel takes is
+        // asked again.
+        let timeout = left.map_or(PollTimeout::NONE, |left| {
+            PollTimeout::try_from(left.saturating_add(Duration::from_micros(999))).unwrap_or(PollTimeout::MAX)
+        });
+        let mut watched =
+            [PollFd::new(signals.signals.as_fd(), PollFlags::POLLIN), PollFd::new(ready, PollFlags::POLLIN)];
+        match poll(&mut watched, timeout) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let happened = |at: usize| watched.get(at).and_then(PollFd::any).unwrap_or(false);
+        if happened(0)
+            && let Some(signal) = signals.told()?
+        {
+            return Ok(Event::Stop(signal));
+        }
+        if happened(1) {
+            return Ok(Event::Ready);
+        }
+        if limit.is_some_and(|limit| limit <= Instant::now()) {
+            return Ok(Event::Late);
+        }
+    }
+}
+
+/// Passes a signal on to the program's group and gives it a moment; a second signal to us ends the moment.
+fn stop(signals: &Signals, root: i32, signal: Signal, ended: Option<BorrowedFd<'_>>) {
+    // The program is our child and not yet waited for: its pid, and so its group, is still its own.
+    let _ = killpg(Pid::from_raw(root), signal);
+    if let Some(ended) = ended {
+        let _ = wait(signals, ended, Some(Instant::now() + GRACE));
+    }
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    use std::os::unix::process::ExitStatusExt;
+    match status.code() {
+        Some(code) => Ending::Exited(code),
+        None => Ending::Signalled(status.signal().unwrap_or_default()),
+    }
+}

@@ -1,0 +1,210 @@
+//! The program of a run, from the gate that it waits behind to its last word: its streams or its terminal.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::File,
+    io::{self, Read, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+    process::Stdio,
+};
+
+use crate::{
+    domain::run::{ItemType, TerminalSize},
+    os::{
+        held_process::{self, Gate, Program, Streams},
+        pipe,
+        pty::{self, Pty},
+        terminal::Size,
+    },
+};
+
+/// How much of a stream is read before somebody else's turn, in bytes: a flood must hide neither door nor end.
+const MOST: usize = 1 << 20;
+/// As much as a pipe has when nobody asks for more, in bytes: when all of it was there at once, more does some good.
+const PIPE: usize = 64 * 1024;
+
+/// What a run begins with.
+#[derive(Debug)]
+pub struct Begin<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// Its whole environment.
+    pub env: &'a BTreeMap<OsString, OsString>,
+    /// Its working directory.
+    pub cwd: &'a Path,
+    /// What it reads; without it, nothing.
+    pub stdin: Option<Vec<u8>>,
+    /// The size of its terminal, when it has one.
+    pub pty: Option<TerminalSize>,
+}
+
+/// A program and our ends of what it reads and prints.
+#[derive(Debug)]
+pub struct Child {
+    /// What it waits behind.
+    pub gate: Gate,
+    outputs: Vec<Output>,
+    terminal: Option<Pty>,
+    /// The program's end of it. A terminal that nobody has open hangs up, and a program closes its own before it ends.
+    theirs: Option<OwnedFd>,
+    had_terminal: bool,
+    input: Option<Feed>,
+}
+
+/// A pipe that the program prints to.
+#[derive(Debug)]
+struct Output {
+    stream: ItemType,
+    pipe: File,
+    is_large: bool,
+}
+
+/// What a program without a terminal reads, and how far it has come.
+#[derive(Debug)]
+struct Feed {
+    pipe: File,
+    text: Vec<u8>,
+    taken: usize,
+}
+
+impl Child {
+    /// Starts a program that waits.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(begin: Begin<'_>) -> io::Result<Self> {
+        let program = Program { argv: begin.argv, env: begin.env, cwd: begin.cwd };
+        if let Some(size) = begin.pty {
+            let (terminal, end) = pty::open(cells(size))?;
+            let theirs = Some(end.try_clone()?);
+            let (stdin, stdout) = (Stdio::from(end.try_clone()?), Stdio::from(end.try_clone()?));
+            let streams = Streams { stdin, stdout, stderr: Stdio::from(end), is_terminal: true };
+            let gate = held_process::start(&program, streams)?;
+            return Ok(Self {
+                gate,
+                outputs: Vec::new(),
+                terminal: Some(terminal),
+                theirs,
+                had_terminal: true,
+                input: None,
+            });
+        }
+        let (stdin, input) = match begin.stdin {
+            None => (Stdio::null(), None),
+            Some(text) => {
+                let (reader, writer) = io::pipe()?;
+                pipe::unblock(writer.as_fd())?;
+                let pipe = File::from(OwnedFd::from(writer));
+                (Stdio::from(reader), Some(Feed { pipe, text, taken: 0 }))
+            }
+        };
+        let mut outputs = Vec::new();
+        let mut output = |stream| -> io::Result<Stdio> {
+            let (reader, writer) = io::pipe()?;
+            pipe::unblock(reader.as_fd())?;
+            outputs.push(Output { stream, pipe: File::from(OwnedFd::from(reader)), is_large: false });
+            Ok(Stdio::from(writer))
+        };
+        let (stdout, stderr) = (output(ItemType::Stdout)?, output(ItemType::Stderr)?);
+        let gate = held_process::start(&program, Streams { stdin, stdout, stderr, is_terminal: false })?;
+        Ok(Self { gate, outputs, terminal: None, theirs: None, had_terminal: false, input })
+    }
+
+    /// Its terminal, as long as anybody has it open.
+    pub const fn terminal(&self) -> Option<&Pty> {
+        self.terminal.as_ref()
+    }
+
+    /// The same, to type to.
+    pub const fn terminal_mut(&mut self) -> Option<&mut Pty> {
+        self.terminal.as_mut()
+    }
+
+    /// The program has ended: its terminal is over once nobody else has it open.
+    pub fn let_go(&mut self) {
+        self.theirs = None;
+    }
+
+    /// Whether it was given one.
+    pub const fn had_terminal(&self) -> bool {
+        self.had_terminal
+    }
+
+    /// The pipes that it prints to.
+    pub fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.outputs.iter().map(|output| output.pipe.as_fd())
+    }
+
+    /// What it reads from, while there is something left for it.
+    pub fn reading(&self) -> Option<BorrowedFd<'_>> {
+        self.input.as_ref().map(|feed| feed.pipe.as_fd())
+    }
+
+    /// Whether nothing can come any more.
+    pub const fn is_silent(&self) -> bool {
+        self.outputs.is_empty() && self.terminal.is_none()
+    }
+
+    /// Hands on what it has printed, but only so much at a time; says how many bytes that was.
+    pub fn read(&mut self, see: &mut dyn FnMut(ItemType, &[u8])) -> usize {
+        let mut total = 0;
+        self.outputs.retain_mut(|output| {
+            let (read, goes_on) = read_some(|buffer| output.pipe.read(buffer), &mut |bytes| see(output.stream, bytes));
+            if read >= PIPE && !output.is_large {
+                output.is_large = true;
+                pipe::enlarge(output.pipe.as_fd(), MOST);
+            }
+            total += read;
+            goes_on
+        });
+        if let Some(terminal) = &mut self.terminal {
+            let (read, goes_on) = read_some(|buffer| terminal.read(buffer), &mut |bytes| see(ItemType::Stdout, bytes));
+            total += read;
+            if !goes_on {
+                self.terminal = None;
+            }
+        }
+        total
+    }
+
+    /// Hands to it what it is to read, as far as it takes that. Never waits.
+    pub fn feed(&mut self) {
+        while let Some(feed) = &mut self.input {
+            match feed.pipe.write(feed.text.get(feed.taken..).unwrap_or_default()) {
+                Ok(written) => feed.taken += written,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // It does not want to read more: its own affair.
+                Err(_) => feed.taken = feed.text.len(),
+            }
+            if feed.taken >= feed.text.len() {
+                self.input = None;
+            }
+        }
+    }
+}
+
+/// Reads what is there; how much that was, and whether more may come.
+fn read_some(mut read: impl FnMut(&mut [u8]) -> io::Result<usize>, see: &mut dyn FnMut(&[u8])) -> (usize, bool) {
+    let (mut buffer, mut total) = ([0; 16 * 1024], 0);
+    while total < MOST {
+        match read(&mut buffer) {
+            Ok(0) => return (total, false),
+            Ok(read) => {
+                see(buffer.get(..read).unwrap_or_default());
+                total += read;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return (total, true),
+            Err(_) => return (total, false),
+        }
+    }
+    (total, true)
+}
+
+/// A size as the operating system has it.
+pub const fn cells(size: TerminalSize) -> Size {
+    Size { rows: size.rows, cols: size.cols }
+}

@@ -1,0 +1,229 @@
+//! Where a run is steered from outside: a socket in its folder. One line of JSON a connection as the request, one as the
+//! answer, once it is done.
+
+use std::{
+    fs,
+    io::{self, BufRead, BufReader, Write},
+    time::Duration,
+};
+
+use nix::{poll::PollFd, sys::signal::Signal};
+use serde_json::{Value, json};
+
+use super::RunFolder;
+use crate::{
+    domain::typed::Input,
+    os::{
+        request_socket::{self, Callers, Whole},
+        socket,
+    },
+    wire::typed,
+};
+
+/// The socket's name in the run's folder.
+const NAME: &str = "door";
+/// The longest request, in bytes: the most that is typed at once, when each byte of it is escaped.
+const LONGEST: usize = 8 << 20;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// The run is to end.
+    Kill {
+        /// What everything in it gets first.
+        signal: Signal,
+        /// How long that may take before it is killed.
+        grace: Duration,
+    },
+    /// This is to be typed.
+    Type(Vec<Input>),
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The run has ended, and that is written.
+    Ended,
+    /// So many bytes were typed.
+    Typed(usize),
+    /// Its input is full: so many bytes were typed, and the rest was forgotten.
+    Full(usize),
+    /// A line of so many bytes is more than its terminal takes; nothing was typed.
+    LongLine(usize),
+    /// It has no terminal.
+    NoTerminal,
+    /// It has ended meanwhile: so many bytes were typed before that.
+    Over(usize),
+    /// The request was none.
+    Unknown,
+}
+
+impl Request {
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Kill { signal, grace } => {
+                json!({ "do": "kill", "signal": *signal as i32, "grace_ms": u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) })
+            }
+            Self::Type(inputs) => json!({ "do": "type", "input": typed::to_json(inputs) }),
+        }
+    }
+
+    fn read(line: &[u8]) -> Option<Self> {
+        let document: Value = serde_json::from_slice(line).ok()?;
+        match document.get("do")?.as_str()? {
+            "kill" => {
+                let signal = i32::try_from(document.get("signal")?.as_i64()?).ok()?;
+                let grace = Duration::from_millis(document.get("grace_ms")?.as_u64()?);
+                Some(Self::Kill { signal: Signal::try_from(signal).ok()?, grace })
+            }
+            "type" => Some(Self::Type(typed::inputs(document.get("input")?).ok()?)),
+            _ => None,
+        }
+    }
+}
+
+impl Reply {
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Ended => json!({ "ended": true }),
+            Self::Typed(bytes) => json!({ "typed": bytes }),
+            Self::Full(bytes) => json!({ "full": bytes }),
+            Self::LongLine(bytes) => json!({ "long_line": bytes }),
+            Self::NoTerminal => json!({ "no_terminal": true }),
+            Self::Over(bytes) => json!({ "over": bytes }),
+            Self::Unknown => json!({ "unknown": true }),
+        }
+    }
+
+    fn read(line: &[u8]) -> Option<Self> {
+        let document: Value = serde_json::from_slice(line).ok()?;
+        let (name, value) = document.as_object()?.iter().next()?;
+        let number = || usize::try_from(value.as_u64()?).ok();
+        match name.as_str() {
+            "ended" => Some(Self::Ended),
+            "typed" => number().map(Self::Typed),
+            "full" => number().map(Self::Full),
+            "long_line" => number().map(Self::LongLine),
+            "no_terminal" => Some(Self::NoTerminal),
+            "over" => number().map(Self::Over),
+            "unknown" => Some(Self::Unknown),
+            _ => None,
+        }
+    }
+}
+
+/// The supervisor's side.
+#[derive(Debug)]
+pub struct Door {
+    callers: Callers,
+}
+
+/// What came in at the door.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Came {
+    /// This one asks for something.
+    Asked(u64, Request),
+    /// This one is gone.
+    Gone(u64),
+}
+
+impl Door {
+    /// Opens it. One that a dead supervisor left is swept away: whoever opens it holds the run.
+    ///
+    /// # Errors
+    /// When there is no socket to be had there.
+    pub fn open(folder: &RunFolder) -> io::Result<Self> {
+        match fs::remove_file(folder.file(NAME)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        Ok(Self { callers: Callers::listen(folder.path(), NAME, Whole::Line, LONGEST)? })
+    }
+
+    /// What to wait for.
+    pub fn watched(&self) -> impl Iterator<Item = PollFd<'_>> {
+        self.callers.watched()
+    }
+
+    /// Looks after everybody at the door. Never waits.
+    pub fn look(&mut self) -> Vec<Came> {
+        let mut came = Vec::new();
+        for one in self.callers.look() {
+            let (id, request) = match one {
+                request_socket::Came::Said(id, line) => (id, Request::read(&line)),
+                request_socket::Came::TooMuch(id) => (id, None),
+                request_socket::Came::Gone(id) => {
+                    came.push(Came::Gone(id));
+                    continue;
+                }
+            };
+            match request {
+                Some(request) => came.push(Came::Asked(id, request)),
+                None => self.answer(id, &Reply::Unknown),
+            }
+        }
+        came
+    }
+
+    /// Lets nobody in any more; who is in is still answered.
+    pub fn shut(&self) {
+        self.callers.shut();
+    }
+
+    /// Tells one what became of its request, and lets it go.
+    pub fn answer(&mut self, id: u64, reply: &Reply) {
+        self.callers.answer(id, format!("{}\n", reply.to_json()).as_bytes());
+    }
+}
+
+/// Asks a run's supervisor for something, and waits for what becomes of it, at most so long. `None`: nobody is there. One
+/// that went away without an answer has seen the run's end.
+///
+/// # Errors
+/// `TimedOut` when it takes too long; as the socket fails.
+pub fn ask(folder: &RunFolder, request: &Request, patience: Duration) -> io::Result<Option<Reply>> {
+    let Ok(mut stream) = socket::connect(folder.path(), NAME) else { return Ok(None) };
+    stream.set_write_timeout(Some(patience))?;
+    stream.set_read_timeout(Some(patience))?;
+    let mut line = Vec::new();
+    let asked = stream
+        .write_all(format!("{}\n", request.to_json()).as_bytes())
+        .and_then(|()| BufReader::new(&stream).read_until(b'\n', &mut line));
+    match asked {
+        Ok(_) => Ok(Some(Reply::read(&line).unwrap_or(Reply::Over(0)))),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(io::Error::new(io::ErrorKind::TimedOut, "the run's supervisor does not answer in time"))
+        }
+        // It closed the door.
+        Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
+            Ok(Some(Reply::Over(0)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_and_replies_are_read_back_as_they_were_said() {
+        let inputs = vec![Input::Text("a\n\"".into()), Input::Key("C-c".into()), Input::Hex(vec![0, 255]), Input::Eof];
+        let kill = Request::Kill { signal: Signal::SIGINT, grace: Duration::from_millis(1_500) };
+        for request in [kill, Request::Type(inputs)] {
+            assert_eq!(Request::read(request.to_json().to_string().as_bytes()), Some(request));
+        }
+        for reply in [
+            Reply::Ended,
+            Reply::Typed(3),
+            Reply::Full(4),
+            Reply::LongLine(5),
+            Reply::NoTerminal,
+            Reply::Over(0),
+            Reply::Unknown,
+        ] {
+            assert_eq!(Reply::read(reply.to_json().to_string().as_bytes()), Some(reply));
+        }
+        assert_eq!((Request::read(b"{}"), Reply::read(b"x")), (None, None));
+    }
+}

@@ -1,0 +1,249 @@
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use super::*;
+use crate::{
+    domain::run::{Ending, RunId},
+    os::process::ProcessKey,
+    supervisor::{SinkError, job_dir::Start},
+};
+
+/// Which stream, its bytes, and a place that tells head from tail; or what an event says.
+type Kept = Result<(ItemType, Vec<u8>, i64), String>;
+
+/// A store as far as a recorder sees it.
+#[derive(Default)]
+struct Rows {
+    /// By place: what is kept of it, or the gap's bytes.
+    items: BTreeMap<i64, Kept>,
+    batches: usize,
+    refuses: bool,
+    gap: Option<i64>,
+    folder: PathBuf,
+    /// The most that ever lay in the files, in bytes.
+    most: u64,
+}
+
+impl Rows {
+    fn kept(&self) -> u64 {
+        fs::read_dir(&self.folder)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.file_name().to_string_lossy().contains('.'))
+            .map(|entry| entry.metadata().unwrap().len())
+            .sum()
+    }
+
+    /// What a reader would see of a stream, gaps as `#`.
+    fn text(&self, stream: ItemType) -> Vec<u8> {
+        let mut text = Vec::new();
+        for item in self.items.values() {
+            match item {
+                Ok((of, bytes, _)) if *of == stream => text.extend_from_slice(bytes),
+                Ok(_) => {}
+                Err(said) => text.extend_from_slice(if said == "gap" { b"#" } else { b"" }),
+            }
+        }
+        text
+    }
+}
+
+impl Sink for Rows {
+    fn running(&mut self, _: &ProcessKey) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        self.most = self.most.max(self.kept());
+        if self.refuses {
+            return Err(SinkError::Store("no room".into()));
+        }
+        self.batches += 1;
+        let home = self.folder.parent().unwrap().to_owned();
+        let id = RunId::parse(self.folder.file_name().unwrap().to_str().unwrap()).unwrap();
+        let folder = RunFolder::of(&home, &id);
+        for item in &batch.items {
+            let (seq, value) = match item {
+                NewItem::Output { seq, stream, segment, start, length, origin } => {
+                    let (start, length) = (u64::try_from(*start).unwrap(), usize::try_from(*length).unwrap());
+                    let bytes = segments::read(&folder, *stream, *segment, start, length).unwrap().unwrap();
+                    assert_eq!(bytes.len(), length);
+                    (*seq, Ok((*stream, bytes, *segment * 1_000_000_000 + *origin)))
+                }
+                NewItem::Event { seq, payload, .. } => (*seq, Err(payload.clone())),
+            };
+            assert!(seq < batch.next_seq);
+            assert!(self.items.insert(seq, value).is_none(), "{seq} came twice");
+        }
+        if let Some(gap) = batch.gap {
+            if let Some(old) = self.gap.replace(gap.through_seq) {
+                self.items.remove(&old);
+            }
+            self.items.retain(|seq, item| {
+                let is_tail = matches!(item, Ok((_, _, place)) if *place >= 1_000_000_000);
+                !(is_tail && (gap.first_seq..=gap.through_seq).contains(seq))
+            });
+            assert!(self.items.insert(gap.through_seq, Err("gap".into())).is_none(), "the gap takes a place");
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, _: &Ending, _: i64, _: bool) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+fn setting(max: u64) -> (tempfile::TempDir, RunFolder, Recorder, Rows) {
+    let home = tempfile::tempdir().unwrap();
+    let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
+    let folder = RunFolder::of(home.path(), &id);
+    folder.create(&Start { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
+    folder.forget_start().unwrap();
+    let rows = Rows { folder: folder.path().to_owned(), ..Rows::default() };
+    let recorder = Recorder::new(folder.clone(), max, Totals::default());
+    (home, folder, recorder, rows)
+}
+
+const fn at(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+#[test]
+fn what_fits_is_kept_whole_whatever_its_pieces() {
+    for max in [1_u64, 2, 7, 100, 4_096, 100_000] {
+        for piece in [1, 3, 50, 40_000] {
+            if max / piece > 5_000 {
+                continue;
+            }
+            let (_home, _folder, mut recorder, mut rows) = setting(max);
+            let all: Vec<u8> = (0..max).map(|number| b'a' + u8::try_from(number % 26).unwrap()).collect();
+            for (number, part) in (0..).zip(all.chunks(usize::try_from(piece).unwrap())) {
+                recorder.push(ItemType::Stdout, part, at(number));
+                recorder.flush(at(number), &mut rows);
+            }
+            assert_eq!(rows.text(ItemType::Stdout), all, "{max} in pieces of {piece}");
+            assert!(!recorder.truncated() && recorder.output_bytes() == i64::try_from(max).unwrap());
+            // One byte more, and something in the middle goes.
+            recorder.push(ItemType::Stderr, b"!", at(0));
+            recorder.flush(at(0), &mut rows);
+            assert!(recorder.truncated() && rows.most <= max && rows.kept() <= max);
+            assert_eq!(recorder.due(), None);
+        }
+    }
+}
+
+#[test]
+fn of_more_than_fits_head_and_tail_stay_with_one_gap_and_never_more_than_that() {
+    for (max, piece, flush_every) in
+        [(1_000, 7, 1), (1_000, 333, 3), (1_000, 5_000, 1), (64, 1, 5), (300_000, 70_000, 2)]
+    {
+        let (_home, folder, mut recorder, mut rows) = setting(max);
+        let all: Vec<u8> = (0..max * 5).map(|number| b'a' + u8::try_from(number % 26).unwrap()).collect();
+        for (number, part) in all.chunks(piece).enumerate() {
+            recorder.push(ItemType::Stdout, part, at(0));
+            recorder.event(format!("e{number}"), String::new(), None);
+            if number % flush_every == 0 {
+                recorder.flush(at(0), &mut rows);
+            }
+        }
+        recorder.flush(at(0), &mut rows);
+        let text = rows.text(ItemType::Stdout);
+        let gap = text.iter().position(|byte| *byte == b'#').unwrap();
+        let (head, tail) = (&text[..gap], &text[gap + 1..]);
+        assert!(!tail.contains(&b'#'));
+        assert_eq!(head, &all[..usize::try_from(max / 2).unwrap()]);
+        assert!(all.ends_with(tail) && tail.len() as u64 >= max / 4, "{max} {piece}: {}", tail.len());
+        assert!(rows.most <= max, "{max} {piece}: {}", rows.most);
+        let dropped = all.len() - head.len() - tail.len();
+        assert_eq!(recorder.dropped, i64::try_from(dropped).unwrap());
+        let events = rows.items.values().filter(|item| matches!(item, Err(said) if said.starts_with('e'))).count();
+        assert_eq!(events, all.len().div_ceil(piece));
+
+        // Another beginning goes on where this one was.
+        let totals = Totals {
+            next_seq: recorder.next_seq,
+            stdout_bytes: recorder.printed[0],
+            stderr_bytes: 0,
+            dropped_bytes: recorder.dropped,
+        };
+        let mut again = Recorder::new(folder, max, totals);
+        again.push(ItemType::Stderr, &vec![b'x'; usize::try_from(max / 2).unwrap()], at(0));
+        again.flush(at(0), &mut rows);
+        assert_eq!(rows.text(ItemType::Stdout), [head, b"#"].concat());
+        assert_eq!(rows.text(ItemType::Stderr).len() as u64, max / 2 + 1);
+        assert!(rows.kept() <= max);
+    }
+}
+
+#[test]
+fn what_the_store_refuses_waits_and_comes_once() {
+    let (_home, _folder, mut recorder, mut rows) = setting(1 << 20);
+    recorder.push(ItemType::Stdout, b"one ", at(0));
+    rows.refuses = true;
+    recorder.flush(at(0), &mut rows);
+    assert_eq!((recorder.due(), recorder.trouble()), (Some(RETRY), Some("no room")));
+    recorder.push(ItemType::Stdout, b"two ", at(10));
+    recorder.hit(3, 1);
+    recorder.flush(RETRY, &mut rows);
+    assert_eq!(rows.batches, 0);
+    rows.refuses = false;
+    recorder.flush(at(600), &mut rows);
+    assert_eq!((rows.text(ItemType::Stdout), recorder.trouble(), recorder.due()), (b"one two ".to_vec(), None, None));
+    assert!(!recorder.truncated());
+}
+
+#[test]
+fn a_store_that_refuses_for_long_costs_no_memory_and_the_loss_is_said() {
+    let (_home, _folder, mut recorder, mut rows) = setting(64 << 20);
+    recorder.push(ItemType::Stdout, b"first", at(0));
+    rows.refuses = true;
+    recorder.flush(at(0), &mut rows);
+    for _ in 0..100 {
+        recorder.push(ItemType::Stdout, &vec![b'x'; 100_000], at(1));
+        assert!(recorder.pending <= TOO_FULL);
+    }
+    rows.refuses = false;
+    recorder.flush(at(300), &mut rows);
+    recorder.flush(at(600), &mut rows);
+    let text = rows.text(ItemType::Stdout);
+    assert!(text.starts_with(b"firstxxx") && text.len() as u64 > TOO_FULL / 2 && recorder.truncated());
+    let lost = 10_000_005 - text.len();
+    assert_eq!(
+        rows.items.values().find_map(|item| item.as_ref().err()).unwrap(),
+        &format!("{lost} bytes could not be kept: no room")
+    );
+    assert_eq!(recorder.due(), None);
+}
+
+#[test]
+fn the_first_is_written_at_once_and_what_follows_a_little_later() {
+    let (_home, _folder, mut recorder, mut rows) = setting(1 << 20);
+    assert_eq!(recorder.due(), None);
+    recorder.push(ItemType::Stdout, b"a", at(1_000));
+    assert_eq!(recorder.due(), Some(at(1_000)));
+    recorder.flush(at(1_000), &mut rows);
+    recorder.push(ItemType::Stdout, b"b", at(1_001));
+    assert_eq!(recorder.due(), Some(at(1_020)));
+    recorder.push(ItemType::Stdout, &vec![b'c'; 64 << 10], at(1_002));
+    assert_eq!(recorder.due(), Some(at(1_005)));
+    recorder.flush(at(1_005), &mut rows);
+    recorder.event("e".into(), "{}".into(), None);
+    assert_eq!(recorder.due(), Some(at(1_025)));
+    recorder.flush(at(1_025), &mut rows);
+    recorder.push(ItemType::Stdout, b"d", at(5_000));
+    assert_eq!(recorder.due(), Some(at(5_000)));
+}
+
+#[test]
+fn while_the_store_refuses_the_number_of_a_watchers_hits_is_kept_once() {
+    let (_home, _folder, mut recorder, mut rows) = setting(100);
+    rows.refuses = true;
+    for hits in 1..=1_000 {
+        recorder.hit(0, hits);
+        recorder.hit(1, hits * 2);
+        recorder.flush(at(u64::try_from(hits).unwrap()), &mut rows);
+    }
+    let (batch, _) = recorder.refused.take().unwrap();
+    // The first are on their way; of all others the newest.
+    let of = |hits: &[Hit]| hits.iter().map(|one| (one.place, one.hits)).collect::<Vec<_>>();
+    assert_eq!((of(&batch.hits), of(&recorder.hits)), (vec![(0, 1), (1, 2)], vec![(0, 1_000), (1, 2_000)]));
+}

@@ -1,0 +1,409 @@
+//! What is looked for in a run's output: expressions on whole lines, within their scope.
+//!
+//! A match is an event item. The first match of a watcher owes a message at once; those within a second after it owe one
+//! together, which comes with an item at that second's end. Each item says what it owes when it is written, so that
+//! nothing is lost or told twice when the supervisor dies in between. The number of hits is written with the items, so a
+//! watcher that counts once does so over crashes.
+
+mod line_splitter;
+mod patterns;
+mod rate_limit;
+
+use std::time::Duration;
+
+use regex::Regex;
+use serde_json::json;
+
+use self::{
+    line_splitter::Lines,
+    rate_limit::{Cooldown, Rest, Told},
+};
+use crate::domain::{
+    Refusal,
+    output::Standing,
+    run::ItemType,
+    secrets,
+    watch::{Scope, Watcher},
+};
+
+/// How much of a line an item holds, in characters.
+const SHOWN: usize = 1_000;
+
+/// Something that was noticed, to be written as an event item with the hits of its watcher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noticed {
+    /// Which watcher, from 0.
+    pub place: usize,
+    /// How often it has matched by now.
+    pub hits: i64,
+    /// The line, masked.
+    pub payload: String,
+    /// `event`, `watcher`, `stream`, `hits`, and how many `matches` this item stands for, as JSON text. At the end of a
+    /// cooldown also `more`: how many matches are told by its message; the event is then `more` when all had items of
+    /// their own.
+    pub meta: String,
+    /// The end of the key of the message that it owes.
+    pub owes: Option<String>,
+}
+
+/// The watchers of a run at work. Times are spans since the supervisor began.
+#[derive(Debug, Default)]
+pub struct Watching {
+    watchers: Vec<AtWork>,
+    stdout: Lines,
+    stderr: Lines,
+}
+
+#[derive(Debug)]
+struct AtWork {
+    watcher: Watcher,
+    regex: Regex,
+    hits: i64,
+    cooldown: Option<Cooldown>,
+}
+
+/// Whether a run can have these watchers.
+///
+/// # Errors
+/// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
+pub fn compile(watchers: &[Watcher]) -> Result<(), Refusal> {
+    patterns::all(watchers.iter()).map(drop)
+}
+
+impl Watching {
+    /// Watchers as they stand.
+    ///
+    /// # Errors
+    /// [`Refusal::Usage`] as [`compile`] has it.
+    pub fn new(standing: &[Standing]) -> Result<Self, Refusal> {
+        let compiled = patterns::all(standing.iter().map(|one| &one.watcher))?;
+        let at_work = |(one, regex): (&Standing, Regex)| AtWork {
+            watcher: one.watcher.clone(),
+            regex,
+            hits: one.hits,
+            cooldown: None,
+        };
+        let watchers = standing.iter().zip(compiled).map(at_work).collect();
+        Ok(Self { watchers, stdout: Lines::default(), stderr: Lines::default() })
+    }
+
+    /// Looks at what was just printed.
+    pub fn feed(&mut self, stream: ItemType, chunk: &[u8], now: Duration) -> Vec<Noticed> {
+        let mut noticed = Vec::new();
+        let Self { watchers, stdout, stderr } = self;
+        let lines = match stream {
+            ItemType::Stdout => stdout,
+            ItemType::Stderr => stderr,
+            ItemType::Event => return noticed,
+        };
+        if watchers.iter().any(|one| one.looks_at(stream)) {
+            lines.push(chunk, now, |line, counted| {
+                look(watchers, stream, line, counted, now, &mut noticed);
+            });
+        }
+        noticed
+    }
+
+    /// When it is to be called next without any output.
+    #[must_use]
+    pub fn due(&self) -> Option<Duration> {
+        let cooldowns = self.watchers.iter().filter_map(|one| one.cooldown.as_ref()?.due());
+        cooldowns.chain(self.stdout.due()).chain(self.stderr.due()).min()
+    }
+
+    /// Looks at what came and then stayed without an end for a while, and tells what a storm brought.
+    pub fn tick(&mut self, now: Duration) -> Vec<Noticed> {
+        let mut noticed = Vec::new();
+        let Self { watchers, stdout, stderr } = self;
+        for (stream, lines) in [(ItemType::Stdout, stdout), (ItemType::Stderr, stderr)] {
+            let Some((line, counted)) = lines.silent(now) else { continue };
+            let counted = look(watchers, stream, line, counted, now, &mut noticed);
+            lines.count(counted);
+        }
+        for (place, one) in watchers.iter_mut().enumerate() {
+            if one.cooldown.as_ref().is_some_and(|cooldown| cooldown.is_over(now)) {
+                one.cool(place, &mut noticed);
+            }
+        }
+        noticed
+    }
+
+    /// The output is over: looks at what is left of it, and tells everything.
+    pub fn finish(&mut self, now: Duration) -> Vec<Noticed> {
+        let mut noticed = Vec::new();
+        let Self { watchers, stdout, stderr } = self;
+        for (stream, lines) in [(ItemType::Stdout, stdout), (ItemType::Stderr, stderr)] {
+            lines.finish(|line, counted| {
+                look(watchers, stream, line, counted, now, &mut noticed);
+            });
+        }
+        for (place, one) in watchers.iter_mut().enumerate() {
+            one.cool(place, &mut noticed);
+        }
+        noticed
+    }
+}
+
+/// Looks at a line for everybody who has not counted it; answers who has now.
+fn look(
+    watchers: &mut [AtWork],
+    stream: ItemType,
+    line: &[u8],
+    mut counted: u32,
+    now: Duration,
+    noticed: &mut Vec<Noticed>,
+) -> u32 {
+    let text = line_splitter::text(line);
+    for (place, one) in watchers.iter_mut().enumerate() {
+        if counted & (1 << place) == 0 && one.looks_at(stream) && one.regex.is_match(&text) {
+            counted |= 1 << place;
+            one.matched(place, stream, &text, now, noticed);
+        }
+    }
+    counted
+}
+
+impl AtWork {
+    fn looks_at(&self, stream: ItemType) -> bool {
+        let within = match self.watcher.scope {
+            Scope::Both => true,
+            Scope::Stdout => stream == ItemType::Stdout,
+            Scope::Stderr => stream == ItemType::Stderr,
+        };
+        within && !(self.watcher.once && self.hits > 0)
+    }
+
+    fn matched(&mut self, place: usize, stream: ItemType, line: &str, now: Duration, noticed: &mut Vec<Noticed>) {
+        if self.cooldown.as_ref().is_some_and(|cooldown| cooldown.is_over(now)) {
+            self.cool(place, noticed);
+        }
+        self.hits += 1;
+        let told = match &mut self.cooldown {
+            Some(cooldown) => cooldown.another(stream, line),
+            None => {
+                self.cooldown = Some(Cooldown::after(now));
+                Told::AtOnce
+            }
+        };
+        let kind = match told {
+            Told::AtOnce => "match",
+            Told::Later => "later",
+            Told::WithOthers => return,
+        };
+        let meta = json!({
+            "event": self.watcher.event.as_str(), "watcher": place, "stream": stream.as_str(), "hits": self.hits,
+            "matches": 1,
+        });
+        noticed.push(Noticed {
+            place,
+            hits: self.hits,
+            payload: shown(line),
+            meta: meta.to_string(),
+            owes: Some(format!("{kind}-{place}-{}", self.hits)),
+        });
+    }
+
+    /// Ends the cooldown, and tells what has not been told.
+    fn cool(&mut self, place: usize, noticed: &mut Vec<Noticed>) {
+        let Some(Rest { unsaid, held, last }) = self.cooldown.take().and_then(Cooldown::end) else { return };
+        let event = self.watcher.event.as_str();
+        let (payload, meta) = match last {
+            Some((stream, line)) => {
+                let meta = json!({
+                    "event": event, "watcher": place, "stream": stream.as_str(), "hits": self.hits, "matches": held,
+                    "more": unsaid,
+                });
+                (shown(&line), meta)
+            }
+            None => {
+                let meta = json!({
+                    "event": "more", "of": event, "watcher": place, "hits": self.hits, "matches": 0, "more": unsaid,
+                });
+                let times = if unsaid == 1 { "once".to_owned() } else { format!("{unsaid} times") };
+                (format!("{event} matched {times} more within a second"), meta)
+            }
+        };
+        let owes = Some(format!("more-{place}-{}", self.hits));
+        noticed.push(Noticed { place, hits: self.hits, payload, meta: meta.to_string(), owes });
+    }
+}
+
+/// A line as an item holds it.
+fn shown(line: &str) -> String {
+    // A secret that is cut is no known form any more; so it is masked first, in a bit more than is shown.
+    let near: String = line.chars().take(SHOWN * 4).collect();
+    let masked = secrets::masked(&near);
+    if masked.chars().nth(SHOWN).is_none() {
+        return masked;
+    }
+    masked.chars().take(SHOWN - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::domain::id::Label;
+
+    const NOW: Duration = Duration::ZERO;
+    const OUT: ItemType = ItemType::Stdout;
+    const ERR: ItemType = ItemType::Stderr;
+
+    fn watcher(regex: &str, event: &str, once: bool, scope: Scope) -> Watcher {
+        Watcher { regex: regex.into(), event: Label::parse(event).unwrap(), once, scope }
+    }
+
+    fn plain(regex: &str) -> Watcher {
+        watcher(regex, "seen", false, Scope::Both)
+    }
+
+    fn watching(watchers: &[Watcher]) -> Watching {
+        let standing: Vec<_> = watchers.iter().map(|one| Standing { watcher: one.clone(), hits: 0 }).collect();
+        Watching::new(&standing).unwrap()
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn payloads(noticed: &[Noticed]) -> Vec<&str> {
+        noticed.iter().map(|one| one.payload.as_str()).collect()
+    }
+
+    fn meta(noticed: &Noticed) -> Value {
+        serde_json::from_str(&noticed.meta).unwrap()
+    }
+
+    #[test]
+    fn a_pattern_split_at_every_offset_is_found_once() {
+        let all = "before\r\nthe Grüße 👋 FAILED here\nafter\n".as_bytes();
+        for first in 0..=all.len() {
+            for second in first..=all.len() {
+                let mut watching = watching(&[plain("Grüße 👋 FAILED")]);
+                let mut noticed = Vec::new();
+                for chunk in [&all[..first], &all[first..second], &all[second..]] {
+                    noticed.extend(watching.feed(OUT, chunk, NOW));
+                }
+                noticed.extend(watching.finish(NOW));
+                assert_eq!(payloads(&noticed), ["the Grüße 👋 FAILED here"], "{first} {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_looks_within_its_scope_and_streams_do_not_mix() {
+        let mut watching = watching(&[
+            watcher("bad", "out", false, Scope::Stdout),
+            watcher("bad", "err", false, Scope::Stderr),
+            watcher("bad", "both", false, Scope::Both),
+        ]);
+        let mut events = |stream, chunk: &[u8]| -> Vec<String> {
+            let noticed = watching.feed(stream, chunk, NOW);
+            noticed.iter().map(|one| format!("{} {}", meta(one)["event"], meta(one)["stream"])).collect()
+        };
+        assert_eq!(events(OUT, b"b"), [""; 0]);
+        assert_eq!(events(ERR, b"ad\n"), [""; 0]);
+        assert_eq!(events(OUT, b"ad\n"), ["\"out\" \"stdout\"", "\"both\" \"stdout\""]);
+        assert_eq!(events(ERR, b"bad\n"), ["\"err\" \"stderr\"", "\"both\" \"stderr\""]);
+    }
+
+    #[test]
+    fn once_is_once_also_when_it_stood_so_before() {
+        let once = watcher("x", "x", true, Scope::Both);
+        let mut watching = watching(std::slice::from_ref(&once));
+        assert_eq!(watching.feed(OUT, b"x\nx\n", NOW).len(), 1);
+        assert_eq!((watching.feed(OUT, b"x", NOW), watching.due(), watching.finish(NOW)), (vec![], None, vec![]));
+        let mut again = Watching::new(&[Standing { watcher: once, hits: 1 }]).unwrap();
+        assert_eq!(again.feed(OUT, b"x\n", NOW), []);
+        let more = Standing { watcher: plain("x"), hits: 7 };
+        assert_eq!(Watching::new(&[more]).unwrap().feed(OUT, b"x\n", NOW)[0].owes.as_deref(), Some("match-0-8"));
+    }
+
+    #[test]
+    fn a_prompt_is_noticed_after_a_silence_and_not_a_second_time_when_its_line_goes_on() {
+        let mut watching = watching(&[plain("word: ?$"), plain("secret")]);
+        assert_eq!(watching.feed(OUT, b"Pass", NOW), []);
+        assert_eq!(watching.feed(OUT, b"word: ", ms(100)), []);
+        assert_eq!((watching.tick(ms(249)), watching.due()), (vec![], Some(ms(250))));
+        assert_eq!(payloads(&watching.tick(ms(250))), ["Password: "]);
+        assert_eq!(watching.due(), None);
+        assert_eq!(payloads(&watching.feed(OUT, b"secret word:\r\n", ms(300))), ["Password: secret word:"]);
+        let next = watching.feed(OUT, b"word:\n", ms(2_000));
+        assert_eq!(next.len(), 1);
+        assert_eq!(meta(&next[0])["watcher"], 0);
+    }
+
+    #[test]
+    fn a_storm_has_twenty_items_one_for_the_rest_and_two_messages_at_once() {
+        let mut watching = watching(&[plain("x")]);
+        let mut noticed = Vec::new();
+        for number in 0..100 {
+            noticed.extend(watching.feed(ERR, format!("x{number}\n").as_bytes(), ms(number)));
+        }
+        assert_eq!(noticed.len(), 20);
+        assert_eq!(noticed[0].owes.as_deref(), Some("match-0-1"));
+        assert!(noticed[1..].iter().all(|one| one.owes.as_deref().unwrap().starts_with("later-0-")));
+        assert_eq!(watching.due(), Some(ms(1_000)));
+        assert_eq!(watching.tick(ms(999)), []);
+        let rest = watching.tick(ms(1_000));
+        assert_eq!((rest.len(), rest[0].hits, rest[0].owes.as_deref()), (1, 100, Some("more-0-100")));
+        assert_eq!(
+            (payloads(&rest), &meta(&rest[0])["matches"], &meta(&rest[0])["more"]),
+            (vec!["x99"], &80.into(), &99.into())
+        );
+        let matches =
+            |noticed: &[Noticed]| noticed.iter().map(|one| meta(one)["matches"].as_i64().unwrap()).sum::<i64>();
+        assert_eq!(matches(&noticed) + matches(&rest), 100);
+        // Then it begins anew.
+        assert_eq!(watching.feed(OUT, b"x\n", ms(1_001))[0].owes.as_deref(), Some("match-0-101"));
+        assert_eq!((watching.due(), watching.finish(ms(1_001))), (None, vec![]));
+    }
+
+    #[test]
+    fn a_few_matches_at_once_have_an_item_each_and_a_word_on_those_without_a_message() {
+        let mut watching = watching(&[plain("x")]);
+        assert_eq!(watching.feed(OUT, b"x\nx\nx\n", NOW).len(), 3);
+        // Also when nobody called in time.
+        let late = watching.feed(OUT, b"x\n", ms(5_000));
+        assert_eq!(payloads(&late), ["seen matched 2 times more within a second", "x"]);
+        assert_eq!((&meta(&late[0])["event"], &meta(&late[0])["matches"]), (&"more".into(), &0.into()));
+        assert_eq!(late[1].owes.as_deref(), Some("match-0-4"));
+    }
+
+    #[test]
+    fn a_line_is_kept_masked_and_short() {
+        let mut watching = watching(&[plain("token")]);
+        let line = format!("\x1b[31mtoken sk-abcdefghijklmnop {}\n", "é".repeat(2_000));
+        let noticed = watching.feed(OUT, line.as_bytes(), NOW);
+        assert!(noticed[0].payload.starts_with("token ••• éé"), "{}", noticed[0].payload);
+        assert_eq!(noticed[0].payload.chars().count(), SHOWN);
+    }
+
+    proptest! {
+        #[test]
+        fn how_output_is_cut_changes_nothing(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                "a", "b", "é", "👋", "\n", "\r", "\r\n", "\x1b[31m", "\x1b[0m", "\u{8}", "ab", " ", "\t",
+            ]), 0..60),
+            cuts in prop::collection::vec(0usize..200, 0..12),
+        ) {
+            let all = pieces.concat().into_bytes();
+            let watchers = [plain("ab"), plain("^a"), plain("é👋$"), plain("^$"), watcher("b", "b", true, Scope::Both)];
+            let whole = {
+                let mut watching = watching(&watchers);
+                let mut noticed = watching.feed(OUT, &all, NOW);
+                noticed.extend(watching.finish(NOW));
+                noticed
+            };
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(all.len())).chain([0, all.len()]).collect();
+            cuts.sort_unstable();
+            let mut watching = watching(&watchers);
+            let mut noticed: Vec<Noticed> =
+                cuts.windows(2).flat_map(|cut| watching.feed(OUT, &all[cut[0]..cut[1]], NOW)).collect();
+            noticed.extend(watching.finish(NOW));
+            prop_assert_eq!(noticed, whole);
+        }
+    }
+}
