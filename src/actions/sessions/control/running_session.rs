@@ -63,7 +63,7 @@ impl Live {
 ///
 /// # Errors
 /// Those of [`Live::find`] and of `act`; `request_open` when an earlier try was cut off.
-pub(crate) fn once(
+pub(in crate::actions) fn once(
     app: &App,
     id: &SessionId,
     act: impl FnOnce(&Live) -> Result<()>,
