@@ -5,6 +5,7 @@ pub(crate) mod app;
 pub(crate) mod approval_state;
 pub mod errors;
 pub(crate) mod expire_for_session;
+pub mod fingerprint;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;
