@@ -10,4 +10,4 @@ pub mod queue;
 pub mod sessions;
 
 pub use core::answer::Answer;
-pub use core::app::{App, Request};
+pub use core::app::{App, IdempotencyKey};

@@ -52,7 +52,7 @@ pub fn install(env: &Env, folder: &Path) -> Result<Answer> {
     if folder.exists() && !folder.is_dir() {
         return Err(Refusal::invalid("the folder", format!("{} is none", folder.display())).into());
     }
-    path_limits::nameable("the folder", &folder)?;
+    path_limits::check_path("the folder", &folder)?;
     let written = builtin_scripts::install(&folder)
         .with_context(|| format!("cannot write the scripts to {}", folder.display()))?;
     let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();

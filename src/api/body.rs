@@ -88,14 +88,14 @@ impl Asked {
     ///
     /// # Errors
     /// One that cannot be meant.
-    pub(super) fn request(&self) -> Result<Option<actions::Request>, Fault> {
+    pub(super) fn request(&self) -> Result<Option<actions::IdempotencyKey>, Fault> {
         let Some(id) = key(&self.parts.headers)? else { return Ok(None) };
         let mut digest = Sha256::new();
         digest.update(self.parts.uri.path());
         digest.update([0]);
         digest.update(self.bytes());
         let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Some(actions::Request { id, words: actions::core::fingerprint::of_api(&digest) }))
+        Ok(Some(actions::IdempotencyKey { id, fingerprint: actions::core::fingerprint::of_api(&digest) }))
     }
 }
 

@@ -73,7 +73,7 @@ impl Current {
         let found = self.files.each_ref().map(|path| find(path));
         if found != self.found {
             let (layers, settings) = read(&self.app.project, &self.app.env)?;
-            self.app = self.app.renewed(layers, settings);
+            self.app = self.app.with_settings(layers, settings);
             self.found = found;
             self.rules = None;
         }
@@ -101,7 +101,7 @@ impl Current {
     /// Looks at an error: after one that says that another store lies there, that one is opened next.
     pub(super) fn learn(&mut self, error: &anyhow::Error) {
         if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(StoreError::Replaced))) {
-            self.app = self.app.reopened();
+            self.app = self.app.with_fresh_store();
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     actions::{
-        App, Request,
+        App, IdempotencyKey,
         boundary::{guard::Prepared, runtime::spelled},
     },
     domain::{Actor, session::Session},
@@ -82,7 +82,7 @@ impl House {
     pub(super) fn app(&self) -> Result<App> {
         let mut current = self.current.borrow_mut();
         let app = current.app()?;
-        Ok(app.acting(app.actor.clone(), None))
+        Ok(app.with_actor(app.actor.clone(), None))
     }
 
     /// The same with the guard's rules.
@@ -168,16 +168,16 @@ pub(super) async fn outside<T: Send + 'static>(
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn as_run(app: &App, run: &str, request: Option<Request>) -> Result<App> {
+pub(super) fn as_run(app: &App, run: &str, request: Option<IdempotencyKey>) -> Result<App> {
     let known = app.read(|tx| Ok(sessions::by_run(tx, &spelled(run))?))?;
     Ok(match known {
         Some(session) => as_session(app, &session, request),
-        None => app.acting(app.actor.clone(), request),
+        None => app.with_actor(app.actor.clone(), request),
     })
 }
 
 /// The house as a session sees it.
-pub(super) fn as_session(app: &App, session: &Session, request: Option<Request>) -> App {
+pub(super) fn as_session(app: &App, session: &Session, request: Option<IdempotencyKey>) -> App {
     let actor = Actor {
         name: session.id.to_string(),
         session: Some(session.id.clone()),
@@ -186,5 +186,5 @@ pub(super) fn as_session(app: &App, session: &Session, request: Option<Request>)
         lane: session.lane.clone(),
         epoch: None,
     };
-    app.acting(actor, request)
+    app.with_actor(actor, request)
 }

@@ -68,7 +68,7 @@ pub fn serve(app: &App, options: &Options, tell: impl FnOnce(&Listening) -> Resu
     let mut place = Place::take(app)?;
     // Whoever asks acts as themselves, and not as the session or the person that has started us.
     let name = NAME.to_owned();
-    let app = &app.acting(Actor { name, session: None, run_id: None, role: None, lane: None, epoch: None }, None);
+    let app = &app.with_actor(Actor { name, session: None, run_id: None, role: None, lane: None, epoch: None }, None);
     // Made now, so that nobody ever looks into an empty one that stands for it.
     app.store_for_writing()?;
     let waiter = app.waiter("serve")?;

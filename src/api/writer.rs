@@ -228,7 +228,7 @@ impl Work {
         }
         let batch = &self.unwritten;
         let written = done(&mut self.current, |app| {
-            app.write(|tx| {
+            app.transaction(|tx| {
                 for one in batch {
                     guard::record(tx, one.door, one.session.as_ref(), &one.call, &one.verdict)?;
                 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::queue::task::claim::{self, Wish},
+    actions::queue::task::claim::{self, ClaimRequest},
     domain::{LaneName, Refusal, Role, TaskId},
 };
 
@@ -52,7 +52,7 @@ impl Args {
             return Err(Refusal::Usage { why: "--steal needs the task's id".into() }.into());
         }
         let app = ctx.app()?;
-        let wish = Wish {
+        let wish = ClaimRequest {
             id,
             role: self.role.or_else(|| app.actor.role.clone()),
             lane: self.lane.or_else(|| app.actor.lane.clone()),

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Exit, Globals, fingerprint::Canonical};
 use crate::{
-    actions::{self, Answer, App, Request},
+    actions::{self, Answer, App, IdempotencyKey},
     config::{Layers, Project, Settings},
     domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text::BODY_MAX},
     env::{Env, vars},
@@ -65,9 +65,9 @@ impl Context {
                 digest.update(part);
                 digest.update([0]);
             }
-            Request {
+            IdempotencyKey {
                 id: id.clone(),
-                words: actions::core::fingerprint::of_command(&asked.path, &hex(&digest.finalize())),
+                fingerprint: actions::core::fingerprint::of_command(&asked.path, &hex(&digest.finalize())),
             }
         });
         Ok(App::new(Rc::clone(&self.env), project, layers, settings, actor, request))

@@ -41,7 +41,7 @@ impl Args {
         };
         let ids = |tasks: &[crate::wire::TaskView]| tasks.iter().map(|task| task.id.clone()).collect();
         if self.why {
-            let mut tasks = ready::why_not(&app, role, lane)?;
+            let mut tasks = ready::blocked_tasks(&app, role, lane)?;
             tasks.truncate(self.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
             return ctx.show(
                 &tasks,

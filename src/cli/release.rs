@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::queue::task::{Force, release},
+    actions::queue::task::{ForceReason, release},
     domain::{Refusal, TaskId},
 };
 
@@ -31,9 +31,9 @@ pub struct ForceArgs {
 
 impl ForceArgs {
     /// The force, when it is used.
-    pub fn force(&self) -> Option<Force> {
+    pub fn force(&self) -> Option<ForceReason> {
         let reason = self.reason.clone().filter(|_| self.force)?;
-        Some(Force { reason })
+        Some(ForceReason { reason })
     }
 
     /// The reason of a verb that cannot do without.

@@ -22,7 +22,7 @@ impl Args {
         if self.show {
             let shown = trust::show(&app)?;
             let root = app.project.root.display().to_string();
-            return ctx.show(&shown.document, || vec![root], || safe(&shown.words));
+            return ctx.show(&shown.document, || vec![root], || safe(&shown.text));
         }
         ctx.answer(&trust::trust(&app)?)
     }

@@ -110,8 +110,8 @@ pub fn compose(app: &App, whose: &Whose, mode: Mode) -> Result<Primed> {
     // What git has to say is asked while nothing is open. A gate that cannot be judged is not worth a failure here.
     let wanted = &app.settings.done_gates;
     let report = focus.as_ref().filter(|task| whose.holds(task)).and_then(|task| {
-        let seen = gates::look(app, &task.id, wanted, None, None).ok()?;
-        app.read(|tx| gates::judge(app, tx, &lookup::task(tx, &task.id)?, wanted, &seen)).ok()
+        let seen = gates::collect_facts(app, &task.id, wanted, None, None).ok()?;
+        app.read(|tx| gates::evaluate(app, tx, &lookup::task(tx, &task.id)?, wanted, &seen)).ok()
     });
     let now = app.env.now();
     app.read(|tx| {
@@ -265,7 +265,7 @@ fn tasks_of(
     if let State::Blocked(_, reason) = &task.state {
         let _ = write!(text, "It is blocked, until fairway task unblock {id}:\n{}", quoted_line(reason, LINE));
     }
-    for waiting in lookup::waiting(tx, task)?.iter().take(NAMED) {
+    for waiting in lookup::not_ready_reasons(tx, task)?.iter().take(NAMED) {
         let _ = writeln!(text, "It waits: {}.", waiting.message);
     }
     if let Some(report) = report.filter(|report| !report.blockers.is_empty()) {

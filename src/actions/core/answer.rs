@@ -30,7 +30,7 @@ impl Answer {
 
     /// The same with a remark.
     #[must_use]
-    pub fn remark(mut self, remark: impl Into<String>) -> Self {
+    pub fn note(mut self, remark: impl Into<String>) -> Self {
         self.remarks.push(remark.into());
         self
     }

@@ -16,11 +16,11 @@ use crate::{
 
 /// A `--request-id` and what it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct IdempotencyKey {
     /// The id that the caller made up.
     pub id: String,
     /// A digest of the command's words and of who acts.
-    pub words: String,
+    pub fingerprint: String,
 }
 
 /// One command's house.
@@ -37,7 +37,7 @@ pub struct App {
     /// Who acts.
     pub actor: Actor,
     /// The `--request-id`, when there is one.
-    pub request: Option<Request>,
+    pub idempotency_key: Option<IdempotencyKey>,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
 }
@@ -51,7 +51,7 @@ impl App {
         layers: Layers,
         settings: Settings,
         actor: Actor,
-        request: Option<Request>,
+        request: Option<IdempotencyKey>,
     ) -> Self {
         Self {
             env,
@@ -59,7 +59,7 @@ impl App {
             layers: Rc::new(layers),
             settings: Rc::new(settings),
             actor,
-            request,
+            idempotency_key: request,
             writer: Rc::default(),
             reader: Rc::default(),
         }
@@ -68,14 +68,14 @@ impl App {
     /// The same house with somebody else in it: for one who acts for several, one after another. The store that is open
     /// stays open.
     #[must_use]
-    pub fn acting(&self, actor: Actor, request: Option<Request>) -> Self {
+    pub fn with_actor(&self, actor: Actor, request: Option<IdempotencyKey>) -> Self {
         Self {
             env: Rc::clone(&self.env),
             project: Rc::clone(&self.project),
             layers: Rc::clone(&self.layers),
             settings: Rc::clone(&self.settings),
             actor,
-            request,
+            idempotency_key: request,
             writer: Rc::clone(&self.writer),
             reader: Rc::clone(&self.reader),
         }
@@ -83,16 +83,16 @@ impl App {
 
     /// The same house after its settings were read again. The store that is open stays open.
     #[must_use]
-    pub fn renewed(&self, layers: Layers, settings: Settings) -> Self {
+    pub fn with_settings(&self, layers: Layers, settings: Settings) -> Self {
         let (layers, settings) = (Rc::new(layers), Rc::new(settings));
-        Self { layers, settings, ..self.acting(self.actor.clone(), self.request.clone()) }
+        Self { layers, settings, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
     /// The same house with nothing open yet: another file lies at the store's path by now.
     #[must_use]
-    pub fn reopened(&self) -> Self {
+    pub fn with_fresh_store(&self) -> Self {
         let (writer, reader) = (Rc::default(), Rc::default());
-        Self { writer, reader, ..self.acting(self.actor.clone(), self.request.clone()) }
+        Self { writer, reader, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
     /// Runs `look` on one snapshot; a store that is not there yet answers as an empty one.
@@ -150,8 +150,8 @@ impl App {
     ///
     /// # Errors
     /// As `change` or the store fails; nothing is then written.
-    pub fn change(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
-        self.register(|tx| {
+    pub fn mutate(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
+        self.mutate_unattributed(|tx| {
             if let Some(session) = &self.actor.session {
                 keepalive::sign(tx, &lookup::session(tx, session)?, self.actor.run_id.as_deref())?;
                 tasks::renew_leases(tx, &self.actor.name, None)?;
@@ -164,15 +164,15 @@ impl App {
     ///
     /// # Errors
     /// As `change` or the store fails; nothing is then written.
-    pub fn register(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
-        self.write(|tx| {
-            let Some(request) = &self.request else { return change(tx) };
-            if let Some(answer) = remembered(tx, request)? {
+    pub fn mutate_unattributed(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
+        self.transaction(|tx| {
+            let Some(request) = &self.idempotency_key else { return change(tx) };
+            if let Some(answer) = stored_response(tx, request)? {
                 return Ok(answer);
             }
             let answer = change(tx)?;
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::put(tx, &request.id, &request.words, Some(&text))?;
+            requests::put(tx, &request.id, &request.fingerprint, Some(&text))?;
             Ok(answer)
         })
     }
@@ -181,7 +181,7 @@ impl App {
     ///
     /// # Errors
     /// As `change` or the store fails; nothing is then written.
-    pub fn write<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
+    pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)
     }
 }
@@ -190,9 +190,9 @@ impl App {
 ///
 /// # Errors
 /// [`Refusal::RequestReused`] when the id was used for other words.
-pub(crate) fn remembered(tx: &ReadTx<'_>, request: &Request) -> Result<Option<Answer>> {
+pub(crate) fn stored_response(tx: &ReadTx<'_>, request: &IdempotencyKey) -> Result<Option<Answer>> {
     let Some(known) = requests::find(tx, &request.id)? else { return Ok(None) };
-    if !fingerprint::is_same(&known.words, &request.words, known.answer.as_deref()) {
+    if !fingerprint::is_same(&known.words, &request.fingerprint, known.answer.as_deref()) {
         return Err(Refusal::RequestReused { id: request.id.clone() }.into());
     }
     known.answer.map(|text| serde_json::from_str(&text).map_err(errors::internal)).transpose()
@@ -203,14 +203,14 @@ pub(crate) fn remembered(tx: &ReadTx<'_>, request: &Request) -> Result<Option<An
 ///
 /// # Errors
 /// [`Refusal::RequestOpen`] when it was begun before and has no answer; as [`remembered`] fails.
-pub(crate) fn intend(tx: &WriteTx<'_>, request: &Request, became: &str) -> Result<Option<Answer>> {
-    if let Some(answer) = remembered(tx, request)? {
+pub(crate) fn record_intent(tx: &WriteTx<'_>, request: &IdempotencyKey, became: &str) -> Result<Option<Answer>> {
+    if let Some(answer) = stored_response(tx, request)? {
         return Ok(Some(answer));
     }
     if requests::find(tx, &request.id)?.is_some() {
         let (id, became) = (request.id.clone(), became.to_owned());
         return Err(Refusal::RequestOpen { id, became, running: false }.into());
     }
-    requests::put(tx, &request.id, &request.words, None)?;
+    requests::put(tx, &request.id, &request.fingerprint, None)?;
     Ok(None)
 }

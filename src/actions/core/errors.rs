@@ -21,12 +21,12 @@ use crate::{
 /// Something that cannot happen, and did.
 #[derive(Debug, Error)]
 #[error("an error inside fairway: {0}")]
-pub struct Internal(String);
+pub struct InternalError(String);
 
 /// An error of our own making.
 #[must_use]
 pub fn internal(why: impl Display) -> anyhow::Error {
-    Internal(why.to_string()).into()
+    InternalError(why.to_string()).into()
 }
 
 /// Classifies any error that a use case or door returns.
@@ -234,10 +234,10 @@ fn details(refusal: &Refusal) -> Value {
 }
 
 /// What to do about the file that holds no state.
-const WITHOUT_OUTPUT: &str =
+const OUTPUT_FILE_HINT: &str =
     "move runs.db away, with its -wal and -shm: what runs have printed is lost, and nothing else";
 
-fn is_output(path: &Path) -> bool {
+fn is_output_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == OUTPUT_FILE)
 }
 
@@ -245,9 +245,9 @@ fn store(error: &StoreError) -> Failure {
     use FailureKind::{Busy, Failure as Fault, Refused};
     let (code, kind, hint) = match error {
         StoreError::Newer { .. } => ("store_newer", Fault, Some("use the newer fairway that made it")),
-        StoreError::Foreign { path, .. } if is_output(path) => ("store_foreign", Fault, Some(WITHOUT_OUTPUT)),
-        StoreError::Damaged { path: Some(path), .. } if is_output(path) => {
-            ("store_damaged", Fault, Some(WITHOUT_OUTPUT))
+        StoreError::Foreign { path, .. } if is_output_file(path) => ("store_foreign", Fault, Some(OUTPUT_FILE_HINT)),
+        StoreError::Damaged { path: Some(path), .. } if is_output_file(path) => {
+            ("store_damaged", Fault, Some(OUTPUT_FILE_HINT))
         }
         StoreError::Foreign { .. } => {
             ("store_foreign", Fault, Some("is it the right file? FAIRWAY_DB says where the store is"))
@@ -275,7 +275,7 @@ fn adapter(error: &AdapterError) -> Failure {
     let hint = match error {
         AdapterError::Ended { session, .. } => Some(format!("fairway session peek {session}")),
         AdapterError::Later { .. } => Some("try again later".into()),
-        AdapterError::Unsupported { operation, .. } => instead(operation).map(str::to_owned),
+        AdapterError::Unsupported { operation, .. } => alternative_hint(operation).map(str::to_owned),
         _ => None,
     };
     let details = match error {
@@ -287,7 +287,7 @@ fn adapter(error: &AdapterError) -> Failure {
 }
 
 /// What does nearly the same without the script.
-fn instead(operation: &str) -> Option<&'static str> {
+fn alternative_hint(operation: &str) -> Option<&'static str> {
     match operation {
         "attach" => Some("to look at it: fairway session peek ID"),
         "nudge" => Some("to leave it a message: fairway message send --to-session ID TEXT"),

@@ -21,7 +21,7 @@ use crate::{
 pub fn task(tx: &ReadTx<'_>, id: &TaskId) -> Result<Task> {
     match tasks::find(tx, id)? {
         Some(task) => Ok(task),
-        None => Err(unknown("task", id.as_str(), tasks::near(tx, id.as_str())?)),
+        None => Err(not_found("task", id.as_str(), tasks::near(tx, id.as_str())?)),
     }
 }
 
@@ -34,7 +34,7 @@ pub fn lane(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
         Some(lane) => Ok(lane),
         None => {
             let names = lanes::all(tx)?.into_iter().map(|lane| lane.name.to_string()).collect();
-            Err(unknown("lane", name.as_str(), names))
+            Err(not_found("lane", name.as_str(), names))
         }
     }
 }
@@ -46,7 +46,7 @@ pub fn lane(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
 pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     match sessions::find(tx, id)? {
         Some(session) => Ok(session),
-        None => Err(unknown("session", id.as_str(), sessions::near(tx, id.as_str())?)),
+        None => Err(not_found("session", id.as_str(), sessions::near(tx, id.as_str())?)),
     }
 }
 
@@ -54,7 +54,7 @@ pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
 ///
 /// # Errors
 /// `not_found` for an unknown session.
-pub fn standing(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, Option<LaneName>)> {
+pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, Option<LaneName>)> {
     let session = actor.session.as_ref().map(|id| session(tx, id)).transpose()?;
     let (role, lane) = session.map_or((None, None), |session| (Some(session.role), session.lane));
     Ok((actor.role.clone().or(role), actor.lane.clone().or(lane)))
@@ -64,7 +64,7 @@ pub fn standing(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, Option<
 ///
 /// # Errors
 /// As the store fails.
-pub fn is_foreign(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
+pub fn is_unregistered(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
     Ok(sessions::find(tx, session)?.is_none()
         && (!exec_runs::newest(tx, Some(session), 1)?.is_empty() || messages::any_to(tx, session)?))
 }
@@ -73,7 +73,7 @@ pub fn is_foreign(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
 ///
 /// # Errors
 /// `stale_claim`, `not_claimant`.
-pub fn authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Intent) -> Result<()> {
+pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Intent) -> Result<()> {
     let latest = claims::latest_epoch(tx, &task.id, &actor.name)?;
     Ok(authority::check(task, actor, latest, intent)?)
 }
@@ -82,7 +82,7 @@ pub fn authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Intent) ->
 ///
 /// # Errors
 /// As the store fails.
-pub fn waiting(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Waiting>> {
+pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Waiting>> {
     if task.open_deps == 0 || task.state.status().is_closed() {
         return Ok(Vec::new());
     }
@@ -95,18 +95,18 @@ pub fn waiting(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Waiting>> {
 /// As the store fails.
 pub fn task_view(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskView> {
     let task = task(tx, id)?;
-    let waiting = waiting(tx, &task)?;
+    let waiting = not_ready_reasons(tx, &task)?;
     Ok(TaskView::new(&task, &waiting))
 }
 
-fn unknown(noun: &'static str, id: &str, known: Vec<String>) -> anyhow::Error {
-    const SHOWN: usize = 3;
+fn not_found(noun: &'static str, id: &str, known: Vec<String>) -> anyhow::Error {
+    const MAX_SUGGESTIONS: usize = 3;
     let mut near: Vec<(usize, String)> = known
         .into_iter()
         .map(|known| (strsim::damerau_levenshtein(&known.to_lowercase(), &id.to_lowercase()), known))
         .filter(|(distance, _)| *distance <= id.len().max(4) / 3 + 1)
         .collect();
     near.sort();
-    let near = near.into_iter().take(SHOWN).map(|(_, known)| known).collect();
+    let near = near.into_iter().take(MAX_SUGGESTIONS).map(|(_, known)| known).collect();
     Refusal::NotFound { noun, id: id.to_owned(), near }.into()
 }

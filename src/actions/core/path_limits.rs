@@ -8,6 +8,6 @@ use crate::{domain::Refusal, os::files};
 ///
 /// # Errors
 /// `invalid_value` naming `what`.
-pub fn nameable(what: &'static str, path: &Path) -> Result<(), Refusal> {
+pub fn check_path(what: &'static str, path: &Path) -> Result<(), Refusal> {
     if files::is_nameable(path) { Ok(()) } else { Err(Refusal::invalid(what, "has a name that is too long")) }
 }

@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub(crate) fn folder(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<PathBuf> {
+pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<PathBuf> {
     let lane = match &task.words.lane {
         Some(name) => lanes::find(tx, name)?,
         None => None,
@@ -28,7 +28,7 @@ pub(crate) fn folder(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<PathBuf>
 }
 
 /// A commit in full, so that two spellings are one; as it was given where git does not know it.
-pub(crate) fn resolved(git: &Git<'_>, commit: Option<&str>) -> Option<String> {
+pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<String> {
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
@@ -36,10 +36,10 @@ pub(crate) fn resolved(git: &Git<'_>, commit: Option<&str>) -> Option<String> {
 ///
 /// # Errors
 /// `not_found`; as the store fails.
-pub(crate) fn named(app: &App, id: &TaskId, commit: Option<&str>) -> Result<Option<String>> {
+pub(crate) fn resolve_commit_for(app: &App, id: &TaskId, commit: Option<&str>) -> Result<Option<String>> {
     if commit.is_none() {
         return Ok(None);
     }
-    let folder = app.read(|tx| folder(app, tx, &lookup::task(tx, id)?))?;
-    Ok(resolved(&Git::new(app.env.vars(), &folder), commit))
+    let dir = app.read(|tx| dir(app, tx, &lookup::task(tx, id)?))?;
+    Ok(resolve_commit(&Git::new(app.env.vars(), &dir), commit))
 }

@@ -31,7 +31,8 @@ pub fn trust(app: &App) -> Result<Answer> {
     if !known {
         trust::remember(&app.env, &content)?;
     }
-    let names: Vec<String> = content.files.keys().chain(content.scripts.keys()).map(|path| shown(app, path)).collect();
+    let names: Vec<String> =
+        content.files.keys().chain(content.scripts.keys()).map(|path| display_path(app, path)).collect();
     let root = app.project.root.display();
     let line = if known {
         format!("unchanged: {root} is trusted already")
@@ -43,18 +44,18 @@ pub fn trust(app: &App) -> Result<Answer> {
 
 /// What the project's files name, and whether it is trusted. Changes nothing.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct TrustReport {
     /// The document.
     pub document: serde_json::Value,
     /// In words.
-    pub words: String,
+    pub text: String,
 }
 
 /// Shows what would be trusted.
 ///
 /// # Errors
 /// When a script cannot be read.
-pub fn show(app: &App) -> Result<Shown> {
+pub fn show(app: &App) -> Result<TrustReport> {
     let content = trust::content(&app.project, &app.layers, &app.settings)?;
     let state = trust::check(&app.env, &app.project, &app.layers, &app.settings);
     let mut lines = vec![match &state {
@@ -62,10 +63,10 @@ pub fn show(app: &App) -> Result<Shown> {
         Trust::Trusted => format!("{} is trusted", app.project.root.display()),
         Trust::Untrusted(why) => format!("not trusted: {why}"),
     }];
-    lines.extend(named(&app.settings).into_iter().map(|(what, value)| format!("{what:<32}{value}")));
-    lines.extend(content.scripts.iter().map(|(path, digest)| format!("{:<32}{digest}", shown(app, path))));
+    lines.extend(program_settings(&app.settings).into_iter().map(|(what, value)| format!("{what:<32}{value}")));
+    lines.extend(content.scripts.iter().map(|(path, digest)| format!("{:<32}{digest}", display_path(app, path))));
     let words = lines.iter().map(|line| format!("{line}\n")).collect();
-    Ok(Shown { document: document(app, &state, &content), words })
+    Ok(TrustReport { document: document(app, &state, &content), text: words })
 }
 
 fn document(app: &App, state: &Trust, content: &Content) -> serde_json::Value {
@@ -74,7 +75,7 @@ fn document(app: &App, state: &Trust, content: &Content) -> serde_json::Value {
         _ => None,
     };
     let named: Vec<_> =
-        named(&app.settings).into_iter().map(|(key, value)| json!({ "key": key, "value": value })).collect();
+        program_settings(&app.settings).into_iter().map(|(key, value)| json!({ "key": key, "value": value })).collect();
     json!({
         "root": app.project.root, "trust": state.as_str(), "why": why, "files": content.files,
         "scripts": content.scripts, "names": named,
@@ -82,7 +83,7 @@ fn document(app: &App, state: &Trust, content: &Content) -> serde_json::Value {
 }
 
 /// Every setting that names a program or an environment, as it may be shown.
-fn named(settings: &Settings) -> Vec<(String, String)> {
+fn program_settings(settings: &Settings) -> Vec<(String, String)> {
     let mut named = Vec::new();
     if settings.default_backend.starts_with("exec:") {
         named.push(("sessions.default_backend".to_owned(), settings.default_backend.clone()));
@@ -118,7 +119,7 @@ fn named(settings: &Settings) -> Vec<(String, String)> {
     named
 }
 
-fn shown(app: &App, path: &Path) -> String {
+fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
@@ -172,7 +173,8 @@ pub fn refuse_tracked_store(app: &App) -> Result<()> {
         }
     }
     for (folder, names) in asked {
-        let found = Git::new(app.env.vars(), folder).first_tracked(&names).map_err(|error| untold(folder, &error))?;
+        let found =
+            Git::new(app.env.vars(), folder).first_tracked(&names).map_err(|error| tracking_unknown(folder, &error))?;
         if let Some(found) = found {
             return Err(Refusal::Tracked { path: folder.join(found).display().to_string() }.into());
         }
@@ -180,6 +182,6 @@ pub fn refuse_tracked_store(app: &App) -> Result<()> {
     Ok(())
 }
 
-fn untold(folder: &Path, why: &GitError) -> Refusal {
+fn tracking_unknown(folder: &Path, why: &GitError) -> Refusal {
     Refusal::Untrusted { why: format!("git does not tell whether {} is tracked: {why}", folder.display()) }
 }

@@ -14,17 +14,17 @@ use crate::{
 };
 
 /// A younger folder may be one that is just being made.
-const FRESH: Duration = Duration::from_secs(60);
+const MIN_AGE: Duration = Duration::from_secs(60);
 
 /// Removes what runs were started with that will not be started again, and folders that belong to no run. One that cannot be
 /// cleared keeps nobody from clearing the others.
 ///
 /// # Errors
 /// As the stores fail, or the first of the folders.
-pub(super) fn sweep(app: &App) -> Result<()> {
+pub(super) fn remove_stale(app: &App) -> Result<()> {
     let known: BTreeMap<RunId, RunStatus> = app.read(|tx| Ok(exec_runs::every(tx)?))?.into_iter().collect();
     let mut done = Ok(());
-    for (id, path, is_fresh) in folders(app) {
+    for (id, path, is_fresh) in job_dirs(app) {
         let folder = RunFolder::of(&app.project.runs(), &id);
         let is_left = match known.get(&id) {
             // The lock of a run that waits is its starter's.
@@ -34,37 +34,37 @@ pub(super) fn sweep(app: &App) -> Result<()> {
         if !is_left {
             continue;
         }
-        let cleared = clear(app, &folder, &id).with_context(|| format!("cannot clear {}", path.display()));
+        let cleared = clean_dir(app, &folder, &id).with_context(|| format!("cannot clear {}", path.display()));
         done = done.and(cleared);
     }
     done
 }
 
-fn clear(app: &App, folder: &RunFolder, id: &RunId) -> Result<()> {
+fn clean_dir(app: &App, folder: &RunFolder, id: &RunId) -> Result<()> {
     let Some(_hold) = folder.hold()? else { return Ok(()) };
     match app.read(|tx| Ok(exec_runs::find(tx, id)?))? {
         Some(run) if run.status.is_final() => Ok(folder.forget_start()?),
         Some(_) => Ok(()),
-        None => rm::clear(app, std::slice::from_ref(id)).map(drop),
+        None => rm::delete_files(app, std::slice::from_ref(id)).map(drop),
     }
 }
 
 /// Folders that no row knows of, which nobody is just making or looks after.
-pub(in crate::actions) fn orphans(app: &App, known: &BTreeMap<RunId, RunStatus>) -> Vec<(RunId, PathBuf)> {
+pub(in crate::actions) fn orphan_dirs(app: &App, known: &BTreeMap<RunId, RunStatus>) -> Vec<(RunId, PathBuf)> {
     let is_left = |(id, _, is_fresh): &(RunId, PathBuf, bool)| {
         let folder = RunFolder::of(&app.project.runs(), id);
         !known.contains_key(id) && !is_fresh && folder.is_held().is_ok_and(|held| !held)
     };
-    folders(app).into_iter().filter(is_left).map(|(id, path, _)| (id, path)).collect()
+    job_dirs(app).into_iter().filter(is_left).map(|(id, path, _)| (id, path)).collect()
 }
 
 /// All folders of runs, and whether one may be just being made.
-fn folders(app: &App) -> Vec<(RunId, PathBuf, bool)> {
+fn job_dirs(app: &App) -> Vec<(RunId, PathBuf, bool)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(app.project.runs()).into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| RunId::parse(name).ok()) else { continue };
         let made = entry.metadata().ok().and_then(|found| found.modified().ok()).and_then(Timestamp::of_system);
-        let is_fresh = made.is_none_or(|at| app.env.now().since(at) < FRESH);
+        let is_fresh = made.is_none_or(|at| app.env.now().since(at) < MIN_AGE);
         found.push((id, entry.path(), is_fresh));
     }
     found.sort();

@@ -11,25 +11,25 @@ use crate::{
 };
 
 /// The fewest digits that name a run.
-const SHORTEST: usize = 4;
+const MIN_ID_LEN: usize = 4;
 /// How many digits are shown: an id's last ones, which are random.
-const SHOWN: usize = 8;
+const SHORT_ID_LEN: usize = 8;
 
 /// The run of this id, the only one whose id ends so, or the only one whose last eight digits begin so.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`.
-pub fn run(tx: &ReadTx<'_>, text: &str) -> Result<ExecRun> {
+pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<ExecRun> {
     let unknown = || {
         let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
         Refusal::NotFound { noun: "run", id: shown, near: Vec::new() }
     };
     let typed = text.to_ascii_lowercase();
-    let is_part = (SHORTEST..=36).contains(&typed.len()) && typed.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
+    let is_part = (MIN_ID_LEN..=36).contains(&typed.len()) && typed.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
     let mut found = match RunId::parse(text) {
         Ok(id) => exec_runs::find(tx, &id)?.into_iter().collect(),
-        Err(_) if is_part => match typed.get(typed.len().saturating_sub(SHOWN)..) {
-            Some(last) if typed.len() >= SHOWN => exec_runs::shown_as(tx, last, &typed)?,
+        Err(_) if is_part => match typed.get(typed.len().saturating_sub(SHORT_ID_LEN)..) {
+            Some(last) if typed.len() >= SHORT_ID_LEN => exec_runs::shown_as(tx, last, &typed)?,
             _ => exec_runs::shown_as(tx, &typed, "")?,
         },
         Err(_) => Vec::new(),

@@ -20,12 +20,18 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn settled(tx: &WriteTx<'_>, run: &ExecRun, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<bool> {
+pub fn record_finished(
+    tx: &WriteTx<'_>,
+    run: &ExecRun,
+    ending: &Ending,
+    output_bytes: i64,
+    truncated: bool,
+) -> Result<bool> {
     if !exec_runs::end(tx, &run.id, ending, output_bytes, truncated)? {
         return Ok(false);
     }
     tx.record(
-        &event::event(Kind::ExecFinished, run)
+        &event::for_job(Kind::ExecFinished, run)
             .with("status", ending.status.as_str())
             .with("exit_code", ending.exit_code)
             .with("signal", ending.signal)
@@ -39,34 +45,34 @@ pub fn settled(tx: &WriteTx<'_>, run: &ExecRun, ending: &Ending, output_bytes: i
 ///
 /// # Errors
 /// As the store fails. What the output's store does not take is left out: the run's end is not.
-pub fn outside(app: &App, run: &ExecRun, ending: &Ending) -> Result<bool> {
+pub fn finish_unsupervised(app: &App, run: &ExecRun, ending: &Ending) -> Result<bool> {
     let output = OutputStore::open_for_writing(&app.project.output()).ok();
-    let totals = output.as_ref().and_then(|output| tell(app, output, run, ending).ok());
+    let totals = output.as_ref().and_then(|output| append_end_event(app, output, run, ending).ok());
     let (bytes, truncated) = totals.map_or((run.output_bytes, run.truncated), |totals| {
         (totals.stdout_bytes.saturating_add(totals.stderr_bytes), totals.dropped_bytes > 0)
     });
-    let done = app.write(|tx| settled(tx, run, ending, bytes, truncated))?;
+    let done = app.transaction(|tx| record_finished(tx, run, ending, bytes, truncated))?;
     // What it was started with holds its environment: gone as soon as nobody needs it.
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     let _ = folder.forget_start();
     folder.wake();
     if let Some(output) = &output {
         // What could not be told now stays owed.
-        let _ = notify::deliver(app, output, run);
+        let _ = notify::send_pending(app, output, run);
     }
     Ok(done)
 }
 
 /// Adds the item of a run's end, unless its supervisor has done so before it died.
-fn tell(app: &App, output: &OutputStore, run: &ExecRun, ending: &Ending) -> Result<Totals, StoreError> {
-    if !is_told(output, run)? {
+fn append_end_event(app: &App, output: &OutputStore, run: &ExecRun, ending: &Ending) -> Result<Totals, StoreError> {
+    if !has_end_event(output, run)? {
         let (payload, meta, owes) = notify::end_event(run, ending);
         output.append_event(&run.id, &payload, &meta, owes.as_deref(), app.env.now())?;
     }
     output.totals(&run.id)
 }
 
-fn is_told(output: &OutputStore, run: &ExecRun) -> Result<bool, StoreError> {
+fn has_end_event(output: &OutputStore, run: &ExecRun) -> Result<bool, StoreError> {
     let Some(newest) = output.newest_after(&run.id, 0, true)? else { return Ok(false) };
     let (found, _) = output.items(&run.id, newest - 1, 1, Some(ItemType::Event))?;
     Ok(found.iter().any(|item| match &item.content {
@@ -83,7 +89,7 @@ fn is_told(output: &OutputStore, run: &ExecRun) -> Result<bool, StoreError> {
 ///
 /// # Errors
 /// As the output's store fails.
-pub fn seam(app: &App, run: &ExecRun, attempt: i64, why: &str) -> Result<()> {
+pub fn append_requeue_marker(app: &App, run: &ExecRun, attempt: i64, why: &str) -> Result<()> {
     let output = OutputStore::open_for_writing(&app.project.output())?;
     let meta = json!({ "event": "requeued", "attempt": attempt }).to_string();
     output.append_event(&run.id, why, &meta, None, app.env.now())?;

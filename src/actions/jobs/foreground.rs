@@ -22,7 +22,7 @@ use crate::{
 
 /// What is to be run.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct ForegroundRequest {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
     /// Where, when not here.
@@ -37,7 +37,7 @@ pub struct Order {
 /// # Errors
 /// `usage` when no program can be given these words; `interrupted` when we are told to stop. A command that cannot be started
 /// is no error: the answer says so.
-pub fn run(app: &App, order: &Order) -> Result<RanView> {
+pub fn run(app: &App, order: &ForegroundRequest) -> Result<RanView> {
     if order.argv.iter().any(|word| word.as_encoded_bytes().contains(&0)) {
         return Err(Refusal::Usage { why: "the command holds a NUL, which no program can be given".into() }.into());
     }
@@ -50,7 +50,7 @@ pub fn run(app: &App, order: &Order) -> Result<RanView> {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     });
     let error = match ran {
-        Ok(ran) => told(ran.ending, order.timeout),
+        Ok(ran) => failure_message(ran.ending, order.timeout),
         Err(error) if error.is_unstarted() => Some(error.to_string()),
         Err(error) => return Err(error.into()),
     };
@@ -58,7 +58,7 @@ pub fn run(app: &App, order: &Order) -> Result<RanView> {
     Ok(RanView { success: error.is_none(), output: masked(&String::from_utf8_lossy(&output)), error })
 }
 
-fn told(ending: Ending, timeout: Duration) -> Option<String> {
+fn failure_message(ending: Ending, timeout: Duration) -> Option<String> {
     match ending {
         Ending::Exited(0) => None,
         Ending::Exited(code) => Some(format!("exit code {code}")),

@@ -14,15 +14,15 @@ use crate::{
 };
 
 /// How many runs are forgotten in one transaction.
-const AT_ONCE: usize = 100;
+const BATCH_SIZE: usize = 100;
 /// At the end of every so-many-th run somebody looks.
-const NOW_AND_THEN: i64 = 32;
+const GC_EVERY_JOBS: i64 = 32;
 
 /// What was forgotten, or would be.
 #[derive(Debug, Default)]
-pub struct Collected {
+pub struct GcReport {
     /// The runs.
-    pub runs: Vec<RunId>,
+    pub jobs: Vec<RunId>,
     /// How many bytes that frees; of a dry run, how many at most.
     pub bytes: u64,
 }
@@ -32,8 +32,8 @@ pub struct Collected {
 /// # Errors
 /// As the stores fail.
 pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
-    let collected = if dry_run { surplus(app)? } else { collect(app)? };
-    let ids: Vec<String> = collected.runs.iter().map(ToString::to_string).collect();
+    let collected = if dry_run { plan(app)? } else { collect(app)? };
+    let ids: Vec<String> = collected.jobs.iter().map(ToString::to_string).collect();
     let document = json!({ "dry_run": dry_run, "removed": ids, "bytes": collected.bytes });
     let line = match (dry_run, ids.len()) {
         (_, 0) => "unchanged: nothing is due".to_owned(),
@@ -47,32 +47,32 @@ pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
 ///
 /// # Errors
 /// As the stores fail.
-pub fn collect(app: &App) -> Result<Collected> {
-    let due = surplus(app)?.runs;
-    let mut collected = Collected::default();
-    for some in due.chunks(AT_ONCE) {
-        let removed = app.write(|tx| {
+pub fn collect(app: &App) -> Result<GcReport> {
+    let due = plan(app)?.jobs;
+    let mut collected = GcReport::default();
+    for some in due.chunks(BATCH_SIZE) {
+        let removed = app.transaction(|tx| {
             let mut removed = Vec::new();
             for id in some {
                 if let Some(run) = exec_runs::find(tx, id)?
-                    && rm::forget(tx, &run)?
+                    && rm::delete_row(tx, &run)?
                 {
                     removed.push(run.id);
                 }
             }
             Ok(removed)
         })?;
-        collected.bytes += rm::clear(app, &removed)?;
-        collected.runs.extend(removed);
+        collected.bytes += rm::delete_files(app, &removed)?;
+        collected.jobs.extend(removed);
     }
-    cleanup::sweep(app)?;
+    cleanup::remove_stale(app)?;
     Ok(collected)
 }
 
 /// The same at the end of a run, now and then, when a cheap look says that something is due. What fails is left for the next
 /// time.
-pub fn now_and_then(app: &App, seq: i64) {
-    if seq % NOW_AND_THEN != 0 {
+pub fn gc_if_due(app: &App, seq: i64) {
+    if seq % GC_EVERY_JOBS != 0 {
         return;
     }
     let settings = &app.settings.exec;
@@ -87,7 +87,7 @@ pub fn now_and_then(app: &App, seq: i64) {
     }
 }
 
-fn surplus(app: &App) -> Result<Collected> {
+fn plan(app: &App) -> Result<GcReport> {
     let settings = &app.settings.exec;
     let limits = Limits { age: settings.keep_for, count: settings.keep_runs, bytes: settings.keep_bytes };
     let kept = app.read(|tx| Ok(exec_runs::kept(tx)?))?;
@@ -96,8 +96,8 @@ fn surplus(app: &App) -> Result<Collected> {
         .map(|(_, at, bytes)| Finished { at: *at, bytes: u64::try_from(*bytes).unwrap_or_default() })
         .collect();
     let due = retention::surplus(&found, &limits, app.env.now());
-    Ok(Collected {
-        runs: kept.iter().take(due).map(|(id, ..)| id.clone()).collect(),
+    Ok(GcReport {
+        jobs: kept.iter().take(due).map(|(id, ..)| id.clone()).collect(),
         bytes: found.iter().take(due).map(|run| run.bytes).sum(),
     })
 }

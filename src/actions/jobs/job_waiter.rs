@@ -22,72 +22,72 @@ use crate::{
 
 /// How soon to look again at a run that is being handed from the one who took it to its supervisor: a moment in which nobody's
 /// end can be waited for. Whoever took it may well live on when its supervisor has died.
-const SOON: Duration = Duration::from_millis(100);
+const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One who waits for a run.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct JobWaiter {
     waiter: Waiter,
     /// Whoever looks after the run, and what tells of their end.
-    keeper: Option<(ProcessKey, OwnedFd)>,
-    is_between: bool,
+    supervisor: Option<(ProcessKey, OwnedFd)>,
+    is_starting: bool,
 }
 
-impl Waiting {
+impl JobWaiter {
     /// Waits for a run from now on. Look at the run after this, then after each wait: so nothing is missed.
     ///
     /// # Errors
     /// When nothing can be bound in the run's folder.
-    pub fn on(app: &App, run: &ExecRun) -> Result<Self> {
+    pub fn new(app: &App, run: &ExecRun) -> Result<Self> {
         let folder = RunFolder::of(&app.project.runs(), &run.id).wake_folder();
         let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
         let waiter = Waiter::bind(&folder, &name)
             .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, folder.display()), error))?;
-        Ok(Self { waiter, keeper: None, is_between: false })
+        Ok(Self { waiter, supervisor: None, is_starting: false })
     }
 
     /// Forgets the wakes that came so far: to be called before each look.
     ///
     /// # Errors
     /// When the socket fails.
-    pub fn calm(&self) -> Result<()> {
+    pub fn drain(&self) -> Result<()> {
         self.waiter.calm().context("a waiter cannot be read")
     }
 
     /// Takes note of who looks after the run by now: to be called after each look.
-    pub fn follow(&mut self, run: &ExecRun) {
+    pub fn track_supervisor(&mut self, run: &ExecRun) {
         let key = ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
-        if key.is_none() || key.as_ref() != self.keeper.as_ref().map(|(known, _)| known) {
+        if key.is_none() || key.as_ref() != self.supervisor.as_ref().map(|(known, _)| known) {
             // Its identity is checked after its descriptor pins it.
-            self.keeper = key.and_then(|key| {
+            self.supervisor = key.and_then(|key| {
                 let end = process::pidfd(key.pid).ok().flatten()?;
                 (key.presence() == Presence::Alive).then_some((key, end))
             });
         }
-        let is_there = self.keeper.as_ref().is_some_and(|(key, _)| key.presence() == Presence::Alive);
+        let is_there = self.supervisor.as_ref().is_some_and(|(key, _)| key.presence() == Presence::Alive);
         if !is_there {
-            self.keeper = None;
+            self.supervisor = None;
         }
-        self.is_between = run.status == RunStatus::Starting;
+        self.is_starting = run.status == RunStatus::Starting;
     }
 
-    fn ends(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        [self.waiter.as_fd()].into_iter().chain(self.keeper.as_ref().map(|(_, end)| end.as_fd()))
+    fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        [self.waiter.as_fd()].into_iter().chain(self.supervisor.as_ref().map(|(_, end)| end.as_fd()))
     }
 }
 
 /// Sleeps until something has happened to one of the runs, or the time is over. `false` when it is over.
 #[must_use]
-pub fn sleep<'a>(all: impl IntoIterator<Item = &'a Waiting>, until: Option<Instant>) -> bool {
+pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<Instant>) -> bool {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     if left.is_some_and(|left| left.is_zero()) {
         return false;
     }
     let (mut ends, mut limit) = (Vec::new(), left);
     for one in all {
-        ends.extend(one.ends());
-        if one.is_between {
-            limit = Some(limit.map_or(SOON, |limit| limit.min(SOON)));
+        ends.extend(one.fds());
+        if one.is_starting {
+            limit = Some(limit.map_or(HANDOVER_POLL_INTERVAL, |limit| limit.min(HANDOVER_POLL_INTERVAL)));
         }
     }
     spawn_detached::sleep(&ends, limit);

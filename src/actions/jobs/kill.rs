@@ -12,7 +12,7 @@ use super::{find, finish, queue_waiter, recover, scheduler};
 use crate::{
     actions::{
         Answer, App,
-        core::{app::remembered, errors},
+        core::{app::stored_response, errors},
     },
     domain::{
         Refusal,
@@ -29,9 +29,9 @@ use crate::{
 };
 
 /// How much longer than the grace a supervisor may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest pause before another look at a run that is just changing hands.
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Ends a run with everything in it; returns when all of it is dead and that is written. Everything gets `signal` first
 /// (TERM), and is killed after `grace` (2 s). A run that is final stays as it is.
@@ -39,33 +39,33 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// # Errors
 /// `not_found`, `ambiguous`, `run_busy` when its supervisor does not answer; as the stores fail.
 pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration>) -> Result<Answer> {
-    if let Some(request) = &app.request
-        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    if let Some(request) = &app.idempotency_key
+        && let Some(answer) = app.read(|tx| stored_response(tx, request))?
     {
         return Ok(answer);
     }
-    let first = app.read(|tx| find::run(tx, run))?;
+    let first = app.read(|tx| find::job(tx, run))?;
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
-    let limit = grace.unwrap_or(GRACE) + PATIENCE;
+    let limit = grace.unwrap_or(GRACE) + SUPERVISOR_TIMEOUT;
     let since = Instant::now();
-    let ended = poll_until::until(limit, PAUSE, || {
-        attempt(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose()
+    let ended = poll_until::until(limit, POLL_INTERVAL, || {
+        try_kill(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose()
     });
     let ended = ended.unwrap_or_else(|| Err(Refusal::RunBusy { run: first.id.to_string() }.into()))?;
     let answer = answer(&ended, first.status.is_final())?;
     // A repeat finds the run ended, and changes nothing; it is given the same answer all the same.
-    if app.request.is_some() { app.register(|_| Ok(answer)) } else { Ok(answer) }
+    if app.idempotency_key.is_some() { app.mutate_unattributed(|_| Ok(answer)) } else { Ok(answer) }
 }
 
 /// One try; `None` when the run is changing hands.
-fn attempt(
+fn try_kill(
     app: &App,
     first: &ExecRun,
     asked: &Request,
     grace: Option<Duration>,
     left: Duration,
 ) -> Result<Option<ExecRun>> {
-    let look = || app.read(|tx| find::run(tx, &first.id.to_string()));
+    let look = || app.read(|tx| find::job(tx, &first.id.to_string()));
     let run = look()?;
     let final_now = || look().map(|run| Some(run).filter(|run| run.status.is_final()));
     match run.status {
@@ -86,12 +86,12 @@ fn attempt(
         }
         // Its supervisor died: the end that it knew of is the truth, or else this is the end.
         Ok(None) if folder.ended().is_some() => {
-            recover::settle_one(app, &run)?;
+            recover::recover_one(app, &run)?;
             final_now()
         }
         Ok(None) => {
             if recover::cancel(app, &run, grace, "it was killed on request; its supervisor was gone")? {
-                scheduler::start_next(app)?;
+                scheduler::schedule(app)?;
             }
             final_now()
         }
@@ -113,7 +113,7 @@ fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
     if let Some(run) = known.filter(|run| run.status == RunStatus::Queued) {
         let why = "it was killed on request, before it was begun".to_owned();
         let ending = Ending { status: RunStatus::Canceled, exit_code: None, signal: None, error_message: Some(why) };
-        finish::outside(app, &run, &ending)?;
+        finish::finish_unsupervised(app, &run, &ending)?;
     }
     drop(hold);
     queue_waiter::wake(app);

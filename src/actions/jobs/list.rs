@@ -2,15 +2,15 @@
 
 use anyhow::Result;
 
-use super::view::Looker;
+use super::view::JobReader;
 use crate::{actions::App, domain::SessionId, store::exec_runs, wire::RunView};
 
 /// How many are listed when nobody says.
-pub const USUAL: i64 = 50;
+pub const DEFAULT_LIMIT: i64 = 50;
 
 /// Which runs.
 #[derive(Debug, Clone, Default)]
-pub struct Order {
+pub struct ListOptions {
     /// Only of this session.
     pub session: Option<SessionId>,
     /// Only those that are not final.
@@ -23,8 +23,8 @@ pub struct Order {
 ///
 /// # Errors
 /// As the store fails.
-pub fn list(app: &App, order: &Order) -> Result<Vec<RunView>> {
-    let limit = order.limit.unwrap_or(USUAL).max(0);
+pub fn list(app: &App, order: &ListOptions) -> Result<Vec<RunView>> {
+    let limit = order.limit.unwrap_or(DEFAULT_LIMIT).max(0);
     let found = app.read(|tx| {
         if !order.unfinished {
             return Ok(exec_runs::newest(tx, order.session.as_ref(), limit)?);
@@ -36,6 +36,6 @@ pub fn list(app: &App, order: &Order) -> Result<Vec<RunView>> {
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
     })?;
-    let mut looker = Looker::new();
+    let mut looker = JobReader::new();
     Ok(found.iter().map(|run| looker.view(app, run)).collect())
 }

@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use super::{
     find,
-    job_waiter::{self, Waiting},
-    output_decoder::{Decoder, Piece},
+    job_waiter::{self, JobWaiter},
+    output_decoder::{DecodedItem, Decoder},
     poll::{Page, page},
-    view::{Looker, is_supervised},
+    view::{JobReader, is_supervised},
 };
 use crate::{
     actions::App,
@@ -22,16 +22,16 @@ use crate::{
 };
 
 /// How many items an answer has when nobody says, and at most.
-const ITEMS: usize = 256;
-const MOST_ITEMS: usize = 500;
+const DEFAULT_ITEMS: usize = 256;
+const MAX_ITEMS: usize = 500;
 /// After how much text no more items are added to an answer, in bytes.
-const MUCH_TEXT: usize = 1 << 20;
+const TEXT_LIMIT_BYTES: usize = 1 << 20;
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct LogRequest {
     /// The run, as somebody typed it.
-    pub run: String,
+    pub job: String,
     /// Exclusive.
     pub since_seq: i64,
     /// How many items at most.
@@ -44,35 +44,35 @@ pub struct Order {
 ///
 /// # Errors
 /// `invalid_value` for a limit that cannot be meant, `not_found`, `ambiguous`; as the stores or the run's folder fail.
-pub fn log(app: &App, order: &Order) -> Result<LoggedView> {
-    let limit = order.limit.unwrap_or(ITEMS);
-    if !(1..=MOST_ITEMS).contains(&limit) {
-        return Err(Refusal::invalid("limit", format!("must be between 1 and {MOST_ITEMS}")).into());
+pub fn log(app: &App, order: &LogRequest) -> Result<LoggedView> {
+    let limit = order.limit.unwrap_or(DEFAULT_ITEMS);
+    if !(1..=MAX_ITEMS).contains(&limit) {
+        return Err(Refusal::invalid("limit", format!("must be between 1 and {MAX_ITEMS}")).into());
     }
-    let run = app.read(|tx| find::run(tx, &order.run))?;
-    let page = read(app, &mut Looker::new(), &run, order.since_seq, limit, order.stream)?;
+    let run = app.read(|tx| find::job(tx, &order.job))?;
+    let page = read_page(app, &mut JobReader::new(), &run, order.since_seq, limit, order.stream)?;
     Ok(LoggedView {
         run_id: run.id.to_string(),
         next_seq: page.next_seq,
-        items: page.pieces.iter().map(RunItemView::from).collect(),
+        items: page.items.iter().map(RunItemView::from).collect(),
         has_more: page.has_more,
     })
 }
 
-fn read(
+fn read_page(
     app: &App,
-    looker: &mut Looker,
+    looker: &mut JobReader,
     run: &ExecRun,
     since_seq: i64,
     limit: usize,
     stream: Option<ItemType>,
 ) -> Result<Page> {
     let Some(output) = looker.output(app)? else {
-        return Ok(Page { pieces: Vec::new(), next_seq: since_seq, has_more: false });
+        return Ok(Page { items: Vec::new(), next_seq: since_seq, has_more: false });
     };
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
-    page(output, &decoder, run, since_seq, limit, MUCH_TEXT, stream)
+    page(output, &decoder, run, since_seq, limit, TEXT_LIMIT_BYTES, stream)
 }
 
 /// Hands over every item after `since_seq`, not masked yet, and with `follow` those that come until the run has ended, or
@@ -84,27 +84,27 @@ fn read(
 /// `not_found`, `ambiguous`; as the stores or the run's folder fail, or `see`.
 pub fn each(
     app: &App,
-    order: &Order,
+    order: &LogRequest,
     follow: bool,
-    mut see: impl FnMut(Piece) -> Result<ControlFlow<()>>,
+    mut see: impl FnMut(DecodedItem) -> Result<ControlFlow<()>>,
     mut pause: impl FnMut() -> Result<()>,
 ) -> Result<ExecRun> {
-    let mut looker = Looker::new();
-    let mut run = app.read(|tx| find::run(tx, &order.run))?;
+    let mut looker = JobReader::new();
+    let mut run = app.read(|tx| find::job(tx, &order.job))?;
     let id = run.id.to_string();
-    let mut waiting = if follow && !run.status.is_final() { Some(Waiting::on(app, &run)?) } else { None };
+    let mut waiting = if follow && !run.status.is_final() { Some(JobWaiter::new(app, &run)?) } else { None };
     let mut since = order.since_seq;
     loop {
         if let Some(waiting) = &waiting {
-            waiting.calm()?;
+            waiting.drain()?;
         }
         // Its state first: when it has ended by then, everything that it printed is there.
-        run = app.read(|tx| find::run(tx, &id))?;
+        run = app.read(|tx| find::job(tx, &id))?;
         let is_over = run.status.is_final() || !is_supervised(app, &run);
         loop {
-            let page = read(app, &mut looker, &run, since, MOST_ITEMS, order.stream)?;
+            let page = read_page(app, &mut looker, &run, since, MAX_ITEMS, order.stream)?;
             since = page.next_seq;
-            for piece in page.pieces {
+            for piece in page.items {
                 if see(piece)?.is_break() {
                     return Ok(run);
                 }
@@ -115,7 +115,7 @@ pub fn each(
         }
         pause()?;
         let Some(waiting) = waiting.as_mut().filter(|_| !is_over) else { return Ok(run) };
-        waiting.follow(&run);
-        let _ = job_waiter::sleep([&*waiting], None);
+        waiting.track_supervisor(&run);
+        let _ = job_waiter::wait_any([&*waiting], None);
     }
 }

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How many events are told by one call for all runs. A run that has more of them at once is told the rest by the next call.
-const AT_ONCE: i64 = 10_000;
+const BATCH_SIZE: i64 = 10_000;
 
 /// Where these messages say they come from: a program, never the user.
 pub const SOURCE: &str = "exec";
@@ -34,19 +34,19 @@ pub const SOURCE: &str = "exec";
 ///
 /// # Errors
 /// As the stores fail; what was not told then is owed as before.
-pub fn deliver(app: &App, output: &OutputStore, run: &ExecRun) -> Result<()> {
-    tell(app, output, &run.id, &output.owing_of(&run.id)?)
+pub fn send_pending(app: &App, output: &OutputStore, run: &ExecRun) -> Result<()> {
+    send_for_job(app, output, &run.id, &output.owing_of(&run.id)?)
 }
 
 /// The same for everything that is owed: after a crash, when nobody else would do it.
 ///
 /// # Errors
 /// As [`deliver`] has them.
-pub fn deliver_all(app: &App) -> Result<()> {
+pub fn send_all_pending(app: &App) -> Result<()> {
     // Looked at before it is opened for writing, which would make it.
     let path = app.project.output();
     let Some(output) = OutputStore::open_for_reading(&path)? else { return Ok(()) };
-    let owing = output.owing(AT_ONCE)?;
+    let owing = output.owing(BATCH_SIZE)?;
     drop(output);
     if owing.is_empty() {
         return Ok(());
@@ -56,10 +56,10 @@ pub fn deliver_all(app: &App) -> Result<()> {
     for owed in owing {
         runs.entry(owed.run.clone()).or_default().push(owed);
     }
-    runs.iter().try_for_each(|(id, owing)| tell(app, &output, id, owing))
+    runs.iter().try_for_each(|(id, owing)| send_for_job(app, &output, id, owing))
 }
 
-fn tell(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<()> {
+fn send_for_job(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<()> {
     if owing.is_empty() {
         return Ok(());
     }
@@ -70,21 +70,23 @@ fn tell(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<(
         (Some(run), Some(session)) => {
             let held = || RunFolder::of(&app.project.runs(), id).is_held().map_err(errors::internal);
             let goes_on = run.status.is_active() && held()?;
-            let tail = tail(app, output, run);
+            let tail = output_tail(app, output, run);
             let write = |tx: &ReadTx<'_>| {
-                Ok(notification_format::write(run, owing, goes_on, &tail, |key| messages::is_under_key(tx, key))?)
+                Ok(notification_format::format_pending(run, owing, goes_on, &tail, |key| {
+                    messages::is_under_key(tx, key)
+                })?)
             };
             let seen = app.read(write)?;
             if seen.new.is_empty() {
-                seen.paid
+                seen.acknowledged
             } else {
-                app.write(|tx| {
+                app.transaction(|tx| {
                     let letters = write(tx)?;
                     for letter in letters.new {
                         let from = (SOURCE, Priority::Normal);
-                        send::tell(tx, session, from, letter.content, &letter.metadata, &letter.key)?;
+                        send::send_system(tx, session, from, letter.content, &letter.metadata, &letter.key)?;
                     }
-                    Ok(letters.paid)
+                    Ok(letters.acknowledged)
                 })?
             }
         }
@@ -94,7 +96,7 @@ fn tell(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<(
 }
 
 /// The end of what a run has printed, without what moves and colours, when that may say why it did not succeed.
-fn tail(app: &App, output: &OutputStore, run: &ExecRun) -> String {
+fn output_tail(app: &App, output: &OutputStore, run: &ExecRun) -> String {
     if !run.status.is_final() || run.status == RunStatus::Succeeded {
         return String::new();
     }
@@ -105,7 +107,7 @@ fn tail(app: &App, output: &OutputStore, run: &ExecRun) -> String {
 
 /// The key of a message about a run. What is a key already stays one.
 #[must_use]
-pub fn key(run: &RunId, suffix: &str) -> String {
+pub fn dedup_key(run: &RunId, suffix: &str) -> String {
     let start = format!("{SOURCE}:{run}:");
     if suffix.starts_with(&start) { suffix.to_owned() } else { format!("{start}{suffix}") }
 }
@@ -132,6 +134,6 @@ pub fn end_event(run: &ExecRun, ending: &Ending) -> (String, String, Option<Stri
         "event": "end", "status": ending.status.as_str(), "exit_code": ending.exit_code, "signal": ending.signal,
         "attempt": run.attempt,
     });
-    let owes = (run.background && run.session.is_some()).then(|| key(&run.id, "end"));
+    let owes = (run.background && run.session.is_some()).then(|| dedup_key(&run.id, "end"));
     (payload, meta.to_string(), owes)
 }

@@ -16,43 +16,43 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// What was there, and what of it would not die.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Leftovers {
+pub struct OrphanProcesses {
     /// What was found, by name and pid.
     pub found: Vec<String>,
     /// What is there still.
-    pub left: Vec<String>,
+    pub survivors: Vec<String>,
 }
 
 /// Ends everything that a run has left, wherever it went: TERM, `grace`, KILL. Only for who has the run's lock.
 ///
 /// # Errors
 /// When processes cannot be listed or signalled.
-pub fn kill(run: &ExecRun, grace: Option<Duration>) -> io::Result<Leftovers> {
+pub fn kill(run: &ExecRun, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
     let mut found: Vec<(ProcessKey, String)> = Vec::new();
     let left = process_tree::end(grace.unwrap_or(GRACE), || {
-        let keys = belonging(run)?;
+        let keys = processes_of(run)?;
         for key in &keys {
             if !found.iter().any(|(known, _)| known == key) {
-                found.push((key.clone(), shown(key)));
+                found.push((key.clone(), display_name(key)));
             }
         }
         Ok(keys)
     })?;
     let name = |key: &ProcessKey| found.iter().find(|(known, _)| known == key).map(|(_, name)| name.clone());
-    Ok(Leftovers {
-        left: left.iter().filter_map(name).collect(),
+    Ok(OrphanProcesses {
+        survivors: left.iter().filter_map(name).collect(),
         found: found.iter().map(|(_, name)| name.clone()).collect(),
     })
 }
 
-fn shown(key: &ProcessKey) -> String {
+fn display_name(key: &ProcessKey) -> String {
     let name = process::names(key.pid).into_iter().next();
     format!("{} ({})", name.map_or_else(|| "a process".into(), |name| masked(&name)), key.pid)
 }
 
 /// Everything of a run: what carries its mark, its root, and what is below them or in its session. What belongs to another
 /// run is that one's.
-fn belonging(run: &ExecRun) -> io::Result<Vec<ProcessKey>> {
+fn processes_of(run: &ExecRun) -> io::Result<Vec<ProcessKey>> {
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
     let mut roots = process_tree::marked(&mark)?;
     let root = ProcessKey::recorded(run.pid, run.pid_started, Some(&run.boot_id));

@@ -19,11 +19,11 @@ use crate::{
 };
 
 /// How many bytes of a character can come before its last one.
-const MOST_BEFORE: i64 = 3;
+const MAX_PREFIX_BYTES: i64 = 3;
 
 /// An item as text, not masked yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Piece {
+pub struct DecodedItem {
     /// Its place.
     pub seq: i64,
     /// What it is.
@@ -36,8 +36,8 @@ pub struct Piece {
     pub created_at: Timestamp,
 }
 
-impl From<&Piece> for RunItemView {
-    fn from(piece: &Piece) -> Self {
+impl From<&DecodedItem> for RunItemView {
+    fn from(piece: &DecodedItem) -> Self {
         Self {
             seq: piece.seq,
             kind: piece.kind.as_str(),
@@ -53,13 +53,13 @@ impl From<&Piece> for RunItemView {
 pub struct Decoder<'a> {
     output: &'a OutputStore,
     run: &'a RunId,
-    folder: RunFolder,
+    dir: RunFolder,
     /// Whether nothing will follow.
-    is_over: bool,
+    is_complete: bool,
 }
 
 /// The bytes of an output item, and where in its stream they end.
-struct Span {
+struct ByteRange {
     stream: ItemType,
     segment: i64,
     start: i64,
@@ -67,7 +67,7 @@ struct Span {
     origin: i64,
 }
 
-impl Span {
+impl ByteRange {
     const fn of(item: &Item) -> Option<Self> {
         match item.content {
             Content::Output { segment, start, length, origin } => {
@@ -83,7 +83,7 @@ impl Span {
 }
 
 /// How much text an item has, about, in bytes.
-pub(super) fn length(item: &Item) -> usize {
+pub(super) fn item_len(item: &Item) -> usize {
     match &item.content {
         Content::Output { length, .. } => usize::try_from(*length).unwrap_or(0),
         Content::Event { payload, meta } => payload.len() + meta.len(),
@@ -91,7 +91,7 @@ pub(super) fn length(item: &Item) -> usize {
 }
 
 /// The end of what one stream has printed so far, as it was read last.
-struct Last {
+struct Tail {
     end: i64,
     bytes: Vec<u8>,
 }
@@ -100,50 +100,50 @@ impl<'a> Decoder<'a> {
     /// Reads what `run` printed into its folder; `is_over` says that nothing will follow.
     #[must_use]
     pub const fn new(output: &'a OutputStore, run: &'a RunId, folder: RunFolder, is_over: bool) -> Self {
-        Self { output, run, folder, is_over }
+        Self { output, run, dir: folder, is_complete: is_over }
     }
 
     /// The items as text, in their order. One whose bytes have just been left out is not among them.
     ///
     /// # Errors
     /// As the store or the run's folder fails.
-    pub fn pieces(&self, items: &[Item]) -> Result<Vec<Piece>> {
+    pub fn decode(&self, items: &[Item]) -> Result<Vec<DecodedItem>> {
         let mut pieces = Vec::new();
-        let mut last: [Option<Last>; 2] = [None, None];
+        let mut last: [Option<Tail>; 2] = [None, None];
         for (place, item) in items.iter().enumerate() {
             let (text, meta) = match &item.content {
                 Content::Event { payload, meta } => {
                     (payload.clone(), serde_json::from_str(meta).unwrap_or(Value::Null))
                 }
                 Content::Output { .. } => {
-                    let Some(span) = Span::of(item) else { continue };
+                    let Some(span) = ByteRange::of(item) else { continue };
                     let Some(bytes) = self.bytes(&span, span.start, span.length)? else { continue };
                     let last = &mut last[usize::from(item.kind == ItemType::Stderr)];
-                    let carried = self.carried(item.seq, &span, last.take())?;
+                    let carried = self.incomplete_prefix(item.seq, &span, last.take())?;
                     let whole = [carried, bytes].concat();
-                    let mut held = unfinished(&whole);
-                    if held > 0 && !self.goes_on(item.seq, &span, items.get(place + 1..).unwrap_or_default())? {
+                    let mut held = incomplete_len(&whole);
+                    if held > 0 && !self.continues(item.seq, &span, items.get(place + 1..).unwrap_or_default())? {
                         held = 0;
                     }
                     let (said, kept) = whole.split_at(whole.len().saturating_sub(held));
                     let text = String::from_utf8_lossy(said).into_owned();
-                    *last = Some(Last { end: span.end(), bytes: kept.to_vec() });
+                    *last = Some(Tail { end: span.end(), bytes: kept.to_vec() });
                     (text, Value::Null)
                 }
             };
-            pieces.push(Piece { seq: item.seq, kind: item.kind, text, meta, created_at: item.created_at });
+            pieces.push(DecodedItem { seq: item.seq, kind: item.kind, text, meta, created_at: item.created_at });
         }
         Ok(pieces)
     }
 
-    fn bytes(&self, span: &Span, start: i64, length: i64) -> Result<Option<Vec<u8>>> {
+    fn bytes(&self, span: &ByteRange, start: i64, length: i64) -> Result<Option<Vec<u8>>> {
         let (start, length) = (u64::try_from(start).unwrap_or(0), usize::try_from(length).unwrap_or(0));
-        segments::read(&self.folder, span.stream, span.segment, start, length)
+        segments::read(&self.dir, span.stream, span.segment, start, length)
             .with_context(|| format!("cannot read what {} printed", self.run))
     }
 
     /// The bytes of an unfinished character right before a span.
-    fn carried(&self, seq: i64, span: &Span, last: Option<Last>) -> Result<Vec<u8>> {
+    fn incomplete_prefix(&self, seq: i64, span: &ByteRange, last: Option<Tail>) -> Result<Vec<u8>> {
         match last {
             Some(last) if last.end == span.origin => return Ok(last.bytes),
             _ if span.origin == 0 => return Ok(Vec::new()),
@@ -151,21 +151,24 @@ impl<'a> Decoder<'a> {
         }
         let mut before = Vec::new();
         // What lies before it in the same file is what was printed before it.
-        let here = span.start.min(MOST_BEFORE);
+        let here = span.start.min(MAX_PREFIX_BYTES);
         if here > 0 {
             before = self.bytes(span, span.start - here, here)?.unwrap_or_default();
         }
         let mut first = span.origin - here;
         let mut origin = span.origin;
-        let missing = MOST_BEFORE - here;
-        let earlier =
-            if missing > 0 { self.output.before(self.run, span.stream, seq, MOST_BEFORE * 2)? } else { Vec::new() };
+        let missing = MAX_PREFIX_BYTES - here;
+        let earlier = if missing > 0 {
+            self.output.before(self.run, span.stream, seq, MAX_PREFIX_BYTES * 2)?
+        } else {
+            Vec::new()
+        };
         for item in earlier {
-            let Some(earlier) = Span::of(&item).filter(|earlier| earlier.end() == origin) else { break };
+            let Some(earlier) = ByteRange::of(&item).filter(|earlier| earlier.end() == origin) else { break };
             origin = earlier.origin;
             // Some of it may be here already, from the same file.
             let end = earlier.end().min(first);
-            let from = earlier.origin.max(span.origin - MOST_BEFORE);
+            let from = earlier.origin.max(span.origin - MAX_PREFIX_BYTES);
             if from < end {
                 let Some(bytes) = self.bytes(&earlier, earlier.start + (from - earlier.origin), end - from)? else {
                     break;
@@ -173,29 +176,29 @@ impl<'a> Decoder<'a> {
                 before = [bytes, before].concat();
                 first = from;
             }
-            if first <= span.origin - MOST_BEFORE {
+            if first <= span.origin - MAX_PREFIX_BYTES {
                 break;
             }
         }
-        let length = unfinished(&before);
+        let length = incomplete_len(&before);
         Ok(before.split_off(before.len() - length))
     }
 
     /// Whether an item of the same stream follows, or may, that begins where this one ends.
-    fn goes_on(&self, seq: i64, span: &Span, behind: &[Item]) -> Result<bool> {
+    fn continues(&self, seq: i64, span: &ByteRange, behind: &[Item]) -> Result<bool> {
         if let Some(next) = behind.iter().find(|item| item.kind == span.stream) {
-            return Ok(Span::of(next).is_some_and(|next| next.origin == span.end()));
+            return Ok(ByteRange::of(next).is_some_and(|next| next.origin == span.end()));
         }
         let (found, _) = self.output.items(self.run, seq, 1, Some(span.stream))?;
-        Ok(match found.first().and_then(Span::of) {
+        Ok(match found.first().and_then(ByteRange::of) {
             Some(next) => next.origin == span.end(),
-            None => !self.is_over,
+            None => !self.is_complete,
         })
     }
 }
 
 /// How many bytes at the end are the beginning of a character whose rest is missing.
-fn unfinished(bytes: &[u8]) -> usize {
+fn incomplete_len(bytes: &[u8]) -> usize {
     (1..=bytes.len().min(3))
         .find(|length| {
             let end = bytes.get(bytes.len() - length..).unwrap_or_default();

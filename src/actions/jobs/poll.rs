@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use super::{
     find,
-    job_waiter::{self, Waiting},
-    output_decoder::{Decoder, Piece, length},
-    view::{Looker, is_supervised},
+    job_waiter::{self, JobWaiter},
+    output_decoder::{DecodedItem, Decoder, item_len},
+    view::{JobReader, is_supervised},
 };
 use crate::{
     actions::App,
@@ -22,21 +22,21 @@ use crate::{
 };
 
 /// How many items an answer has at most, and after how much text no more are added.
-const MOST_ITEMS: usize = 256;
-const MUCH_TEXT: usize = 256 << 10;
+const MAX_ITEMS: usize = 256;
+const TEXT_LIMIT_BYTES: usize = 256 << 10;
 /// The length of the snippet in characters.
-const SNIPPET: usize = 2_000;
+const MAX_SNIPPET_CHARS: usize = 2_000;
 /// How much is looked at for it, in bytes and items: a secret that begins before it is still seen.
-const BEFORE_SNIPPET: i64 = 12 << 10;
-const SNIPPET_ITEMS: [i64; 2] = [16, 4_096];
+const SNIPPET_SCAN_BYTES: i64 = 12 << 10;
+const SNIPPET_SCAN_ITEMS: [i64; 2] = [16, 4_096];
 /// How often to look again when what the rows speak of was left out meanwhile.
-const LOOKS: usize = 10;
+const MAX_ROUNDS: usize = 10;
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct PollRequest {
     /// The run, as somebody typed it.
-    pub run: String,
+    pub job: String,
     /// Exclusive.
     pub since_seq: i64,
     /// How long to wait for something new.
@@ -50,21 +50,21 @@ pub struct Order {
 ///
 /// # Errors
 /// `not_found`, `ambiguous`; as the stores or the run's folder fail.
-pub fn poll(app: &App, order: &Order) -> Result<PolledView> {
-    let mut looker = Looker::new();
-    let mut run = app.read(|tx| find::run(tx, &order.run))?;
+pub fn poll(app: &App, order: &PollRequest) -> Result<PolledView> {
+    let mut looker = JobReader::new();
+    let mut run = app.read(|tx| find::job(tx, &order.job))?;
     if let Some(wait) = order.wait.filter(|_| !run.status.is_final()) {
         let until = Instant::now() + wait;
-        let mut waiting = Waiting::on(app, &run)?;
+        let mut waiting = JobWaiter::new(app, &run)?;
         let id = run.id.to_string();
         loop {
-            waiting.calm()?;
-            run = app.read(|tx| find::run(tx, &id))?;
-            if is_there(app, &run, order, &mut looker)? {
+            waiting.drain()?;
+            run = app.read(|tx| find::job(tx, &id))?;
+            if is_satisfied(app, &run, order, &mut looker)? {
                 break;
             }
-            waiting.follow(&run);
-            if !job_waiter::sleep([&waiting], Some(until)) {
+            waiting.track_supervisor(&run);
+            if !job_waiter::wait_any([&waiting], Some(until)) {
                 break;
             }
         }
@@ -73,7 +73,7 @@ pub fn poll(app: &App, order: &Order) -> Result<PolledView> {
 }
 
 /// Whether what is waited for is there.
-fn is_there(app: &App, run: &ExecRun, order: &Order, looker: &mut Looker) -> Result<bool> {
+fn is_satisfied(app: &App, run: &ExecRun, order: &PollRequest, looker: &mut JobReader) -> Result<bool> {
     if run.status.is_final() || !is_supervised(app, run) {
         return Ok(true);
     }
@@ -91,7 +91,7 @@ fn is_there(app: &App, run: &ExecRun, order: &Order, looker: &mut Looker) -> Res
 ///
 /// # Errors
 /// As the store of output or the run's folder fails.
-pub fn view(app: &App, run: &ExecRun, since_seq: i64, looker: &mut Looker) -> Result<PolledView> {
+pub fn view(app: &App, run: &ExecRun, since_seq: i64, looker: &mut JobReader) -> Result<PolledView> {
     let shown = looker.view(app, run);
     let Some(output) = looker.output(app)? else {
         return Ok(PolledView {
@@ -104,19 +104,19 @@ pub fn view(app: &App, run: &ExecRun, since_seq: i64, looker: &mut Looker) -> Re
     };
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
-    let page = page(output, &decoder, run, since_seq, MOST_ITEMS, MUCH_TEXT, None)?;
+    let page = page(output, &decoder, run, since_seq, MAX_ITEMS, TEXT_LIMIT_BYTES, None)?;
     Ok(PolledView {
         run: shown,
         since_seq,
         next_seq: page.next_seq,
         snippet: snippet(output, &decoder, run)?,
-        items: page.pieces.iter().map(RunItemView::from).collect(),
+        items: page.items.iter().map(RunItemView::from).collect(),
     })
 }
 
 /// Some items.
 pub(super) struct Page {
-    pub pieces: Vec<Piece>,
+    pub items: Vec<DecodedItem>,
     /// The last place that was looked at.
     pub next_seq: i64,
     pub has_more: bool,
@@ -138,18 +138,18 @@ pub(super) fn page(
         let mut text = 0_usize;
         let whole = items.iter().take_while(|item| {
             let fits = text < much;
-            text = text.saturating_add(length(item));
+            text = text.saturating_add(item_len(item));
             fits
         });
         let whole = whole.count();
         has_more |= whole < items.len();
         items.truncate(whole);
-        let pieces = decoder.pieces(&items)?;
+        let pieces = decoder.decode(&items)?;
         looks += 1;
         // What was left out since the rows were read is a gap by now: look again. What was removed by hand stays away.
-        if pieces.len() == items.len() || looks >= LOOKS {
+        if pieces.len() == items.len() || looks >= MAX_ROUNDS {
             let next_seq = items.last().map_or(since_seq, |item| item.seq);
-            return Ok(Page { pieces, next_seq, has_more });
+            return Ok(Page { items: pieces, next_seq, has_more });
         }
     }
 }
@@ -157,10 +157,10 @@ pub(super) fn page(
 /// The end of what a run has printed.
 pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &ExecRun) -> Result<String> {
     let mut newest = Vec::new();
-    for most in SNIPPET_ITEMS {
+    for most in SNIPPET_SCAN_ITEMS {
         newest = output.newest(&run.id, i64::MAX, most)?;
-        let bytes: usize = newest.iter().map(length).sum();
-        if i64::try_from(bytes).unwrap_or(i64::MAX) >= BEFORE_SNIPPET
+        let bytes: usize = newest.iter().map(item_len).sum();
+        if i64::try_from(bytes).unwrap_or(i64::MAX) >= SNIPPET_SCAN_BYTES
             || newest.len() < usize::try_from(most).unwrap_or(0)
         {
             break;
@@ -168,15 +168,15 @@ pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &ExecRun
     }
     let mut bytes = 0;
     let enough = newest.iter().take_while(|item| {
-        let more = bytes < BEFORE_SNIPPET;
-        bytes += i64::try_from(length(item)).unwrap_or(0);
+        let more = bytes < SNIPPET_SCAN_BYTES;
+        bytes += i64::try_from(item_len(item)).unwrap_or(0);
         more
     });
     let enough = enough.count();
     newest.truncate(enough);
     newest.reverse();
-    let text: String = decoder.pieces(&newest)?.into_iter().map(|piece| piece.text).collect();
+    let text: String = decoder.decode(&newest)?.into_iter().map(|piece| piece.text).collect();
     let text = masked(&text);
-    let from = text.char_indices().rev().nth(SNIPPET - 1).map_or(0, |(at, _)| at);
+    let from = text.char_indices().rev().nth(MAX_SNIPPET_CHARS - 1).map_or(0, |(at, _)| at);
     Ok(text.get(from..).unwrap_or_default().to_owned())
 }

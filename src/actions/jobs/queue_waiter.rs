@@ -16,17 +16,17 @@ use crate::{
 };
 
 /// What marks the process that waits: it is a part of no run.
-const MARK: &str = "standby";
+const ENV_TAG: &str = "standby";
 
 /// Sees to it that somebody waits, when something of this host is queued: wakes whoever does, or starts one.
 ///
 /// # Errors
 /// As the store fails, or the folder of locks.
-pub fn ensure(app: &App) -> Result<()> {
+pub fn ensure_running(app: &App) -> Result<()> {
     let host = host::identity();
     let waits = app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_some()))?;
     if waits {
-        return there_is(app);
+        return start_if_missing(app);
     }
     // Who waits for nothing any more may go.
     wake(app);
@@ -37,48 +37,53 @@ pub fn ensure(app: &App) -> Result<()> {
 ///
 /// # Errors
 /// As the store fails, or the folder of locks.
-pub(super) fn settle(app: &App) -> Result<()> {
+pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
     let is_left = |run: &ExecRun| {
         let held = || RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true);
-        run.host == host && !held() && !recover::is_kept(run)
+        run.host == host && !held() && !recover::supervisor_alive(run)
     };
-    if active.iter().any(is_left) { there_is(app) } else { Ok(()) }
+    if active.iter().any(is_left) { start_if_missing(app) } else { Ok(()) }
 }
 
-fn there_is(app: &App) -> Result<()> {
-    if is_there(app).with_context(|| format!("cannot look at {}", lock(app).display()))? {
-        notify::wake_all(&folder(app));
+fn start_if_missing(app: &App) -> Result<()> {
+    if is_running(app).with_context(|| format!("cannot look at {}", lock_path(app).display()))? {
+        notify::wake_all(&wake_dir(app));
         return Ok(());
     }
-    let marked = |name: &str| (name == vars::FAIRWAY_EXEC_RUN).then(|| OsString::from(MARK));
-    launch_supervisor::launch(app, &launch_supervisor::words(app, &["exec", "worker", "--until-empty"]), marked, None)
-        .context("the process that waits for queued runs could not be started")
+    let marked = |name: &str| (name == vars::FAIRWAY_EXEC_RUN).then(|| OsString::from(ENV_TAG));
+    launch_supervisor::launch_detached(
+        app,
+        &launch_supervisor::argv(app, &["exec", "worker", "--until-empty"]),
+        marked,
+        None,
+    )
+    .context("the process that waits for queued runs could not be started")
 }
 
 /// Tells whoever waits that something was queued or has ended.
 pub fn wake(app: &App) {
-    notify::wake_all(&folder(app));
+    notify::wake_all(&wake_dir(app));
 }
 
 /// Whether somebody waits.
-pub(super) fn is_there(app: &App) -> io::Result<bool> {
-    Hold::is_taken(&lock(app))
+pub(super) fn is_running(app: &App) -> io::Result<bool> {
+    Hold::is_taken(&lock_path(app))
 }
 
 /// Takes the place of the one who waits; `None` when somebody has it.
-pub(super) fn take(app: &App) -> io::Result<Option<Hold>> {
+pub(super) fn try_acquire(app: &App) -> io::Result<Option<Hold>> {
     files::private_dir(&app.project.state)?;
     files::private_dir(&app.project.runtime())?;
-    Hold::try_take(&lock(app))
+    Hold::try_take(&lock_path(app))
 }
 
 /// Where the one who waits is woken.
-pub(super) fn folder(app: &App) -> PathBuf {
+pub(super) fn wake_dir(app: &App) -> PathBuf {
     app.project.runtime().join("wake-exec")
 }
 
-fn lock(app: &App) -> PathBuf {
+fn lock_path(app: &App) -> PathBuf {
     app.project.runtime().join("exec-worker.lock")
 }

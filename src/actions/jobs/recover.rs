@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use super::{
     event, finish,
-    orphan_processes::{self, Leftovers},
+    orphan_processes::{self, OrphanProcesses},
     queue_waiter, scheduler,
 };
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovered {
     /// The run.
-    pub run: RunId,
+    pub job: RunId,
     /// The session that its messages go to.
     pub session: Option<SessionId>,
     /// What it is now.
@@ -41,13 +41,13 @@ pub struct Recovered {
 impl Recovered {
     /// Whether it was queued again since it was never begun.
     #[must_use]
-    pub fn is_unbegun(&self) -> bool {
-        self.status == RunStatus::Queued && self.reason == NEVER_BEGUN
+    pub fn is_unstarted(&self) -> bool {
+        self.status == RunStatus::Queued && self.reason == NEVER_STARTED
     }
 
     /// Whether it stands as it stood, since it could not be settled.
     #[must_use]
-    pub fn is_unsettled(&self) -> bool {
+    pub fn is_unresolved(&self) -> bool {
         self.status.is_active()
     }
 }
@@ -58,20 +58,20 @@ impl Recovered {
 /// # Errors
 /// As the stores fail.
 pub fn recover(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
-    let settled = settle_all(app, dry_run)?;
+    let settled = recover_all(app, dry_run)?;
     // Also when nothing was settled: whoever waited to begin the next one may have been killed.
     if !dry_run {
-        scheduler::start_next(app)?;
+        scheduler::schedule(app)?;
     }
     Ok(settled)
 }
 
 /// The same without beginning anything.
-pub(super) fn settle_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
+pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     let host = host::identity();
     let mut settled = Vec::new();
     for run in app.read(|tx| Ok(exec_runs::active(tx)?))?.iter().filter(|run| run.host == host) {
-        let one = if dry_run { judged(app, run) } else { settle(app, run, None) };
+        let one = if dry_run { preview(app, run) } else { recover_job(app, run, None) };
         // One that cannot be settled is no reason to leave the others.
         let failed = |error| Some(recovered(run, run.status, format!("it could not be settled: {error:#}")));
         settled.extend(one.unwrap_or_else(failed));
@@ -83,10 +83,10 @@ pub(super) fn settle_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
 ///
 /// # Errors
 /// As the stores fail.
-pub fn settle_one(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
-    let settled = if run.host == host::identity() { settle(app, run, None)? } else { None };
+pub fn recover_one(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
+    let settled = if run.host == host::identity() { recover_job(app, run, None)? } else { None };
     if settled.is_some() {
-        scheduler::start_next(app)?;
+        scheduler::schedule(app)?;
     }
     Ok(settled)
 }
@@ -96,11 +96,11 @@ pub fn settle_one(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
 ///
 /// # Errors
 /// As the stores fail.
-pub fn lose_all(app: &App, why: &str) -> Result<usize> {
+pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     let host = host::identity();
     let mut lost = 0;
     for run in app.read(|tx| Ok(exec_runs::active(tx)?))?.iter().filter(|run| run.host == host) {
-        lost += usize::from(settle(app, run, Some(why)).is_ok_and(|settled| settled.is_some()));
+        lost += usize::from(recover_job(app, run, Some(why)).is_ok_and(|settled| settled.is_some()));
     }
     Ok(lost)
 }
@@ -112,52 +112,52 @@ pub fn lose_all(app: &App, why: &str) -> Result<usize> {
 /// As the stores fail.
 pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> Result<bool> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
-    let Some(right) = right(&folder)? else { return Ok(false) };
+    let Some(right) = try_lock(&folder)? else { return Ok(false) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
     let Some(run) = &found else { return Ok(false) };
-    let left = kill(run, grace)?;
+    let left = kill_orphans(run, grace)?;
     let ending = Ending {
         status: RunStatus::Canceled,
         exit_code: None,
         signal: None,
-        error_message: Some(with_leftovers(why, &left)),
+        error_message: Some(with_orphans(why, &left)),
     };
-    let done = finish::outside(app, run, &ending);
+    let done = finish::finish_unsupervised(app, run, &ending);
     drop(right);
     done
 }
 
 /// The right to decide about a run.
-enum Right {
+enum RecoveryLock {
     /// Its lock.
-    Held(#[expect(dead_code, reason = "held until it is dropped")] Hold),
+    Locked(#[expect(dead_code, reason = "held until it is dropped")] Hold),
     /// Its folder is gone, and its lock with it.
-    Folderless,
+    NoDir,
 }
 
 /// Whether the one who is written down as looking after a run lives: also when its lock was deleted, with its folder.
-pub(super) fn is_kept(run: &ExecRun) -> bool {
+pub(super) fn supervisor_alive(run: &ExecRun) -> bool {
     let keeper = ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
     // Before that it is whoever has taken the run to begin it, and may be busy with something else by now.
     run.status == RunStatus::Running && keeper.is_some_and(|keeper| keeper.presence() == Presence::Alive)
 }
 
 /// The right to decide about a run; `None` when somebody has it.
-fn right(folder: &RunFolder) -> Result<Option<Right>> {
+fn try_lock(folder: &RunFolder) -> Result<Option<RecoveryLock>> {
     if !folder.path().is_dir() {
-        return Ok(Some(Right::Folderless));
+        return Ok(Some(RecoveryLock::NoDir));
     }
     let hold = folder.hold().with_context(|| format!("cannot lock {}", folder.path().display()))?;
-    Ok(hold.map(Right::Held))
+    Ok(hold.map(RecoveryLock::Locked))
 }
 
-fn settle(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recovered>> {
+fn recover_job(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recovered>> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
-    if is_kept(run) {
+    if supervisor_alive(run) {
         return Ok(None);
     }
-    let Some(right) = right(&folder)? else { return Ok(None) };
+    let Some(right) = try_lock(&folder)? else { return Ok(None) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| {
         let run = exec_runs::find(tx, &run.id)?.filter(|run| run.status.is_active());
@@ -166,11 +166,11 @@ fn settle(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recover
     let Some((run, facts)) = found else { return Ok(None) };
     let verdict = recovery::judge(&facts);
     let settled = match (lost, verdict) {
-        (Some(why), Verdict::Again | Verdict::Requeue(_) | Verdict::Lost(_)) => lose(app, &run, why)?,
-        (_, Verdict::Lost(why)) => lose(app, &run, why)?,
-        (_, Verdict::Complete) => complete(app, &run, &folder)?,
-        (None, Verdict::Again) => put_back(app, &run, run.attempt, NEVER_BEGUN)?,
-        (None, Verdict::Requeue(attempt)) => run_again(app, &run, &folder, attempt)?,
+        (Some(why), Verdict::Again | Verdict::Requeue(_) | Verdict::Lost(_)) => mark_lost(app, &run, why)?,
+        (_, Verdict::Lost(why)) => mark_lost(app, &run, why)?,
+        (_, Verdict::Complete) => finish_recorded(app, &run, &folder)?,
+        (None, Verdict::Again) => record_requeue(app, &run, run.attempt, NEVER_STARTED)?,
+        (None, Verdict::Requeue(attempt)) => requeue(app, &run, &folder, attempt)?,
     };
     // The lock first: whoever waits can take it then.
     drop(right);
@@ -179,12 +179,12 @@ fn settle(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recover
     Ok(settled)
 }
 
-const NEVER_BEGUN: &str = "its supervisor died before it was begun: it is queued again";
+const NEVER_STARTED: &str = "its supervisor died before it was begun: it is queued again";
 
 /// What would become of a run.
-fn judged(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
+fn preview(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
-    if folder.is_held().unwrap_or(true) || is_kept(run) {
+    if folder.is_held().unwrap_or(true) || supervisor_alive(run) {
         return Ok(None);
     }
     let facts = app.read(|tx| facts(tx, run, &folder))?;
@@ -193,8 +193,8 @@ fn judged(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
             Some(ending) => (ending.status, COMPLETED.to_owned()),
             None => return Ok(None),
         },
-        Verdict::Again => (RunStatus::Queued, NEVER_BEGUN.to_owned()),
-        Verdict::Requeue(attempt) => (RunStatus::Queued, requeued(attempt)),
+        Verdict::Again => (RunStatus::Queued, NEVER_STARTED.to_owned()),
+        Verdict::Requeue(attempt) => (RunStatus::Queued, requeue_reason(attempt)),
         Verdict::Lost(why) => (RunStatus::Lost, why.to_owned()),
     };
     Ok(Some(recovered(run, status, reason)))
@@ -202,12 +202,12 @@ fn judged(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
 
 const COMPLETED: &str = "it had ended when its supervisor died";
 
-fn requeued(attempt: i64) -> String {
+fn requeue_reason(attempt: i64) -> String {
     format!("its supervisor died: it is begun again, as attempt {attempt}")
 }
 
 fn recovered(run: &ExecRun, status: RunStatus, reason: String) -> Recovered {
-    Recovered { run: run.id.clone(), session: run.session.clone(), status, reason }
+    Recovered { job: run.id.clone(), session: run.session.clone(), status, reason }
 }
 
 fn facts(tx: &ReadTx<'_>, run: &ExecRun, folder: &RunFolder) -> Result<Facts> {
@@ -225,71 +225,71 @@ fn facts(tx: &ReadTx<'_>, run: &ExecRun, folder: &RunFolder) -> Result<Facts> {
     })
 }
 
-fn complete(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<Option<Recovered>> {
+fn finish_recorded(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<Option<Recovered>> {
     let Some(ending) = folder.ended() else { return Ok(None) };
-    let left = kill(run, None)?;
+    let left = kill_orphans(run, None)?;
     let ending = match (&ending.error_message, left.found.is_empty()) {
         (_, true) => ending,
-        (Some(why), _) => Ending { error_message: Some(with_leftovers(why, &left)), ..ending.clone() },
-        (None, _) => Ending { error_message: Some(with_leftovers("it left something running", &left)), ..ending },
+        (Some(why), _) => Ending { error_message: Some(with_orphans(why, &left)), ..ending.clone() },
+        (None, _) => Ending { error_message: Some(with_orphans("it left something running", &left)), ..ending },
     };
-    write_end(app, run, &ending, COMPLETED)
+    record_end(app, run, &ending, COMPLETED)
 }
 
-fn lose(app: &App, run: &ExecRun, why: &str) -> Result<Option<Recovered>> {
-    let why = with_leftovers(why, &kill(run, None)?);
+fn mark_lost(app: &App, run: &ExecRun, why: &str) -> Result<Option<Recovered>> {
+    let why = with_orphans(why, &kill_orphans(run, None)?);
     let ending = Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
-    write_end(app, run, &ending, &why)
+    record_end(app, run, &ending, &why)
 }
 
-fn write_end(app: &App, run: &ExecRun, ending: &Ending, why: &str) -> Result<Option<Recovered>> {
-    let done = finish::outside(app, run, ending)?;
+fn record_end(app: &App, run: &ExecRun, ending: &Ending, why: &str) -> Result<Option<Recovered>> {
+    let done = finish::finish_unsupervised(app, run, ending)?;
     Ok(done.then(|| recovered(run, ending.status, why.to_owned())))
 }
 
-fn run_again(app: &App, run: &ExecRun, folder: &RunFolder, attempt: i64) -> Result<Option<Recovered>> {
-    let left = kill(run, None)?;
-    if !left.left.is_empty() {
+fn requeue(app: &App, run: &ExecRun, folder: &RunFolder, attempt: i64) -> Result<Option<Recovered>> {
+    let left = kill_orphans(run, None)?;
+    if !left.survivors.is_empty() {
         // Twice at once is worse than not again.
         let why = "its supervisor died, and something of it would not die";
-        let why = with_leftovers(why, &left);
+        let why = with_orphans(why, &left);
         let ending =
             Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
-        return write_end(app, run, &ending, &why);
+        return record_end(app, run, &ending, &why);
     }
-    let why = with_leftovers(&requeued(attempt), &left);
+    let why = with_orphans(&requeue_reason(attempt), &left);
     // Of output that cannot be written nothing is kept; that the run is begun again does not depend on it.
-    let _ = finish::seam(app, run, attempt, &why);
-    let settled = put_back(app, run, attempt, &why)?;
+    let _ = finish::append_requeue_marker(app, run, attempt, &why);
+    let settled = record_requeue(app, run, attempt, &why)?;
     // Last: were we killed before, the run would count as one that may have run, and not as one that never did.
     folder.forget_begun().with_context(|| format!("cannot write in {}", folder.path().display()))?;
     Ok(settled)
 }
 
-fn put_back(app: &App, run: &ExecRun, attempt: i64, why: &str) -> Result<Option<Recovered>> {
-    let done = app.write(|tx| {
+fn record_requeue(app: &App, run: &ExecRun, attempt: i64, why: &str) -> Result<Option<Recovered>> {
+    let done = app.transaction(|tx| {
         if !exec_runs::put_back(tx, &run.id, attempt)? {
             return Ok(false);
         }
         let run = ExecRun { attempt, ..run.clone() };
         tx.record(
-            &event::event(Kind::ExecRecovered, &run).with("status", RunStatus::Queued.as_str()).with("reason", why),
+            &event::for_job(Kind::ExecRecovered, &run).with("status", RunStatus::Queued.as_str()).with("reason", why),
         )?;
         Ok(true)
     })?;
     Ok(done.then(|| recovered(run, RunStatus::Queued, why.to_owned())))
 }
 
-fn kill(run: &ExecRun, grace: Option<Duration>) -> Result<Leftovers> {
+fn kill_orphans(run: &ExecRun, grace: Option<Duration>) -> Result<OrphanProcesses> {
     // Numbers of another boot are other processes'; marks are not.
     orphan_processes::kill(run, grace).context("what a run left running cannot be ended")
 }
 
-fn with_leftovers(why: &str, left: &Leftovers) -> String {
+fn with_orphans(why: &str, left: &OrphanProcesses) -> String {
     let names = |names: &[String]| names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
-    match (left.found.is_empty(), left.left.is_empty()) {
+    match (left.found.is_empty(), left.survivors.is_empty()) {
         (true, _) => why.to_owned(),
         (false, true) => format!("{why}; ended what it had left: {}", names(&left.found)),
-        (false, false) => format!("{why}; would not die: {}", names(&left.left)),
+        (false, false) => format!("{why}; would not die: {}", names(&left.survivors)),
     }
 }

@@ -14,46 +14,49 @@ use crate::{
 ///
 /// # Errors
 /// `usage` naming the place in the document, and whatever the action refuses.
-pub fn call(app: &App, text: &str) -> Result<Answer> {
+pub fn execute(app: &App, text: &str) -> Result<Answer> {
     match call::read(text)? {
         Call::Direct { what, timeout, cwd } => {
             let argv = match what {
                 Words::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
-                Words::Program(argv) => words(argv),
+                Words::Program(argv) => to_os_strings(argv),
             };
-            document(&foreground::run(app, &foreground::Order { argv, cwd: cwd.map(PathBuf::from), timeout })?)
+            json_answer(&foreground::run(
+                app,
+                &foreground::ForegroundRequest { argv, cwd: cwd.map(PathBuf::from), timeout },
+            )?)
         }
-        Call::Spawn(order) => spawn::spawn(app, &wanted(*order)),
+        Call::Spawn(order) => spawn::spawn(app, &spawn_request(*order)),
         Call::Poll { run, since_seq, wait, until } => {
-            document(&poll::poll(app, &poll::Order { run, since_seq, wait, until })?)
+            json_answer(&poll::poll(app, &poll::PollRequest { job: run, since_seq, wait, until })?)
         }
         Call::Log { run, since_seq, limit, stream } => {
-            document(&log::log(app, &log::Order { run, since_seq, limit, stream })?)
+            json_answer(&log::log(app, &log::LogRequest { job: run, since_seq, limit, stream })?)
         }
         Call::Kill { run, signal, grace } => kill::kill(app, &run, signal, grace),
         Call::SendKeys { run, keys } => send_keys::send(app, &run, &keys),
-        Call::Wait { runs, limit } => document(&wait::wait(app, &runs, limit, |_| {})?),
+        Call::Wait { runs, limit } => json_answer(&wait::wait(app, &runs, limit, |_| {})?),
         Call::List { session, unfinished, limit } => {
-            document(&list::list(app, &list::Order { session, unfinished, limit })?)
+            json_answer(&list::list(app, &list::ListOptions { session, unfinished, limit })?)
         }
         Call::Rm { runs } => rm::rm(app, &runs),
         Call::Gc { dry_run } => gc::gc(app, dry_run),
     }
 }
 
-fn document(view: &impl serde::Serialize) -> Result<Answer> {
+fn json_answer(view: &impl serde::Serialize) -> Result<Answer> {
     Ok(Answer { ids: Vec::new(), ..Answer::new(view, "", "")? })
 }
 
-fn words(words: Vec<String>) -> Vec<OsString> {
+fn to_os_strings(words: Vec<String>) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }
 
-fn wanted(asked: Spawn) -> spawn::Order {
-    spawn::Order {
-        what: match asked.what {
-            Words::Shell(text) => spawn::What::Shell(text),
-            Words::Program(argv) => spawn::What::Program(words(argv)),
+fn spawn_request(asked: Spawn) -> spawn::SpawnRequest {
+    spawn::SpawnRequest {
+        command: match asked.what {
+            Words::Shell(text) => spawn::CommandSpec::Shell(text),
+            Words::Program(argv) => spawn::CommandSpec::Program(to_os_strings(argv)),
         },
         background: asked.background,
         pty: asked.pty,

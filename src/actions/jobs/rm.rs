@@ -22,10 +22,10 @@ use crate::{
 /// `not_found`, `ambiguous`; `in_use` for a run that is not final.
 pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
     let mut removed: Vec<RunId> = Vec::new();
-    let answer = app.change(|tx| {
+    let answer = app.mutate(|tx| {
         let mut found: Vec<ExecRun> = Vec::new();
         for text in runs {
-            let run = find::run(tx, text)?;
+            let run = find::job(tx, text)?;
             if !found.contains(&run) {
                 found.push(run);
             }
@@ -35,7 +35,7 @@ pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
                 let by = format!("it is {}", run.status);
                 return Err(Refusal::InUse { noun: "run", id: run.id.to_string(), by }.into());
             }
-            if forget(tx, &run)? {
+            if delete_row(tx, &run)? {
                 removed.push(run.id);
             }
         }
@@ -43,16 +43,16 @@ pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
         let line = format!("removed {} run(s)", ids.len());
         Ok(Answer { ids: ids.clone(), ..Answer::new(&json!({ "removed": ids }), "", line)? })
     })?;
-    clear(app, &removed)?;
+    delete_files(app, &removed)?;
     Ok(answer)
 }
 
 /// Forgets a final run's row.
-pub(super) fn forget(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
+pub(super) fn delete_row(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
     if !exec_runs::remove(tx, &run.id)? {
         return Ok(false);
     }
-    tx.record(&event::event(Kind::ExecRemoved, run).with("status", run.status.as_str()))?;
+    tx.record(&event::for_job(Kind::ExecRemoved, run).with("status", run.status.as_str()))?;
     Ok(true)
 }
 
@@ -61,7 +61,7 @@ pub(super) fn forget(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
 ///
 /// # Errors
 /// As the output's store fails, or the first of the folders.
-pub(in crate::actions) fn clear(app: &App, runs: &[RunId]) -> Result<u64> {
+pub(in crate::actions) fn delete_files(app: &App, runs: &[RunId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output())?;
     let (mut freed, mut done) = (0, Ok(()));
     for run in runs {
@@ -69,7 +69,7 @@ pub(in crate::actions) fn clear(app: &App, runs: &[RunId]) -> Result<u64> {
             output.forget(run)?;
         }
         let folder = RunFolder::of(&app.project.runs(), run);
-        freed += size(&folder);
+        freed += dir_size(&folder);
         let removed = folder.remove().with_context(|| format!("cannot remove {}", folder.path().display()));
         done = done.and(removed);
     }
@@ -77,7 +77,7 @@ pub(in crate::actions) fn clear(app: &App, runs: &[RunId]) -> Result<u64> {
 }
 
 /// The bytes that a run's files hold.
-pub(in crate::actions) fn size(folder: &RunFolder) -> u64 {
+pub(in crate::actions) fn dir_size(folder: &RunFolder) -> u64 {
     let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }

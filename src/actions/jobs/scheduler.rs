@@ -16,14 +16,14 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails, or a run's folder.
-pub fn start_next(app: &App) -> Result<()> {
-    start_what_may(app)?;
-    queue_waiter::ensure(app)
+pub fn schedule(app: &App) -> Result<()> {
+    start_eligible(app)?;
+    queue_waiter::ensure_running(app)
 }
 
 /// What was begun.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Begun {
+pub(super) struct Started {
     /// How many runs.
     pub count: usize,
     /// Another one may begin, and somebody else has its lock.
@@ -31,13 +31,13 @@ pub(super) struct Begun {
 }
 
 /// The same without a look at who waits.
-pub(super) fn start_what_may(app: &App) -> Result<Begun> {
-    let mut begun = Begun::default();
-    while let Some(run) = app.read(|tx| eligible(app, tx))? {
+pub(super) fn start_eligible(app: &App) -> Result<Started> {
+    let mut begun = Started::default();
+    while let Some(run) = app.read(|tx| next_eligible(app, tx))? {
         let folder = RunFolder::of(&app.project.runs(), &run.id);
         if !folder.path().is_dir() {
             if is_queued(app, &run)? {
-                lose(app, &run, "its folder is gone")?;
+                mark_lost(app, &run, "its folder is gone")?;
             }
             continue;
         }
@@ -54,28 +54,30 @@ pub(super) fn start_what_may(app: &App) -> Result<Begun> {
         let start = match folder.start() {
             Ok(start) => start,
             Err(error) => {
-                lose(app, &run, &format!("what it is to be started with cannot be read: {error}"))?;
+                mark_lost(app, &run, &format!("what it is to be started with cannot be read: {error}"))?;
                 continue;
             }
         };
         let Some(start) = start.filter(|_| !folder.has_begun()) else {
             // A store that was put back may know of runs that have been run since.
             match folder.ended() {
-                Some(ending) => finish::outside(app, &run, &ending)?,
-                None => lose(app, &run, "what it is to be started with is gone: it may have run before")?,
+                Some(ending) => finish::finish_unsupervised(app, &run, &ending)?,
+                None => mark_lost(app, &run, "what it is to be started with is gone: it may have run before")?,
             };
             continue;
         };
-        let own = launch_supervisor::ourselves()?;
-        if app.write(|tx| Ok(eligible(app, tx)?.is_some_and(|next| next.id == run.id) && take(tx, &run, own)?))? {
-            begun.count += usize::from(launch_supervisor::supervisor(app, &run, &start, hold)?);
+        let own = launch_supervisor::own_process()?;
+        if app.transaction(|tx| {
+            Ok(next_eligible(app, tx)?.is_some_and(|next| next.id == run.id) && mark_starting(tx, &run, own)?)
+        })? {
+            begun.count += usize::from(launch_supervisor::start_supervisor(app, &run, &start, hold)?);
         }
     }
     Ok(begun)
 }
 
 /// The run that may begin now, if there is one.
-pub(super) fn eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<ExecRun>> {
+pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<ExecRun>> {
     let host = host::identity();
     if exec_runs::count_active(tx, &host)? >= app.settings.exec.parallel {
         return Ok(None);
@@ -84,7 +86,7 @@ pub(super) fn eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<ExecRun>> {
 }
 
 /// Takes a queued run to begin it.
-pub(super) fn take(tx: &WriteTx<'_>, run: &ExecRun, keeper: exec_runs::Numbers) -> Result<bool> {
+pub(super) fn mark_starting(tx: &WriteTx<'_>, run: &ExecRun, keeper: exec_runs::Numbers) -> Result<bool> {
     Ok(exec_runs::take(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
 }
 
@@ -93,7 +95,7 @@ fn is_queued(app: &App, run: &ExecRun) -> Result<bool> {
     Ok(found.is_some_and(|found| found.status == RunStatus::Queued))
 }
 
-fn lose(app: &App, run: &ExecRun, why: &str) -> Result<bool> {
+fn mark_lost(app: &App, run: &ExecRun, why: &str) -> Result<bool> {
     let ending = Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
-    finish::outside(app, run, &ending)
+    finish::finish_unsupervised(app, run, &ending)
 }

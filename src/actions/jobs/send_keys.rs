@@ -9,7 +9,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            app::{intend, remembered},
+            app::{record_intent, stored_response},
             errors,
         },
     },
@@ -28,11 +28,11 @@ use crate::{
 };
 
 /// How long it may take, the turns of others before it included.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a run that is just begun may take to open its door.
-const BEGINNING: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest pause before another look at it.
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Types this into a run's terminal, in order; returns when the terminal has taken all of it.
 ///
@@ -41,15 +41,15 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// stays typed), `invalid_value` for a line longer than a terminal takes, `run_unsupervised`, `run_busy`.
 pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
     typed::check(inputs)?;
-    if let Some(request) = &app.request
-        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    if let Some(request) = &app.idempotency_key
+        && let Some(answer) = app.read(|tx| stored_response(tx, request))?
     {
         return Ok(answer);
     }
-    let run = app.read(|tx| find::run(tx, run))?;
-    refuse(&run)?;
-    if let Some(request) = &app.request
-        && let Some(answer) = app.write(|tx| intend(tx, request, "whether the run got it is not known"))?
+    let run = app.read(|tx| find::job(tx, run))?;
+    check_accepts_input(&run)?;
+    if let Some(request) = &app.idempotency_key
+        && let Some(answer) = app.transaction(|tx| record_intent(tx, request, "whether the run got it is not known"))?
     {
         return Ok(answer);
     }
@@ -57,15 +57,15 @@ pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
     let newest = || -> Result<i64> {
         Ok(output.as_ref().map(|output| output.totals(&run.id)).transpose()?.map_or(0, |totals| totals.next_seq - 1))
     };
-    let sent = newest().and_then(|before| hand_over(app, &run, inputs).map(|bytes| (before, bytes)));
+    let sent = newest().and_then(|before| send_to_supervisor(app, &run, inputs).map(|bytes| (before, bytes)));
     let (seq_before, bytes) = match sent {
         Ok(sent) => sent,
         Err(error) => {
-            if let Some(request) = &app.request {
+            if let Some(request) = &app.idempotency_key {
                 // Of what was taken in part a repeat would type the beginning twice.
                 let is_partial = matches!(error.downcast_ref(), Some(Refusal::InputFull { taken, .. }) if *taken > 0);
                 if !is_partial {
-                    app.write(|tx| Ok(requests::withdraw(tx, &request.id)?))?;
+                    app.transaction(|tx| Ok(requests::withdraw(tx, &request.id)?))?;
                 }
             }
             return Err(error);
@@ -74,15 +74,15 @@ pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
     let id = run.id.to_string();
     let line = format!("typed {bytes} byte(s) to run {}", run.id.short());
     let answer = Answer::new(&SentView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
-    if let Some(request) = &app.request {
+    if let Some(request) = &app.idempotency_key {
         let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-        app.write(|tx| Ok(requests::put(tx, &request.id, &request.words, Some(&text))?))?;
+        app.transaction(|tx| Ok(requests::put(tx, &request.id, &request.fingerprint, Some(&text))?))?;
     }
     Ok(answer)
 }
 
 /// What is known to be in vain.
-fn refuse(run: &ExecRun) -> Result<(), Refusal> {
+fn check_accepts_input(run: &ExecRun) -> Result<(), Refusal> {
     let id = run.id.to_string();
     match run.status {
         status if status.is_final() => Err(Refusal::RunFinal { run: id, status }),
@@ -93,23 +93,27 @@ fn refuse(run: &ExecRun) -> Result<(), Refusal> {
 }
 
 /// Has it typed; answers with how many bytes that were.
-fn hand_over(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
+fn send_to_supervisor(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
     let folder = RunFolder::of(&app.project.runs(), &run.id);
     let id = || run.id.to_string();
     let request = Request::Type(inputs.to_vec());
     // A run that is just begun has no door yet.
-    let reply = poll_until::until(BEGINNING, PAUSE, || match control_socket::ask(&folder, &request, PATIENCE) {
-        Ok(Some(reply)) => Some(Ok(reply)),
-        Ok(None) => {
-            let known = app.read(|tx| find::run(tx, &run.id.to_string()));
-            match known.and_then(|run| refuse(&run).map(|()| recover::is_kept(&run)).map_err(Into::into)) {
-                Ok(is_kept) if is_kept || folder.is_held().unwrap_or(true) => None,
-                Ok(_) => Some(Err(Refusal::RunUnsupervised { run: id() }.into())),
-                Err(error) => Some(Err(error)),
+    let reply = poll_until::until(START_TIMEOUT, POLL_INTERVAL, || {
+        match control_socket::ask(&folder, &request, REPLY_TIMEOUT) {
+            Ok(Some(reply)) => Some(Ok(reply)),
+            Ok(None) => {
+                let known = app.read(|tx| find::job(tx, &run.id.to_string()));
+                match known.and_then(|run| {
+                    check_accepts_input(&run).map(|()| recover::supervisor_alive(&run)).map_err(Into::into)
+                }) {
+                    Ok(is_kept) if is_kept || folder.is_held().unwrap_or(true) => None,
+                    Ok(_) => Some(Err(Refusal::RunUnsupervised { run: id() }.into())),
+                    Err(error) => Some(Err(error)),
+                }
             }
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Some(Err(Refusal::RunBusy { run: id() }.into())),
+            Err(error) => Some(Err(errors::internal(error))),
         }
-        Err(error) if error.kind() == io::ErrorKind::TimedOut => Some(Err(Refusal::RunBusy { run: id() }.into())),
-        Err(error) => Some(Err(errors::internal(error))),
     });
     match reply.unwrap_or_else(|| Err(Refusal::RunBusy { run: id() }.into()))? {
         Reply::Typed(bytes) => Ok(bytes),
@@ -121,8 +125,8 @@ fn hand_over(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
         Reply::NoTerminal => Err(Refusal::NoTerminal { run: id() }.into()),
         Reply::Over(_) | Reply::Ended => {
             // The end may be about to be written.
-            let written = poll_until::until(BEGINNING, PAUSE, || {
-                let known = app.read(|tx| find::run(tx, &id())).ok()?;
+            let written = poll_until::until(START_TIMEOUT, POLL_INTERVAL, || {
+                let known = app.read(|tx| find::job(tx, &id())).ok()?;
                 known.status.is_final().then_some(known.status)
             });
             let status = written.unwrap_or(RunStatus::Running);

@@ -32,7 +32,7 @@ use crate::{
 
 /// What is to be run.
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum CommandSpec {
     /// Shell text.
     Shell(String),
     /// A program and its arguments, exactly.
@@ -41,9 +41,9 @@ pub enum What {
 
 /// A run that is asked for.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct SpawnRequest {
     /// What.
-    pub what: What,
+    pub command: CommandSpec,
     /// Whether whoever asks goes on meanwhile.
     pub background: bool,
     /// The size of its terminal, when it is to have one.
@@ -70,12 +70,12 @@ pub struct Order {
     pub yield_for: Option<Duration>,
 }
 
-impl Order {
+impl SpawnRequest {
     /// The usual run: in the background, without anything special.
     #[must_use]
-    pub const fn new(what: What) -> Self {
+    pub const fn new(what: CommandSpec) -> Self {
         Self {
-            what,
+            command: what,
             background: true,
             pty: None,
             timeout: None,
@@ -97,9 +97,9 @@ impl Order {
 ///
 /// # Errors
 /// `usage`, `invalid_value`, `not_found` for an unknown acting session; as the stores or the run's folder fail.
-pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
-    let answer = begin(app, order)?;
-    let Some(polled) = seen(app, order, &answer)? else { return unseen(app, order, answer) };
+pub fn spawn(app: &App, order: &SpawnRequest) -> Result<Answer> {
+    let answer = submit(app, order)?;
+    let Some(polled) = await_result(app, order, &answer)? else { return pending_response(app, order, answer) };
     let line = format!("run {} {}", polled.run.run_id, polled.run.status);
     Answer::new(&polled, &polled.run.run_id, line)
 }
@@ -108,7 +108,7 @@ pub fn spawn(app: &App, order: &Order) -> Result<Answer> {
 ///
 /// # Errors
 /// As the stores fail.
-pub fn seen(app: &App, order: &Order, answer: &Answer) -> Result<Option<PolledView>> {
+pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<Option<PolledView>> {
     let limit = match (order.background, order.yield_for) {
         (false, limit) => limit,
         (true, Some(limit)) => Some(limit),
@@ -120,16 +120,16 @@ pub fn seen(app: &App, order: &Order, answer: &Answer) -> Result<Option<PolledVi
         Err(error) => return Err(error),
     }
     let run = answer.ids.first().cloned().unwrap_or_default();
-    poll::poll(app, &poll::Order { run, since_seq: 0, wait: None, until: None }).map(Some)
+    poll::poll(app, &poll::PollRequest { job: run, since_seq: 0, wait: None, until: None }).map(Some)
 }
 
 /// The answer when the end is not waited for, or did not come in time: as the run stands by then.
 ///
 /// # Errors
 /// As the store fails.
-pub fn unseen(app: &App, order: &Order, begun: Answer) -> Result<Answer> {
+pub fn pending_response(app: &App, order: &SpawnRequest, begun: Answer) -> Result<Answer> {
     let Some(run) = begun.ids.first().filter(|_| order.yield_for.is_some()) else { return Ok(begun) };
-    let now = app.read(|tx| answer(&find::run(tx, run)?))?;
+    let now = app.read(|tx| answer(&find::job(tx, run)?))?;
     Ok(Answer { remarks: begun.remarks, line: begun.line, ..now })
 }
 
@@ -143,42 +143,42 @@ pub fn succeeded(polled: &PolledView) -> bool {
 ///
 /// # Errors
 /// As for [`spawn`].
-pub fn begin(app: &App, order: &Order) -> Result<Answer> {
-    let (draft, start) = draft(app, order)?;
-    refuse_circle(app, &draft)?;
+pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
+    let (draft, start) = prepare(app, order)?;
+    reject_self_wait(app, &draft)?;
     let folder = RunFolder::of(&app.project.runs(), &draft.id);
-    let made = make(order, &folder, &start)?;
+    let made = create_locked_dir(order, &folder, &start)?;
     let mut taken = None;
-    let answer = match watched(app, order, &draft.id) {
-        Ok(()) => ask(app, order, draft.clone(), &mut taken),
+    let answer = match store_watchers(app, order, &draft.id) {
+        Ok(()) => enqueue(app, order, draft.clone(), &mut taken),
         Err(error) => Err(error),
     };
     // A repeat of a request was answered with the first one's run: there is nothing of ours then.
     let ours = answer.as_ref().is_ok_and(|answer| answer.ids.first() == Some(&draft.id.to_string()));
     if !ours {
         let _ = folder.remove();
-        unwatched(app, order, &draft.id);
+        remove_watchers(app, order, &draft.id);
         return answer;
     }
     match taken {
         Some(run) => {
-            let begun = launch_supervisor::supervisor(app, &run, &start, made)?;
+            let begun = launch_supervisor::start_supervisor(app, &run, &start, made)?;
             queue_waiter::wake(app);
-            if begun { answer } else { app.read(|tx| self::answer(&find::run(tx, &run.id.to_string())?)) }
+            if begun { answer } else { app.read(|tx| self::answer(&find::job(tx, &run.id.to_string())?)) }
         }
         None => {
             // The lock first: whoever waits takes it. The run is asked for by now, whatever becomes of this.
             drop(made);
-            match queue_waiter::ensure(app) {
+            match queue_waiter::ensure_running(app) {
                 Ok(()) => answer,
-                Err(error) => answer.map(|answer| answer.remark(format!("warning: {error:#}"))),
+                Err(error) => answer.map(|answer| answer.note(format!("warning: {error:#}"))),
             }
         }
     }
 }
 
 /// Refuses what would wait for ever: a run's command that waits for a run behind its own in the same queue.
-fn refuse_circle(app: &App, draft: &ExecRun) -> Result<()> {
+fn reject_self_wait(app: &App, draft: &ExecRun) -> Result<()> {
     let outer = app.env.var(vars::FAIRWAY_EXEC_RUN).and_then(|id| RunId::parse(id).ok());
     let (Some(outer), Some(queue), false) = (outer, &draft.queue, draft.background) else { return Ok(()) };
     let outer = app.read(|tx| Ok(exec_runs::find(tx, &outer)?))?;
@@ -194,10 +194,10 @@ fn refuse_circle(app: &App, draft: &ExecRun) -> Result<()> {
 }
 
 /// The run as it will be written, and what it is started with.
-fn draft(app: &App, order: &Order) -> Result<(ExecRun, Start)> {
-    let (argv, command) = words(&order.what)?;
+fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, Start)> {
+    let (argv, command) = argv_and_text(&order.command)?;
     watchers::compile(&order.watch)?;
-    let cwd = place(app, order.cwd.as_deref())?;
+    let cwd = working_dir(app, order.cwd.as_deref())?;
     let id = RunId::new(app.env.ids.uuid(app.env.now()));
     let env = environment(app, &order.env, &id)?;
     let session = order.session.clone().or_else(|| app.actor.session.clone());
@@ -257,14 +257,16 @@ fn draft(app: &App, order: &Order) -> Result<(ExecRun, Start)> {
 }
 
 /// The program with its arguments, and both as a person would type them.
-fn words(what: &What) -> Result<(Vec<OsString>, String), Refusal> {
+fn argv_and_text(what: &CommandSpec) -> Result<(Vec<OsString>, String), Refusal> {
     let (argv, typed) = match what {
-        What::Shell(text) if text.trim().is_empty() => return Err(Refusal::invalid("command", "must not be empty")),
-        What::Shell(text) => (vec!["/bin/sh".into(), "-c".into(), OsString::from(text)], text.clone()),
-        What::Program(argv) if argv.first().is_none_or(|program| program.is_empty()) => {
+        CommandSpec::Shell(text) if text.trim().is_empty() => {
             return Err(Refusal::invalid("command", "must not be empty"));
         }
-        What::Program(argv) => {
+        CommandSpec::Shell(text) => (vec!["/bin/sh".into(), "-c".into(), OsString::from(text)], text.clone()),
+        CommandSpec::Program(argv) if argv.first().is_none_or(|program| program.is_empty()) => {
+            return Err(Refusal::invalid("command", "must not be empty"));
+        }
+        CommandSpec::Program(argv) => {
             let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             (argv.clone(), shell_words::join(&words))
         }
@@ -281,9 +283,9 @@ fn has_nul(word: &OsStr) -> bool {
 }
 
 /// The folder that the command runs in.
-fn place(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
+fn working_dir(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
     let place = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    path_limits::nameable("cwd", &place)?;
+    path_limits::check_path("cwd", &place)?;
     if has_nul(place.as_os_str()) || !place.is_dir() {
         return Err(Refusal::invalid("cwd", format!("{} is no folder", safe(&place.to_string_lossy()))));
     }
@@ -315,7 +317,7 @@ fn environment(
 }
 
 /// Makes the run's folder and takes its lock, before anybody can know of the run.
-fn make(order: &Order, folder: &RunFolder, start: &Start) -> Result<Hold> {
+fn create_locked_dir(order: &SpawnRequest, folder: &RunFolder, start: &Start) -> Result<Hold> {
     let failed = |error| StoreError::io(format!("the run's folder {}", folder.path().display()), error);
     folder.create(start, order.stdin.as_deref()).map_err(failed)?;
     let held = folder.hold().map_err(|error| failed(error).into());
@@ -325,7 +327,7 @@ fn make(order: &Order, folder: &RunFolder, start: &Start) -> Result<Hold> {
 }
 
 /// Writes down what is looked for, before anybody can know of the run.
-fn watched(app: &App, order: &Order, id: &RunId) -> Result<()> {
+fn store_watchers(app: &App, order: &SpawnRequest, id: &RunId) -> Result<()> {
     if !order.watch.is_empty() {
         OutputStore::open_for_writing(&app.project.output())?.add_watchers(id, &order.watch)?;
     }
@@ -333,7 +335,7 @@ fn watched(app: &App, order: &Order, id: &RunId) -> Result<()> {
 }
 
 /// Takes that back. What cannot be taken back belongs to no run and does nothing.
-fn unwatched(app: &App, order: &Order, id: &RunId) {
+fn remove_watchers(app: &App, order: &SpawnRequest, id: &RunId) {
     if !order.watch.is_empty()
         && let Ok(output) = OutputStore::open_for_writing(&app.project.output())
     {
@@ -342,28 +344,28 @@ fn unwatched(app: &App, order: &Order, id: &RunId) {
 }
 
 /// Writes the run down; takes it in the same transaction when it may begin now.
-fn ask(app: &App, order: &Order, draft: ExecRun, taken: &mut Option<ExecRun>) -> Result<Answer> {
-    let own = launch_supervisor::ourselves()?;
+fn enqueue(app: &App, order: &SpawnRequest, draft: ExecRun, taken: &mut Option<ExecRun>) -> Result<Answer> {
+    let own = launch_supervisor::own_process()?;
     let write = |tx: &WriteTx<'_>| {
         let run = exec_runs::insert(tx, draft)?;
         tx.record(
-            &event::event(Kind::ExecQueued, &run)
+            &event::for_job(Kind::ExecQueued, &run)
                 .with("queue", run.queue.clone())
                 .with("recovery", run.recovery.as_str())
                 .with("background", run.background),
         )?;
-        let begins =
-            scheduler::eligible(app, tx)?.is_some_and(|next| next.id == run.id) && scheduler::take(tx, &run, own)?;
+        let begins = scheduler::next_eligible(app, tx)?.is_some_and(|next| next.id == run.id)
+            && scheduler::mark_starting(tx, &run, own)?;
         if begins {
             *taken = Some(ExecRun { status: RunStatus::Starting, ..run.clone() });
         }
         answer(taken.as_ref().unwrap_or(&run))
     };
     if order.session.is_none() {
-        return app.change(write);
+        return app.mutate(write);
     }
     // It is for another one, who need not be known; so need whoever acts.
-    app.register(|tx| {
+    app.mutate_unattributed(|tx| {
         if let Some(acting) = &app.actor.session
             && sessions::find(tx, acting)?.is_some()
         {

@@ -36,17 +36,24 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     if run.status != RunStatus::Starting {
         return Err(not_ours().into());
     }
-    let looked_after = look_after(app, &run, &folder);
+    let looked_after = supervise_job(app, &run, &folder);
     // Whatever became of it, who waits may go on.
     drop(held);
-    let next = scheduler::start_next(app);
-    gc::now_and_then(app, run.seq);
+    let next = scheduler::schedule(app);
+    gc::gc_if_due(app, run.seq);
     looked_after.and(next)
 }
 
-fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
-    let mut keeper =
-        Keeper { app, fresh: None, run, folder, output: None, is_end_told: false, is_owing: run.attempt > 1 };
+fn supervise_job(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
+    let mut keeper = StoreSink {
+        app,
+        reopened: None,
+        job: run,
+        dir: folder,
+        output: None,
+        is_end_recorded: false,
+        has_pending: run.attempt > 1,
+    };
     let start = match folder.start().and_then(|start| Ok((start, folder.stdin()?))) {
         Ok((Some(start), stdin)) => Ok((start, stdin)),
         Ok((None, _)) => Err("what it is to be started with is gone".to_owned()),
@@ -54,7 +61,7 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
     };
     let (Start { cwd, argv, env }, stdin) = match start {
         Ok(start) => start,
-        Err(why) => return unbegun(app, run, why),
+        Err(why) => return fail_before_start(app, run, why),
     };
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
@@ -68,54 +75,54 @@ fn look_after(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
         stdin,
         pty: run.pty,
         timeout: run.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
-        key: &|suffix| notify::key(&run.id, suffix),
+        key: &|suffix| notify::dedup_key(&run.id, suffix),
     };
     match supervise::supervise(order, &mut keeper) {
         Ok(()) => {}
         // Nobody else would do better, and who waits for it hears why.
         Err(SuperviseError::System(error)) if !folder.has_begun() => {
-            return unbegun(app, run, format!("it cannot be looked after: {error}"));
+            return fail_before_start(app, run, format!("it cannot be looked after: {error}"));
         }
         Err(error) => return Err(errors::internal(error)),
     }
     // It holds the run's environment.
     let _ = folder.forget_start();
     // What is not told now stays owed, and is told by whoever comes next.
-    keeper.is_owing = true;
+    keeper.has_pending = true;
     keeper.pay();
     Ok(())
 }
 
 /// Says that a run has failed of which nothing was begun.
-fn unbegun(app: &App, run: &ExecRun, why: String) -> Result<()> {
+fn fail_before_start(app: &App, run: &ExecRun, why: String) -> Result<()> {
     let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
-    finish::outside(app, run, &ending).map(drop)
+    finish::finish_unsupervised(app, run, &ending).map(drop)
 }
 
 /// How long the stores may keep a supervisor waiting whose program prints meanwhile.
-const HURRY: Duration = Duration::from_millis(200);
+const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Writes into the stores what a supervisor tells.
-struct Keeper<'a> {
+struct StoreSink<'a> {
     app: &'a App,
     /// The house anew, once a restore has put another store in the place of the one that was opened first.
-    fresh: Option<App>,
-    run: &'a ExecRun,
+    reopened: Option<App>,
+    job: &'a ExecRun,
     /// Where those who wait for the run are woken.
-    folder: &'a RunFolder,
+    dir: &'a RunFolder,
     /// Opened when it is needed, and again when that failed.
     output: Option<OutputStore>,
     /// The item of the end is written; the state may not be.
-    is_end_told: bool,
+    is_end_recorded: bool,
     /// A message is owed, and could not be handed over.
-    is_owing: bool,
+    has_pending: bool,
 }
 
-fn refused(error: impl Into<anyhow::Error>) -> SinkError {
+fn sink_error(error: impl Into<anyhow::Error>) -> SinkError {
     SinkError::Store(format!("{:#}", error.into()))
 }
 
-impl Keeper<'_> {
+impl StoreSink<'_> {
     /// Does something with the output's store.
     fn output<T>(&mut self, act: impl FnOnce(&OutputStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
         if self.output.is_none() {
@@ -127,84 +134,84 @@ impl Keeper<'_> {
         }
     }
 
-    fn house(&self) -> &App {
-        self.fresh.as_ref().unwrap_or(self.app)
+    fn current_app(&self) -> &App {
+        self.reopened.as_ref().unwrap_or(self.app)
     }
 
     /// From now on somebody prints, who must not wait for others; or not any more.
-    fn hurry(&mut self, patience: Option<Duration>) {
+    fn set_busy_timeout(&mut self, patience: Option<Duration>) {
         let _ = self.output(|output| output.hurry(patience));
-        if let Ok(store) = self.house().store_for_writing() {
+        if let Ok(store) = self.current_app().store_for_writing() {
             let _ = store.hurry(patience);
         }
     }
 
     /// What became of a change of the run's state. Who waits for the run hears of it.
-    fn written(&mut self, written: Result<bool>) -> Result<(), SinkError> {
+    fn after_write(&mut self, written: Result<bool>) -> Result<(), SinkError> {
         let error = match written {
             Ok(true) => {
-                self.folder.wake();
+                self.dir.wake();
                 return Ok(());
             }
             Ok(false) => return Err(SinkError::NotOurs),
             Err(error) => error,
         };
         if matches!(error.downcast_ref(), Some(StoreError::Replaced)) {
-            self.fresh = Some(self.app.reopened());
+            self.reopened = Some(self.app.with_fresh_store());
         }
-        Err(refused(error))
+        Err(sink_error(error))
     }
 }
 
-impl Host for Keeper<'_> {
+impl Host for StoreSink<'_> {
     fn kept(&mut self) -> (Recorder, Watching) {
-        let id = &self.run.id;
+        let id = &self.job.id;
         // What a run prints is kept as far as that can be; that it runs does not depend on it.
         let (standing, totals) =
             self.output(|output| Ok((output.watchers(id)?, output.totals(id)?))).unwrap_or_default();
-        self.hurry(Some(HURRY));
+        self.set_busy_timeout(Some(BUSY_TIMEOUT));
         // Runs whose supervisor died are settled by another process: that may take seconds, and this one has a program to
         // look after.
-        let _ = queue_waiter::settle(self.house());
-        let most = u64::try_from(self.run.max_output_bytes).unwrap_or_default();
-        let recorder = Recorder::new(self.folder.clone(), most, totals);
+        let _ = queue_waiter::ensure_recovery(self.current_app());
+        let most = u64::try_from(self.job.max_output_bytes).unwrap_or_default();
+        let recorder = Recorder::new(self.dir.clone(), most, totals);
         // They were compiled when they were asked for.
         (recorder, Watching::new(&standing).unwrap_or_default())
     }
 }
 
-impl Sink for Keeper<'_> {
+impl Sink for StoreSink<'_> {
     fn running(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
-        let started = i64::try_from(process.started).map_err(refused)?;
-        let own = launch_supervisor::ourselves().map_err(refused)?;
-        let written = self.house().write(|tx| {
-            if !exec_runs::running(tx, &self.run.id, (i64::from(process.pid), started), own)? {
+        let started = i64::try_from(process.started).map_err(sink_error)?;
+        let own = launch_supervisor::own_process().map_err(sink_error)?;
+        let written = self.current_app().transaction(|tx| {
+            if !exec_runs::running(tx, &self.job.id, (i64::from(process.pid), started), own)? {
                 return Ok(false);
             }
-            tx.record(&event::event(Kind::ExecStarted, self.run).with("pid", i64::from(process.pid)))?;
+            tx.record(&event::for_job(Kind::ExecStarted, self.job).with("pid", i64::from(process.pid)))?;
             Ok(true)
         });
-        self.written(written)
+        self.after_write(written)
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
         let now = self.app.env.now();
-        self.output(|output| output.apply(&self.run.id, batch, now)).map_err(refused)?;
-        self.is_owing |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
+        self.output(|output| output.apply(&self.job.id, batch, now)).map_err(sink_error)?;
+        self.has_pending |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
         // Before anybody is woken: who hears of an event here finds its message there.
         self.pay();
-        self.folder.wake();
+        self.dir.wake();
         Ok(())
     }
 
     fn owes(&self) -> bool {
-        self.is_owing
+        self.has_pending
     }
 
     fn pay(&mut self) {
-        if self.is_owing {
-            self.is_owing = match &self.output {
-                Some(output) => notify::deliver(self.house(), output, self.run).is_err(),
+        if self.has_pending {
+            self.has_pending = match &self.output {
+                Some(output) => notify::send_pending(self.current_app(), output, self.job).is_err(),
                 None => true,
             };
         }
@@ -212,20 +219,21 @@ impl Sink for Keeper<'_> {
 
     fn ended(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
         // Nobody prints any more.
-        self.hurry(None);
-        if !self.is_end_told {
-            let (payload, meta, owes) = notify::end_event(self.run, ending);
-            let (id, now) = (&self.run.id, self.app.env.now());
+        self.set_busy_timeout(None);
+        if !self.is_end_recorded {
+            let (payload, meta, owes) = notify::end_event(self.job, ending);
+            let (id, now) = (&self.job.id, self.app.env.now());
             let told = self.output(|output| output.append_event(id, &payload, &meta, owes.as_deref(), now));
             // A full disk ends the keeping of output, not the run.
-            self.is_end_told = told.is_ok();
+            self.is_end_recorded = told.is_ok();
         }
-        let written = self.house().write(|tx| finish::settled(tx, self.run, ending, output_bytes, truncated));
+        let written =
+            self.current_app().transaction(|tx| finish::record_finished(tx, self.job, ending, output_bytes, truncated));
         if matches!(written, Ok(true)) {
             // Its message is of the run as it has ended; and who hears of the end finds it.
-            self.is_owing |= self.run.session.is_some();
+            self.has_pending |= self.job.session.is_some();
             self.pay();
         }
-        self.written(written)
+        self.after_write(written)
     }
 }

@@ -14,11 +14,11 @@ use crate::{
 
 /// Looks at runs: opens what they printed once, when that is needed.
 #[derive(Debug, Default)]
-pub struct Looker {
+pub struct JobReader {
     output: Option<OutputStore>,
 }
 
-impl Looker {
+impl JobReader {
     /// Has opened nothing yet.
     #[must_use]
     pub const fn new() -> Self {
@@ -38,7 +38,7 @@ impl Looker {
 
     /// How much a run has printed so far, in bytes, and whether something of it was left out. What cannot be told is as the
     /// run's row has it: a damaged file of output hides no run.
-    pub fn printed(&mut self, app: &App, run: &ExecRun) -> (i64, bool) {
+    pub fn output_size(&mut self, app: &App, run: &ExecRun) -> (i64, bool) {
         let never = run.status == RunStatus::Queued && run.attempt == 1;
         if never || run.status.is_final() {
             return (run.output_bytes, run.truncated);
@@ -51,7 +51,7 @@ impl Looker {
 
     /// A run as it stands.
     pub fn view(&mut self, app: &App, run: &ExecRun) -> RunView {
-        let (bytes, truncated) = self.printed(app, run);
+        let (bytes, truncated) = self.output_size(app, run);
         RunView::new(run, is_supervised(app, run), bytes, truncated)
     }
 }
@@ -59,7 +59,7 @@ impl Looker {
 /// A run as it stands.
 #[must_use]
 pub fn view(app: &App, run: &ExecRun) -> RunView {
-    Looker::new().view(app, run)
+    JobReader::new().view(app, run)
 }
 
 /// Whether somebody looks after a run, or nobody has to. What cannot be told counts as looked after.
@@ -69,7 +69,7 @@ pub fn is_supervised(app: &App, run: &ExecRun) -> bool {
     if !run.status.is_active() || run.host != host::identity() {
         return true;
     }
-    if RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true) || recover::is_kept(run) {
+    if RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true) || recover::supervisor_alive(run) {
         return true;
     }
     // It may have ended since its row was read: whoever looks after it writes that first.

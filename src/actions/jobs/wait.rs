@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use super::{
     find,
-    job_waiter::{self, Waiting},
+    job_waiter::{self, JobWaiter},
     queue_waiter, recover,
-    view::{Looker, is_supervised},
+    view::{JobReader, is_supervised},
 };
 use crate::{
     actions::App,
@@ -32,53 +32,53 @@ pub fn wait(
     mut progress: impl FnMut(&[ExecRun]),
 ) -> Result<Vec<RunView>> {
     let until = limit.map(|limit| Instant::now() + limit);
-    let mut found = app.read(|tx| runs.iter().map(|run| find::run(tx, run)).collect::<Result<Vec<ExecRun>>>())?;
-    let mut waiting: Vec<Option<Waiting>> = Vec::new();
+    let mut found = app.read(|tx| runs.iter().map(|run| find::job(tx, run)).collect::<Result<Vec<ExecRun>>>())?;
+    let mut waiting: Vec<Option<JobWaiter>> = Vec::new();
     for run in &found {
-        waiting.push(if run.status.is_final() { None } else { Some(Waiting::on(app, run)?) });
+        waiting.push(if run.status.is_final() { None } else { Some(JobWaiter::new(app, run)?) });
     }
     if found.iter().any(|run| run.status == RunStatus::Queued) {
         // Whoever waited to begin it may have been killed. When nobody can be started now, others may still begin it.
-        let _ = queue_waiter::ensure(app);
+        let _ = queue_waiter::ensure_running(app);
     }
     loop {
         for one in waiting.iter().flatten() {
-            one.calm()?;
+            one.drain()?;
         }
-        look(app, &mut found)?;
-        settle(app, &mut found)?;
+        refresh(app, &mut found)?;
+        recover_unsupervised(app, &mut found)?;
         progress(&found);
         for (waiting, run) in waiting.iter_mut().zip(&found) {
             match waiting {
                 Some(_) if run.status.is_final() || !is_supervised(app, run) => *waiting = None,
-                Some(waiting) => waiting.follow(run),
+                Some(waiting) => waiting.track_supervisor(run),
                 None => {}
             }
         }
         if waiting.iter().all(Option::is_none) {
-            let mut looker = Looker::new();
+            let mut looker = JobReader::new();
             return Ok(found.iter().map(|run| looker.view(app, run)).collect());
         }
-        if !job_waiter::sleep(waiting.iter().flatten(), until) {
+        if !job_waiter::wait_any(waiting.iter().flatten(), until) {
             return Err(Refusal::NothingArrived { within: show_duration(limit.unwrap_or_default()) }.into());
         }
     }
 }
 
 /// Settles those whose supervisor has died: whoever waits for them wants to know what becomes of them.
-fn settle(app: &App, runs: &mut [ExecRun]) -> Result<()> {
+fn recover_unsupervised(app: &App, runs: &mut [ExecRun]) -> Result<()> {
     let mut settled = false;
     for run in runs.iter().filter(|run| !is_supervised(app, run)) {
-        settled |= recover::settle_one(app, run)?.is_some();
+        settled |= recover::recover_one(app, run)?.is_some();
     }
-    if settled { look(app, runs) } else { Ok(()) }
+    if settled { refresh(app, runs) } else { Ok(()) }
 }
 
 /// Looks again at those that may have changed.
-fn look(app: &App, runs: &mut [ExecRun]) -> Result<()> {
+fn refresh(app: &App, runs: &mut [ExecRun]) -> Result<()> {
     app.read(|tx| {
         for run in runs.iter_mut().filter(|run| !run.status.is_final()) {
-            *run = find::run(tx, &run.id.to_string())?;
+            *run = find::job(tx, &run.id.to_string())?;
         }
         Ok(())
     })

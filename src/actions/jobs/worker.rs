@@ -15,22 +15,22 @@ use crate::{
 };
 
 /// How soon to look again at a run that is being handed from one process to another.
-const SOON: Duration = Duration::from_millis(100);
+const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How soon to try again to settle a run that could not be.
-const LATER: Duration = Duration::from_secs(10);
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// How often a run's supervisor may die before it has begun anything.
-const MOST_TRIES: usize = 3;
+const MAX_START_ATTEMPTS: usize = 3;
 /// How often in a row the store may fail.
-const MOST_FAILURES: u32 = 6;
+const MAX_STORE_FAILURES: u32 = 6;
 
 /// What a worker has done.
 #[derive(Debug, Default)]
-struct Done {
-    begun: usize,
+struct WorkerState {
+    started: usize,
     recovered: Vec<recover::Recovered>,
-    tries: BTreeMap<RunId, usize>,
+    start_attempts: BTreeMap<RunId, usize>,
     /// What could not be settled the last time.
-    unsettled: Vec<RunId>,
+    unresolved: Vec<RunId>,
     /// Somebody else had the lock of a run that may begin, and may go without a word.
     is_blocked: bool,
 }
@@ -42,22 +42,22 @@ struct Done {
 /// As the store fails, or the folder of locks.
 pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
     let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
-    let mut done = Done::default();
+    let mut done = WorkerState::default();
     loop {
-        let place = queue_waiter::take(app).map_err(|error| StoreError::io("the worker's lock", error))?;
+        let place = queue_waiter::try_acquire(app).map_err(|error| StoreError::io("the worker's lock", error))?;
         let Some(place) = place else {
             queue_waiter::wake(app);
             return done.answer(true);
         };
         // One that was killed has left its socket, and may have had our number.
         let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
-        let waiter = Waiter::bind(&queue_waiter::folder(app), &name).context("the worker cannot be woken")?;
+        let waiter = Waiter::bind(&queue_waiter::wake_dir(app), &name).context("the worker cannot be woken")?;
         if !until_empty {
             // What cannot be cleared keeps nothing from being run; `exec gc` says what it is.
             let _ = gc::collect(app);
         }
         // What a supervisor owed when it was killed after the end. It stays owed when it cannot be told now.
-        let _ = notify::deliver_all(app);
+        let _ = notify::send_all_pending(app);
         let mut failures = 0;
         loop {
             if signals.next()?.is_some() {
@@ -65,7 +65,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
             }
             waiter.calm()?;
             spawn_detached::bury();
-            match done.work(app) {
+            match done.run_once(app) {
                 Ok(waits) if until_empty && !waits => break,
                 Ok(_) => {
                     failures = 0;
@@ -75,34 +75,34 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 // Somebody may hold the store for long, or the disk be full for a while.
                 Err(error) => {
                     failures += 1;
-                    if failures == MOST_FAILURES {
+                    if failures == MAX_STORE_FAILURES {
                         return Err(error);
                     }
-                    spawn_detached::sleep(&[signals.as_fd()], Some(SOON * 2_u32.pow(failures)));
+                    spawn_detached::sleep(&[signals.as_fd()], Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)));
                 }
             }
         }
         // Who queues a run now may still have seen us: a last look, when we are not there any more.
         drop((waiter, place));
-        if !waits(app)? {
+        if !has_work(app)? {
             return done.answer(false);
         }
     }
 }
 
-impl Done {
+impl WorkerState {
     /// Settles what can be settled and begins what may begin. Says whether something still waits.
-    fn work(&mut self, app: &App) -> Result<bool> {
-        self.unsettled.clear();
-        for one in recover::settle_all(app, false)? {
-            if one.is_unsettled() {
-                self.unsettled.push(one.run.clone());
+    fn run_once(&mut self, app: &App) -> Result<bool> {
+        self.unresolved.clear();
+        for one in recover::recover_all(app, false)? {
+            if one.is_unresolved() {
+                self.unresolved.push(one.job.clone());
             }
-            if one.is_unbegun() {
-                let tries = self.tries.entry(one.run.clone()).or_default();
+            if one.is_unstarted() {
+                let tries = self.start_attempts.entry(one.job.clone()).or_default();
                 *tries += 1;
-                if *tries >= MOST_TRIES {
-                    give_up(app, &one.run)?;
+                if *tries >= MAX_START_ATTEMPTS {
+                    stop_retrying(app, &one.job)?;
                 }
             }
             // What cannot be settled is tried for ever, and told once.
@@ -110,25 +110,25 @@ impl Done {
                 self.recovered.push(one);
             }
         }
-        let begun = scheduler::start_what_may(app)?;
-        self.begun += begun.count;
+        let begun = scheduler::start_eligible(app)?;
+        self.started += begun.count;
         self.is_blocked = begun.is_blocked;
-        waits(app)
+        has_work(app)
     }
 
     /// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
     fn sleep(&self, signals: &Caught, waiter: &Waiter, active: &[ExecRun]) {
         let host = host::identity();
-        let (mut keepers, mut limit) = (Vec::new(), self.is_blocked.then_some(SOON));
+        let (mut keepers, mut limit) = (Vec::new(), self.is_blocked.then_some(HANDOVER_POLL_INTERVAL));
         let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
         for run in active.iter().filter(|run| run.host == host) {
-            if self.unsettled.contains(&run.id) {
-                within(LATER);
+            if self.unresolved.contains(&run.id) {
+                within(RETRY_DELAY);
                 continue;
             }
             // Until its supervisor has written itself down it is kept by whoever took it, whose end tells nothing.
             if run.status == RunStatus::Starting {
-                within(SOON);
+                within(HANDOVER_POLL_INTERVAL);
                 continue;
             }
             let keeper = process::ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
@@ -140,7 +140,7 @@ impl Done {
             match end {
                 Some(end) => keepers.push(end),
                 // It died since we looked.
-                None => within(SOON),
+                None => within(HANDOVER_POLL_INTERVAL),
             }
         }
         let mut until = vec![signals.as_fd(), waiter.as_fd()];
@@ -152,22 +152,22 @@ impl Done {
         let recovered: Vec<_> = self
             .recovered
             .iter()
-            .map(|one| json!({ "run_id": one.run.to_string(), "status": one.status.as_str(), "reason": one.reason }))
+            .map(|one| json!({ "run_id": one.job.to_string(), "status": one.status.as_str(), "reason": one.reason }))
             .collect();
-        let document = json!({ "busy": busy, "begun": self.begun, "runs_recovered": recovered });
+        let document = json!({ "busy": busy, "begun": self.started, "runs_recovered": recovered });
         if busy {
             return Answer::new(&document, "", "unchanged: another worker is at work");
         }
-        let mut line = format!("began {} run(s), settled {}", self.begun, self.recovered.len());
+        let mut line = format!("began {} run(s), settled {}", self.started, self.recovered.len());
         for one in &self.recovered {
-            let _ = write!(line, "\n  {:<12}{}: {}", one.status.as_str(), one.run, one.reason);
+            let _ = write!(line, "\n  {:<12}{}: {}", one.status.as_str(), one.job, one.reason);
         }
         Answer::new(&document, "", line)
     }
 }
 
 /// Whether something of this host is queued, or was taken and may come back: its supervisor has not begun it yet.
-fn waits(app: &App) -> Result<bool> {
+fn has_work(app: &App) -> Result<bool> {
     let host = host::identity();
     app.read(|tx| {
         let starts = |run: &ExecRun| run.host == host && run.status == RunStatus::Starting;
@@ -176,11 +176,11 @@ fn waits(app: &App) -> Result<bool> {
 }
 
 /// A run that would only be tried for ever.
-fn give_up(app: &App, id: &RunId) -> Result<()> {
+fn stop_retrying(app: &App, id: &RunId) -> Result<()> {
     let Some(run) = app.read(|tx| Ok(exec_runs::find(tx, id)?))?.filter(|run| run.status == RunStatus::Queued) else {
         return Ok(());
     };
-    let why = format!("its supervisor ended {MOST_TRIES} times before it had begun the command");
+    let why = format!("its supervisor ended {MAX_START_ATTEMPTS} times before it had begun the command");
     let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
-    finish::outside(app, &run, &ending).map(drop)
+    finish::finish_unsupervised(app, &run, &ending).map(drop)
 }

@@ -23,30 +23,30 @@ use crate::{
 
 /// Whoever reads, and under which addresses.
 #[derive(Debug, Clone)]
-pub struct Reader {
+pub struct InboxReader {
     name: String,
     addresses: Vec<Recipient>,
     /// Its session is not one that Fairway knows.
-    is_foreign: bool,
+    is_unregistered: bool,
     /// Since when it waits.
-    asked: Timestamp,
+    since: Timestamp,
 }
 
 /// What a reading took.
 #[derive(Debug, Clone, Default)]
-pub struct Taken {
+pub struct InboxBatch {
     /// The messages, as they stand now.
     pub messages: Vec<MessageView>,
-    more: usize,
+    remaining: usize,
 }
 
-impl Taken {
+impl InboxBatch {
     /// The answer, with a word on what still waits.
     #[must_use]
-    pub fn remarked(&self, answer: Answer) -> Answer {
-        match self.more {
+    pub fn with_notes(&self, answer: Answer) -> Answer {
+        match self.remaining {
             0 => answer,
-            more => answer.remark(format!("{more} more message(s) wait: fairway inbox")),
+            more => answer.note(format!("{more} more message(s) wait: fairway inbox")),
         }
     }
 }
@@ -56,12 +56,13 @@ impl Taken {
 ///
 /// # Errors
 /// `not_found` for an unknown session, `usage` when there is no address at all.
-pub fn reader(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<Reader> {
+pub fn reader_for(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<InboxReader> {
     let is_foreign = match &actor.session {
-        Some(session) => lookup::is_foreign(tx, session)?,
+        Some(session) => lookup::is_unregistered(tx, session)?,
         None => false,
     };
-    let (role, lane) = if is_foreign { (actor.role.clone(), actor.lane.clone()) } else { lookup::standing(tx, actor)? };
+    let (role, lane) =
+        if is_foreign { (actor.role.clone(), actor.lane.clone()) } else { lookup::effective_scope(tx, actor)? };
     let session = actor.session.clone().map(Recipient::Session);
     let addresses: Vec<Recipient> =
         session.into_iter().chain(lane.map(Recipient::Lane)).chain(role.map(Recipient::Role)).collect();
@@ -69,15 +70,15 @@ pub fn reader(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<Reader
         let why = "nobody to read for: name a --session ID or act --as ROLE".into();
         return Err(Refusal::Usage { why }.into());
     }
-    Ok(Reader { name: actor.name.clone(), addresses, is_foreign, asked })
+    Ok(InboxReader { name: actor.name.clone(), addresses, is_unregistered: is_foreign, since: asked })
 }
 
-fn plan(tx: &ReadTx<'_>, reader: &Reader, now: Timestamp) -> Result<Reading> {
+fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<Reading> {
     let mut unsettled = Vec::new();
     for address in &reader.addresses {
         unsettled.extend(messages::unsettled(tx, address)?);
     }
-    Ok(receipts::reading(unsettled, &reader.name, reader.asked, now))
+    Ok(receipts::reading(unsettled, &reader.name, reader.since, now))
 }
 
 /// Settles what came too late.
@@ -96,10 +97,10 @@ pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn take(tx: &WriteTx<'_>, reader: &Reader, way: Way, acknowledge: bool) -> Result<Taken> {
+pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, way: Way, acknowledge: bool) -> Result<InboxBatch> {
     expire(tx)?;
     let reading = plan(tx, reader, tx.now())?;
-    settle_read(tx, &reading, reader)?;
+    acknowledge_read(tx, &reading, reader)?;
     let until = tx.now().plus(Duration::from_secs(OFFER_SECONDS));
     let mut taken = Vec::new();
     for message in reading.offered {
@@ -107,25 +108,25 @@ pub fn take(tx: &WriteTx<'_>, reader: &Reader, way: Way, acknowledge: bool) -> R
         let offered = event(Kind::MessageOffered, &message).with("reader", reader.name.as_str());
         tx.record(&offered.with("way", way.as_str()))?;
         let status = if acknowledge {
-            settle(tx, message.id, reader)?;
+            acknowledge_message(tx, message.id, reader)?;
             MessageStatus::Acknowledged
         } else {
             MessageStatus::Offered
         };
         taken.push(MessageView::from(&Message { status, way: Some(way), ..message }));
     }
-    Ok(Taken { messages: taken, more: reading.more })
+    Ok(InboxBatch { messages: taken, remaining: reading.more })
 }
 
 /// Acknowledges what the last reading printed, and nothing more: what has come since is not offered by this.
-fn settle_read(tx: &WriteTx<'_>, reading: &Reading, reader: &Reader) -> Result<()> {
+fn acknowledge_read(tx: &WriteTx<'_>, reading: &Reading, reader: &InboxReader) -> Result<()> {
     for id in &reading.read {
-        settle(tx, *id, reader)?;
+        acknowledge_message(tx, *id, reader)?;
     }
     Ok(())
 }
 
-fn settle(tx: &WriteTx<'_>, id: i64, reader: &Reader) -> Result<()> {
+fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Result<()> {
     messages::settle(tx, id, MessageStatus::Acknowledged, Some(&reader.name))?;
     tx.record(
         &crate::domain::Event::new(Kind::MessageAcknowledged).with("id", id).with("reader", reader.name.as_str()),
@@ -138,8 +139,8 @@ fn settle(tx: &WriteTx<'_>, id: i64, reader: &Reader) -> Result<()> {
 /// # Errors
 /// `nothing_arrived` when the wait is over, `usage`, `not_found`.
 pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Answer> {
-    if let Some(request) = &app.request
-        && let Some(answer) = app.read(|tx| crate::actions::core::app::remembered(tx, request))?
+    if let Some(request) = &app.idempotency_key
+        && let Some(answer) = app.read(|tx| crate::actions::core::app::stored_response(tx, request))?
     {
         return Ok(answer);
     }
@@ -150,22 +151,22 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
     let asked = app.env.now();
     loop {
         let (reader, seen) = app.read(|tx| {
-            let reader = reader(tx, &app.actor, asked)?;
+            let reader = reader_for(tx, &app.actor, asked)?;
             let seen = plan(tx, &reader, app.env.now())?;
             Ok((reader, seen))
         })?;
         if !seen.offered.is_empty() {
-            let take = |tx: &WriteTx<'_>| offered(tx, &reader, acknowledge);
-            match if reader.is_foreign { app.register(take) } else { app.change(take) } {
+            let take = |tx: &WriteTx<'_>| read_answer(tx, &reader, acknowledge);
+            match if reader.is_unregistered { app.mutate_unattributed(take) } else { app.mutate(take) } {
                 // Somebody else of this lane or role was faster.
                 Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => {}
                 done => return done,
             }
         } else if !seen.read.is_empty() {
-            app.write(|tx| settle_read(tx, &plan(tx, &reader, tx.now())?, &reader))?;
+            app.transaction(|tx| acknowledge_read(tx, &plan(tx, &reader, tx.now())?, &reader))?;
         }
         let Some((waiter, deadline, limit)) = &waiter else {
-            return Answer::new(&Vec::<MessageView>::new(), "", "no messages").map(nobody);
+            return Answer::new(&Vec::<MessageView>::new(), "", "no messages").map(without_ids);
         };
         let left = deadline.saturating_duration_since(Instant::now());
         // An offer to a reader that went away lapses without a sound.
@@ -177,16 +178,16 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
     }
 }
 
-fn offered(tx: &WriteTx<'_>, reader: &Reader, acknowledge: bool) -> Result<Answer> {
-    let taken = take(tx, reader, Way::Inbox, acknowledge)?;
+fn read_answer(tx: &WriteTx<'_>, reader: &InboxReader, acknowledge: bool) -> Result<Answer> {
+    let taken = read_batch(tx, reader, Way::Inbox, acknowledge)?;
     if taken.messages.is_empty() {
         return Err(Refusal::NothingArrived { within: String::new() }.into());
     }
     let ids: Vec<String> = taken.messages.iter().map(|message| message.id.to_string()).collect();
-    let line = super::words(&taken.messages);
-    Ok(taken.remarked(Answer { ids, ..Answer::new(&taken.messages, "", line.trim_end())? }))
+    let line = super::format_messages(&taken.messages);
+    Ok(taken.with_notes(Answer { ids, ..Answer::new(&taken.messages, "", line.trim_end())? }))
 }
 
-fn nobody(answer: Answer) -> Answer {
+fn without_ids(answer: Answer) -> Answer {
     Answer { ids: Vec::new(), ..answer }
 }

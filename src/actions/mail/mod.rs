@@ -11,10 +11,10 @@ use crate::{domain::message::PEOPLES_SOURCES, wire::MessageView};
 /// Messages as a person or agent reads them: who says it stands before every text, and each of its lines is marked, so
 /// that no text can pass for another message or for the user's own words.
 #[must_use]
-pub fn words(messages: &[MessageView]) -> String {
+pub fn format_messages(messages: &[MessageView]) -> String {
     let mut text = String::new();
     for message in messages {
-        let from = from(message);
+        let from = sender(message);
         let _ = write!(text, "message {}, {}, from {}", message.id, message.priority, message.source);
         if let Some(from) = from {
             let _ = write!(text, " by {from}");
@@ -34,9 +34,9 @@ pub fn words(messages: &[MessageView]) -> String {
 #[must_use]
 pub fn is_by_person(message: &MessageView) -> bool {
     // Sessions have no '@' in their names, people have.
-    PEOPLES_SOURCES.contains(&message.source.as_str()) && from(message).is_some_and(|from| from.contains('@'))
+    PEOPLES_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(|from| from.contains('@'))
 }
 
-fn from(message: &MessageView) -> Option<&str> {
+fn sender(message: &MessageView) -> Option<&str> {
     message.metadata.get("from")?.as_str()
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{Answer, App, mail::send::event, queue::task::Force},
+    actions::{Answer, App, mail::send::event, queue::task::ForceReason},
     domain::{
         Kind, Refusal, SessionId,
         message::{Message, MessageStatus},
@@ -40,9 +40,9 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<OutboxView>> {
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.
-pub fn withdraw(app: &App, id: i64, force: Option<&Force>) -> Result<Answer> {
+pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text::line("reason", &force.reason)).transpose()?;
-    app.change(|tx| {
+    app.mutate(|tx| {
         let message = messages::find(tx, id)?.ok_or_else(|| Refusal::not_found("message", id.to_string()))?;
         match message.status {
             MessageStatus::Queued | MessageStatus::Offered => {}
@@ -62,7 +62,7 @@ pub fn withdraw(app: &App, id: i64, force: Option<&Force>) -> Result<Answer> {
         let answer = Answer::new(&OutboxView::from(&withdrawn), id, format!("withdrew message {id}"))?;
         Ok(match &message.offered_to {
             Some(reader) if message.is_held(tx.now()) => {
-                answer.remark(format!("it was being shown to {reader}, who may have read it"))
+                answer.note(format!("it was being shown to {reader}, who may have read it"))
             }
             _ => answer,
         })

@@ -19,7 +19,7 @@ use crate::{
 
 /// What is to be sent.
 #[derive(Debug, Clone)]
-pub struct Letter {
+pub struct NewMessage {
     /// To whom.
     pub to: Recipient,
     /// How much it may interrupt.
@@ -38,18 +38,18 @@ pub struct Letter {
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
-pub fn send(app: &App, letter: &Letter) -> Result<Answer> {
+pub fn send(app: &App, letter: &NewMessage) -> Result<Answer> {
     let content = text::body("message", &letter.content)?;
     if content.trim().is_empty() {
         return Err(Refusal::invalid("message", "must not be empty").into());
     }
     let dedup = letter.dedup.as_deref().map(|key| text::line("dedup key", key)).transpose()?;
-    app.change(|tx| {
+    app.mutate(|tx| {
         super::inbox::expire(tx)?;
         check_recipient(tx, &letter.to)?;
         let expires_at = letter.ttl.map(|ttl| tx.now().plus(ttl));
-        if let Some(waiting) = waiting_like_it(tx, &letter.to, dedup.as_deref())? {
-            return repeated(tx, waiting, letter, expires_at);
+        if let Some(waiting) = find_duplicate(tx, &letter.to, dedup.as_deref())? {
+            return count_repeat(tx, waiting, letter, expires_at);
         }
         let message = messages::insert(
             tx,
@@ -72,7 +72,7 @@ pub fn send(app: &App, letter: &Letter) -> Result<Answer> {
             },
         )?;
         tx.record(&event(Kind::MessageQueued, &message))?;
-        let (noun, name) = named(&message.to);
+        let (noun, name) = noun_and_name(&message.to);
         Answer::new(&MessageView::from(&message), message.id, format!("queued message {} to {noun} {name}", message.id))
     })
 }
@@ -82,7 +82,7 @@ pub fn send(app: &App, letter: &Letter) -> Result<Answer> {
 ///
 /// # Errors
 /// As the store fails.
-pub(in crate::actions) fn tell(
+pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
     session: &SessionId,
     (source, priority): (&str, Priority),
@@ -131,7 +131,7 @@ fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {
 }
 
 /// A message under this key that nobody has been shown, or that will be shown again.
-fn waiting_like_it(tx: &WriteTx<'_>, to: &Recipient, dedup: Option<&str>) -> Result<Option<Message>> {
+fn find_duplicate(tx: &WriteTx<'_>, to: &Recipient, dedup: Option<&str>) -> Result<Option<Message>> {
     let Some(dedup) = dedup else { return Ok(None) };
     let waits = |message: &Message| {
         message.dedup.as_deref() == Some(dedup) && message.offered_until.is_none_or(|until| until <= tx.now())
@@ -139,10 +139,10 @@ fn waiting_like_it(tx: &WriteTx<'_>, to: &Recipient, dedup: Option<&str>) -> Res
     Ok(messages::unsettled(tx, to)?.into_iter().find(waits))
 }
 
-fn repeated(
+fn count_repeat(
     tx: &WriteTx<'_>,
     waiting: Message,
-    letter: &Letter,
+    letter: &NewMessage,
     expires_at: Option<crate::env::Timestamp>,
 ) -> Result<Answer> {
     let urgent = |message: &Message| message.priority.rank() <= letter.priority.rank();
@@ -159,7 +159,7 @@ fn repeated(
     Answer::new(&MessageView::from(&message), message.id, line)
 }
 
-fn named(to: &Recipient) -> (&'static str, &str) {
+fn noun_and_name(to: &Recipient) -> (&'static str, &str) {
     match to {
         Recipient::Session(session) => ("session", session.as_str()),
         Recipient::Lane(lane) => ("lane", lane.as_str()),
@@ -169,7 +169,7 @@ fn named(to: &Recipient) -> (&'static str, &str) {
 
 /// An event about a message. Its text is not a part of the history.
 pub(in crate::actions) fn event(kind: Kind, message: &Message) -> Event {
-    let (noun, name) = named(&message.to);
+    let (noun, name) = noun_and_name(&message.to);
     let lane = match &message.to {
         Recipient::Lane(lane) => Some(lane),
         _ => None,

@@ -20,11 +20,11 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     if target.file_name().is_none() || target.is_dir() {
         return Err(Refusal::Usage { why: format!("{} is a folder: name a file", file.display()) }.into());
     }
-    path_limits::nameable("the file", &target)?;
+    path_limits::check_path("the file", &target)?;
     if let Some(folder) = target.parent().filter(|folder| !folder.is_dir()) {
         return Err(Refusal::not_found("folder", folder.display().to_string()).into());
     }
-    refuse_ourselves(app, &target)?;
+    check_not_store_file(app, &target)?;
     let store = app.store_for_reading()?;
     if store.path().is_none() {
         return Err(Refusal::not_found("store", app.project.store.display().to_string()).into());
@@ -52,7 +52,7 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     if !source.exists() {
         return Err(Refusal::not_found("file", source.display().to_string()).into());
     }
-    refuse_ourselves(app, &source)?;
+    check_not_store_file(app, &source)?;
     let (project, now) = (&app.project, app.env.now());
     let done = copy::restore(&project.store, &project.runtime(), &source, now, &app.actor.name)?;
     let document = json!({
@@ -65,20 +65,20 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     let line = format!("restored {} task(s) from {}{kept}", done.tasks, file.display());
     let mut answer = Answer::new(&document, project.store.display(), line)?;
     // What the backup knows of may have run on since: nothing of it is begun again. What is still looked after goes on.
-    match recover::lose_all(app, "the store was restored from a backup while it ran") {
+    match recover::mark_all_lost(app, "the store was restored from a backup while it ran") {
         Ok(0) => {}
         Ok(settled) => {
             let told =
                 format!("{settled} background run(s) that went on in the backup are settled; none is begun again");
-            answer = answer.remark(told);
+            answer = answer.note(told);
         }
-        Err(error) => answer = answer.remark(format!("warning: background runs were not settled: {error:#}")),
+        Err(error) => answer = answer.note(format!("warning: background runs were not settled: {error:#}")),
     }
-    Ok(answer.remark(format!("every claim is under epoch {} now: older ones are not valid any more", done.epoch)))
+    Ok(answer.note(format!("every claim is under epoch {} now: older ones are not valid any more", done.epoch)))
 }
 
 /// The store is no backup of itself, nor is anything that belongs to it.
-fn refuse_ourselves(app: &App, file: &Path) -> Result<()> {
+fn check_not_store_file(app: &App, file: &Path) -> Result<()> {
     let store = &app.project.store;
     let Ok(real) = file.canonicalize() else { return Ok(()) };
     let ours = ["", "-wal", "-shm", "-turn", "-init"].map(|suffix| beside(store, suffix).canonicalize().ok());

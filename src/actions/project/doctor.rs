@@ -22,10 +22,10 @@ use crate::{
     store::{ReadTx, StoreError, beside, check, tasks},
 };
 
-pub(super) const FIX: &str = "fairway doctor --fix";
+pub(super) const FIX_COMMAND: &str = "fairway doctor --fix";
 
 /// Less room than this is worth a word, in bytes: a log and its shared memory want some of it.
-const LITTLE_ROOM: u64 = 64 << 20;
+const LOW_DISK_BYTES: u64 = 64 << 20;
 
 /// Looks over the store and the files around it; with `fix` first mends what can be told from the rest.
 ///
@@ -34,12 +34,12 @@ const LITTLE_ROOM: u64 = 64 << 20;
 pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if fix {
-        mend_files(app, &mut findings)?;
-        mend_store(app, &mut findings)?;
-        doctor_jobs::mend(app, &mut findings)?;
+        fix_files(app, &mut findings)?;
+        fix_store(app, &mut findings)?;
+        doctor_jobs::fix(app, &mut findings)?;
     }
-    files(app, &mut findings);
-    let looked = app.read(|tx| store(app, tx, &mut findings));
+    check_files(app, &mut findings);
+    let looked = app.read(|tx| check_store(app, tx, &mut findings));
     if let Err(error) = looked {
         let failure = errors::classify(&error);
         let finding = Finding::new(failure.code, Severity::Error, failure.message);
@@ -60,19 +60,19 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
 }
 
 /// What the store itself tells.
-fn store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let error = |code, message| Finding::new(code, Severity::Error, message);
     for fault in check::structure(tx)? {
         findings.push(error("store_damaged", fault).fixed_by("fairway restore FILE"));
     }
     for one in check::differences(tx)? {
-        findings.push(error(one.code, one.message).fixed_by(FIX));
+        findings.push(error(one.code, one.message).fixed_by(FIX_COMMAND));
     }
     for (what, edges, fix) in [
         ("dependencies", check::dependencies(tx)?, "fairway task dep rm"),
         ("parents", check::parents(tx)?, "fairway task edit --parent ''"),
     ] {
-        if let Some(circle) = circle(&edges) {
+        if let Some(circle) = find_cycle(&edges) {
             findings.push(error("cycle", format!("{what} go in a circle: {}", circle.join(" → "))).fixed_by(fix));
         }
     }
@@ -93,7 +93,7 @@ fn store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> 
 }
 
 /// A circle among edges that are there already. Ids are texts here: a damaged store may hold any.
-fn circle(edges: &[(String, String)]) -> Option<Vec<String>> {
+fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
     let mut next: BTreeMap<&String, Vec<String>> = BTreeMap::new();
     for (from, to) in edges {
         next.entry(from).or_default().push(to.clone());
@@ -103,23 +103,24 @@ fn circle(edges: &[(String, String)]) -> Option<Vec<String>> {
 }
 
 /// What the files around the store tell.
-fn files(app: &App, findings: &mut Vec<Finding>) {
-    for (path, mode, due) in too_open(app) {
-        let message = format!("{} has mode {mode:04o}, {due:04o} is due: others can look into it", shown(app, &path));
-        findings.push(Finding::new("mode_open", Severity::Error, message).fixed_by(FIX));
+fn check_files(app: &App, findings: &mut Vec<Finding>) {
+    for (path, mode, due) in insecure_modes(app) {
+        let message =
+            format!("{} has mode {mode:04o}, {due:04o} is due: others can look into it", display_path(app, &path));
+        findings.push(Finding::new("mode_open", Severity::Error, message).fixed_by(FIX_COMMAND));
     }
-    for path in leftovers(app, false) {
-        let message = format!("{} was left by a process that is gone", shown(app, &path));
-        findings.push(Finding::new("leftover", Severity::Warning, message).fixed_by(FIX));
+    for path in stray_files(app, false) {
+        let message = format!("{} was left by a process that is gone", display_path(app, &path));
+        findings.push(Finding::new("leftover", Severity::Warning, message).fixed_by(FIX_COMMAND));
     }
-    for path in tracked(app) {
+    for path in tracked_files(app) {
         let message = format!("git tracks {path}: whoever clones the repository gets it, and brings it");
         let fix = format!("git rm --cached {path}");
         findings.push(Finding::new("store_tracked", Severity::Error, message).fixed_by(fix));
     }
     let folder = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
     match disk::free(folder) {
-        Ok(free) if free < LITTLE_ROOM => {
+        Ok(free) if free < LOW_DISK_BYTES => {
             let message = format!("{} MiB are free where the store is", free >> 20);
             findings.push(Finding::new("disk_low", Severity::Warning, message).fixed_by("make room on the disk"));
         }
@@ -127,12 +128,12 @@ fn files(app: &App, findings: &mut Vec<Finding>) {
     }
 }
 
-pub(super) fn shown(app: &App, path: &Path) -> String {
+pub(super) fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
 /// The state folder and the files in it, and the store's own: those that others may look into, with mode and due mode.
-fn too_open(app: &App) -> Vec<(PathBuf, u32, u32)> {
+fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let (state, store) = (&app.project.state, &app.project.store);
     let mut paths = vec![state.clone(), app.project.runtime()];
     paths.extend(fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path()));
@@ -154,10 +155,10 @@ fn too_open(app: &App) -> Vec<(PathBuf, u32, u32)> {
 }
 
 /// Drafts of files, whose writer is gone. Whoever makes a store holds its lock; `ours` says that it is us.
-fn leftovers(app: &App, ours: bool) -> Vec<PathBuf> {
+fn stray_files(app: &App, ours: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let draft = beside(&app.project.store, "-draft");
-    if draft.exists() && (ours || matches!(making(app), Ok(Some(_)))) {
+    if draft.exists() && (ours || matches!(try_create_lock(app), Ok(Some(_)))) {
         found.push(draft);
     }
     let folders = [Some(app.project.state.as_path()), app.project.store.parent()];
@@ -174,52 +175,52 @@ fn leftovers(app: &App, ours: bool) -> Vec<PathBuf> {
 }
 
 /// The lock of whoever makes a store, when nobody has it.
-fn making(app: &App) -> io::Result<Option<FileLock>> {
+fn try_create_lock(app: &App) -> io::Result<Option<FileLock>> {
     FileLock::try_acquire(&beside(&app.project.store, "-init"))
 }
 
 /// Which of the files that are nobody else's git tracks, as paths from the root.
-fn tracked(app: &App) -> Vec<String> {
+fn tracked_files(app: &App) -> Vec<String> {
     let ours = [app.project.store.clone(), beside(&app.project.store, "-wal"), app.project.state.join("local.toml")];
     let is_tracked = |path: &&PathBuf| {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
         let tracked = Git::new(app.env.vars(), folder).first_tracked(&[name.to_owned()]);
         tracked.is_ok_and(|found| found.is_some())
     };
-    ours.iter().filter(is_tracked).map(|path| shown(app, path)).collect()
+    ours.iter().filter(is_tracked).map(|path| display_path(app, path)).collect()
 }
 
-fn mend_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
+fn fix_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let mut mended = |message: String| findings.push(Finding::new("repaired", Severity::Note, message));
-    for (path, mode, due) in too_open(app) {
-        fs::set_permissions(&path, fs::Permissions::from_mode(due)).map_err(|error| io_failed(&path, error))?;
-        mended(format!("{} had mode {mode:04o}, now {due:04o}", shown(app, &path)));
+    for (path, mode, due) in insecure_modes(app) {
+        fs::set_permissions(&path, fs::Permissions::from_mode(due)).map_err(|error| io_error(&path, error))?;
+        mended(format!("{} had mode {mode:04o}, now {due:04o}", display_path(app, &path)));
     }
     // Nobody begins a draft while this one is taken away.
-    let making = making(app).ok().flatten();
-    for path in leftovers(app, making.is_some()) {
+    let making = try_create_lock(app).ok().flatten();
+    for path in stray_files(app, making.is_some()) {
         for suffix in ["", "-journal", "-wal", "-shm"] {
             match fs::remove_file(beside(&path, suffix)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_failed(&path, error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&path, error)),
                 _ => {}
             }
         }
-        mended(format!("removed {}, left by a process that is gone", shown(app, &path)));
+        mended(format!("removed {}, left by a process that is gone", display_path(app, &path)));
     }
     Ok(())
 }
 
-pub(super) fn io_failed(path: &Path, error: io::Error) -> anyhow::Error {
+pub(super) fn io_error(path: &Path, error: io::Error) -> anyhow::Error {
     StoreError::io(path.display().to_string(), error).into()
 }
 
-fn mend_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
+fn fix_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     // A store that cannot be read is not written either; the look that follows says why. One that is absent is well.
     let differs = app.read(|tx| Ok(check::structure(tx)?.is_empty() && !check::differences(tx)?.is_empty()));
     if !differs.unwrap_or(false) {
         return Ok(());
     }
-    let mended = app.write(|tx| {
+    let mended = app.transaction(|tx| {
         let found = check::differences(tx)?;
         let changed = check::repair(tx)?;
         if changed > 0 {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A younger intention is most likely one that a command is busy with.
-const BUSY: Duration = Duration::from_secs(5 * 60);
+const MIN_AGE: Duration = Duration::from_secs(5 * 60);
 
 /// A note for each intention that nobody seems to be busy with, with the command that settles it.
 ///
@@ -26,51 +26,51 @@ const BUSY: Duration = Duration::from_secs(5 * 60);
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let now = app.env.now();
-    for open in requests::open(tx)?.into_iter().filter(|open| now.since(open.since) >= BUSY) {
-        let told = match worktree::intended(&open.id) {
-            Some(lane) => Some(of_lane(tx, &lane, &open)?),
-            None => of_request(tx, &open)?,
+    for open in requests::open(tx)?.into_iter().filter(|open| now.since(open.since) >= MIN_AGE) {
+        let told = match worktree::lane_of_intent(&open.id) {
+            Some(lane) => Some(lane_finding(tx, &lane, &open)?),
+            None => request_finding(tx, &open)?,
         };
         found.extend(told);
     }
     Ok(found)
 }
 
-fn note(message: String, fix: String) -> Finding {
+fn intent_finding(message: String, fix: String) -> Finding {
     Finding::new("unsettled", Severity::Note, message).fixed_by(fix)
 }
 
-fn of_lane(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::Open) -> Result<Finding> {
+fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::Open) -> Result<Finding> {
     let since = open.since;
     let begun = format!(
         "a branch and a worktree of the lane {lane} were begun at {since}, and nothing says that they came about"
     );
-    Ok(match (lanes::find(tx, lane)?, worktree::plan(&open.words)) {
+    Ok(match (lanes::find(tx, lane)?, worktree::parse_plan(&open.words)) {
         // Somebody has added the lane without them meanwhile.
         (Some(_), Ok(plan)) => {
-            note(begun, format!("git worktree remove {}; git branch -d {}", plan.worktree, plan.branch))
+            intent_finding(begun, format!("git worktree remove {}; git branch -d {}", plan.worktree, plan.branch))
         }
-        _ => note(begun, format!("fairway lane add {lane} --create-worktree")),
+        _ => intent_finding(begun, format!("fairway lane add {lane} --create-worktree")),
     })
 }
 
 /// `None` while its program runs.
-fn of_request(tx: &ReadTx<'_>, open: &requests::Open) -> Result<Option<Finding>> {
+fn request_finding(tx: &ReadTx<'_>, open: &requests::Open) -> Result<Option<Finding>> {
     let (id, since) = (&open.id, open.since);
     let mut begun = None;
     // The whole log, but only when there is such a request, and whoever asks for a doctor has time.
     events::each_since(tx, 0, |event| {
-        if Kind::parse(&event.kind) == Some(Kind::EvidenceStarted) && run::is_of(&event, id) {
+        if Kind::parse(&event.kind) == Some(Kind::EvidenceStarted) && run::is_start_of(&event, id) {
             begun = Some(event);
         }
         Ok(true)
     })?;
     let Some(event) = begun else {
         let message = format!("the request '{id}' of {since} has no answer: its command was cut off");
-        return Ok(Some(note(message, format!("the same command again with --request-id {id}"))));
+        return Ok(Some(intent_finding(message, format!("the same command again with --request-id {id}"))));
     };
-    let (became, running) = run::became(Some(&event));
+    let (became, running) = run::intent_state(Some(&event));
     let task = event.task.unwrap_or_default();
     let message = format!("evidence of {task} under the request '{id}': {became}; that request never runs it again");
-    Ok((!running).then(|| note(message, format!("fairway evidence run {task} -- COMMAND"))))
+    Ok((!running).then(|| intent_finding(message, format!("fairway evidence run {task} -- COMMAND"))))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::doctor::{FIX, io_failed, shown};
+use super::doctor::{FIX_COMMAND, display_path, io_error};
 use crate::{
     actions::{
         App,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How many of a kind are told one by one.
-const MOST: usize = 20;
+const MAX_PER_KIND: usize = 20;
 
 /// What is wrong with background runs, and how many there are.
 ///
@@ -30,7 +30,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let known: BTreeMap<RunId, RunStatus> = exec_runs::every(tx)?.into_iter().collect();
     let host = host::identity();
-    for run in exec_runs::active(tx)?.iter().take(MOST) {
+    for run in exec_runs::active(tx)?.iter().take(MAX_PER_KIND) {
         if run.host != host {
             let message =
                 format!("the run {} is {} on {}: it cannot be looked at from here", run.id, run.status, run.host);
@@ -42,7 +42,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         }
     }
     let missing = known.keys().filter(|id| !RunFolder::of(&app.project.runs(), id).path().is_dir());
-    for id in missing.take(MOST) {
+    for id in missing.take(MAX_PER_KIND) {
         let message = format!("the folder of the run {id} is gone, and what it printed with it");
         let fix = match known.get(id) {
             Some(status) if status.is_final() => format!("fairway exec rm {id}"),
@@ -50,14 +50,14 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         };
         found.push(Finding::new("run_folder_missing", Severity::Warning, message).fixed_by(fix));
     }
-    for (_, path) in cleanup::orphans(app, &known).into_iter().take(MOST) {
-        let message = format!("{} belongs to no run", shown(app, &path));
-        found.push(Finding::new("run_folder_left", Severity::Warning, message).fixed_by(FIX));
+    for (_, path) in cleanup::orphan_dirs(app, &known).into_iter().take(MAX_PER_KIND) {
+        let message = format!("{} belongs to no run", display_path(app, &path));
+        found.push(Finding::new("run_folder_left", Severity::Warning, message).fixed_by(FIX_COMMAND));
     }
-    output(app, &mut found);
+    check_output(app, &mut found);
     if !known.is_empty() {
         let finished = known.values().filter(|status| status.is_final()).count();
-        let bytes: u64 = known.keys().map(|id| rm::size(&RunFolder::of(&app.project.runs(), id))).sum();
+        let bytes: u64 = known.keys().map(|id| rm::dir_size(&RunFolder::of(&app.project.runs(), id))).sum();
         let message = format!(
             "{} background run(s), {finished} of them finished; they take {} KiB",
             known.len(),
@@ -69,7 +69,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
 }
 
 /// Whether the file that says where output lies is whole.
-fn output(app: &App, found: &mut Vec<Finding>) {
+fn check_output(app: &App, found: &mut Vec<Finding>) {
     let faults = match OutputStore::open_for_reading(&app.project.output()) {
         Ok(None) => return,
         Ok(Some(output)) => output.faults().unwrap_or_else(|error| vec![error.to_string()]),
@@ -77,7 +77,7 @@ fn output(app: &App, found: &mut Vec<Finding>) {
     };
     for fault in faults {
         let message = format!("what runs printed cannot be read: {fault}");
-        let path = shown(app, &app.project.output());
+        let path = display_path(app, &app.project.output());
         let fix = format!("end all runs, then move {path} away: a new one is made");
         found.push(Finding::new("output_damaged", Severity::Error, message).fixed_by(fix));
     }
@@ -87,17 +87,17 @@ fn output(app: &App, found: &mut Vec<Finding>) {
 ///
 /// # Errors
 /// When one cannot be removed.
-pub(super) fn mend(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
+pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let Ok(known) = app.read(|tx| Ok(exec_runs::every(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
-    for (id, path) in cleanup::orphans(app, &known) {
+    for (id, path) in cleanup::orphan_dirs(app, &known) {
         let folder = RunFolder::of(&app.project.runs(), &id);
-        let held = folder.hold().map_err(|error| io_failed(&path, error))?;
+        let held = folder.hold().map_err(|error| io_error(&path, error))?;
         if held.is_none() || app.read(|tx| Ok(exec_runs::find(tx, &id)?))?.is_some() {
             continue;
         }
-        rm::clear(app, &[id])?;
-        let message = format!("removed {}, which belonged to no run", shown(app, &path));
+        rm::delete_files(app, &[id])?;
+        let message = format!("removed {}, which belonged to no run", display_path(app, &path));
         findings.push(Finding::new("repaired", Severity::Note, message));
     }
     Ok(())

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// How many former holders are told.
-const HOLDERS: usize = 10;
+const MAX_FORMER_CLAIMANTS: usize = 10;
 
 /// Why a task is in its state, why it is not ready, and who took the claim.
 ///
@@ -43,11 +43,11 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
         let task = lookup::task(tx, id)?;
         let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
         match events::newest_move(tx, id)? {
-            Some(event) => view.fact("status", moved(&event), source(&event), Some(event.at)),
+            Some(event) => view.fact("status", describe_transition(&event), source(&event), Some(event.at)),
             None => view.fact("status", "it was added and never moved", "task", Some(task.created_at)),
         }
-        holders(tx, &task, now, &mut view)?;
-        obstacles(app, tx, &task, &mut view)?;
+        claimants(tx, &task, now, &mut view)?;
+        blockers(app, tx, &task, &mut view)?;
         if let Some(newest) = checkpoints::newest(tx, id)? {
             let by = newest.session.as_ref().map(|session| format!(" (by {session})")).unwrap_or_default();
             let message = format!("{}: {}{by}", newest.state, newest.summary);
@@ -62,7 +62,7 @@ fn source(event: &Logged) -> String {
 }
 
 /// What an event that moved a task says.
-fn moved(event: &Logged) -> String {
+fn describe_transition(event: &Logged) -> String {
     let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(str::to_owned);
     let verb = event.kind.trim_start_matches("task.");
     let steps = match (text("from"), text("to")) {
@@ -80,7 +80,7 @@ fn moved(event: &Logged) -> String {
     format!("{verb} by {}{steps}{taken}{reason}{forced}", event.actor)
 }
 
-fn holders(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainView) -> Result<()> {
+fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainView) -> Result<()> {
     if let Some(claim) = task.state.claim() {
         let from = format!("claim {}", claim.epoch);
         let role = claim.role.as_ref().map(|role| format!(" as {role}")).unwrap_or_default();
@@ -100,7 +100,9 @@ fn holders(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainView)
             view.fact("holder", message, format!("session {}", session.id), Some(session.last_sign()));
         }
     }
-    for held in claims::history(tx, &task.id)?.into_iter().filter(|held| held.ended.is_some()).take(HOLDERS) {
+    for held in
+        claims::history(tx, &task.id)?.into_iter().filter(|held| held.ended.is_some()).take(MAX_FORMER_CLAIMANTS)
+    {
         if let Some((until, how)) = held.ended {
             let message = format!("was held by {} under epoch {} until {until}: {how}", held.claimant, held.epoch);
             view.fact("was_held", message, format!("claim {}", held.epoch), Some(held.claimed_at));
@@ -109,14 +111,14 @@ fn holders(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainView)
     Ok(())
 }
 
-fn obstacles(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> Result<()> {
-    let waiting = lookup::waiting(tx, task)?;
+fn blockers(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> Result<()> {
+    let waiting = lookup::not_ready_reasons(tx, task)?;
     for one in &waiting {
         let since = tasks::find(tx, &one.id)?.map(|on| on.updated_at);
         view.fact(one.code, &one.message, format!("task {}", one.id), since);
     }
     if task.is_ready() {
-        match claim::barred(app, tx, task)? {
+        match claim::blocking_rule(app, tx, task)? {
             Some(refusal) => view.fact(refusal.code(), refusal.to_string(), "rules", None),
             None => view.fact("ready", "nothing stands in the way of a claim", "rules", None),
         }
@@ -148,20 +150,20 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
             let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
             view.fact("activity", format!("{}{words}", session.activity), from, session.activity_at);
         }
-        reported(tx, &session, &mut view)?;
-        works(tx, &session, &mut view)?;
-        place(&session, &mut view);
+        reported_state(tx, &session, &mut view)?;
+        session_tasks(tx, &session, &mut view)?;
+        location(&session, &mut view);
         Ok((session, view))
     })?;
     // What is outside is asked while nothing is open.
     if !session.status.is_final() {
-        surroundings(app, &session, now, &mut view);
+        probes(app, &session, now, &mut view);
     }
     Ok(view)
 }
 
 /// What its runtime has told beside what it does.
-fn reported(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
+fn reported_state(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
     let reports = session_reports::find(tx, &session.id)?;
     if let Some(at) = reports.lifecycle_at {
         view.fact("reported", "its runtime last told how it lives", "lifecycle", Some(at));
@@ -185,7 +187,7 @@ fn reported(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Resul
 }
 
 /// Where it runs, and what to type to get there.
-fn place(session: &Session, view: &mut ExplainView) {
+fn location(session: &Session, view: &mut ExplainView) {
     if let Some(backend) = &session.backend {
         let socket = session.socket.as_ref().map(|socket| format!(", socket {socket}")).unwrap_or_default();
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
@@ -196,7 +198,7 @@ fn place(session: &Session, view: &mut ExplainView) {
     }
 }
 
-fn works(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
+fn session_tasks(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
     if let Some(task) = session.task.as_ref().map(|id| tasks::find(tx, id)).transpose()?.flatten() {
         let holder = match task.state.claim() {
             Some(claim) if claim.session.as_ref() == Some(&session.id) => ", held by it".to_owned(),
@@ -219,7 +221,7 @@ fn works(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<(
     Ok(())
 }
 
-fn surroundings(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) {
+fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) {
     let process = facts::process(session);
     let backend = Asking::new().backend(app, session, &process, now);
     if session.host == host::identity() {

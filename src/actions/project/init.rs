@@ -18,10 +18,10 @@ use crate::{
 };
 
 /// The contract that agents read.
-const AGENTS: &str = include_str!("agents.md");
+const AGENTS_TEXT: &str = include_str!("agents.md");
 
 /// What to paste into AGENTS.md or CLAUDE.md.
-const PASTE: &str =
+const PASTE_TEXT: &str =
     "This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.";
 
 /// Makes configuration, store, ignore file and agent contract where they are missing.
@@ -40,7 +40,7 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
         write(&config, &first_config(&root), 0o644, &mut made)?;
     }
     files::private_dir(&project.state).with_context(|| format!("cannot make {}", project.state.display()))?;
-    for (name, content) in [(".gitignore", "*\n"), ("AGENTS.md", AGENTS)] {
+    for (name, content) in [(".gitignore", "*\n"), ("AGENTS.md", AGENTS_TEXT)] {
         let path = project.state.join(name);
         if !path.exists() {
             write(&path, content, 0o600, &mut made)?;
@@ -62,20 +62,20 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
         format!("initialised {}: {}", root.display(), names.join(", "))
     };
     let around = project.around().filter(|_| made.contains(&config));
-    let document = json!({ "root": root, "store": project.store, "created": names, "paste": PASTE });
+    let document = json!({ "root": root, "store": project.store, "created": names, "paste": PASTE_TEXT });
     let answer = Answer::new(&document, root.display(), line)?;
     let answer = match trusted {
         Ok(()) => answer,
-        Err(error) => answer.remark(format!("the configuration is not trusted yet: {error:#}")),
+        Err(error) => answer.note(format!("the configuration is not trusted yet: {error:#}")),
     };
     let answer = match around {
-        Some(around) => answer.remark(format!(
+        Some(around) => answer.note(format!(
             "it lies inside the project {}, whose tasks are not seen from here any more",
             around.display()
         )),
         None => answer,
     };
-    Ok(answer.remark(format!("for AGENTS.md or CLAUDE.md: {PASTE}")))
+    Ok(answer.note(format!("for AGENTS.md or CLAUDE.md: {PASTE_TEXT}")))
 }
 
 fn write(path: &Path, content: &str, mode: u32, made: &mut Vec<PathBuf>) -> Result<()> {

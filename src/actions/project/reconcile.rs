@@ -58,7 +58,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     let mut judged: Vec<Judged> = found.into_iter().zip(verdicts).collect();
     let braked = liveness::brake(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
     let settles = |(session, verdict): &Judged| liveness::marks(session, verdict) || revives(session, verdict);
-    if dry_run || (app.request.is_none() && !judged.iter().any(settles)) {
+    if dry_run || (app.idempotency_key.is_none() && !judged.iter().any(settles)) {
         return app.read(|tx| {
             let held = held(tx)?;
             let marked: Vec<bool> = judged.iter().map(settles).collect();
@@ -66,7 +66,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
             answer(&report, &remarks(braked), false)
         });
     }
-    app.change(|tx| {
+    app.mutate(|tx| {
         let held = held(tx)?;
         let mut marked = Vec::with_capacity(judged.len());
         for (session, verdict) in &judged {
@@ -196,7 +196,7 @@ fn report(
     tx: &ReadTx<'_>,
 ) -> Result<ReconcileView> {
     let runs_recovered =
-        runs.settled.iter().map(|run| RunNoteView::new(&run.run, run.session.as_ref(), run.status, run.reason.clone()));
+        runs.settled.iter().map(|run| RunNoteView::new(&run.job, run.session.as_ref(), run.status, run.reason.clone()));
     let runs_recovered = runs_recovered.collect();
     let mut report = ReconcileView { dry_run, checked: judged.len(), runs_recovered, ..ReconcileView::default() };
     let mut live = BTreeMap::new();
@@ -284,7 +284,7 @@ fn runs(app: &App, dry_run: bool) -> Runs {
         return runs;
     }
     // What cannot be told now is told by the next one.
-    if let Err(error) = notify::deliver_all(app) {
+    if let Err(error) = notify::send_all_pending(app) {
         runs.failed.push(format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
     }
     if let Err(error) = gc::collect(app) {

@@ -26,13 +26,13 @@ use crate::{
 
 /// What was seen outside the store, before the look into it that counts.
 #[derive(Debug)]
-pub(crate) struct Seen {
-    folder: PathBuf,
+pub(crate) struct GitFacts {
+    dir: PathBuf,
     /// The commit that the caller named, in full.
     pub(crate) given: Option<String>,
     head: Option<String>,
     /// The commit that `work` speaks of.
-    judged: Option<String>,
+    evaluated_commit: Option<String>,
     work: WorkFacts,
 }
 
@@ -40,14 +40,20 @@ pub(crate) struct Seen {
 ///
 /// # Errors
 /// `not_found`; as the store fails.
-pub(crate) fn look(app: &App, id: &TaskId, wanted: &[Gate], commit: Option<&str>, base: Option<&str>) -> Result<Seen> {
+pub(crate) fn collect_facts(
+    app: &App,
+    id: &TaskId,
+    wanted: &[Gate],
+    commit: Option<&str>,
+    base: Option<&str>,
+) -> Result<GitFacts> {
     let (folder, own, lane_base) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         let lane = task.words.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
-        Ok((task_worktree::folder(app, tx, &task)?, task.commit, lane.and_then(|lane| lane.base)))
+        Ok((task_worktree::dir(app, tx, &task)?, task.commit, lane.and_then(|lane| lane.base)))
     })?;
     let git = Git::new(app.env.vars(), &folder);
-    let given = task_worktree::resolved(&git, commit);
+    let given = task_worktree::resolve_commit(&git, commit);
     let wants_commit = wanted.iter().any(|gate| matches!(gate, Gate::Checks | Gate::Reviews | Gate::BasedOn));
     let head = if wants_commit && given.is_none() && own.is_none() { git.head() } else { None };
     let judged = given.clone().or(own).or_else(|| head.clone());
@@ -57,23 +63,29 @@ pub(crate) fn look(app: &App, id: &TaskId, wanted: &[Gate], commit: Option<&str>
         Some(commit) if wanted.contains(&Gate::BasedOn) => git.contains(&base, commit),
         _ => None,
     };
-    Ok(Seen { folder, given, head, judged, work: WorkFacts { clean, based, base } })
+    Ok(GitFacts { dir: folder, given, head, evaluated_commit: judged, work: WorkFacts { clean, based, base } })
 }
 
 /// Judges a task as it stands in this transaction. What git said of another folder or commit counts as not said.
 ///
 /// # Errors
 /// As the store fails.
-pub(crate) fn judge(app: &App, tx: &ReadTx<'_>, task: &Task, wanted: &[Gate], seen: &Seen) -> Result<GateReport> {
-    let same_folder = task_worktree::folder(app, tx, task)? == seen.folder;
+pub(crate) fn evaluate(
+    app: &App,
+    tx: &ReadTx<'_>,
+    task: &Task,
+    wanted: &[Gate],
+    seen: &GitFacts,
+) -> Result<GateReport> {
+    let same_folder = task_worktree::dir(app, tx, task)? == seen.dir;
     let head = seen.head.clone().filter(|_| same_folder);
     let commit = seen.given.clone().or_else(|| task.commit.clone()).or(head);
     let work = WorkFacts {
         clean: seen.work.clean.filter(|_| same_folder),
-        based: seen.work.based.filter(|_| same_folder && commit == seen.judged),
+        based: seen.work.based.filter(|_| same_folder && commit == seen.evaluated_commit),
         base: seen.work.base.clone(),
     };
-    let holders = if wanted.contains(&Gate::Reviews) { holders(tx, &task.id)? } else { Vec::new() };
+    let holders = if wanted.contains(&Gate::Reviews) { claimants(tx, &task.id)? } else { Vec::new() };
     let open_handoffs: Vec<i64> = handoffs::of_task(tx, &task.id)?
         .iter()
         .filter(|handoff| handoff.answered_at.is_none())
@@ -90,7 +102,7 @@ pub(crate) fn judge(app: &App, tx: &ReadTx<'_>, task: &Task, wanted: &[Gate], se
         evidence: &evidence::of_task(tx, &task.id)?,
         checks: &task.words.checks,
         reviews: &reviews::of_task(tx, &task.id)?,
-        domains: &domains(app, task),
+        domains: &required_domains(app, task),
         holders: &holders,
         open_handoffs: &open_handoffs,
         checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
@@ -100,14 +112,14 @@ pub(crate) fn judge(app: &App, tx: &ReadTx<'_>, task: &Task, wanted: &[Gate], se
 }
 
 /// Who has held a task since it was last reopened.
-fn holders(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
+fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     let reopened = events::newest_of(tx, id, |kind| kind == Kind::TaskReopened)?;
     let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
     Ok(claims::holders_since(tx, id, since)?)
 }
 
 /// The domains that must approve a task: its own, and those its paths are routed to.
-pub(crate) fn domains(app: &App, task: &Task) -> Vec<Label> {
+pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
     let routed =
         app.settings.review_routes.iter().filter_map(|route| {
             globs::first_overlap(&task.words.paths, &route.paths).is_some().then_some(&route.domain)
@@ -124,7 +136,7 @@ pub(crate) fn domains(app: &App, task: &Task) -> Vec<Label> {
 /// `not_found`; as the store fails.
 pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReportView> {
     let wanted = &app.settings.merge_gates;
-    let seen = look(app, id, wanted, None, base)?;
-    let report = app.read(|tx| judge(app, tx, &lookup::task(tx, id)?, wanted, &seen))?;
+    let seen = collect_facts(app, id, wanted, None, base)?;
+    let report = app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, wanted, &seen))?;
     Ok(GateReportView::from(&report))
 }

@@ -3,35 +3,35 @@
 use std::{io, time::Duration};
 
 use super::{
-    call_result::{Seen, Wrong, quoted},
-    harness::Bench,
-    probe_session::Session,
+    call_result::{Deviation, ProbeResult, quoted},
+    harness::Harness,
+    probe_session::ProbeSession,
 };
 use crate::os::{child::Running, pty::Pty, terminal::Size};
 
 const SIZE: Size = Size { rows: 24, cols: 80 };
 /// What the program prints.
-const SHOWN: &str = "shown to whoever attaches";
+const MARKER_TEXT: &str = "shown to whoever attaches";
 /// How long a script may take to see that its terminal is gone.
-const LEAVING: Duration = Duration::from_secs(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) fn look(bench: &Bench) {
-    bench.probe("attach", "a terminal shows the session, and leaves it running when it goes", || shows(bench));
-    bench.probe("is-attached", "true while a terminal is attached, false after", || told(bench));
+pub(super) fn run(bench: &Harness) {
+    bench.probe("attach", "a terminal shows the session, and leaves it running when it goes", || shows_session(bench));
+    bench.probe("is-attached", "true while a terminal is attached, false after", || reports_attached(bench));
 }
 
 /// A script that attaches a terminal of ours to a session.
-struct Attached {
+struct AttachedTerminal {
     terminal: Pty,
     script: Running,
-    seen: Vec<u8>,
+    output: Vec<u8>,
 }
 
-impl Attached {
-    fn to(bench: &Bench, session: &Session<'_>) -> Result<Self, Wrong> {
+impl AttachedTerminal {
+    fn attach(bench: &Harness, session: &ProbeSession<'_>) -> Result<Self, Deviation> {
         let begun = bench.adapter.attach_in(&session.name, SIZE);
-        let (terminal, script) = begun.map_err(|error| Wrong::differs("a terminal", error.to_string()))?;
-        Ok(Self { terminal, script, seen: Vec::new() })
+        let (terminal, script) = begun.map_err(|error| Deviation::differs("a terminal", error.to_string()))?;
+        Ok(Self { terminal, script, output: Vec::new() })
     }
 
     /// Takes what is shown now, so that whoever draws is never held up.
@@ -40,37 +40,40 @@ impl Attached {
         loop {
             match self.terminal.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(read) => self.seen.extend_from_slice(buffer.get(..read).unwrap_or_default()),
+                Ok(read) => self.output.extend_from_slice(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
-        &self.seen
+        &self.output
     }
 
     /// Closes the terminal and waits for the script's end.
-    fn leave(self) -> Seen {
+    fn detach(self) -> ProbeResult {
         let Self { terminal, mut script, .. } = self;
         drop(terminal);
-        match script.finish_within(Some(LEAVING), &mut |_| {}) {
+        match script.finish_within(Some(EXIT_TIMEOUT), &mut |_| {}) {
             Ok(Some(_)) => Ok(()),
             _ => {
                 let key = script.key();
                 let _ = key.map(|key| key.signal(nix::sys::signal::Signal::SIGKILL));
-                let _ = script.finish_within(Some(LEAVING), &mut |_| {});
-                Err(Wrong::differs("attach ends when its terminal goes", format!("it runs on for {LEAVING:?}")))
+                let _ = script.finish_within(Some(EXIT_TIMEOUT), &mut |_| {});
+                Err(Deviation::differs(
+                    "attach ends when its terminal goes",
+                    format!("it runs on for {EXIT_TIMEOUT:?}"),
+                ))
             }
         }
     }
 }
 
-fn shows(bench: &Bench) -> Seen {
-    let one = Session::with(bench, "watched", &["--prompt", SHOWN], &[])?;
+fn shows_session(bench: &Harness) -> ProbeResult {
+    let one = ProbeSession::with_args(bench, "watched", &["--prompt", MARKER_TEXT], &[])?;
     one.start()?;
-    let mut attached = Attached::to(bench, &one)?;
-    let has = |seen: &[u8]| seen.windows(SHOWN.len()).any(|part| part == SHOWN.as_bytes());
+    let mut attached = AttachedTerminal::attach(bench, &one)?;
+    let has = |seen: &[u8]| seen.windows(MARKER_TEXT.len()).any(|part| part == MARKER_TEXT.as_bytes());
     let mut last = String::new();
-    let shown = bench.comes(
+    let shown = bench.wait_for(
         "attach",
         "the terminal shows what the program printed",
         || {
@@ -80,34 +83,34 @@ fn shows(bench: &Bench) -> Seen {
         },
         String::new,
     );
-    let left = attached.leave();
+    let left = attached.detach();
     shown.map_err(|wrong| match wrong {
-        Wrong::Differs { expected, .. } => Wrong::differs(expected, last),
+        Deviation::Differs { expected, .. } => Deviation::differs(expected, last),
         wrong => wrong,
     })?;
     left?;
-    one.lives()?;
-    one.runs(true)?;
+    one.expect_alive()?;
+    one.expect_running(true)?;
     one.stop()
 }
 
-fn told(bench: &Bench) -> Seen {
+fn reports_attached(bench: &Harness) -> ProbeResult {
     if !bench.supports("attach") {
-        return Err(Wrong::Unsupported);
+        return Err(Deviation::Unsupported);
     }
-    let one = Session::of_probe(bench, "seen")?;
+    let one = ProbeSession::of_probe(bench, "seen")?;
     one.start()?;
-    let says = |expected: &str| bench.call(&["is-attached", &one.name], b"")?.says(expected);
+    let says = |expected: &str| bench.call(&["is-attached", &one.name], b"")?.expect_text(expected);
     says("false")?;
-    let mut attached = Attached::to(bench, &one)?;
+    let mut attached = AttachedTerminal::attach(bench, &one)?;
     let is_attached = || {
         attached.read();
         says("true").ok()
     };
-    let seen = bench.comes("is-attached", "true while a terminal is attached", is_attached, || "false".to_owned());
-    let left = attached.leave();
+    let seen = bench.wait_for("is-attached", "true while a terminal is attached", is_attached, || "false".to_owned());
+    let left = attached.detach();
     seen?;
     left?;
-    bench.comes("is-attached", "false once it is gone", || says("false").ok(), || "true".to_owned())?;
+    bench.wait_for("is-attached", "false once it is gone", || says("false").ok(), || "true".to_owned())?;
     one.stop()
 }

@@ -5,11 +5,11 @@ use std::{io, time::Duration};
 use crate::os::capture::{Captured, End};
 
 /// How much of something unexpected is told, in characters.
-const SHOWN: usize = 300;
+const MAX_QUOTED_CHARS: usize = 300;
 
 /// Why a probe did not pass.
 #[derive(Debug)]
-pub(super) enum Wrong {
+pub(super) enum Deviation {
     /// Something else was seen than was expected.
     Differs {
         /// What should be.
@@ -20,10 +20,10 @@ pub(super) enum Wrong {
     /// The script does not do this, and may leave it out.
     Unsupported,
     /// The check itself was ended.
-    Stopped,
+    Interrupted,
 }
 
-impl Wrong {
+impl Deviation {
     /// Something else was seen.
     pub fn differs(expected: impl Into<String>, seen: impl Into<String>) -> Self {
         Self::Differs { expected: expected.into(), seen: seen.into() }
@@ -31,11 +31,11 @@ impl Wrong {
 }
 
 /// What a probe came to.
-pub(super) type Seen = Result<(), Wrong>;
+pub(super) type ProbeResult = Result<(), Deviation>;
 
 /// The answer to one call.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct CallResult {
     /// How the script ended.
     pub end: End,
     /// What it printed.
@@ -43,18 +43,18 @@ pub(super) struct Said {
     /// What it remarked.
     pub stderr: Vec<u8>,
     /// How long it took.
-    pub took: Duration,
+    pub duration: Duration,
 }
 
-impl Said {
+impl CallResult {
     /// The answer of a call.
     ///
     /// # Errors
     /// When the script could not be run.
-    pub fn of(done: io::Result<Captured>, took: Duration) -> Result<Self, Wrong> {
+    pub fn of(done: io::Result<Captured>, took: Duration) -> Result<Self, Deviation> {
         match done {
-            Ok(Captured { end, stdout, stderr }) => Ok(Self { end, stdout, stderr, took }),
-            Err(error) => Err(Wrong::differs("a script that can be run", error.to_string())),
+            Ok(Captured { end, stdout, stderr }) => Ok(Self { end, stdout, stderr, duration: took }),
+            Err(error) => Err(Deviation::differs("a script that can be run", error.to_string())),
         }
     }
 
@@ -62,12 +62,12 @@ impl Said {
     ///
     /// # Errors
     /// When it did not.
-    pub fn ok(self) -> Result<Self, Wrong> {
-        if self.end == End::Exit(0) { Ok(self) } else { Err(Wrong::differs("exit code 0", self.told())) }
+    pub fn expect_success(self) -> Result<Self, Deviation> {
+        if self.end == End::Exit(0) { Ok(self) } else { Err(Deviation::differs("exit code 0", self.describe())) }
     }
 
     /// Whether it does not know the operation.
-    pub fn is_unknown(&self) -> bool {
+    pub fn is_unknown_operation(&self) -> bool {
         self.end == End::Exit(2)
     }
 
@@ -80,14 +80,14 @@ impl Said {
     ///
     /// # Errors
     /// When it exited with another code than 0, or printed something else.
-    pub fn says(self, expected: &str) -> Seen {
-        let said = self.ok()?;
+    pub fn expect_text(self, expected: &str) -> ProbeResult {
+        let said = self.expect_success()?;
         let text = said.text();
-        if text == expected { Ok(()) } else { Err(Wrong::differs(quoted(expected), quoted(&text))) }
+        if text == expected { Ok(()) } else { Err(Deviation::differs(quoted(expected), quoted(&text))) }
     }
 
     /// How it ended and what it said, for whoever reads the report.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let end = match self.end {
             End::Exit(code) => format!("exit code {code}"),
             End::Signal(signal) => format!("signal {signal}"),
@@ -104,7 +104,7 @@ impl Said {
 /// A text as it can be told: in quotes, with what cannot be seen escaped, and no longer than a line can hold.
 pub(super) fn quoted(text: &str) -> String {
     let mut letters = text.chars();
-    let head: String = letters.by_ref().take(SHOWN).collect();
+    let head: String = letters.by_ref().take(MAX_QUOTED_CHARS).collect();
     match letters.count() {
         0 => format!("{head:?}"),
         more => format!("{head:?} and {more} characters more"),
@@ -112,7 +112,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Where two texts part, and what stands there.
-pub(super) fn parting(expected: &[u8], seen: &[u8]) -> Wrong {
+pub(super) fn first_difference(expected: &[u8], seen: &[u8]) -> Deviation {
     const AROUND: usize = 40;
     let at = expected.iter().zip(seen).take_while(|(one, other)| one == other).count();
     let part = |text: &[u8]| {
@@ -120,5 +120,5 @@ pub(super) fn parting(expected: &[u8], seen: &[u8]) -> Wrong {
         let piece = text.get(from..text.len().min(at + AROUND)).unwrap_or_default();
         format!("{} bytes, around byte {at}: {}", text.len(), quoted(&String::from_utf8_lossy(piece)))
     };
-    Wrong::differs(part(expected), part(seen))
+    Deviation::differs(part(expected), part(seen))
 }

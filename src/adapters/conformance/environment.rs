@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use super::{
-    call_result::{Seen, Wrong, parting, quoted},
-    harness::{AGENT, Bench},
-    probe_session::Session,
+    call_result::{Deviation, ProbeResult, first_difference, quoted},
+    harness::{Harness, PROBE_PROGRAM},
+    probe_session::ProbeSession,
 };
 use crate::{
     adapters::plumbing::probe_program::{self, noted},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A value that the surroundings of a call hold, and that no program may see which was not given it.
-const OUTER: &str = "of-the-surroundings";
+const CALLER_VALUE: &str = "of-the-surroundings";
 
 /// Values that shells, multiplexers and editors would like to read.
 const VALUES: &[(&str, &str)] = &[
@@ -31,89 +31,93 @@ const VALUES: &[(&str, &str)] = &[
 ];
 
 /// How long a long value is, in bytes: longer than a multiplexer's command line.
-const LONG: usize = 20_000;
+const LONG_VALUE_BYTES: usize = 20_000;
 
-pub(super) fn look(bench: &Bench) {
-    if !bench.tries(&["start"]) {
+pub(super) fn run(bench: &Harness) {
+    if !bench.should_probe(&["start"]) {
         return;
     }
-    bench.probe("start", "the environment is exactly the one given", || exact(bench));
+    bench.probe("start", "the environment is exactly the one given", || exact_values(bench));
     bench.probe("start", "an empty value unsets, and a given one goes before the surroundings'", || unset(bench));
     bench.probe("start", "FAIRWAY_* and GC_* of the surroundings are not handed on", || not_leaked(bench));
     bench.probe("start", "the surroundings are never those of an earlier call", || not_stale(bench));
     bench.probe("start", "the directory is exactly the one given", || directory(bench));
-    bench.probe("start", "the words of the program arrive exactly", || words(bench));
+    bench.probe("start", "the words of the program arrive exactly", || arguments(bench));
     bench.probe("start", "the command is shell text", || shell_text(bench));
 }
 
-fn give(session: &mut Session<'_>, values: impl IntoIterator<Item = (&'static str, String)>) {
+fn set_env(session: &mut ProbeSession<'_>, values: impl IntoIterator<Item = (&'static str, String)>) {
     let env = session.config.env.get_or_insert_default();
     env.extend(values.into_iter().map(|(name, value)| (name.to_owned(), value)));
 }
 
-fn exact(bench: &Bench) -> Seen {
-    let mut one = Session::of_probe(bench, "values")?;
-    give(&mut one, VALUES.iter().map(|(name, value)| (*name, (*value).to_owned())));
-    give(&mut one, [("PROBE_LONG", format!("{};", "x".repeat(LONG)))]);
+fn exact_values(bench: &Harness) -> ProbeResult {
+    let mut one = ProbeSession::of_probe(bench, "values")?;
+    set_env(&mut one, VALUES.iter().map(|(name, value)| (*name, (*value).to_owned())));
+    set_env(&mut one, [("PROBE_LONG", format!("{};", "x".repeat(LONG_VALUE_BYTES)))]);
     one.start()?;
     let seen = one.environment();
     for (name, value) in one.config.env.iter().flatten() {
         match seen.get(OsStr::new(name)) {
             Some(found) if found == value.as_bytes() => {}
-            Some(found) => return Err(named(name, parting(value.as_bytes(), found))),
-            None => return Err(Wrong::differs(format!("{name} is set"), "it is not")),
+            Some(found) => return Err(with_name(name, first_difference(value.as_bytes(), found))),
+            None => return Err(Deviation::differs(format!("{name} is set"), "it is not")),
         }
     }
-    no_canary(bench, &one)?;
+    check_not_executed(bench, &one)?;
     one.stop()
 }
 
-fn named(name: &str, wrong: Wrong) -> Wrong {
+fn with_name(name: &str, wrong: Deviation) -> Deviation {
     match wrong {
-        Wrong::Differs { expected, seen } => Wrong::differs(format!("{name}: {expected}"), seen),
+        Deviation::Differs { expected, seen } => Deviation::differs(format!("{name}: {expected}"), seen),
         wrong => wrong,
     }
 }
 
 /// Nothing in a value was run: the file that one of them would make is not there.
-fn no_canary(bench: &Bench, one: &Session<'_>) -> Seen {
-    let places = [one.work_dir(), bench.folder().to_path_buf(), bench.folder().join("state")];
+fn check_not_executed(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
+    let places = [one.work_dir(), bench.dir().to_path_buf(), bench.dir().join("state")];
     match places.iter().find(|place| place.join("canary").exists()) {
-        Some(place) => Err(Wrong::differs("nothing in a value is run", format!("it was, in {}", place.display()))),
+        Some(place) => Err(Deviation::differs("nothing in a value is run", format!("it was, in {}", place.display()))),
         None => Ok(()),
     }
 }
 
 /// Starts a session among other surroundings.
-fn start_among(bench: &Bench, one: &Session<'_>, around: &[(&str, &str)]) -> Seen {
+fn start_with_env(bench: &Harness, one: &ProbeSession<'_>, around: &[(&str, &str)]) -> ProbeResult {
     let adapter = bench.adapter.clone().among(around.iter().copied());
-    one.called_among(&adapter)?.ok()?;
-    one.comes_up().map(drop)
+    one.call_start_with(&adapter)?.expect_success()?;
+    one.wait_ready().map(drop)
 }
 
-fn unset(bench: &Bench) -> Seen {
-    let mut one = Session::of_probe(bench, "unset")?;
+fn unset(bench: &Harness) -> ProbeResult {
+    let mut one = ProbeSession::of_probe(bench, "unset")?;
     let gone = ["PROBE_EMPTY", vars::FAIRWAY_SESSION_ID];
-    give(&mut one, gone.map(|name| (name, String::new())));
-    give(&mut one, [("PROBE_OVER", "inner".to_owned())]);
-    start_among(bench, &one, &[("PROBE_EMPTY", OUTER), (vars::FAIRWAY_SESSION_ID, OUTER), ("PROBE_OVER", OUTER)])?;
+    set_env(&mut one, gone.map(|name| (name, String::new())));
+    set_env(&mut one, [("PROBE_OVER", "inner".to_owned())]);
+    start_with_env(
+        bench,
+        &one,
+        &[("PROBE_EMPTY", CALLER_VALUE), (vars::FAIRWAY_SESSION_ID, CALLER_VALUE), ("PROBE_OVER", CALLER_VALUE)],
+    )?;
     let seen = one.environment();
     for name in gone {
         if let Some(found) = seen.get(OsStr::new(name)) {
-            return Err(Wrong::differs(format!("{name} is not set"), quoted(&String::from_utf8_lossy(found))));
+            return Err(Deviation::differs(format!("{name} is not set"), quoted(&String::from_utf8_lossy(found))));
         }
     }
     match seen.get(OsStr::new("PROBE_OVER")).map(Vec::as_slice) {
         Some(b"inner") => one.stop(),
         found => {
             let found = found.map(String::from_utf8_lossy).unwrap_or_default();
-            Err(Wrong::differs("PROBE_OVER is \"inner\"", quoted(&found)))
+            Err(Deviation::differs("PROBE_OVER is \"inner\"", quoted(&found)))
         }
     }
 }
 
-fn not_leaked(bench: &Bench) -> Seen {
-    let one = Session::of_probe(bench, "leaks")?;
+fn not_leaked(bench: &Harness) -> ProbeResult {
+    let one = ProbeSession::of_probe(bench, "leaks")?;
     let names = [
         vars::FAIRWAY_SESSION_ID,
         vars::FAIRWAY_RUN_ID,
@@ -123,74 +127,80 @@ fn not_leaked(bench: &Bench) -> Seen {
         "GC_SESSION_NAME",
         "GC_ALIAS",
     ];
-    start_among(bench, &one, &names.map(|name| (name, OUTER)))?;
+    start_with_env(bench, &one, &names.map(|name| (name, CALLER_VALUE)))?;
     let leaked: Vec<String> = one
         .environment()
         .into_iter()
-        .filter(|(_, value)| value == OUTER.as_bytes())
+        .filter(|(_, value)| value == CALLER_VALUE.as_bytes())
         .map(|(name, _)| name.to_string_lossy().into_owned())
         .collect();
     match leaked.as_slice() {
         [] => one.stop(),
-        leaked => Err(Wrong::differs("none of them is set", leaked.join(", "))),
+        leaked => Err(Deviation::differs("none of them is set", leaked.join(", "))),
     }
 }
 
 /// A server that was started by the first call must not hand its environment to the second one's program.
-fn not_stale(bench: &Bench) -> Seen {
+fn not_stale(bench: &Harness) -> ProbeResult {
     const NAME: &str = "PROBE_AROUND";
-    let first = Session::of_probe(bench, "first")?;
-    start_among(bench, &first, &[(NAME, "first")])?;
-    let second = Session::of_probe(bench, "second")?;
-    start_among(bench, &second, &[(NAME, "second")])?;
+    let first = ProbeSession::of_probe(bench, "first")?;
+    start_with_env(bench, &first, &[(NAME, "first")])?;
+    let second = ProbeSession::of_probe(bench, "second")?;
+    start_with_env(bench, &second, &[(NAME, "second")])?;
     let seen = second.environment();
     first.stop()?;
     second.stop()?;
     match seen.get(OsStr::new(NAME)).map(Vec::as_slice) {
-        Some(b"first") => Err(Wrong::differs(format!("{NAME} is the second call's, or absent"), "it is the first's")),
+        Some(b"first") => {
+            Err(Deviation::differs(format!("{NAME} is the second call's, or absent"), "it is the first's"))
+        }
         _ => Ok(()),
     }
 }
 
-fn directory(bench: &Bench) -> Seen {
-    let mut one = Session::of_probe(bench, "directory")?;
+fn directory(bench: &Harness) -> ProbeResult {
+    let mut one = ProbeSession::of_probe(bench, "directory")?;
     let place = one.work_dir().join("it's a #(touch canary) $HOME; é \"d\" %d #S");
-    files::private_dir(&place).map_err(|error| Wrong::differs("a folder to work in", error.to_string()))?;
+    files::private_dir(&place).map_err(|error| Deviation::differs("a folder to work in", error.to_string()))?;
     one.config.work_dir = Some(place.display().to_string());
     one.start()?;
-    let seen = noted(one.folder(), probe_program::DIRECTORY).unwrap_or_default();
-    no_canary(bench, &one)?;
+    let seen = noted(one.output_dir(), probe_program::DIRECTORY).unwrap_or_default();
+    check_not_executed(bench, &one)?;
     one.stop()?;
-    if seen == place.as_os_str().as_bytes() { Ok(()) } else { Err(parting(place.as_os_str().as_bytes(), &seen)) }
+    if seen == place.as_os_str().as_bytes() {
+        Ok(())
+    } else {
+        Err(first_difference(place.as_os_str().as_bytes(), &seen))
+    }
 }
 
-fn words(bench: &Bench) -> Seen {
+fn arguments(bench: &Harness) -> ProbeResult {
     let given = ["a b", "$HOME", "; x;", "it's", "é\nx", "", "*", "--", "`id`", "\"", "\\", "#(touch canary)"];
-    let mut one = Session::with(bench, "words", &[], &given)?;
+    let mut one = ProbeSession::with_args(bench, "words", &[], &given)?;
     // The same words in both forms: a script that knows only the text reads that.
     let text = one.config.command.clone().unwrap_or_default();
     one.config.argv = shell_words::split(text.trim_start_matches("exec ")).ok();
     one.config.command = one.config.argv.as_ref().map(shell_words::join);
     one.start()?;
-    let seen = noted(one.folder(), probe_program::WORDS).unwrap_or_default();
+    let seen = noted(one.output_dir(), probe_program::WORDS).unwrap_or_default();
     let expected: Vec<u8> = given.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
-    no_canary(bench, &one)?;
+    check_not_executed(bench, &one)?;
     one.stop()?;
-    if seen == expected { Ok(()) } else { Err(parting(&expected, &seen)) }
+    if seen == expected { Ok(()) } else { Err(first_difference(&expected, &seen)) }
 }
 
-fn shell_text(bench: &Bench) -> Seen {
-    let agent = bench.folder().join("bin").join(AGENT).display().to_string();
-    let folder = bench.folder().join("p/text").display().to_string();
+fn shell_text(bench: &Harness) -> ProbeResult {
+    let agent = bench.dir().join("bin").join(PROBE_PROGRAM).display().to_string();
+    let folder = bench.dir().join("p/text").display().to_string();
     let text =
         "A='x  y'\nif [ -n \"$PROBE_AGENT\" ]; then exec \"$PROBE_AGENT\" adapter probe \"$PROBE_AT\" -- \"$A\"; fi";
-    let mut one = Session::of_shell(bench, "text", text)?;
+    let mut one = ProbeSession::of_shell(bench, "text", text)?;
     one.config
         .env
         .get_or_insert_default()
         .extend(BTreeMap::from([("PROBE_AGENT".to_owned(), agent), ("PROBE_AT".to_owned(), folder)]));
     one.start()?;
-    let seen = noted(one.folder(), probe_program::WORDS).unwrap_or_default();
+    let seen = noted(one.output_dir(), probe_program::WORDS).unwrap_or_default();
     one.stop()?;
-    if seen == b"x  y\0" { Ok(()) } else { Err(parting(b"x  y\0", &seen)) }
+    if seen == b"x  y\0" { Ok(()) } else { Err(first_difference(b"x  y\0", &seen)) }
 }

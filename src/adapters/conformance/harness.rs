@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::call_result::{Said, Seen, Wrong};
+use super::call_result::{CallResult, Deviation, ProbeResult};
 use crate::{
     adapters::Adapter,
     env::{Clock, Env, Timestamp, vars},
@@ -26,32 +26,32 @@ use crate::{
 };
 
 /// How long an operation may take, `start` apart: the caller's limit.
-const LIMIT: Duration = Duration::from_secs(30);
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The same for `start`.
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long something may take to be seen that must come.
-const PATIENCE: Duration = Duration::from_secs(10);
+const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The same for something that has not come before.
-const IMPATIENCE: Duration = Duration::from_millis(500);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a `stop` may take that only tidies up.
-const TIDYING: Duration = Duration::from_secs(10);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_millis(500);
 /// The variable that everything in our sessions has, so that what a script does not end is found.
-pub(super) const MARK: &str = "PROBE_MARK";
+pub(super) const TAG_VAR: &str = "PROBE_MARK";
 /// The program in our sessions: this one under a name that nobody else has.
-pub(super) const AGENT: &str = "fw-probe";
+pub(super) const PROBE_PROGRAM: &str = "fw-probe";
 
 /// The place of one check.
 #[derive(Debug)]
-pub(super) struct Bench {
+pub(super) struct Harness {
     /// The script.
     pub adapter: Adapter,
     /// What every name begins with.
-    pub base: String,
+    pub name_prefix: String,
     clock: Clock,
-    folder: PathBuf,
+    dir: PathBuf,
     signals: Caught,
-    stopped: Cell<Option<Signal>>,
+    interrupted_by: Cell<Option<Signal>>,
     wanted: BTreeSet<String>,
     unsupported: RefCell<BTreeSet<&'static str>>,
     /// Operations that did not answer: they are not asked again.
@@ -62,7 +62,7 @@ pub(super) struct Bench {
     probes: RefCell<Vec<(&'static str, ProbeView)>>,
 }
 
-impl Bench {
+impl Harness {
     /// Makes the folder; from now on signals are caught.
     ///
     /// # Errors
@@ -71,22 +71,22 @@ impl Bench {
         let signals = Caught::these(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
         let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
         let (base, folder) =
-            fresh(env, &above).with_context(|| format!("cannot make a folder in {}", above.display()))?;
+            create_temp_dir(env, &above).with_context(|| format!("cannot make a folder in {}", above.display()))?;
         let made = || -> io::Result<Adapter> {
             for name in ["state", "bin", "p", "w"] {
                 files::private_dir(&folder.join(name))?;
             }
-            symlink(executable::own()?, folder.join("bin").join(AGENT))?;
+            symlink(executable::own()?, folder.join("bin").join(PROBE_PROGRAM))?;
             Adapter::new(script, &folder.join("state"), &folder, env)
         };
         let adapter = made().inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
         Ok(Self {
             adapter,
-            base,
+            name_prefix: base,
             clock: env.clock,
-            folder,
+            dir: folder,
             signals,
-            stopped: Cell::new(None),
+            interrupted_by: Cell::new(None),
             wanted: wanted.iter().cloned().collect(),
             unsupported: RefCell::default(),
             hung: RefCell::default(),
@@ -102,21 +102,21 @@ impl Bench {
     }
 
     /// The folder of everything.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// The entry in the environment of everything that our sessions run.
-    pub fn mark(&self) -> String {
-        format!("{MARK}={}", self.folder.display())
+    pub fn env_tag(&self) -> String {
+        format!("{TAG_VAR}={}", self.dir.display())
     }
 
     /// The signal that ended the check, if one did.
-    pub fn stopped(&self) -> Option<Signal> {
-        if self.stopped.get().is_none() {
-            self.stopped.set(self.signals.next().ok().flatten());
+    pub fn interrupted_by(&self) -> Option<Signal> {
+        if self.interrupted_by.get().is_none() {
+            self.interrupted_by.set(self.signals.next().ok().flatten());
         }
-        self.stopped.get()
+        self.interrupted_by.get()
     }
 
     /// Whether an operation is to be looked at.
@@ -125,7 +125,7 @@ impl Bench {
     }
 
     /// Whether one of these is to be looked at and is supported.
-    pub fn tries(&self, operations: &[&str]) -> bool {
+    pub fn should_probe(&self, operations: &[&str]) -> bool {
         operations.iter().any(|one| self.wants(one) && self.supports(one))
     }
 
@@ -135,28 +135,28 @@ impl Bench {
     }
 
     /// Takes note that it does not.
-    pub fn lacks(&self, operation: &'static str) {
+    pub fn mark_unsupported(&self, operation: &'static str) {
         self.unsupported.borrow_mut().insert(operation);
     }
 
     /// Tries something, and keeps what it came to. Nothing where the operation is not looked at or not supported.
-    pub fn probe(&self, operation: &'static str, what: &'static str, look: impl FnOnce() -> Seen) {
-        if !self.tries(&[operation]) || self.stopped().is_some() {
+    pub fn probe(&self, operation: &'static str, what: &'static str, look: impl FnOnce() -> ProbeResult) {
+        if !self.should_probe(&[operation]) || self.interrupted_by().is_some() {
             return;
         }
         let begun = Instant::now();
         let (verdict, expected, seen) = match look() {
             Ok(()) => (Verdict::Pass, None, None),
-            Err(Wrong::Differs { expected, seen }) => (Verdict::Fail, Some(expected), Some(seen)),
-            Err(Wrong::Unsupported) => (Verdict::NotSupported, None, None),
-            Err(Wrong::Stopped) => return,
+            Err(Deviation::Differs { expected, seen }) => (Verdict::Fail, Some(expected), Some(seen)),
+            Err(Deviation::Unsupported) => (Verdict::NotSupported, None, None),
+            Err(Deviation::Interrupted) => return,
         };
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.probes.borrow_mut().push((operation, ProbeView { what, verdict, expected, seen, duration_ms }));
     }
 
     /// What was found about an operation.
-    pub fn found(&self, operation: &str) -> Vec<ProbeView> {
+    pub fn results_of(&self, operation: &str) -> Vec<ProbeView> {
         self.probes.borrow().iter().filter(|(of, _)| *of == operation).map(|(_, probe)| probe.clone()).collect()
     }
 
@@ -164,34 +164,34 @@ impl Bench {
     ///
     /// # Errors
     /// When it cannot be run or does not answer in time.
-    pub fn call(&self, args: &[&str], stdin: &[u8]) -> Result<Said, Wrong> {
-        self.call_as(&self.adapter, args, stdin)
+    pub fn call(&self, args: &[&str], stdin: &[u8]) -> Result<CallResult, Deviation> {
+        self.call_with(&self.adapter, args, stdin)
     }
 
     /// The same among other surroundings.
     ///
     /// # Errors
     /// As [`Bench::call`].
-    pub fn call_as(&self, adapter: &Adapter, args: &[&str], stdin: &[u8]) -> Result<Said, Wrong> {
+    pub fn call_with(&self, adapter: &Adapter, args: &[&str], stdin: &[u8]) -> Result<CallResult, Deviation> {
         let operation = args.first().copied().unwrap_or_default();
-        if self.stopped().is_some() {
-            return Err(Wrong::Stopped);
+        if self.interrupted_by().is_some() {
+            return Err(Deviation::Interrupted);
         }
         if !self.supports(operation) {
-            return Err(Wrong::Unsupported);
+            return Err(Deviation::Unsupported);
         }
         if self.hung.borrow().contains(operation) {
-            return Err(Wrong::differs(format!("an answer to {operation}"), "none before; it was not asked again"));
+            return Err(Deviation::differs(format!("an answer to {operation}"), "none before; it was not asked again"));
         }
-        self.note(args);
-        let limit = if operation == "start" { START_LIMIT } else { LIMIT };
+        self.note_started(args);
+        let limit = if operation == "start" { START_TIMEOUT } else { CALL_TIMEOUT };
         let begun = Instant::now();
         let done = adapter.raw(args, stdin, limit);
-        let said = Said::of(done, begun.elapsed())?;
+        let said = CallResult::of(done, begun.elapsed())?;
         if said.end == End::TimedOut {
             self.hung.borrow_mut().insert(operation.to_owned());
             let expected = format!("an answer to {operation} within {} s", limit.as_secs());
-            return Err(Wrong::differs(expected, "none; it was ended"));
+            return Err(Deviation::differs(expected, "none; it was ended"));
         }
         Ok(said)
     }
@@ -200,19 +200,19 @@ impl Bench {
     ///
     /// # Errors
     /// When it cannot be run, or somebody does not.
-    pub fn call_to_the_end(&self, args: &[&str], stdin: &[u8], limit: Duration) -> Result<Said, Wrong> {
-        self.note(args);
+    pub fn call_until_eof(&self, args: &[&str], stdin: &[u8], limit: Duration) -> Result<CallResult, Deviation> {
+        self.note_started(args);
         let begun = Instant::now();
-        let said = Said::of(self.adapter.raw_to_the_end(args, stdin, limit), begun.elapsed())?;
+        let said = CallResult::of(self.adapter.raw_to_the_end(args, stdin, limit), begun.elapsed())?;
         if said.end == End::TimedOut {
             let expected = format!("{} closes its stdout and stderr", args.first().copied().unwrap_or_default());
-            return Err(Wrong::differs(expected, format!("somebody holds them open after {} s", limit.as_secs())));
+            return Err(Deviation::differs(expected, format!("somebody holds them open after {} s", limit.as_secs())));
         }
         Ok(said)
     }
 
     /// Takes note of what must be stopped in the end.
-    pub fn note(&self, args: &[&str]) {
+    pub fn note_started(&self, args: &[&str]) {
         if let ["start", name, ..] = args {
             self.started.borrow_mut().insert((*name).to_owned());
         }
@@ -222,51 +222,51 @@ impl Bench {
     ///
     /// # Errors
     /// `what`, and what `seen` says instead.
-    pub fn comes<T>(
+    pub fn wait_for<T>(
         &self,
         operation: &'static str,
         what: &str,
         mut ask: impl FnMut() -> Option<T>,
         seen: impl FnOnce() -> String,
-    ) -> Result<T, Wrong> {
-        let patience = if self.missed.borrow().contains(operation) { IMPATIENCE } else { PATIENCE };
-        let answer = poll_until::until(patience, Duration::from_millis(20), || match self.stopped() {
-            Some(_) => Some(Err(Wrong::Stopped)),
+    ) -> Result<T, Deviation> {
+        let patience = if self.missed.borrow().contains(operation) { SHORT_TIMEOUT } else { EFFECT_TIMEOUT };
+        let answer = poll_until::until(patience, Duration::from_millis(20), || match self.interrupted_by() {
+            Some(_) => Some(Err(Deviation::Interrupted)),
             None => ask().map(Ok),
         });
         answer.unwrap_or_else(|| {
             self.missed.borrow_mut().insert(operation);
-            Err(Wrong::differs(what, seen()))
+            Err(Deviation::differs(what, seen()))
         })
     }
 
     /// Stops every session, ends whatever is left of them, and removes the folder.
-    fn tidy(&self) {
+    fn clean_up(&self) {
         for name in self.started.borrow().iter() {
             if !self.hung.borrow().contains("stop") {
-                let done = self.adapter.raw(&["stop", name], b"", TIDYING);
+                let done = self.adapter.raw(&["stop", name], b"", CLEANUP_TIMEOUT);
                 if matches!(done, Ok(capture::Captured { end: End::TimedOut, .. })) {
                     self.hung.borrow_mut().insert("stop".to_owned());
                 }
             }
         }
-        let mark = self.mark();
+        let mark = self.env_tag();
         let _ = process_tree::end(GRACE, || process_tree::marked(&mark));
         // A multiplexer's server names its socket.
-        let place = self.folder.display().to_string();
+        let place = self.dir.display().to_string();
         let _ = process_tree::end(GRACE, || process_tree::naming(&place));
-        let _ = fs::remove_dir_all(&self.folder);
+        let _ = fs::remove_dir_all(&self.dir);
     }
 }
 
-impl Drop for Bench {
+impl Drop for Harness {
     fn drop(&mut self) {
-        self.tidy();
+        self.clean_up();
     }
 }
 
 /// A folder that nobody had, and the beginning of names to go with it.
-fn fresh(env: &Env, above: &Path) -> io::Result<(String, PathBuf)> {
+fn create_temp_dir(env: &Env, above: &Path) -> io::Result<(String, PathBuf)> {
     const TRIES: usize = 100;
     for _ in 0..TRIES {
         let letters = env.ids.letters();

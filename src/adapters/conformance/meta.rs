@@ -1,10 +1,10 @@
 //! Values that a session holds.
 
 use super::{
-    call_result::{Seen, Wrong, parting},
-    harness::Bench,
-    lifecycle::started,
-    probe_session::Session,
+    call_result::{Deviation, ProbeResult, first_difference},
+    harness::Harness,
+    lifecycle::start_session,
+    probe_session::ProbeSession,
 };
 use crate::env::vars;
 
@@ -19,86 +19,86 @@ const VALUES: &[(&str, &str)] = &[
     ("GC_DRAIN", "1"),
 ];
 
-pub(super) fn look(bench: &Bench) {
-    if !bench.tries(&["set-meta", "get-meta", "remove-meta"]) {
+pub(super) fn run(bench: &Harness) {
+    if !bench.should_probe(&["set-meta", "get-meta", "remove-meta"]) {
         return;
     }
     bench.probe("get-meta", "the start environment", || start_environment(bench));
-    let one = started(bench, "meta");
-    let with = |look: fn(&Bench, &Session<'_>) -> Seen| match &one {
+    let one = start_session(bench, "meta");
+    let with = |look: fn(&Harness, &ProbeSession<'_>) -> ProbeResult| match &one {
         Ok(one) => look(bench, one),
-        Err(_) => Err(Wrong::differs("a session", "none could be started")),
+        Err(_) => Err(Deviation::differs("a session", "none could be started")),
     };
-    bench.probe("set-meta", "what is set comes back byte for byte", || with(round));
+    bench.probe("set-meta", "what is set comes back byte for byte", || with(round_trip));
     bench.probe("set-meta", "a second value takes the first one's place", || with(replaced));
     bench.probe("get-meta", "empty when it was never set", || with(unset));
     bench.probe("remove-meta", "empty after it, and no failure when there was nothing", || with(removed));
     if let Ok(one) = &one {
-        bench.probe("get-meta", "the next session of the name does not inherit", || inherited(bench, one));
+        bench.probe("get-meta", "the next session of the name does not inherit", || not_inherited(bench, one));
     }
 }
 
-fn get(bench: &Bench, name: &str, key: &str, expected: &str) -> Seen {
-    let said = bench.call(&["get-meta", name, key], b"")?.ok()?;
+fn expect_value(bench: &Harness, name: &str, key: &str, expected: &str) -> ProbeResult {
+    let said = bench.call(&["get-meta", name, key], b"")?.expect_success()?;
     let text = said.text();
-    if text == expected { Ok(()) } else { Err(parting(expected.as_bytes(), text.as_bytes())) }
+    if text == expected { Ok(()) } else { Err(first_difference(expected.as_bytes(), text.as_bytes())) }
 }
 
-fn set(bench: &Bench, name: &str, key: &str, value: &str) -> Seen {
-    bench.call(&["set-meta", name, key], value.as_bytes())?.ok().map(drop)
+fn set(bench: &Harness, name: &str, key: &str, value: &str) -> ProbeResult {
+    bench.call(&["set-meta", name, key], value.as_bytes())?.expect_success().map(drop)
 }
 
-fn start_environment(bench: &Bench) -> Seen {
-    let mut one = Session::of_probe(bench, "given")?;
+fn start_environment(bench: &Harness) -> ProbeResult {
+    let mut one = ProbeSession::of_probe(bench, "given")?;
     let env = one.config.env.get_or_insert_default();
     env.insert("PROBE_GIVEN".to_owned(), "it's\n given;".to_owned());
     env.insert("PROBE_GONE".to_owned(), String::new());
-    env.insert(vars::FAIRWAY_RUN_ID.to_owned(), format!("run-of-{}", bench.base));
+    env.insert(vars::FAIRWAY_RUN_ID.to_owned(), format!("run-of-{}", bench.name_prefix));
     one.start()?;
-    get(bench, &one.name, "PROBE_GIVEN", "it's\n given;")?;
-    get(bench, &one.name, "PROBE_GONE", "")?;
+    expect_value(bench, &one.name, "PROBE_GIVEN", "it's\n given;")?;
+    expect_value(bench, &one.name, "PROBE_GONE", "")?;
     // By this a caller tells its own session from another's of the same name.
-    get(bench, &one.name, vars::FAIRWAY_RUN_ID, &format!("run-of-{}", bench.base))?;
+    expect_value(bench, &one.name, vars::FAIRWAY_RUN_ID, &format!("run-of-{}", bench.name_prefix))?;
     one.stop()
 }
 
-fn round(bench: &Bench, one: &Session<'_>) -> Seen {
+fn round_trip(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
     VALUES.iter().try_for_each(|(key, value)| set(bench, &one.name, key, value))?;
-    VALUES.iter().try_for_each(|(key, value)| get(bench, &one.name, key, value))?;
+    VALUES.iter().try_for_each(|(key, value)| expect_value(bench, &one.name, key, value))?;
     let long = "0123456789".repeat(1_000);
     set(bench, &one.name, "fw_long", &long)?;
-    get(bench, &one.name, "fw_long", &long)
+    expect_value(bench, &one.name, "fw_long", &long)
 }
 
-fn replaced(bench: &Bench, one: &Session<'_>) -> Seen {
+fn replaced(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
     for value in ["a longer first one", "second"] {
         set(bench, &one.name, "fw_again", value)?;
-        get(bench, &one.name, "fw_again", value)?;
+        expect_value(bench, &one.name, "fw_again", value)?;
     }
     Ok(())
 }
 
-fn unset(bench: &Bench, one: &Session<'_>) -> Seen {
+fn unset(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
     set(bench, &one.name, "fw_prefix_long", "value")?;
-    get(bench, &one.name, "fw_prefix", "")?;
-    get(bench, &one.name, "fw_never", "")
+    expect_value(bench, &one.name, "fw_prefix", "")?;
+    expect_value(bench, &one.name, "fw_never", "")
 }
 
-fn removed(bench: &Bench, one: &Session<'_>) -> Seen {
+fn removed(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
     set(bench, &one.name, "fw_short", "stays")?;
     set(bench, &one.name, "fw_shorter", "goes")?;
     for _ in 0..2 {
-        bench.call(&["remove-meta", &one.name, "fw_shorter"], b"")?.ok()?;
+        bench.call(&["remove-meta", &one.name, "fw_shorter"], b"")?.expect_success()?;
     }
-    get(bench, &one.name, "fw_shorter", "")?;
-    get(bench, &one.name, "fw_short", "stays")
+    expect_value(bench, &one.name, "fw_shorter", "")?;
+    expect_value(bench, &one.name, "fw_short", "stays")
 }
 
-fn inherited(bench: &Bench, one: &Session<'_>) -> Seen {
+fn not_inherited(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
     set(bench, &one.name, "fw_heirloom", "of the first")?;
     one.stop()?;
-    one.forget();
+    one.clear_output();
     one.start()?;
-    get(bench, &one.name, "fw_heirloom", "")?;
+    expect_value(bench, &one.name, "fw_heirloom", "")?;
     one.stop()
 }

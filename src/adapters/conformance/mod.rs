@@ -31,7 +31,7 @@ use crate::{
     env::Env,
     wire::{CheckedAdapterView, CheckedOperationView, Verdict},
 };
-use harness::Bench;
+use harness::Harness;
 
 /// Every operation of the protocol, and what stands for all that are none.
 pub const OPERATIONS: &[&str] = &[
@@ -72,29 +72,29 @@ pub fn run(
     word: &str,
     wanted: &[String],
 ) -> Result<(CheckedAdapterView, Option<AdapterError>)> {
-    let script = script(env, root, word)?;
-    let bench = Bench::new(env, &script, wanted)?;
+    let script = resolve_script(env, root, word)?;
+    let bench = Harness::new(env, &script, wanted)?;
     for group in [
-        supported_operations::look,
-        lifecycle::look,
-        environment::look,
-        start_options::look,
-        process_cleanup::look,
-        name_isolation::look,
-        input::look,
-        meta::look,
-        peek::look,
-        queries::look,
-        attach::look,
-        exit_codes::look,
+        supported_operations::run,
+        lifecycle::run,
+        environment::run,
+        start_options::run,
+        process_cleanup::run,
+        name_isolation::run,
+        input::run,
+        meta::run,
+        peek::run,
+        queries::run,
+        attach::run,
+        exit_codes::run,
     ] {
         group(&bench);
     }
-    if let Some(signal) = bench.stopped() {
+    if let Some(signal) = bench.interrupted_by() {
         return Err(AdapterError::Interrupted { script, signal: signal.to_string() }.into());
     }
     let operations: Vec<CheckedOperationView> =
-        OPERATIONS.iter().filter(|one| bench.wants(one)).map(|one| operation(&bench, one)).collect();
+        OPERATIONS.iter().filter(|one| bench.wants(one)).map(|one| operation_view(&bench, one)).collect();
     let failed: Vec<&str> =
         operations.iter().filter(|one| one.verdict == Verdict::Fail).map(|one| one.operation).collect();
     let broken =
@@ -103,8 +103,8 @@ pub fn run(
     Ok((view, broken))
 }
 
-fn operation(bench: &Bench, operation: &'static str) -> CheckedOperationView {
-    let probes = bench.found(operation);
+fn operation_view(bench: &Harness, operation: &'static str) -> CheckedOperationView {
+    let probes = bench.results_of(operation);
     let verdict = if probes.iter().any(|probe| probe.verdict == Verdict::Fail) {
         Verdict::Fail
     } else if bench.supports(operation) {
@@ -116,8 +116,8 @@ fn operation(bench: &Bench, operation: &'static str) -> CheckedOperationView {
 }
 
 /// The script of a word: a path, a configured or built-in backend, or `exec:` and a program.
-fn script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::path::PathBuf> {
-    let (backends, project) = configured(env, root, word)?;
+fn resolve_script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::path::PathBuf> {
+    let (backends, project) = configured_backends(env, root, word)?;
     let word = if word.contains('/') && !word.starts_with("exec:") { format!("exec:{word}") } else { word.to_owned() };
     // What only the configuration names is looked up from the root, what was typed from here.
     let base = project.unwrap_or_else(|| env.cwd.clone());
@@ -137,7 +137,7 @@ fn script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::path::PathB
 }
 
 /// The backends that the project here configures, and its root; the one that is meant must be trusted.
-fn configured(env: &Env, root: Option<&Path>, word: &str) -> Result<(Backends, Option<std::path::PathBuf>)> {
+fn configured_backends(env: &Env, root: Option<&Path>, word: &str) -> Result<(Backends, Option<std::path::PathBuf>)> {
     let project = match Project::discover(env, root) {
         Err(error) if root.is_some() => return Err(error.into()),
         Err(_) => return Ok((Backends::new(), None)),

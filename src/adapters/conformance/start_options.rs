@@ -4,59 +4,60 @@
 use std::{fs, path::Path};
 
 use super::{
-    call_result::{Seen, Wrong},
-    harness::Bench,
-    probe_session::Session,
+    call_result::{Deviation, ProbeResult},
+    harness::Harness,
+    probe_session::ProbeSession,
 };
 use crate::{
     adapters::{Capabilities, CopyFile},
     os::{capture::End, files},
 };
 
-pub(super) fn look(bench: &Bench) {
-    if !bench.tries(&["start"]) {
+pub(super) fn run(bench: &Harness) {
+    if !bench.should_probe(&["start"]) {
         return;
     }
-    bench.probe("start", "a failing pre_start or session_setup is a warning, no failure", || warnings(bench));
-    bench.probe("start", "pre_start, files and overlays come first, session_setup once it is ready", || order(bench));
-    bench.probe("start", "a program that dies at once is a failure, with its last words", || stillborn(bench));
+    bench.probe("start", "a failing pre_start or session_setup is a warning, no failure", || setup_failures(bench));
+    bench.probe("start", "pre_start, files and overlays come first, session_setup once it is ready", || {
+        setup_order(bench)
+    });
+    bench.probe("start", "a program that dies at once is a failure, with its last words", || exits_immediately(bench));
     bench.probe("start", "the nudge is typed once, when the program takes input", || first_nudge(bench));
 }
 
-fn can(bench: &Bench, capability: &str) -> bool {
+fn has_capability(bench: &Harness, capability: &str) -> bool {
     let said = bench.call(&["protocol"], b"").ok().filter(|said| said.end == End::Exit(0));
     said.and_then(|said| Capabilities::read(&said.stdout).ok()).is_some_and(|can| can.has(capability))
 }
 
-fn warnings(bench: &Bench) -> Seen {
-    let mut one = Session::of_probe(bench, "warn")?;
+fn setup_failures(bench: &Harness) -> ProbeResult {
+    let mut one = ProbeSession::of_probe(bench, "warn")?;
     one.config.pre_start = Some(vec!["exit 3".to_owned()]);
     one.config.session_setup = Some(vec!["exit 2".to_owned()]);
     one.config.session_live = Some(vec!["false".to_owned()]);
     one.start()?;
-    one.runs(true)?;
+    one.expect_running(true)?;
     one.stop()
 }
 
-fn order(bench: &Bench) -> Seen {
-    if !can(bench, "ready") {
-        return Err(Wrong::Unsupported);
+fn setup_order(bench: &Harness) -> ProbeResult {
+    if !has_capability(bench, "ready") {
+        return Err(Deviation::Unsupported);
     }
-    let mut one = Session::of_probe(bench, "fields")?;
+    let mut one = ProbeSession::of_probe(bench, "fields")?;
     let made = |place: &Path, text: &str| {
         files::private_dir(place.parent().unwrap_or(place))
             .and_then(|()| fs::write(place, text))
-            .map_err(|error| Wrong::differs("a file to copy", error.to_string()))
+            .map_err(|error| Deviation::differs("a file to copy", error.to_string()))
     };
-    let (over, pack, single) =
-        (bench.folder().join("over"), bench.folder().join("pack"), bench.folder().join("single"));
+    let (over, pack, single) = (bench.dir().join("over"), bench.dir().join("pack"), bench.dir().join("single"));
     made(&over.join("both"), "overlay")?;
     made(&pack.join("both"), "pack")?;
     made(&pack.join("deep/only"), "pack")?;
     made(&single, "single")?;
-    let script = bench.folder().join("w/setup.sh");
+    let script = bench.dir().join("w/setup.sh");
     made(&script, "echo script >>\"$PROBE_AT/log\"\n")?;
-    let at = one.folder().display().to_string();
+    let at = one.output_dir().display().to_string();
     one.config.env.get_or_insert_default().insert("PROBE_AT".to_owned(), at);
     one.config.overlay_dir = Some(over.display().to_string());
     one.config.pack_overlay_dirs = Some(vec![pack.display().to_string()]);
@@ -67,7 +68,7 @@ fn order(bench: &Bench) -> Seen {
     one.config.session_setup = Some(vec![log("setup")]);
     one.config.session_setup_script = Some(script.display().to_string());
     one.config.session_live = Some(vec![log("live")]);
-    one.config.process_names = Some(vec![super::harness::AGENT.to_owned()]);
+    one.config.process_names = Some(vec![super::harness::PROBE_PROGRAM.to_owned()]);
     one.config.ready_prompt_prefix = Some("probe> ".to_owned());
     let command = one.config.command.take().unwrap_or_default();
     one.config.command = Some(format!("{command} --prompt 'probe> '"));
@@ -77,41 +78,41 @@ fn order(bench: &Bench) -> Seen {
         if seen == expected {
             Ok(())
         } else {
-            Err(Wrong::differs(format!("{what}: {expected:?}"), format!("{seen:?}")))
+            Err(Deviation::differs(format!("{what}: {expected:?}"), format!("{seen:?}")))
         }
     };
     let work = one.work_dir();
     expect("overlay_dir over pack_overlay_dirs", "overlay", read(&work.join("both")))?;
     expect("pack_overlay_dirs", "pack", read(&work.join("deep/only")))?;
     expect("copy_files", "single", read(&work.join("below/single")))?;
-    let log = read(&one.folder().join("log")).replace('\n', " ");
+    let log = read(&one.output_dir().join("log")).replace('\n', " ");
     expect("the order", "first: second: setup:up script live:up", log)?;
     one.stop()
 }
 
-fn stillborn(bench: &Bench) -> Seen {
-    if !can(bench, "ready") {
-        return Err(Wrong::Unsupported);
+fn exits_immediately(bench: &Harness) -> ProbeResult {
+    if !has_capability(bench, "ready") {
+        return Err(Deviation::Unsupported);
     }
-    let one = Session::of_shell(bench, "stillborn", "echo last words; exit 3")?;
-    let said = one.called()?;
+    let one = ProbeSession::of_shell(bench, "stillborn", "echo last words; exit 3")?;
+    let said = one.call_start()?;
     let told = String::from_utf8_lossy(&said.stderr).contains("last words");
     if said.end == End::Exit(1) && told {
-        one.is_over();
+        one.mark_stopped();
     } else {
-        return Err(Wrong::differs("exit code 1, the program's last words on stderr", said.told()));
+        return Err(Deviation::differs("exit code 1, the program's last words on stderr", said.describe()));
     }
-    one.runs(false)
+    one.expect_running(false)
 }
 
-fn first_nudge(bench: &Bench) -> Seen {
-    if !can(bench, "start-nudge") {
-        return Err(Wrong::Unsupported);
+fn first_nudge(bench: &Harness) -> ProbeResult {
+    if !has_capability(bench, "start-nudge") {
+        return Err(Deviation::Unsupported);
     }
-    let mut one = Session::with(bench, "greeted", &["--prompt", "probe> "], &[])?;
+    let mut one = ProbeSession::with_args(bench, "greeted", &["--prompt", "probe> "], &[])?;
     one.config.nudge = Some("say \"hello\"; $HOME".to_owned());
     one.config.ready_prompt_prefix = Some("probe> ".to_owned());
     one.start()?;
-    super::input::arrives(bench, "nudge", &one, "say \"hello\"; $HOME\n")?;
+    super::input::expect_input(bench, "nudge", &one, "say \"hello\"; $HOME\n")?;
     one.stop()
 }

@@ -4,50 +4,51 @@ use std::fs;
 
 use super::{
     OPERATIONS, REQUIRED, UNKNOWN,
-    call_result::{Said, Seen, Wrong},
-    harness::Bench,
-    probe_session::Session,
+    call_result::{CallResult, Deviation, ProbeResult},
+    harness::Harness,
+    probe_session::ProbeSession,
 };
 
 /// Asks for every operation, of a session that is not there and of one that is. Exit code 2 to both is "not supported", to
 /// one of them a mistake.
-pub(super) fn look(bench: &Bench) {
+pub(super) fn run(bench: &Harness) {
     if OPERATIONS.iter().all(|one| *one == UNKNOWN || !bench.wants(one)) {
         return;
     }
-    let session = Session::of_probe(bench, "support");
-    let started = session.as_ref().map_or_else(|_| Ok(()), Session::start);
+    let session = ProbeSession::of_probe(bench, "support");
+    let started = session.as_ref().map_or_else(|_| Ok(()), ProbeSession::start);
     let live = session.ok().filter(|_| started.is_ok());
     bench.probe("start", "a session starts, and its program runs", || started);
     for operation in OPERATIONS.iter().copied().filter(|one| *one != UNKNOWN) {
-        let missing = format!("{}-{}", bench.base, if operation == "start" { "once" } else { "missing" });
-        let absent = asked(bench, operation, &missing);
+        let missing = format!("{}-{}", bench.name_prefix, if operation == "start" { "once" } else { "missing" });
+        let absent = call_operation(bench, operation, &missing);
         let present = match &live {
             // Attaching waits for a terminal; starting and stopping have their own probes.
             Some(live) if !["start", "stop", "attach"].contains(&operation) => {
-                Some(asked(bench, operation, &live.name))
+                Some(call_operation(bench, operation, &live.name))
             }
             _ => None,
         };
-        let is_unknown = |said: &Result<Said, Wrong>| said.as_ref().is_ok_and(Said::is_unknown);
+        let is_unknown =
+            |said: &Result<CallResult, Deviation>| said.as_ref().is_ok_and(CallResult::is_unknown_operation);
         let knows_neither = is_unknown(&absent) && present.as_ref().is_none_or(is_unknown);
         if knows_neither && REQUIRED.contains(&operation) {
             bench.probe(operation, "the script knows what every script must know", || {
-                absent.and_then(Said::ok).map(drop)
+                absent.and_then(CallResult::expect_success).map(drop)
             });
             continue;
         }
         if knows_neither {
-            bench.lacks(operation);
+            bench.mark_unsupported(operation);
             continue;
         }
         if operation != "start" {
-            bench.probe(operation, "a session that is not there", || expected(operation, absent?));
+            bench.probe(operation, "a session that is not there", || expect_absent(operation, absent?));
         }
         if let Some(present) = present {
-            bench.probe(operation, "a session that is there", || of_a_live_one(operation, present?));
+            bench.probe(operation, "a session that is there", || expect_present(operation, present?));
         }
-        let _ = fs::remove_file(bench.folder().join("copied"));
+        let _ = fs::remove_file(bench.dir().join("copied"));
     }
     if let Some(live) = live {
         bench.probe("stop", "a session that is there", || live.stop());
@@ -55,8 +56,8 @@ pub(super) fn look(bench: &Bench) {
 }
 
 /// Calls an operation with all that it needs.
-fn asked(bench: &Bench, operation: &'static str, name: &str) -> Result<Said, Wrong> {
-    let source = bench.folder().join("copied");
+fn call_operation(bench: &Harness, operation: &'static str, name: &str) -> Result<CallResult, Deviation> {
+    let source = bench.dir().join("copied");
     let source = source.display().to_string();
     let (args, stdin): (Vec<&str>, &[u8]) = match operation {
         // Whether it is known shows with a configuration that starts nothing for long.
@@ -68,7 +69,7 @@ fn asked(bench: &Bench, operation: &'static str, name: &str) -> Result<Said, Wro
         "get-meta" | "remove-meta" => (vec![operation, name, "support"], b""),
         "peek" => (vec![operation, name, "5"], b""),
         "copy-to" => {
-            fs::write(&source, b"copied").map_err(|error| Wrong::differs("a file to copy", error.to_string()))?;
+            fs::write(&source, b"copied").map_err(|error| Deviation::differs("a file to copy", error.to_string()))?;
             (vec![operation, name, &source, "copied"], b"")
         }
         "check-image" => (vec![operation, "fw-image"], b""),
@@ -79,23 +80,23 @@ fn asked(bench: &Bench, operation: &'static str, name: &str) -> Result<Said, Wro
 }
 
 /// What the protocol says of a session that is not there.
-fn expected(operation: &str, said: Said) -> Seen {
+fn expect_absent(operation: &str, said: CallResult) -> ProbeResult {
     match operation {
-        "is-running" | "process-alive" | "is-attached" => said.says("false"),
-        "get-meta" | "peek" | "get-last-activity" | "list-running" => said.says(""),
+        "is-running" | "process-alive" | "is-attached" => said.expect_text("false"),
+        "get-meta" | "peek" | "get-last-activity" | "list-running" => said.expect_text(""),
         "attach" => match said.end {
             crate::os::capture::End::Exit(1) => Ok(()),
-            _ => Err(Wrong::differs("exit code 1", said.told())),
+            _ => Err(Deviation::differs("exit code 1", said.describe())),
         },
-        _ => said.ok().map(drop),
+        _ => said.expect_success().map(drop),
     }
 }
 
 /// What it says of one that is there, as far as that can be said without a closer look.
-fn of_a_live_one(operation: &str, said: Said) -> Seen {
+fn expect_present(operation: &str, said: CallResult) -> ProbeResult {
     match operation {
-        "is-running" => said.says("true"),
-        "process-alive" | "is-attached" => said.says("false"),
-        _ => said.ok().map(drop),
+        "is-running" => said.expect_text("true"),
+        "process-alive" | "is-attached" => said.expect_text("false"),
+        _ => said.expect_success().map(drop),
     }
 }

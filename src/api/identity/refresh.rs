@@ -57,7 +57,7 @@ async fn watch(run: String, version: u64, expires_at: Timestamp) {
     let Ok(true) = here().map(|house| house.identities.borrow_mut().expires(&run, version)) else { return };
     let (of, told) = (run.clone(), kind);
     let recorded = house::change(move |app| {
-        app.write(|tx| {
+        app.transaction(|tx| {
             let session = crate::actions::boundary::runtime::session_of(tx, &of)?;
             let event = Event::new(Kind::CredentialExpiring).session(&session.id, &session.run_id);
             tx.record(&event.with("type", told).with("expires_at", expires_at.to_string()))?;

@@ -40,7 +40,7 @@ pub(in crate::api) async fn post(Path(id): Path<String>, request: Request) -> Re
     let decision = Decision::parse(&decision).ok_or_else(|| Fault::usage("the decision is allow or deny"))?;
     let request = asked.request()?;
     let done = house::change(move |app| {
-        approval::answer(&app.acting(app.actor.clone(), request), id, decision, reason.as_deref())
+        approval::answer(&app.with_actor(app.actor.clone(), request), id, decision, reason.as_deref())
     });
     Ok(answer(&done.await?.document))
 }

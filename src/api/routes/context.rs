@@ -64,8 +64,9 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let sections = body.sections.into_iter().map(section).collect::<Result<Vec<_>, Fault>>()?;
     let request = asked.request()?;
     let run = body.run_id.clone();
-    let done =
-        house::change(move |app| context::push(&app.acting(app.actor.clone(), request), &body.run_id, &sections, mode));
+    let done = house::change(move |app| {
+        context::push(&app.with_actor(app.actor.clone(), request), &body.run_id, &sections, mode)
+    });
     let done = done.await?;
     deliver::to_run(&run);
     Ok(answer(&done.document))

@@ -39,7 +39,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let done = house::change(move |app| {
         let prompt =
             Prompt { to, content: body.content, priority, source, metadata: body.metadata, dedup: None, ttl: None };
-        match prompt::send(&app.acting(app.actor.clone(), request), &prompt) {
+        match prompt::send(&app.with_actor(app.actor.clone(), request), &prompt) {
             Ok(answer) => Ok(answer.document),
             Err(error) => match prompt::declined(&error) {
                 Some(declined) => Ok(serde_json::to_value(declined)?),

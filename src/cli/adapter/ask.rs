@@ -38,7 +38,7 @@ impl Args {
         let stdin = self.stdin.then_some(&mut stdin as &mut dyn Read);
         let limit = Duration::from_millis(self.limit_ms);
         let _turn = match &self.turn {
-            Some(file) => match multiplexer_call::turn(file)? {
+            Some(file) => match multiplexer_call::acquire_lock(file)? {
                 Some(turn) => Some(turn),
                 None => {
                     ctx.out.complain(&format!("others ask all the time: {}", file.display()));
@@ -47,7 +47,7 @@ impl Args {
             },
             None => None,
         };
-        let Some(done) = multiplexer_call::ask(&ctx.env, &self.words, limit, stdin)? else {
+        let Some(done) = multiplexer_call::call_with_timeout(&ctx.env, &self.words, limit, stdin)? else {
             let first = self.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
             ctx.out.complain(&format!("there is no program '{first}'"));
             return Ok(NO_PROGRAM);

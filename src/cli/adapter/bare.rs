@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        multiplexer_call::bare(&ctx.env, &self.words)?;
+        multiplexer_call::exec_clean(&ctx.env, &self.words)?;
         Ok(0)
     }
 }

@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        control_socket::deliver(&ctx.env, &self.name, std::io::stdin().lock())?;
+        control_socket::submit_text(&ctx.env, &self.name, std::io::stdin().lock())?;
         Ok(0)
     }
 }

@@ -36,15 +36,15 @@ enum Fact {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let facts = inspect::facts(&ctx.env, &self.name)?;
+        let facts = inspect::info(&ctx.env, &self.name)?;
         let path = |path: &OsStr| path.as_bytes().to_vec();
         let fact = match self.fact {
             Fact::Rows => facts.terminal.rows.to_string().into_bytes(),
             Fact::Cols => facts.terminal.cols.to_string().into_bytes(),
             Fact::Transcript => path(facts.transcript.as_os_str()),
-            Fact::Directory => path(facts.directory.as_os_str()),
-            Fact::Folder => path(facts.folder.as_os_str()),
-            Fact::Token => facts.folder.file_name().map(path).unwrap_or_default(),
+            Fact::Directory => path(facts.working_dir.as_os_str()),
+            Fact::Folder => path(facts.session_dir.as_os_str()),
+            Fact::Token => facts.session_dir.file_name().map(path).unwrap_or_default(),
         };
         ctx.out.bytes(&fact)?;
         Ok(0)

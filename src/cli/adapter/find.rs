@@ -18,7 +18,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        if let Some((is_alive, folder)) = paths::find(&ctx.env, &self.name)? {
+        if let Some((is_alive, folder)) = paths::find_session(&ctx.env, &self.name)? {
             let line = [is_alive.to_string().as_bytes(), b"\n", folder.as_os_str().as_bytes(), b"\n"].concat();
             ctx.out.bytes(&line)?;
         }

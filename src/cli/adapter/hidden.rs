@@ -24,7 +24,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        multiplexer_server::hidden(&ctx.env, Size { rows: self.rows, cols: self.cols }, &self.words)?;
+        multiplexer_server::run_offscreen(&ctx.env, Size { rows: self.rows, cols: self.cols }, &self.words)?;
         Ok(0)
     }
 }

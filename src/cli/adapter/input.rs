@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        fifo_input::input(&ctx.env, &self.name, std::io::stdin().lock())?;
+        fifo_input::send_line(&ctx.env, &self.name, std::io::stdin().lock())?;
         Ok(0)
     }
 }

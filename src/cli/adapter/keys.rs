@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        control_socket::press(&ctx.env, &self.name, self.keys)?;
+        control_socket::press_keys(&ctx.env, &self.name, self.keys)?;
         Ok(0)
     }
 }

@@ -20,7 +20,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let names = inspect::running(&ctx.env, &self.prefix, self.with.as_deref())?;
+        let names = inspect::list_running(&ctx.env, &self.prefix, self.with.as_deref())?;
         ctx.out.text(&names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
         Ok(0)
     }

@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        fifo_input::press(&ctx.env, &self.name, &self.keys)?;
+        fifo_input::press_keys(&ctx.env, &self.name, &self.keys)?;
         Ok(0)
     }
 }

@@ -25,7 +25,7 @@ impl Args {
         if self.clear {
             inspect::clear_scrollback(&ctx.env, &self.name)?;
         } else {
-            ctx.out.text(&inspect::shown(&ctx.env, &self.name, self.lines)?)?;
+            ctx.out.text(&inspect::peek_screen(&ctx.env, &self.name, self.lines)?)?;
         }
         Ok(0)
     }

@@ -23,7 +23,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let neighbours = if self.alone { Neighbours::None } else { Neighbours::Some };
-        let seat = multiplexer_server::seat(&ctx.env, &self.program, &self.name, neighbours)?;
+        let seat = multiplexer_server::prepare_address(&ctx.env, &self.program, &self.name, neighbours)?;
         ctx.out.line(&format!("{}\n{}\n{}", seat.name, seat.mark, seat.folder.display()))?;
         Ok(0)
     }

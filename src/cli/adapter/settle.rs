@@ -29,7 +29,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let mut warn = |why: &str| ctx.out.complain(&safe_line(why));
         let made = Made { pane: self.pane, socket: self.socket };
-        let report = start::settle(&ctx.env, &self.name, &self.script, made, &mut warn)?;
+        let report = start::finish_start(&ctx.env, &self.name, &self.script, made, &mut warn)?;
         ctx.out.document(&report)?;
         Ok(0)
     }

@@ -16,7 +16,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.out.text(&format!("{}\n", paths::socket(&ctx.env, &self.program)?.display()))?;
+        ctx.out.text(&format!("{}\n", paths::socket_path(&ctx.env, &self.program)?.display()))?;
         Ok(0)
     }
 }

@@ -15,7 +15,7 @@ pub struct Args {}
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.out.bytes(&[paths::state_folder(&ctx.env)?.as_os_str().as_bytes(), b"\n"].concat())?;
+        ctx.out.bytes(&[paths::state_dir(&ctx.env)?.as_os_str().as_bytes(), b"\n"].concat())?;
         Ok(0)
     }
 }

@@ -20,7 +20,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        script_terminal::text(&ctx.env, &self.name, &self.script, std::io::stdin().lock())?;
+        script_terminal::submit(&ctx.env, &self.name, &self.script, std::io::stdin().lock())?;
         Ok(0)
     }
 }

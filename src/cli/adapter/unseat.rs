@@ -22,7 +22,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let neighbours = if self.alone { Neighbours::None } else { Neighbours::Some };
-        multiplexer_server::unseat(&ctx.env, &self.program, &self.name, neighbours)?;
+        multiplexer_server::end_server(&ctx.env, &self.program, &self.name, neighbours)?;
         Ok(0)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::{
-    actions::queue::checkpoint::record::{self, Words},
+    actions::queue::checkpoint::record::{self, NewCheckpoint},
     cli::{Context, Exit, values},
     domain::{TaskId, checkpoint::CheckpointState},
 };
@@ -35,7 +35,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let words = Words {
+        let words = NewCheckpoint {
             state: self.state,
             summary: self.summary,
             owner: self.owner,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::evidence::add::{self, Words},
+    actions::queue::evidence::add::{self, NewEvidence},
     cli::{Context, Exit, values},
     domain::{TaskId, evidence::EvidenceResult, id::Label},
 };
@@ -36,7 +36,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let words = Words {
+        let words = NewEvidence {
             result: self.result,
             kind: self.kind,
             command: self.command,

@@ -5,7 +5,7 @@ use std::{ffi::OsString, sync::Arc, time::Duration};
 use anyhow::Result;
 
 use crate::{
-    actions::queue::evidence::run::{self, Order, What},
+    actions::queue::evidence::run::{self, CommandSpec, EvidenceRun},
     cli::{Context, Exit, stands, values},
     domain::{TaskId, id::Label},
     os::run_streaming::Stream,
@@ -41,10 +41,10 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let order = Order {
+        let order = EvidenceRun {
             task: self.task,
             kind: self.kind,
-            what: self.check.map_or(What::Command(self.command), What::Check),
+            command: self.check.map_or(CommandSpec::Command(self.command), CommandSpec::Check),
             summary: self.summary,
             timeout: self.timeout,
         };

@@ -24,6 +24,6 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let document = ctx.input_of("the document", &self.file, LONGEST)?;
-        ctx.answer(&request::call(&ctx.app()?, &document)?)
+        ctx.answer(&request::execute(&ctx.app()?, &document)?)
     }
 }

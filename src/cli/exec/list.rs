@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::words;
 use crate::{
-    actions::jobs::list::{self, Order, USUAL},
+    actions::jobs::list::{self, DEFAULT_LIMIT, ListOptions},
     cli::{Context, Exit, values},
     domain::SessionId,
 };
@@ -19,13 +19,13 @@ pub struct Args {
     #[arg(long)]
     unfinished: bool,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = USUAL, value_parser = clap::value_parser!(i64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT, value_parser = clap::value_parser!(i64).range(1..))]
     limit: i64,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let order = Order { session: self.session, unfinished: self.unfinished, limit: Some(self.limit) };
+        let order = ListOptions { session: self.session, unfinished: self.unfinished, limit: Some(self.limit) };
         let runs = list::list(&ctx.app()?, &order)?;
         let table = || {
             if runs.is_empty() { "no runs\n".into() } else { words::table(&runs, ctx.env.now()).show(ctx.out.width) }

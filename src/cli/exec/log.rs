@@ -9,8 +9,8 @@ use crate::{
     actions::{
         App,
         jobs::{
-            log::{self, Order},
-            output_decoder::Piece,
+            log::{self, LogRequest},
+            output_decoder::DecodedItem,
             view,
         },
     },
@@ -48,7 +48,7 @@ fn stream(text: &str) -> Result<ItemType, String> {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
-        let order = Order { run: self.run, since_seq: self.since_seq, limit: self.limit, stream: self.stream };
+        let order = LogRequest { job: self.run, since_seq: self.since_seq, limit: self.limit, stream: self.stream };
         if ctx.out.json && !self.follow {
             ctx.out.document(&log::log(&app, &order)?)?;
             return Ok(0);
@@ -85,10 +85,10 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As it cannot be read or shown.
-    pub(super) fn read(&mut self, app: &App, order: &Order, follow: bool) -> Result<ExecRun> {
+    pub(super) fn read(&mut self, app: &App, order: &LogRequest, follow: bool) -> Result<ExecRun> {
         let mut left = order.limit.unwrap_or(usize::MAX);
         let shown = RefCell::new(self);
-        let see = |piece: Piece| {
+        let see = |piece: DecodedItem| {
             let Some(rest) = left.checked_sub(1) else { return Ok(ControlFlow::Break(())) };
             left = rest;
             shown.borrow_mut().see(&piece)?;
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         Ok(run)
     }
 
-    fn see(&mut self, piece: &Piece) -> Result<()> {
+    fn see(&mut self, piece: &DecodedItem) -> Result<()> {
         self.seen = piece.seq;
         let out = &self.ctx.out;
         if out.json {

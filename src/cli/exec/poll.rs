@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::words;
 use crate::{
-    actions::jobs::poll::{self, Order},
+    actions::jobs::poll::{self, PollRequest},
     cli::{Context, Exit, values},
     wire::call::Until,
 };
@@ -35,7 +35,7 @@ fn until(text: &str) -> Result<Until, String> {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let order = Order { run: self.run, since_seq: self.since_seq, wait: self.wait, until: self.until };
+        let order = PollRequest { job: self.run, since_seq: self.since_seq, wait: self.wait, until: self.until };
         let polled = poll::poll(&ctx.app()?, &order)?;
         ctx.show(&polled, || vec![polled.run.run_id.clone()], || words::polled(&polled, ctx.env.now(), ctx.out.style))
     }

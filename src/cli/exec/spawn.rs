@@ -15,7 +15,7 @@ use crate::{
         App,
         jobs::{
             log,
-            spawn::{self, Order, What},
+            spawn::{self, CommandSpec, SpawnRequest},
             wait,
         },
     },
@@ -115,7 +115,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let stdin = ctx.bytes("stdin", self.stdin, self.stdin_file.as_deref())?;
         let once = self.watch_once.into_iter().map(|watcher| Watcher { once: true, ..watcher });
-        let order = Order {
+        let order = SpawnRequest {
             background: !self.foreground,
             yield_for: self.yield_for,
             watch: self.watch.into_iter().chain(once).collect(),
@@ -128,15 +128,15 @@ impl Args {
             env: self.env.into_iter().map(variable).collect(),
             stdin,
             recovery: self.recovery.unwrap_or(Recovery::Requeue),
-            ..Order::new(self.shell.map_or(What::Program(self.command), What::Shell))
+            ..SpawnRequest::new(self.shell.map_or(CommandSpec::Program(self.command), CommandSpec::Shell))
         };
         let app = ctx.app()?;
         if self.foreground && !ctx.out.json && !ctx.out.quiet {
             return watched(ctx, &app, &order);
         }
-        let answer = spawn::begin(&app, &order)?;
-        let Some(polled) = spawn::seen(&app, &order, &answer)? else {
-            return ctx.answer(&spawn::unseen(&app, &order, answer)?);
+        let answer = spawn::submit(&app, &order)?;
+        let Some(polled) = spawn::await_result(&app, &order, &answer)? else {
+            return ctx.answer(&spawn::pending_response(&app, &order, answer)?);
         };
         let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
         let shown = ctx.show(&polled, || answer.ids.clone(), || words::polled(&polled, ctx.env.now(), ctx.out.style));
@@ -145,8 +145,8 @@ impl Args {
 }
 
 /// Starts a run and shows what it prints until it has ended.
-fn watched(ctx: &Context, app: &App, order: &Order) -> Result<Exit> {
-    let started = spawn::begin(app, order)?;
+fn watched(ctx: &Context, app: &App, order: &SpawnRequest) -> Result<Exit> {
+    let started = spawn::submit(app, order)?;
     for remark in started.remarks.iter().chain([&started.line]) {
         ctx.out.remark(&safe(remark));
     }
@@ -157,11 +157,11 @@ fn watched(ctx: &Context, app: &App, order: &Order) -> Result<Exit> {
         Err(error) if !matches!(error.downcast_ref(), Some(OutError::Closed)) => Err(error),
         _ => Ok(()),
     };
-    enough(reader.read(app, &log::Order { run: run.clone(), since_seq: 0, limit: None, stream: None }, true))?;
+    enough(reader.read(app, &log::LogRequest { job: run.clone(), since_seq: 0, limit: None, stream: None }, true))?;
     // When its supervisor died, what becomes of it is seen to here; it may even be run again.
     let ended = wait::wait(app, std::slice::from_ref(&run), None, |_| {})?;
     let since_seq = reader.seen();
-    enough(reader.read(app, &log::Order { run, since_seq, limit: None, stream: None }, false))?;
+    enough(reader.read(app, &log::LogRequest { job: run, since_seq, limit: None, stream: None }, false))?;
     let succeeded = ended.iter().all(|run| run.status == RunStatus::Succeeded.as_str());
     Ok(if succeeded { 0 } else { FailureKind::External.exit_code() })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::queue::handoff::create::{self, Words},
+    actions::queue::handoff::create::{self, NewHandoff},
     cli::{Context, Exit, values},
     domain::{LaneName, Role, TaskId},
 };
@@ -37,7 +37,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let payload = ctx.text("payload", self.payload, self.payload_file.as_deref())?;
-        let words = Words { to_role: self.to_role, to_lane: self.to_lane, summary: self.summary, payload };
+        let words = NewHandoff { to_role: self.to_role, to_lane: self.to_lane, summary: self.summary, payload };
         ctx.answer(&create::create(&ctx.app()?, &self.task, &words)?)
     }
 }

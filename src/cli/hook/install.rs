@@ -36,16 +36,16 @@ impl Args {
         let (done, undone) = ("entered the hooks of", "would enter the hooks of");
         let mut answer = super::target::answer(provider, &change, dry_run, if dry_run { undone } else { done })?;
         if let Some(why) = &change.unloaded {
-            answer = answer.remark(format!("{} {why}: none of its hooks run", change.path.display()));
+            answer = answer.note(format!("{} {why}: none of its hooks run", change.path.display()));
         }
         for left in install::left_to_do(provider, &target) {
-            answer = answer.remark(left);
+            answer = answer.note(left);
         }
         if let Ok(app) = &house
             && let Standing::Doubtful(why) = trust::guard(&app.env, &app.project, &app.layers, &app.settings)
         {
             answer =
-                answer.remark(format!("{why}: until then every tool call is denied. Look at it, then: fairway trust"));
+                answer.note(format!("{why}: until then every tool call is denied. Look at it, then: fairway trust"));
         }
         super::target::show(ctx, &answer, &change, dry_run)
     }

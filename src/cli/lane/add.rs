@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::lane::{self, Fields},
+    actions::queue::lane::{self, LanePatch},
     cli::{Context, Exit, values},
     config::project::normal,
     domain::{LaneName, Refusal, Role, id::Label},
@@ -58,14 +58,14 @@ impl Said {
     ///
     /// # Errors
     /// `invalid_value`, naming the field.
-    pub fn fields(self, ctx: &Context) -> Result<Fields, Refusal> {
+    pub fn fields(self, ctx: &Context) -> Result<LanePatch, Refusal> {
         let folder = |text: &str| {
             let folder = normal(&ctx.env.cwd.join(text));
             let text = folder.to_str().map(str::to_owned);
             text.ok_or_else(|| Refusal::invalid("worktree", "lies below a folder whose name is not UTF-8"))
         };
         let text = |text: &str| Ok(text.to_owned());
-        Ok(Fields {
+        Ok(LanePatch {
             title: read(self.title, text)?,
             role: read(self.role, Role::parse)?,
             branch: read(self.branch, text)?,

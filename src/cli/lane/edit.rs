@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::add::Said;
 use crate::{
-    actions::queue::lane::{Fields, edit},
+    actions::queue::lane::{LanePatch, edit},
     cli::{Context, Exit, values},
     domain::{LaneName, Refusal},
 };
@@ -22,7 +22,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let fields = self.said.fields(ctx)?;
-        if fields == Fields::default() {
+        if fields == LanePatch::default() {
             return Err(Refusal::Usage { why: "say what to change, such as --wip 2".into() }.into());
         }
         ctx.answer(&edit::edit(&ctx.app()?, &self.name, &fields)?)

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 
 use crate::{
-    actions::mail::send::{self, Letter},
+    actions::mail::send::{self, NewMessage},
     cli::{Context, Exit, values},
     domain::{
         LaneName, Refusal, Role, SessionId,
@@ -53,7 +53,7 @@ impl Args {
         let session = self.to_session.map(Recipient::Session);
         let to = session.or(self.to_lane.map(Recipient::Lane)).or(self.to_role.map(Recipient::Role));
         let nobody = || Refusal::Usage { why: "to whom? --to-session, --to-lane or --to-role".into() };
-        let letter = Letter {
+        let letter = NewMessage {
             to: to.ok_or_else(nobody)?,
             priority: self.priority,
             source: self.source,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{mail::outbox, queue::task::Force},
+    actions::{mail::outbox, queue::task::ForceReason},
     cli::{Context, Exit},
 };
 
@@ -23,7 +23,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let force = self.reason.filter(|_| self.force).map(|reason| Force { reason });
+        let force = self.reason.filter(|_| self.force).map(|reason| ForceReason { reason });
         ctx.answer(&outbox::withdraw(&ctx.app()?, self.id, force.as_ref())?)
     }
 }

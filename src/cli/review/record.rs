@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::queue::review::record::{self, Words},
+    actions::queue::review::record::{self, NewReview},
     cli::{Context, Exit, values},
     domain::{TaskId, id::Label, review::Verdict},
 };
@@ -41,8 +41,13 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let notes = ctx.text("notes", self.notes, self.notes_file.as_deref())?;
-        let words =
-            Words { verdict: self.verdict, domain: self.domain, reviewer: self.reviewer, commit: self.commit, notes };
+        let words = NewReview {
+            verdict: self.verdict,
+            domain: self.domain,
+            reviewer: self.reviewer,
+            commit: self.commit,
+            notes,
+        };
         ctx.answer(&record::record(&ctx.app()?, &self.task, &words)?)
     }
 }

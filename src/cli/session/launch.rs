@@ -141,7 +141,7 @@ fn show(ctx: &Context, plan: &Plan) -> Result<Exit> {
         adapter: plan.located.backend.clone(),
         command: secrets::masked(&plan.command),
         environment: environment.collect(),
-        start: serde_json::to_value(commands::shown(&plan.start)).map_err(errors::internal)?,
+        start: serde_json::to_value(commands::redacted(&plan.start)).map_err(errors::internal)?,
     };
     ctx.show(&view, || vec![view.session.id.clone()], || words(&view, plan))
 }

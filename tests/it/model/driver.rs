@@ -9,7 +9,7 @@ use fairway::{
         project::reconcile,
         queue::{
             evidence, handoff, review,
-            task::{Force, add, block, cancel, claim, done, release, reopen, resume, submit},
+            task::{ForceReason, add, block, cancel, claim, done, release, reopen, resume, submit},
         },
         sessions::report::{end, heartbeat, upsert},
     },
@@ -192,23 +192,23 @@ impl InProcess {
 
     fn run(&self, op: &Op) -> anyhow::Result<()> {
         let app = &self.app;
-        let wish = |lease: &Option<u32>| claim::Wish {
+        let wish = |lease: &Option<u32>| claim::ClaimRequest {
             lease: lease.map(|seconds| Duration::from_secs(u64::from(seconds))),
-            ..claim::Wish::default()
+            ..claim::ClaimRequest::default()
         };
         match op {
             Op::Clock(_) => return Ok(()),
             Op::Claim { task: number, lease, steal, .. } => {
                 let steal = steal.then(|| "it must be".to_owned());
-                claim::claim(app, &claim::Wish { id: Some(task(*number)), steal, ..wish(lease) })?
+                claim::claim(app, &claim::ClaimRequest { id: Some(task(*number)), steal, ..wish(lease) })?
             }
             Op::ClaimNext { lease, .. } => claim::claim(app, &wish(lease))?,
             Op::Renew { task: number, .. } => {
-                claim::claim(app, &claim::Wish { id: Some(task(*number)), ..claim::Wish::default() })?
+                claim::claim(app, &claim::ClaimRequest { id: Some(task(*number)), ..claim::ClaimRequest::default() })?
             }
             Op::Move { verb, task: number, force, .. } => {
                 let id = task(*number);
-                let force = force.then(|| Force { reason: "it must be".into() });
+                let force = force.then(|| ForceReason { reason: "it must be".into() });
                 match verb {
                     Verb::Release => release::release(app, &id, None, force.as_ref())?,
                     Verb::Submit => submit::submit(app, &id, None, force.as_ref())?,
@@ -229,7 +229,7 @@ impl InProcess {
                     Reply::Take => handoff::accept::accept(app, number, true)?,
                     Reply::Decline => handoff::decline::decline(app, number, "no")?,
                     Reply::Withdraw { force } => {
-                        let force = force.then(|| Force { reason: "it must be".into() });
+                        let force = force.then(|| ForceReason { reason: "it must be".into() });
                         handoff::withdraw::withdraw(app, number, force.as_ref())?
                     }
                 }
@@ -255,18 +255,19 @@ fn record(app: &App, task: &TaskId, word: Word) -> anyhow::Result<Answer> {
             let result = if pass { EvidenceResult::Pass } else { EvidenceResult::Fail };
             let kind = Some(Label::parse(kind).unwrap());
             let words =
-                evidence::add::Words { result, kind, command: None, artifact: None, summary: None, commit: None };
+                evidence::add::NewEvidence { result, kind, command: None, artifact: None, summary: None, commit: None };
             evidence::add::add(app, task, &words)
         }
         Word::Review { approves } => {
             let verdict = if approves { Verdict::Approve } else { Verdict::Changes };
             let domain = Some(Label::parse("d").unwrap());
-            let words = review::record::Words { verdict, domain, reviewer: None, commit: None, notes: None };
+            let words = review::record::NewReview { verdict, domain, reviewer: None, commit: None, notes: None };
             review::record::record(app, task, &words)
         }
         Word::Handoff { theirs } => {
             let to_role = Some(Role::parse(role(theirs)).unwrap());
-            let words = handoff::create::Words { to_role, to_lane: None, summary: "over to you".into(), payload: None };
+            let words =
+                handoff::create::NewHandoff { to_role, to_lane: None, summary: "over to you".into(), payload: None };
             handoff::create::create(app, task, &words)
         }
     }

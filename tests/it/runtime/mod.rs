@@ -38,7 +38,7 @@ pub fn at(world: &World, now: Timestamp) -> App {
 /// The same house with a session in it.
 pub fn acting(app: &App, session: &str) -> App {
     let id = SessionId::parse(session).unwrap();
-    app.acting(Actor { name: session.into(), session: Some(id), ..app.actor.clone() }, None)
+    app.with_actor(Actor { name: session.into(), session: Some(id), ..app.actor.clone() }, None)
 }
 
 /// The code of a refusal.

@@ -14,7 +14,7 @@ use fairway::{
     actions::{
         App,
         core::errors,
-        queue::task::claim::{self, Wish},
+        queue::task::claim::{self, ClaimRequest},
     },
     config::{Layers, Project, Settings},
     domain::Actor,
@@ -112,7 +112,7 @@ fn work(number: &str) {
     let mut journal = String::new();
     loop {
         let begin = micros();
-        match claim::claim(&app, &Wish::default()) {
+        match claim::claim(&app, &ClaimRequest::default()) {
             Ok(answer) => writeln!(journal, "0 {} {begin} {}", answer.ids[0], micros()).unwrap(),
             Err(error) => {
                 let code = errors::classify(&error).code;

@@ -17,7 +17,7 @@ use crate::{
 /// `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.
 pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> Result<Answer> {
     let reason = reason.map(|reason| text::line("reason", reason)).transpose()?;
-    app.change(|tx| {
+    app.mutate(|tx| {
         let approval = found(tx, id)?;
         let status = decision.status();
         if !approval.answerable_by(app.actor.session.as_ref(), decision)? {

@@ -45,7 +45,7 @@ pub fn ask(app: &App, session: &Session, provider: &str, tool: &str, input: &Val
         answered_at: None,
         answered_by: None,
     };
-    app.write(|tx| {
+    app.transaction(|tx| {
         let now = lookup::session(tx, &session.id)?;
         now.open()?;
         now.of_run(Some(&session.run_id))?;

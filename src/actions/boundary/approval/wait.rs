@@ -58,7 +58,7 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<Answered>> {
         waiter.wait(Some(left)).map_err(errors::internal)?;
     }
     // What was answered until now is carried; what comes later is told that it is too late.
-    app.write(|tx| {
+    app.transaction(|tx| {
         let approval = found(tx, id)?;
         match approval.status {
             ApprovalStatus::Pending => approvals::out_of_reach(tx, id)?,

@@ -323,7 +323,7 @@ pub fn record(
 
 /// The verdict once it is recorded; a no when it cannot be.
 fn recorded(app: &App, door: Door, session: Option<&Session>, call: &ToolCall, verdict: Verdict) -> Verdict {
-    match patiently(app, || app.write(|tx| record(tx, door, session, call, &verdict))) {
+    match patiently(app, || app.transaction(|tx| record(tx, door, session, call, &verdict))) {
         Ok(()) => verdict,
         Err(error) if verdict.allowed => Verdict::denied(format!("the decision cannot be recorded: {}", told(&error))),
         Err(_) => verdict,

@@ -113,7 +113,7 @@ pub(super) fn enter(
     let boot = (!boot.is_empty()).then_some(boot.as_str());
     let local = Local { here: &here, boot, process: caller.agent.as_ref(), server: None };
     let worktree = worktree(caller);
-    app.write(|tx| {
+    app.transaction(|tx| {
         let session = match find(app, tx, caller, start)? {
             Found::Over(session) => return Ok(Err(session)),
             Found::New(own) => make(app, tx, caller, own, &local, worktree.as_deref())?,
@@ -221,5 +221,5 @@ pub(super) fn acting(app: &App, session: &Session) -> App {
         lane: session.lane.clone(),
         epoch: None,
     };
-    app.acting(actor, None)
+    app.with_actor(actor, None)
 }

@@ -72,7 +72,7 @@ pub(super) fn end(app: &App, caller: &Caller, records: Records<'_>) -> Result<Ou
     let Some(session) = session.filter(|_| !caller.is_waited_for) else { return Ok(Outcome::of(Reply::Nothing)) };
     let outcome = carry(app, caller, session, Way::TurnEnd, Reply::GoOn)?;
     if let Some((session, _)) = &outcome.carried {
-        app.write(|tx| runtime::doing(tx, session, Activity::Busy, None, SOURCE))?;
+        app.transaction(|tx| runtime::doing(tx, session, Activity::Busy, None, SOURCE))?;
     }
     Ok(outcome)
 }

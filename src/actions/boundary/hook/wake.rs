@@ -63,7 +63,7 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
         // One at work is not woken: what is urgent comes with its next tool.
         if let Some(carried) = prompt::carry(&app, &live, Way::Wake, caller.room)? {
             // It is, before anybody else concludes from its rest that it can be told something.
-            app.write(|tx| runtime::doing(tx, &live, Activity::Busy, None, SOURCE))?;
+            app.transaction(|tx| runtime::doing(tx, &live, Activity::Busy, None, SOURCE))?;
             break Some((live, carried));
         }
         let mut these: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];

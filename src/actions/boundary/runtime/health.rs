@@ -54,7 +54,7 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
     let words = |what, given: Option<&String>| given.map(|given| text::line(what, given)).transpose();
     let waiting_for = words("waiting_for", report.waiting_for.as_ref())?.map(|words| secrets::masked(&words));
     let error = words("error", report.error.as_ref())?.map(|words| secrets::masked(&words));
-    app.register(|tx| {
+    app.mutate_unattributed(|tx| {
         let session = session_of(tx, &report.run_id)?;
         session.open()?;
         let activity = report.activity.unwrap_or(session.activity);

@@ -63,7 +63,7 @@ pub fn report(app: &App, report: &Report) -> Result<Answer> {
     let process = pid.and_then(ProcessKey::of);
     let boot = (!boot.is_empty()).then_some(boot.as_str());
     let local = Local { here: &here, boot, process: process.as_ref(), server: None };
-    app.register(|tx| {
+    app.mutate_unattributed(|tx| {
         let at = moment(report.at, tx.now());
         match sessions::by_run(tx, &run_id)? {
             Some(session) => known(app, tx, report, &particulars, &session, &local, at),

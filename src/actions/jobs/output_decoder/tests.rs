@@ -10,14 +10,14 @@ use crate::{
     supervisor::{Recorder, Sink, SinkError, job_dir::Start},
 };
 
-const SAID: &str = "a¢€😀é👋🏽z";
+const SAMPLE_TEXT: &str = "a¢€😀é👋🏽z";
 
 /// A run and its output, without a program.
-struct Run {
+struct FakeJob {
     _home: tempfile::TempDir,
     store: OutputStore,
     id: RunId,
-    folder: RunFolder,
+    dir: RunFolder,
     recorder: Recorder,
 }
 
@@ -37,7 +37,7 @@ impl Sink for Rows<'_> {
     }
 }
 
-impl Run {
+impl FakeJob {
     fn new(max: u64) -> Self {
         let home = tempfile::tempdir().unwrap();
         let store = OutputStore::open_for_writing(&home.path().join("runs.db")).unwrap();
@@ -45,7 +45,7 @@ impl Run {
         let folder = RunFolder::of(home.path(), &id);
         folder.create(&Start { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
         let recorder = Recorder::new(folder.clone(), max, Totals::default());
-        Self { _home: home, store, id, folder, recorder }
+        Self { _home: home, store, id, dir: folder, recorder }
     }
 
     fn print(&mut self, stream: ItemType, bytes: &[u8]) {
@@ -53,9 +53,9 @@ impl Run {
         self.recorder.flush(Duration::ZERO, &mut Rows(&self.store, &self.id));
     }
 
-    fn read(&self, since: i64, limit: usize, is_over: bool) -> Vec<Piece> {
+    fn read(&self, since: i64, limit: usize, is_over: bool) -> Vec<DecodedItem> {
         let (items, _) = self.store.items(&self.id, since, limit, None).unwrap();
-        Decoder::new(&self.store, &self.id, self.folder.clone(), is_over).pieces(&items).unwrap()
+        Decoder::new(&self.store, &self.id, self.dir.clone(), is_over).decode(&items).unwrap()
     }
 
     fn text(&self, stream: ItemType, is_over: bool) -> String {
@@ -78,31 +78,31 @@ impl Run {
 
 #[test]
 fn a_character_is_whole_wherever_it_was_split() {
-    let bytes = SAID.as_bytes();
+    let bytes = SAMPLE_TEXT.as_bytes();
     for first in 0..=bytes.len() {
         for second in first..=bytes.len() {
             // Room for all of it, but in several segments; the other stream is in between.
-            let mut run = Run::new(bytes.len() as u64 * 2);
+            let mut run = FakeJob::new(bytes.len() as u64 * 2);
             for part in [&bytes[..first], &bytes[first..second], &bytes[second..]] {
                 run.print(ItemType::Stdout, part);
                 run.print(ItemType::Stderr, "é".as_bytes().get(usize::from(part.len() % 2 == 0)..).unwrap_or_default());
             }
-            assert_eq!(run.text(ItemType::Stdout, false), SAID, "{first} {second}");
-            assert_eq!(run.text_by_items(ItemType::Stdout), SAID, "{first} {second} by items");
+            assert_eq!(run.text(ItemType::Stdout, false), SAMPLE_TEXT, "{first} {second}");
+            assert_eq!(run.text_by_items(ItemType::Stdout), SAMPLE_TEXT, "{first} {second} by items");
         }
     }
 }
 
 #[test]
 fn each_byte_alone_and_across_every_edge_of_a_segment() {
-    let bytes = SAID.as_bytes();
+    let bytes = SAMPLE_TEXT.as_bytes();
     for more in 0..40 {
-        let mut run = Run::new(bytes.len() as u64 + more);
+        let mut run = FakeJob::new(bytes.len() as u64 + more);
         for byte in bytes {
             run.print(ItemType::Stdout, &[*byte]);
         }
-        assert_eq!(run.text(ItemType::Stdout, true), SAID, "{more}");
-        assert_eq!(run.text_by_items(ItemType::Stdout), SAID, "{more} by items");
+        assert_eq!(run.text(ItemType::Stdout, true), SAMPLE_TEXT, "{more}");
+        assert_eq!(run.text_by_items(ItemType::Stdout), SAMPLE_TEXT, "{more} by items");
     }
 }
 
@@ -110,8 +110,8 @@ fn each_byte_alone_and_across_every_edge_of_a_segment() {
 fn what_was_cut_by_a_gap_is_replaced_and_nothing_is_joined_over_it() {
     for max in 4..60_u64 {
         for size in [1, 2, 3, 5, 200] {
-            let mut run = Run::new(max);
-            let bytes = SAID.repeat(8).into_bytes();
+            let mut run = FakeJob::new(max);
+            let bytes = SAMPLE_TEXT.repeat(8).into_bytes();
             for part in bytes.chunks(size) {
                 run.print(ItemType::Stdout, part);
             }
@@ -134,7 +134,7 @@ fn what_was_cut_by_a_gap_is_replaced_and_nothing_is_joined_over_it() {
 
 #[test]
 fn a_stream_of_which_nothing_was_left_out_is_whole_on_both_sides_of_a_gap() {
-    let mut run = Run::new(100);
+    let mut run = FakeJob::new(100);
     run.print(ItemType::Stderr, &[b'x'; 47]);
     run.print(ItemType::Stdout, &"😀".as_bytes()[..3]);
     run.print(ItemType::Stderr, &[b'y'; 200]);
@@ -146,7 +146,7 @@ fn a_stream_of_which_nothing_was_left_out_is_whole_on_both_sides_of_a_gap() {
 
 #[test]
 fn an_unfinished_character_waits_until_nothing_can_follow() {
-    let mut run = Run::new(1_000);
+    let mut run = FakeJob::new(1_000);
     run.print(ItemType::Stdout, b"a\xe2\x82");
     assert_eq!(run.text(ItemType::Stdout, false), "a");
     assert_eq!(run.text(ItemType::Stdout, true), "a\u{fffd}");
@@ -160,12 +160,12 @@ fn an_unfinished_character_waits_until_nothing_can_follow() {
 
 #[test]
 fn bytes_that_are_gone_since_their_rows_were_read_are_no_error() {
-    let mut run = Run::new(40);
+    let mut run = FakeJob::new(40);
     run.print(ItemType::Stdout, &[b'a'; 20]);
     run.print(ItemType::Stdout, &[b'b'; 20]);
     let (items, _) = run.store.items(&run.id, 0, 100, None).unwrap();
     run.print(ItemType::Stdout, &[b'c'; 20]);
-    let decoder = Decoder::new(&run.store, &run.id, run.folder.clone(), false);
-    let left: String = decoder.pieces(&items).unwrap().iter().map(|piece| piece.text.as_str()).collect();
+    let decoder = Decoder::new(&run.store, &run.id, run.dir.clone(), false);
+    let left: String = decoder.decode(&items).unwrap().iter().map(|piece| piece.text.as_str()).collect();
     assert!(left.starts_with("aaaaaaaaaaaaaaaaaaaa") && !left.contains('c') && left.len() < 40, "{left}");
 }

@@ -13,7 +13,7 @@ use crate::{
 
 /// What is to be recorded.
 #[derive(Debug, Clone)]
-pub struct Words {
+pub struct NewCheckpoint {
     /// What the words amount to.
     pub state: CheckpointState,
     /// The words.
@@ -30,14 +30,14 @@ pub struct Words {
 ///
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
-pub fn record(app: &App, id: &TaskId, words: Words) -> Result<Answer> {
+pub fn record(app: &App, id: &TaskId, words: NewCheckpoint) -> Result<Answer> {
     let line = |what, given: Option<&String>| given.map(|given| text::line(what, given)).transpose();
     let summary = text::line("summary", &words.summary)?;
     let owner = line("owner", words.owner.as_ref())?;
     let artifact = line("artifact", words.artifact.as_ref())?;
-    app.change(|tx| {
+    app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
         let draft = Draft {
             task: id.clone(),
             session: app.actor.session.clone(),
@@ -50,18 +50,18 @@ pub fn record(app: &App, id: &TaskId, words: Words) -> Result<Answer> {
         let checkpoint = super::insert(tx, &task, &draft, None)?;
         let turn = match &app.actor.session {
             Some(_) => {
-                let reader = mail::inbox::reader(tx, &app.actor, tx.now())?;
-                mail::inbox::take(tx, &reader, Way::Checkpoint, false)?
+                let reader = mail::inbox::reader_for(tx, &app.actor, tx.now())?;
+                mail::inbox::read_batch(tx, &reader, Way::Checkpoint, false)?
             }
-            None => mail::inbox::Taken::default(),
+            None => mail::inbox::InboxBatch::default(),
         };
         let mut line = format!("recorded checkpoint {} on {id}: {}", checkpoint.id, checkpoint.state);
         if !turn.messages.is_empty() {
             line.push('\n');
-            line.push_str(mail::words(&turn.messages).trim_end());
+            line.push_str(mail::format_messages(&turn.messages).trim_end());
         }
         let document =
             CheckpointTurnView { checkpoint: CheckpointView::from(&checkpoint), messages: turn.messages.clone() };
-        Ok(turn.remarked(Answer::new(&document, checkpoint.id, line)?))
+        Ok(turn.with_notes(Answer::new(&document, checkpoint.id, line)?))
     })
 }

@@ -23,7 +23,7 @@ use crate::{
 
 /// What is claimed.
 #[derive(Debug, Clone)]
-pub struct Words {
+pub struct NewEvidence {
     /// What it shows.
     pub result: EvidenceResult,
     /// What sort of evidence it is.
@@ -42,15 +42,15 @@ pub struct Words {
 ///
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
-pub fn add(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
+pub fn add(app: &App, id: &TaskId, words: &NewEvidence) -> Result<Answer> {
     let line = |what, given: &Option<String>| given.as_deref().map(|given| text::line(what, given)).transpose();
     let (artifact, summary) = (line("artifact", &words.artifact)?, line("summary", &words.summary)?);
     let command = words.command.as_deref().map(|command| text::body("command", command)).transpose()?;
     let sha256 = artifact.as_deref().and_then(|path| digest(&app.env.cwd.join(path)));
-    let commit = task_worktree::named(app, id, words.commit.as_deref())?;
-    app.change(|tx| {
+    let commit = task_worktree::resolve_commit_for(app, id, words.commit.as_deref())?;
+    app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
         let record = super::insert(
             tx,
             &task,
@@ -77,12 +77,12 @@ pub fn add(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
         let answer = Answer::new(&EvidenceView::from(&record), record.id, line)?;
         let answer = match &record.artifact {
             Some(path) if record.sha256.is_none() => {
-                answer.remark(format!("{path} is no file that can be read from here; its digest is not recorded"))
+                answer.note(format!("{path} is no file that can be read from here; its digest is not recorded"))
             }
             _ => answer,
         };
         Ok(if record.kind == PROVIDER_KIND {
-            answer.remark("evidence of the kind 'provider' counts for no gate")
+            answer.note("evidence of the kind 'provider' counts for no gate")
         } else {
             answer
         })

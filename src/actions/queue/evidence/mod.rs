@@ -20,7 +20,7 @@ pub(crate) fn insert(
     of: Option<&Session>,
 ) -> Result<Evidence, StoreError> {
     let record = evidence::insert(tx, record)?;
-    let event = recorded(task, &record);
+    let event = recorded_event(task, &record);
     tx.record(&match of {
         Some(session) => event.session(&session.id, &session.run_id),
         None => event,
@@ -29,7 +29,7 @@ pub(crate) fn insert(
 }
 
 /// The event of a new record.
-fn recorded(task: &Task, record: &Evidence) -> Event {
+fn recorded_event(task: &Task, record: &Evidence) -> Event {
     Event::new(Kind::EvidenceRecorded)
         .task(&task.id)
         .lane(task.words.lane.as_ref())

@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     actions::{
-        Answer, App, Request,
-        core::{app::remembered, lookup, task_worktree},
+        Answer, App, IdempotencyKey,
+        core::{app::stored_response, lookup, task_worktree},
     },
     domain::{
         Actor, Event, Kind, Refusal, TaskId,
@@ -38,11 +38,11 @@ use crate::{
 };
 
 /// How much of a program's output is kept.
-const KEPT: usize = 1024 * 1024;
+const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;
 
 /// What is to be run.
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum CommandSpec {
     /// The task's own command for this check, which a person wrote as shell text.
     Check(Label),
     /// This program with these arguments; no shell reads them.
@@ -51,13 +51,13 @@ pub enum What {
 
 /// One run.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct EvidenceRun {
     /// The task it is evidence for.
     pub task: TaskId,
     /// What sort of evidence it is.
     pub kind: Option<Label>,
     /// What is to be run.
-    pub what: What,
+    pub command: CommandSpec,
     /// A sentence.
     pub summary: Option<String>,
     /// How long it may run.
@@ -68,8 +68,8 @@ pub struct Order {
 pub type Relay = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
 
 /// What the store said before the program ran.
-struct Scene {
-    folder: PathBuf,
+struct TaskContext {
+    dir: PathBuf,
     argv: Vec<OsString>,
     command: String,
     check: Option<String>,
@@ -82,33 +82,33 @@ struct Scene {
 ///
 /// # Errors
 /// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
-pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
+pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let summary = order.summary.as_deref().map(|summary| text::line("summary", summary)).transpose()?;
     if order.timeout == Some(Duration::ZERO) {
         return Err(Refusal::invalid("timeout", "must be longer than nothing").into());
     }
-    let scene = match begin(app, order)? {
-        Begun::Answered(answer) => return Ok(answer),
-        Begun::Go(scene) => scene,
+    let scene = match start(app, order)? {
+        Started::AlreadyAnswered(answer) => return Ok(answer),
+        Started::Ready(scene) => scene,
     };
-    let git = Git::new(app.env.vars(), &scene.folder);
+    let git = Git::new(app.env.vars(), &scene.dir);
     let commit = git.clean_head();
-    let kept = Arc::new(Mutex::new(Kept::new(KEPT)));
+    let kept = Arc::new(Mutex::new(Kept::new(CAPTURE_LIMIT_BYTES)));
     let seen = Arc::clone(&kept);
-    let program = Program { argv: &scene.argv, folder: &scene.folder, timeout: order.timeout, together: false };
+    let program = Program { argv: &scene.argv, folder: &scene.dir, timeout: order.timeout, together: false };
     let ran = run_streaming::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);
     })
-    .inspect_err(|error| take_back(app, error))?;
+    .inspect_err(|error| discard_intent(app, error))?;
     // A tree that changed meanwhile is not the one that was tested.
     let commit = commit.filter(|before| git.clean_head().as_ref() == Some(before));
     let output = kept.lock().unwrap_or_else(PoisonError::into_inner).bytes();
-    let artifact = keep(app, &output)?;
-    let written = app.change(|tx| {
+    let artifact = store_output(app, &output)?;
+    let written = app.mutate(|tx| {
         let task = lookup::task(tx, &order.task)?;
         let actor = Actor { epoch: scene.epoch, ..app.actor.clone() };
-        lookup::authority(tx, &task, &actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &actor, Intent::Record)?;
         let record = super::insert(
             tx,
             &task,
@@ -128,7 +128,7 @@ pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
                 artifact: Some(artifact.to_string_lossy().into_owned()),
                 sha256: Some(Sha256::digest(&output).iter().map(|byte| format!("{byte:02x}")).collect()),
                 commit: commit.clone(),
-                summary: summary.clone().or_else(|| told(&ran, order.timeout)),
+                summary: summary.clone().or_else(|| default_summary(&ran, order.timeout)),
                 observed: true,
                 created_at: Timestamp::from_millis(0),
             },
@@ -142,35 +142,37 @@ pub fn run(app: &App, order: &Order, relay: Relay) -> Result<Answer> {
     written
 }
 
-enum Begun {
-    Answered(Answer),
-    Go(Scene),
+enum Started {
+    AlreadyAnswered(Answer),
+    Ready(TaskContext),
 }
 
-fn begin(app: &App, order: &Order) -> Result<Begun> {
-    let Some(request) = &app.request else {
+fn start(app: &App, order: &EvidenceRun) -> Result<Started> {
+    let Some(request) = &app.idempotency_key else {
         // A session gives a sign of life before it is busy for long; nobody else has anything to write yet.
         return match &app.actor.session {
-            Some(_) => app.write(|tx| alive(app, tx).and_then(|()| scene(app, tx, order).map(Begun::Go))),
-            None => app.read(|tx| scene(app, tx, order).map(Begun::Go)),
+            Some(_) => app.transaction(|tx| {
+                touch_session(app, tx).and_then(|()| task_context(app, tx, order).map(Started::Ready))
+            }),
+            None => app.read(|tx| task_context(app, tx, order).map(Started::Ready)),
         };
     };
-    app.write(|tx| {
-        alive(app, tx)?;
-        if let Some(answer) = remembered(tx, request)? {
-            return Ok(Begun::Answered(answer));
+    app.transaction(|tx| {
+        touch_session(app, tx)?;
+        if let Some(answer) = stored_response(tx, request)? {
+            return Ok(Started::AlreadyAnswered(answer));
         }
         if requests::find(tx, &request.id)?.is_some() {
-            return Err(still_open(tx, order, request)?.into());
+            return Err(request_open(tx, order, request)?.into());
         }
-        let scene = scene(app, tx, order)?;
-        intend(tx, order, request, &scene)?;
-        Ok(Begun::Go(scene))
+        let scene = task_context(app, tx, order)?;
+        record_intent(tx, order, request, &scene)?;
+        Ok(Started::Ready(scene))
     })
 }
 
 /// The sign of life that every change by a session is.
-fn alive(app: &App, tx: &WriteTx<'_>) -> Result<()> {
+fn touch_session(app: &App, tx: &WriteTx<'_>) -> Result<()> {
     if let Some(session) = &app.actor.session {
         lookup::session(tx, session)?;
         sessions::touch(tx, session)?;
@@ -179,15 +181,15 @@ fn alive(app: &App, tx: &WriteTx<'_>) -> Result<()> {
     Ok(())
 }
 
-fn scene(app: &App, tx: &ReadTx<'_>, order: &Order) -> Result<Scene> {
+fn task_context(app: &App, tx: &ReadTx<'_>, order: &EvidenceRun) -> Result<TaskContext> {
     let task = lookup::task(tx, &order.task)?;
-    lookup::authority(tx, &task, &app.actor, Intent::Record)?;
-    let (argv, command, check) = match &order.what {
-        What::Check(name) => {
-            let command = check_of(&task, name)?;
+    lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
+    let (argv, command, check) = match &order.command {
+        CommandSpec::Check(name) => {
+            let command = find_check(&task, name)?;
             (vec!["/bin/sh".into(), "-c".into(), command.clone().into()], command, Some(name.to_string()))
         }
-        What::Command(argv) => {
+        CommandSpec::Command(argv) => {
             let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             // As a person would type it; what a terminal would obey is shown.
             let typed = safe(&shell_words::join(&words));
@@ -197,10 +199,10 @@ fn scene(app: &App, tx: &ReadTx<'_>, order: &Order) -> Result<Scene> {
     let holds = task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);
     // Whoever holds the task now tests their own state of it: it must be theirs still when the program has ended.
     let epoch = app.actor.epoch.or(holds.then_some(task.epoch));
-    Ok(Scene { folder: task_worktree::folder(app, tx, &task)?, argv, command, check, epoch })
+    Ok(TaskContext { dir: task_worktree::dir(app, tx, &task)?, argv, command, check, epoch })
 }
 
-fn check_of(task: &Task, name: &Label) -> Result<String, Refusal> {
+fn find_check(task: &Task, name: &Label) -> Result<String, Refusal> {
     let found = task.words.checks.iter().find(|check| check.name == *name);
     found.map(|check| check.command.clone()).ok_or_else(|| Refusal::NotFound {
         noun: "check",
@@ -210,8 +212,8 @@ fn check_of(task: &Task, name: &Label) -> Result<String, Refusal> {
 }
 
 /// Writes down that a program will be run for this request, and by which process.
-fn intend(tx: &WriteTx<'_>, order: &Order, request: &Request, scene: &Scene) -> Result<()> {
-    requests::put(tx, &request.id, &request.words, None)?;
+fn record_intent(tx: &WriteTx<'_>, order: &EvidenceRun, request: &IdempotencyKey, scene: &TaskContext) -> Result<()> {
+    requests::put(tx, &request.id, &request.fingerprint, None)?;
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let started = own.as_ref().and_then(|own| i64::try_from(own.started).ok());
     tx.record(
@@ -227,12 +229,12 @@ fn intend(tx: &WriteTx<'_>, order: &Order, request: &Request, scene: &Scene) -> 
 }
 
 /// Whether this event is the beginning of what `request` asked for.
-pub(in crate::actions) fn is_of(event: &events::Logged, request: &str) -> bool {
+pub(in crate::actions) fn is_start_of(event: &events::Logged, request: &str) -> bool {
     event.data.get("request").and_then(|id| id.as_str()) == Some(request)
 }
 
 /// What became of an intention that has no answer, told from the event of its beginning; and whether it goes on.
-pub(in crate::actions) fn became(begun: Option<&events::Logged>) -> (String, bool) {
+pub(in crate::actions) fn intent_state(begun: Option<&events::Logged>) -> (String, bool) {
     let key = begun.and_then(|event| {
         let number = |name: &str| event.data.get(name)?.as_i64();
         ProcessKey::recorded(number("pid"), number("pid_started"), event.data.get("boot")?.as_str())
@@ -245,23 +247,27 @@ pub(in crate::actions) fn became(begun: Option<&events::Logged>) -> (String, boo
     }
 }
 
-fn still_open(tx: &ReadTx<'_>, order: &Order, request: &Request) -> Result<Refusal> {
-    let begun =
-        events::newest_with(tx, &order.task, |kind| kind == Kind::EvidenceStarted, |event| is_of(event, &request.id))?;
-    let (became, running) = became(begun.as_ref());
+fn request_open(tx: &ReadTx<'_>, order: &EvidenceRun, request: &IdempotencyKey) -> Result<Refusal> {
+    let begun = events::newest_with(
+        tx,
+        &order.task,
+        |kind| kind == Kind::EvidenceStarted,
+        |event| is_start_of(event, &request.id),
+    )?;
+    let (became, running) = intent_state(begun.as_ref());
     Ok(Refusal::RequestOpen { id: request.id.clone(), became, running })
 }
 
 /// A program that was never started leaves no intention behind.
-fn take_back(app: &App, error: &StreamError) {
-    if let Some(request) = app.request.as_ref().filter(|_| error.is_unstarted()) {
+fn discard_intent(app: &App, error: &StreamError) {
+    if let Some(request) = app.idempotency_key.as_ref().filter(|_| error.is_unstarted()) {
         // When this fails, a repeat is told that the request is open: a nuisance, no harm.
-        let _ = app.write(|tx| Ok(requests::withdraw(tx, &request.id)?));
+        let _ = app.transaction(|tx| Ok(requests::withdraw(tx, &request.id)?));
     }
 }
 
 /// Keeps the output where only its owner reads it.
-fn keep(app: &App, output: &[u8]) -> Result<PathBuf> {
+fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
     let folder = app.project.state.join("evidence");
     let name = format!("{}.log", app.env.ids.uuid(app.env.now()));
     let path = folder.join(name);
@@ -274,7 +280,7 @@ fn keep(app: &App, output: &[u8]) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn told(ran: &Ran, timeout: Option<Duration>) -> Option<String> {
+fn default_summary(ran: &Ran, timeout: Option<Duration>) -> Option<String> {
     match ran.ending {
         Ending::Exited(_) => None,
         Ending::Signalled(signal) => Some(format!("ended by signal {signal}")),
@@ -301,10 +307,10 @@ fn answer(record: &Evidence, ran: &Ran) -> Result<Answer> {
     );
     let mut answer = Answer::new(&EvidenceView::from(record), record.id, line)?;
     if record.commit.is_none() {
-        answer = answer.remark("the record names no commit: there is none, or the tree is not clean");
+        answer = answer.note("the record names no commit: there is none, or the tree is not clean");
     }
     if ran.left_some {
-        answer = answer.remark("the program left processes behind; they were ended");
+        answer = answer.note("the program left processes behind; they were ended");
     }
     Ok(answer)
 }

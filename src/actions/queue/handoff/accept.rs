@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{answered, asked};
+use super::{load_for, record_answer};
 use crate::{
     actions::{Answer, App, core::lookup, queue::task::claim},
     domain::{
@@ -23,24 +23,24 @@ use crate::{
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`; with `take` also `stale_claim`, `wrong_state`,
 /// `already_yours`, `already_claimed`, `deps_open`, `session_final` and those of the lane.
 pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
-    app.change(|tx| {
-        let asked = asked(app, tx, id, HandoffStatus::Accepted)?;
-        if let Some(answer) = asked.repeated {
+    app.mutate(|tx| {
+        let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
+        if let Some(answer) = asked.repeat_answer {
             return Ok(answer);
         }
         let task = lookup::task(tx, &asked.handoff.task)?;
         // The answer first: a handoff is history before the claim that it brings.
-        let handoff = answered(tx, asked.handoff.clone(), HandoffStatus::Accepted, None)?;
+        let handoff = record_answer(tx, asked.handoff.clone(), HandoffStatus::Accepted, None)?;
         let mut line = format!("accepted handoff {id} of {}", task.id);
         if take {
-            let claim = moved(app, tx, &asked.handoff, &task, asked.role)?;
+            let claim = move_claim(app, tx, &asked.handoff, &task, asked.role)?;
             line = format!("{line} and claimed it under epoch {}: {}", claim.epoch, task.words.title);
         }
         Answer::new(&HandoffView::from(&handoff), id, line)
     })
 }
 
-fn moved(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role: Option<Role>) -> Result<Claim> {
+fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role: Option<Role>) -> Result<Claim> {
     let takeover = rules::handoff::moves_claim(handoff, task, &app.actor, role.as_ref())?;
     if let Some(id) = &app.actor.session {
         let session = lookup::session(tx, id)?;
@@ -48,19 +48,19 @@ fn moved(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role: Opti
             return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
         }
     }
-    let waiting = lookup::waiting(tx, task)?;
+    let waiting = lookup::not_ready_reasons(tx, task)?;
     if !waiting.is_empty() {
         return Err(Refusal::DepsOpen { task: task.id.clone(), waiting }.into());
     }
-    lanes_take(tx, handoff, task)?;
+    check_lane_capacity(tx, handoff, task)?;
     let actor = Actor { role, ..app.actor.clone() };
     let claim = task.claimed(&actor, tx.now(), app.settings.lease);
-    claim::hold(tx, task, &claim, &takeover)?;
+    claim::install(tx, task, &claim, &takeover)?;
     Ok(claim)
 }
 
 /// The task's lane and the one it is handed to must take one more.
-fn lanes_take(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task) -> Result<()> {
+fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task) -> Result<()> {
     let mut lanes: Vec<_> = task.words.lane.iter().chain(&handoff.to_lane).collect();
     lanes.dedup();
     for name in lanes {

@@ -16,7 +16,7 @@ use crate::{
 
 /// What is offered, and to whom: a role or a lane.
 #[derive(Debug, Clone)]
-pub struct Words {
+pub struct NewHandoff {
     /// To this role.
     pub to_role: Option<Role>,
     /// To this lane.
@@ -31,13 +31,13 @@ pub struct Words {
 ///
 /// # Errors
 /// `not_found`, `wrong_state` on a closed task, `stale_claim`, `invalid_value`.
-pub fn create(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
+pub fn create(app: &App, id: &TaskId, words: &NewHandoff) -> Result<Answer> {
     let summary = text::line("summary", &words.summary)?;
     let payload = words.payload.as_deref().map(|payload| text::body("payload", payload)).transpose()?;
-    app.change(|tx| {
+    app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
-        super::open(&task)?;
+        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
+        super::require_open(&task)?;
         if let Some(lane) = &words.to_lane {
             lookup::lane(tx, lane)?;
         }
@@ -46,7 +46,7 @@ pub fn create(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
             Handoff {
                 id: 0,
                 task: id.clone(),
-                from_role: lookup::standing(tx, &app.actor)?.0,
+                from_role: lookup::effective_scope(tx, &app.actor)?.0,
                 from_actor: app.actor.name.clone(),
                 to_role: words.to_role.clone(),
                 to_lane: words.to_lane.clone(),

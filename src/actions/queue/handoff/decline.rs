@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{answered, asked};
+use super::{load_for, record_answer};
 use crate::{
     actions::{Answer, App},
     domain::{handoff::HandoffStatus, text},
@@ -15,12 +15,12 @@ use crate::{
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`.
 pub fn decline(app: &App, id: i64, reason: &str) -> Result<Answer> {
     let reason = text::line("reason", reason)?;
-    app.change(|tx| {
-        let asked = asked(app, tx, id, HandoffStatus::Declined)?;
-        if let Some(answer) = asked.repeated {
+    app.mutate(|tx| {
+        let asked = load_for(app, tx, id, HandoffStatus::Declined)?;
+        if let Some(answer) = asked.repeat_answer {
             return Ok(answer);
         }
-        let handoff = answered(tx, asked.handoff, HandoffStatus::Declined, Some(&reason))?;
+        let handoff = record_answer(tx, asked.handoff, HandoffStatus::Declined, Some(&reason))?;
         Answer::new(&HandoffView::from(&handoff), id, format!("declined handoff {id} of {}", handoff.task))
     })
 }

@@ -22,30 +22,30 @@ use crate::{
 };
 
 /// A handoff, and the role and lane of whoever would answer it.
-struct Asked {
+struct HandoffForActor {
     handoff: Handoff,
     role: Option<Role>,
     /// The answer of one who said the same before.
-    repeated: Option<Answer>,
+    repeat_answer: Option<Answer>,
 }
 
-fn found(tx: &ReadTx<'_>, id: i64) -> Result<Handoff> {
+fn find(tx: &ReadTx<'_>, id: i64) -> Result<Handoff> {
     handoffs::find(tx, id)?.ok_or_else(|| Refusal::not_found("handoff", id.to_string()).into())
 }
 
 /// Finds a handoff for whoever answers it with `status`.
-fn asked(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatus) -> Result<Asked> {
-    let handoff = found(tx, id)?;
-    let (role, lane): (Option<Role>, Option<LaneName>) = lookup::standing(tx, &app.actor)?;
-    let repeated = repeated(app, &handoff, status)?;
+fn load_for(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatus) -> Result<HandoffForActor> {
+    let handoff = find(tx, id)?;
+    let (role, lane): (Option<Role>, Option<LaneName>) = lookup::effective_scope(tx, &app.actor)?;
+    let repeated = repeat_answer(app, &handoff, status)?;
     if repeated.is_none() {
         rule::answerable(&handoff, role.as_ref(), lane.as_ref())?;
     }
-    Ok(Asked { handoff, role, repeated })
+    Ok(HandoffForActor { handoff, role, repeat_answer: repeated })
 }
 
 /// Repeating what the same actor already answered changes nothing and is no failure.
-fn repeated(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<Option<Answer>> {
+fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<Option<Answer>> {
     if handoff.status != status || handoff.answered_by.as_deref() != Some(&app.actor.name) {
         return Ok(None);
     }
@@ -72,7 +72,7 @@ pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -
 ///
 /// # Errors
 /// `wrong_state` when it is closed.
-pub(crate) fn open(task: &Task) -> Result<(), Refusal> {
+pub(crate) fn require_open(task: &Task) -> Result<(), Refusal> {
     let status = task.state.status();
     if status.is_closed() {
         return Err(Refusal::WrongState { task: task.id.clone(), status, verb: "handed over" });
@@ -81,7 +81,7 @@ pub(crate) fn open(task: &Task) -> Result<(), Refusal> {
 }
 
 /// Writes an answer and its event.
-fn answered(tx: &WriteTx<'_>, handoff: Handoff, status: HandoffStatus, reason: Option<&str>) -> Result<Handoff> {
+fn record_answer(tx: &WriteTx<'_>, handoff: Handoff, status: HandoffStatus, reason: Option<&str>) -> Result<Handoff> {
     let kind = match status {
         HandoffStatus::Declined => Kind::HandoffDeclined,
         HandoffStatus::Withdrawn => Kind::HandoffWithdrawn,

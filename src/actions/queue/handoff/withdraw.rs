@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::{answered, found, repeated};
+use super::{find, record_answer, repeat_answer};
 use crate::{
-    actions::{Answer, App, queue::task::Force},
+    actions::{Answer, App, queue::task::ForceReason},
     domain::{Refusal, handoff::HandoffStatus, text},
     wire::HandoffView,
 };
@@ -13,11 +13,11 @@ use crate::{
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.
-pub fn withdraw(app: &App, id: i64, force: Option<&Force>) -> Result<Answer> {
+pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text::line("reason", &force.reason)).transpose()?;
-    app.change(|tx| {
-        let handoff = found(tx, id)?;
-        if let Some(answer) = repeated(app, &handoff, HandoffStatus::Withdrawn)? {
+    app.mutate(|tx| {
+        let handoff = find(tx, id)?;
+        if let Some(answer) = repeat_answer(app, &handoff, HandoffStatus::Withdrawn)? {
             return Ok(answer);
         }
         if handoff.status != HandoffStatus::Open {
@@ -27,7 +27,7 @@ pub fn withdraw(app: &App, id: i64, force: Option<&Force>) -> Result<Answer> {
             let (by, you) = (handoff.from_actor, app.actor.name.clone());
             return Err(Refusal::NotCreator { noun: "handoff", id, by, you }.into());
         }
-        let handoff = answered(tx, handoff, HandoffStatus::Withdrawn, reason.as_deref())?;
+        let handoff = record_answer(tx, handoff, HandoffStatus::Withdrawn, reason.as_deref())?;
         Answer::new(&HandoffView::from(&handoff), id, format!("withdrew handoff {id} of {}", handoff.task))
     })
 }

@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    Fields,
-    worktree::{self, Plan},
+    LanePatch,
+    worktree::{self, WorktreePlan},
 };
 use crate::{
     actions::{Answer, App},
@@ -21,9 +21,9 @@ use crate::{
 ///
 /// # Errors
 /// `exists`, `invalid_value`.
-pub fn add(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
+pub fn add(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
-    app.change(|tx| record(tx, &lane(name, fields, tx.now()), None))
+    app.mutate(|tx| insert(tx, &new_lane(name, fields, tx.now()), None))
 }
 
 /// Adds a lane with a branch and a worktree that git makes. When anything fails, there is neither branch nor worktree nor
@@ -31,7 +31,7 @@ pub fn add(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
 ///
 /// # Errors
 /// `exists`, also for the branch or the folder; `not_found` for a base that git does not know; what git says.
-pub fn add_with_worktree(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
+pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     let said = |field: &Option<Option<String>>| field.clone().flatten();
@@ -39,38 +39,38 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &Fields) -> Result<
     let branch = said(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
     let folder = match said(&fields.worktree) {
         Some(folder) => folder,
-        None => worktree::usual(app, name)?,
+        None => worktree::default_path(app, name)?,
     };
     let _held = worktree::lock(app, name)?;
-    if let Some(answer) = worktree::begin(app, &git, name, |tx| absent(tx, name))? {
+    if let Some(answer) = worktree::prepare(app, &git, name, |tx| check_absent(tx, name))? {
         return Ok(answer);
     }
     let commit = git.commit(&base)?.ok_or_else(|| Refusal::not_found("base branch", &base))?;
-    let plan = Plan { branch, commit, worktree: folder };
-    worktree::make(app, &git, name, &plan, || {
-        app.change(|tx| {
-            absent(tx, name)?;
+    let plan = WorktreePlan { branch, commit, worktree: folder };
+    worktree::create(app, &git, name, &plan, || {
+        app.mutate(|tx| {
+            check_absent(tx, name)?;
             let lane = Lane {
                 branch: Some(plan.branch.clone()),
                 base: Some(base.clone()),
                 worktree: Some(plan.worktree.clone()),
                 made_worktree: true,
-                ..lane(name, fields, tx.now())
+                ..new_lane(name, fields, tx.now())
             };
-            worktree::settled(tx, name)?;
-            record(tx, &lane, Some(&plan.commit))
+            worktree::clear_intent(tx, name)?;
+            insert(tx, &lane, Some(&plan.commit))
         })
     })
 }
 
-fn absent(tx: &ReadTx<'_>, name: &LaneName) -> Result<()> {
+fn check_absent(tx: &ReadTx<'_>, name: &LaneName) -> Result<()> {
     match lanes::find(tx, name)? {
         Some(_) => Err(Refusal::Exists { noun: "lane", id: name.to_string() }.into()),
         None => Ok(()),
     }
 }
 
-fn lane(name: &LaneName, fields: &Fields, now: Timestamp) -> Lane {
+fn new_lane(name: &LaneName, fields: &LanePatch, now: Timestamp) -> Lane {
     let said = |field: &Option<Option<String>>| field.clone().flatten();
     Lane {
         name: name.clone(),
@@ -88,8 +88,8 @@ fn lane(name: &LaneName, fields: &Fields, now: Timestamp) -> Lane {
     }
 }
 
-fn record(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer> {
-    absent(tx, &lane.name)?;
+fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer> {
+    check_absent(tx, &lane.name)?;
     lanes::put(tx, lane)?;
     tx.record(
         &Event::new(Kind::LaneAdded)

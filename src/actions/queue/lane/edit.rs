@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Fields;
+use super::LanePatch;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{Event, Kind, LaneName, lane::Lane},
@@ -13,11 +13,11 @@ use crate::{
 ///
 /// # Errors
 /// `not_found`, `invalid_value`.
-pub fn edit(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
+pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
-    app.change(|tx| {
+    app.mutate(|tx| {
         let before = lookup::lane(tx, name)?;
-        let mut lane = over(before.clone(), fields);
+        let mut lane = apply_patch(before.clone(), fields);
         if (&lane.branch, &lane.worktree) != (&before.branch, &before.worktree) {
             lane.made_worktree = false;
         }
@@ -45,7 +45,7 @@ pub fn edit(app: &App, name: &LaneName, fields: &Fields) -> Result<Answer> {
     })
 }
 
-fn over(lane: Lane, fields: &Fields) -> Lane {
+fn apply_patch(lane: Lane, fields: &LanePatch) -> Lane {
     Lane {
         title: fields.title.clone().unwrap_or(lane.title),
         role: fields.role.clone().unwrap_or(lane.role),

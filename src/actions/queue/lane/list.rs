@@ -17,10 +17,10 @@ use crate::{
 /// # Errors
 /// As the store fails.
 pub fn list(app: &App) -> Result<Vec<LaneView>> {
-    app.read(|tx| lanes::all(tx)?.iter().map(|lane| counted(tx, lane)).collect())
+    app.read(|tx| lanes::all(tx)?.iter().map(|lane| with_counts(tx, lane)).collect())
 }
 
-fn counted(tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
+fn with_counts(tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
     Ok(LaneView::new(lane, tasks::held_in_lane(tx, &lane.name, None)?))
 }
 
@@ -40,11 +40,11 @@ pub fn show(app: &App, name: &LaneName) -> Result<LanePresentView> {
         })?;
         let live = sessions::live(tx)?;
         Ok(LanePresentView {
-            lane: counted(tx, &lane)?,
+            lane: with_counts(tx, &lane)?,
             sessions: live.iter().filter(|one| one.lane.as_ref() == Some(name)).map(SessionView::from).collect(),
             tasks: held
                 .iter()
-                .map(|task| Ok(TaskView::new(task, &lookup::waiting(tx, task)?)))
+                .map(|task| Ok(TaskView::new(task, &lookup::not_ready_reasons(tx, task)?)))
                 .collect::<Result<_>>()?,
             checkpoints: checkpoints::held_in_lane(tx, name)?.iter().map(CheckpointView::from).collect(),
             handoffs: handoffs::open_for_lane(tx, name)?.iter().map(HandoffView::from).collect(),

@@ -18,7 +18,7 @@ use crate::{
 
 /// What may be said about a lane; in an edit `Some(None)` clears.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields {
+pub struct LanePatch {
     /// What it is for.
     pub title: Option<Option<String>>,
     /// The role that works in it.
@@ -37,7 +37,7 @@ pub struct Fields {
     pub backend: Option<Option<String>>,
 }
 
-impl Fields {
+impl LanePatch {
     /// Checks the texts.
     ///
     /// # Errors

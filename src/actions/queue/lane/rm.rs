@@ -8,7 +8,7 @@ use super::{status, worktree};
 use crate::{
     actions::{
         Answer, App,
-        core::{app::remembered, lookup},
+        core::{app::stored_response, lookup},
     },
     domain::{
         Event, Kind, LaneName, Refusal,
@@ -25,39 +25,39 @@ use crate::{
 /// # Errors
 /// `in_use`, `unsaved_work`; what git says.
 pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
-    let known = app.read(|tx| match &app.request {
-        Some(request) => remembered(tx, request),
+    let known = app.read(|tx| match &app.idempotency_key {
+        Some(request) => stored_response(tx, request),
         None => Ok(None),
     })?;
     if let Some(answer) = known {
         return Ok(answer);
     }
-    let lane = app.read(|tx| free(tx, name))?;
+    let lane = app.read(|tx| check_unused(tx, name))?;
     let made = if lane.made_worktree { lane.branch.clone().zip(lane.worktree.clone()) } else { None };
     let Some((branch, folder)) = made else {
-        return app.change(|tx| delete(tx, &free(tx, name)?, None));
+        return app.mutate(|tx| delete(tx, &check_unused(tx, name)?, None));
     };
     let _held = worktree::lock(app, name)?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     let folder = Path::new(&folder);
-    saved(app, &git, &lane, &branch, folder)?;
+    check_merged(app, &git, &lane, &branch, folder)?;
     // Closed first: nobody claims or launches in it while its worktree goes.
-    app.write(|tx| match free(tx, name)? {
+    app.transaction(|tx| match check_unused(tx, name)? {
         lane if lane.status == LaneStatus::Closed => Ok(()),
         lane => status::write(tx, lane, LaneStatus::Closed),
     })?;
-    let taken = take(app, &git, &lane, &branch, folder);
+    let taken = remove_worktree_and_branch(app, &git, &lane, &branch, folder);
     if let Err(error) = taken {
         if lane.status != LaneStatus::Closed {
-            app.write(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
+            app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
         }
         return Err(error);
     }
-    app.change(|tx| delete(tx, &free(tx, name)?, Some(&branch)))
+    app.mutate(|tx| delete(tx, &check_unused(tx, name)?, Some(&branch)))
 }
 
 /// The lane, when nothing points at it.
-fn free(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
+fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     let lane = lookup::lane(tx, name)?;
     let uses = lanes::uses(tx, name)?;
     let by = [
@@ -77,7 +77,7 @@ fn free(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
 }
 
 /// Whether everything in branch and worktree is in the base too. What cannot be told is a no.
-fn saved(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+fn check_merged(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
     let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), why };
     let base = lane.base.as_ref().unwrap_or(&app.settings.base_branch);
     let Some(base_commit) = git.commit(base)? else {
@@ -102,14 +102,14 @@ fn saved(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Pa
     Ok(())
 }
 
-fn take(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+fn remove_worktree_and_branch(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
     let _alone = worktree::lock_git(app)?;
     if folder.exists() && git.has_worktree(folder)? {
         git.remove_worktree(folder, false)?;
     }
     if let Some(tip) = git.branch(branch)? {
         // Looked at again: a commit may have come since, and the deletion itself insists on this one.
-        saved(app, git, lane, branch, folder)?;
+        check_merged(app, git, lane, branch, folder)?;
         git.delete_branch(branch, &tip)?;
     }
     Ok(())
@@ -130,7 +130,7 @@ fn delete(tx: &WriteTx<'_>, lane: &Lane, branch: Option<&str>) -> Result<Answer>
     };
     let answer = Answer::new(&LaneView::new(lane, 0), &lane.name, line)?;
     Ok(match (&lane.worktree, branch) {
-        (Some(folder), None) => answer.remark(format!("its worktree {folder} stays")),
+        (Some(folder), None) => answer.note(format!("its worktree {folder} stays")),
         _ => answer,
     })
 }

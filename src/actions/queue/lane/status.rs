@@ -16,7 +16,7 @@ use crate::{
 /// # Errors
 /// `not_found`.
 pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
-    app.change(|tx| {
+    app.mutate(|tx| {
         let lane = lookup::lane(tx, name)?;
         if lane.status == status {
             return super::answer(tx, name, format!("unchanged: the lane {name} is {status} already"));
@@ -26,7 +26,7 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
         let answer = super::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
         let held = tasks::held_in_lane(tx, name, None)?;
         Ok(if status != LaneStatus::Open && held > 0 {
-            answer.remark(format!("{held} task(s) in it stay held"))
+            answer.note(format!("{held} task(s) in it stay held"))
         } else {
             answer
         })

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     actions::{
         Answer, App,
-        core::{app::remembered, errors, lookup},
+        core::{app::stored_response, errors, lookup},
     },
     domain::{LaneName, Refusal},
     os::{
@@ -21,11 +21,11 @@ use crate::{
 };
 
 /// How long to wait for another command that makes or removes the same lane's worktree.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What is to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct WorktreePlan {
     /// The branch.
     pub branch: String,
     /// Where it begins.
@@ -35,7 +35,7 @@ pub struct Plan {
 }
 
 /// The folder of a worktree that nobody named one for: in the state folder, which git does not look into.
-pub fn usual(app: &App, name: &LaneName) -> Result<String> {
+pub fn default_path(app: &App, name: &LaneName) -> Result<String> {
     let folder = app.project.state.join("worktrees").join(name.as_str());
     let text =
         folder.to_str().ok_or_else(|| Refusal::invalid("worktree", "lies below a folder whose name is not UTF-8"))?;
@@ -47,7 +47,7 @@ pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
     let runtime = app.project.runtime();
     files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
     let held =
-        FileLock::acquire_within(&runtime.join(format!("lane-{name}.lock")), PATIENCE).map_err(StoreError::from)?;
+        FileLock::acquire_within(&runtime.join(format!("lane-{name}.lock")), LOCK_TIMEOUT).map_err(StoreError::from)?;
     held.ok_or_else(|| {
         let by = "another command makes or removes its worktree".to_owned();
         Refusal::InUse { noun: "lane", id: name.to_string(), by }.into()
@@ -57,8 +57,8 @@ pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
 /// Keeps other commands from making or removing worktrees of this project at the same time: git reads the others' while it
 /// makes one, and falls over one that is half made.
 pub fn lock_git(app: &App) -> Result<FileLock> {
-    let held =
-        FileLock::acquire_within(&app.project.runtime().join("worktrees.lock"), PATIENCE).map_err(StoreError::from)?;
+    let held = FileLock::acquire_within(&app.project.runtime().join("worktrees.lock"), LOCK_TIMEOUT)
+        .map_err(StoreError::from)?;
     held.ok_or_else(|| {
         let by = "other commands make or remove worktrees; try again".to_owned();
         Refusal::InUse { noun: "repository", id: app.project.root.display().to_string(), by }.into()
@@ -66,33 +66,33 @@ pub fn lock_git(app: &App) -> Result<FileLock> {
 }
 
 /// How an intention's id begins: no `--request-id` has a space in it.
-const INTENTION: &str = "lane ";
+const INTENT_PREFIX: &str = "lane ";
 
-fn intention(name: &LaneName) -> String {
-    format!("{INTENTION}{name}")
+fn intent_key(name: &LaneName) -> String {
+    format!("{INTENT_PREFIX}{name}")
 }
 
 /// The lane whose worktree an open request intends, when it is such a request.
-pub fn intended(id: &str) -> Option<LaneName> {
-    id.strip_prefix(INTENTION).and_then(|name| LaneName::parse(name).ok())
+pub fn lane_of_intent(id: &str) -> Option<LaneName> {
+    id.strip_prefix(INTENT_PREFIX).and_then(|name| LaneName::parse(name).ok())
 }
 
 /// What an intention's words plan.
-pub fn plan(words: &str) -> Result<Plan> {
+pub fn parse_plan(words: &str) -> Result<WorktreePlan> {
     serde_json::from_str(words).map_err(errors::internal)
 }
 
 /// Looks whether the same request was answered before, whether `check` passes, and whether an earlier attempt was cut off;
 /// what that one left is taken away.
-pub fn begin(
+pub fn prepare(
     app: &App,
     git: &Repository<'_>,
     name: &LaneName,
     check: impl FnOnce(&ReadTx<'_>) -> Result<()>,
 ) -> Result<Option<Answer>> {
     let (answer, left) = app.read(|tx| {
-        if let Some(request) = &app.request
-            && let Some(answer) = remembered(tx, request)?
+        if let Some(request) = &app.idempotency_key
+            && let Some(answer) = stored_response(tx, request)?
         {
             return Ok((Some(answer), None));
         }
@@ -100,33 +100,33 @@ pub fn begin(
             lookup::session(tx, session)?;
         }
         check(tx)?;
-        Ok((None, requests::find(tx, &intention(name))?))
+        Ok((None, requests::find(tx, &intent_key(name))?))
     })?;
     if let Some(left) = left.filter(|left| left.answer.is_none()) {
-        let plan = plan(&left.words)?;
+        let plan = parse_plan(&left.words)?;
         // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
         let folder = Path::new(&plan.worktree);
         let half = folder.exists()
             && Repository::around(Git::new(app.env.vars(), folder))
                 .and_then(|inside| inside.is_half_filled())
                 .unwrap_or(false);
-        undo(app, git, &plan, Made { branch: true, worktree: true, force: half })?;
-        app.write(|tx| settled(tx, name))?;
+        undo(app, git, &plan, CreatedWorktree { branch: true, worktree: true, force: half })?;
+        app.transaction(|tx| clear_intent(tx, name))?;
     }
     Ok(answer)
 }
 
 /// Notes that an intention has come to its end; in the transaction that records what came of it.
-pub fn settled(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
-    Ok(requests::withdraw(tx, &intention(name))?)
+pub fn clear_intent(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
+    Ok(requests::withdraw(tx, &intent_key(name))?)
 }
 
 /// Writes the intention, makes branch and worktree, and has them recorded; takes back what it made when a step fails.
-pub fn make(
+pub fn create(
     app: &App,
     git: &Repository<'_>,
     name: &LaneName,
-    plan: &Plan,
+    plan: &WorktreePlan,
     record: impl FnOnce() -> Result<Answer>,
 ) -> Result<Answer> {
     if git.branch(&plan.branch)?.is_some() {
@@ -136,15 +136,15 @@ pub fn make(
         return Err(Refusal::Exists { noun: "folder", id: plan.worktree.clone() }.into());
     }
     let words = serde_json::to_string(plan).map_err(errors::internal)?;
-    app.write(|tx| {
-        requests::put(tx, &intention(name), &words, None)?;
-        if let Some(request) = &app.request {
-            requests::put(tx, &request.id, &request.words, None)?;
+    app.transaction(|tx| {
+        requests::put(tx, &intent_key(name), &words, None)?;
+        if let Some(request) = &app.idempotency_key {
+            requests::put(tx, &request.id, &request.fingerprint, None)?;
         }
         Ok::<_, anyhow::Error>(())
     })?;
     // Nobody has been told of the folder, so what is in it while this command runs is this command's.
-    let mut made = Made { branch: false, worktree: false, force: true };
+    let mut made = CreatedWorktree { branch: false, worktree: false, force: true };
     let steps = || -> Result<Answer> {
         let folder = Path::new(&plan.worktree);
         let alone = lock_git(app)?;
@@ -159,9 +159,9 @@ pub fn make(
     steps().inspect_err(|_| {
         // The first failure is what the caller needs to know; an intention that stays behind is settled next time.
         if undo(app, git, plan, made).is_ok() {
-            let _ = app.write(|tx| {
-                settled(tx, name)?;
-                if let Some(request) = &app.request {
+            let _ = app.transaction(|tx| {
+                clear_intent(tx, name)?;
+                if let Some(request) = &app.idempotency_key {
                     requests::withdraw(tx, &request.id)?;
                 }
                 Ok::<_, anyhow::Error>(())
@@ -172,7 +172,7 @@ pub fn make(
 
 /// What has been made.
 #[derive(Debug, Clone, Copy)]
-struct Made {
+struct CreatedWorktree {
     branch: bool,
     worktree: bool,
     /// Whether what the worktree holds is known to be nobody's work.
@@ -180,7 +180,7 @@ struct Made {
 }
 
 /// Takes away what was made: the branch only while it is where it began.
-fn undo(app: &App, git: &Repository<'_>, plan: &Plan, made: Made) -> Result<()> {
+fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, made: CreatedWorktree) -> Result<()> {
     let folder = Path::new(&plan.worktree);
     let _alone = lock_git(app)?;
     if made.worktree && folder.exists() && git.has_worktree(folder)? {

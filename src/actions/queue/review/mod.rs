@@ -7,7 +7,7 @@ pub mod request;
 use crate::domain::{Event, Kind, id::Label, review::Review, task::Task};
 
 /// The review that was asked for in a domain and not given yet.
-fn open_in<'a>(reviews: &'a [Review], domain: &Label) -> Option<&'a Review> {
+fn find_open<'a>(reviews: &'a [Review], domain: &Label) -> Option<&'a Review> {
     reviews.iter().find(|review| review.domain == *domain && review.verdict.is_none())
 }
 

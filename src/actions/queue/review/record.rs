@@ -24,7 +24,7 @@ use crate::{
 
 /// What is said.
 #[derive(Debug, Clone)]
-pub struct Words {
+pub struct NewReview {
     /// The verdict.
     pub verdict: Verdict,
     /// The domain it is given for; by default the one that is asked for or required.
@@ -41,27 +41,27 @@ pub struct Words {
 ///
 /// # Errors
 /// `not_found`, `stale_claim`, `usage` when the domain cannot be told, `invalid_value`.
-pub fn record(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
+pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
     let reviewer = words.reviewer.as_deref().map(|reviewer| text::line("reviewer", reviewer)).transpose()?;
     let notes = words.notes.as_deref().map(|notes| text::body("notes", notes)).transpose()?;
-    let folder = app.read(|tx| task_worktree::folder(app, tx, &lookup::task(tx, id)?))?;
+    let folder = app.read(|tx| task_worktree::dir(app, tx, &lookup::task(tx, id)?))?;
     let git = Git::new(app.env.vars(), &folder);
-    let given = task_worktree::resolved(&git, words.commit.as_deref());
+    let given = task_worktree::resolve_commit(&git, words.commit.as_deref());
     let head = if given.is_none() { git.head() } else { None };
-    app.change(|tx| {
+    app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
         let all = reviews::of_task(tx, id)?;
         let domain = match &words.domain {
             Some(domain) => domain.clone(),
-            None => the_domain(app, &task, &all)?,
+            None => default_domain(app, &task, &all)?,
         };
         // What git said of another folder does not speak of this work.
-        let same_folder = task_worktree::folder(app, tx, &task)? == folder;
+        let same_folder = task_worktree::dir(app, tx, &task)? == folder;
         let head = head.clone().filter(|_| same_folder);
         let review = reviews::put(
             tx,
-            super::open_in(&all, &domain).map(|open| open.id),
+            super::find_open(&all, &domain).map(|open| open.id),
             Review {
                 id: 0,
                 task: id.clone(),
@@ -86,9 +86,9 @@ pub fn record(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
             return Ok(answer);
         }
         Ok(if claims::latest_epoch(tx, id, &app.actor.name)?.is_some() {
-            answer.remark(format!("an approval by {}, who has held {id}, may not count", app.actor.name))
+            answer.note(format!("an approval by {}, who has held {id}, may not count", app.actor.name))
         } else if review.commit.is_none() {
-            answer.remark("the approval names no commit, so it cannot count: --commit SHA")
+            answer.note("the approval names no commit, so it cannot count: --commit SHA")
         } else {
             answer
         })
@@ -96,11 +96,11 @@ pub fn record(app: &App, id: &TaskId, words: &Words) -> Result<Answer> {
 }
 
 /// The one domain that is asked for, else the one that is required.
-fn the_domain(app: &App, task: &Task, all: &[Review]) -> Result<Label, Refusal> {
+fn default_domain(app: &App, task: &Task, all: &[Review]) -> Result<Label, Refusal> {
     let mut open: Vec<Label> =
         all.iter().filter(|review| review.verdict.is_none()).map(|review| review.domain.clone()).collect();
     open.sort();
-    let required = gates::domains(app, task);
+    let required = gates::required_domains(app, task);
     if let ([one], _) | ([], [one]) = (open.as_slice(), required.as_slice()) {
         return Ok(one.clone());
     }

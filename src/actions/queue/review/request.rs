@@ -16,11 +16,11 @@ use crate::{
 /// `not_found`, `stale_claim`, `invalid_value`.
 pub fn request(app: &App, id: &TaskId, domain: &Label, reviewer: Option<&str>) -> Result<Answer> {
     let reviewer = reviewer.map(|reviewer| text::line("reviewer", reviewer)).transpose()?;
-    app.change(|tx| {
+    app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
         let all = reviews::of_task(tx, id)?;
-        let open = super::open_in(&all, domain);
+        let open = super::find_open(&all, domain);
         if let Some(open) = open.filter(|open| reviewer.is_none() || open.reviewer == reviewer) {
             let line = format!("unchanged: review {} in the domain '{domain}' is requested already", open.id);
             return Answer::new(&ReviewView::from(open), open.id, line);

@@ -17,8 +17,8 @@ use crate::{
 /// # Errors
 /// `exists`, `not_found`, `cycle`, `invalid_value`.
 pub fn add(app: &App, id: Option<&TaskId>, words: Words) -> Result<Answer> {
-    let words = validate::normal(words)?;
-    app.change(|tx| {
+    let words = validate::normalize(words)?;
+    app.mutate(|tx| {
         let id = match id {
             Some(id) => id.clone(),
             None => {

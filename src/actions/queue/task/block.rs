@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::transition::{self, Force, Move};
+use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
     domain::{Kind, TaskId, rules::authority::Intent},
@@ -12,16 +12,23 @@ use crate::{
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
-pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&Force>) -> Result<Answer> {
-    let verb = Move { kind: Kind::TaskBlocked, intent: Intent::Move, past: "blocked", reason: Some(reason), force };
-    transition::run(app, id, &verb, |_, task, _| Ok(task.blocked(reason.to_owned())?))
+pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition {
+        kind: Kind::TaskBlocked,
+        intent: Intent::Move,
+        past_tense: "blocked",
+        reason: Some(reason),
+        force,
+    };
+    transition::perform(app, id, &verb, |_, task, _| Ok(task.blocked(reason.to_owned())?))
 }
 
 /// blocked → in_progress, by the claimant.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
-pub fn unblock(app: &App, id: &TaskId, force: Option<&Force>) -> Result<Answer> {
-    let verb = Move { kind: Kind::TaskUnblocked, intent: Intent::Move, past: "unblocked", reason: None, force };
-    transition::run(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
+pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb =
+        Transition { kind: Kind::TaskUnblocked, intent: Intent::Move, past_tense: "unblocked", reason: None, force };
+    transition::perform(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::transition::{self, Force, Move};
+use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
     domain::{Kind, TaskId, rules::authority::Intent},
@@ -12,8 +12,13 @@ use crate::{
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
-pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&Force>) -> Result<Answer> {
-    let verb =
-        Move { kind: Kind::TaskCancelled, intent: Intent::Close, past: "cancelled", reason: Some(reason), force };
-    transition::run(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))
+pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition {
+        kind: Kind::TaskCancelled,
+        intent: Intent::Close,
+        past_tense: "cancelled",
+        reason: Some(reason),
+        force,
+    };
+    transition::perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))
 }

@@ -24,7 +24,7 @@ use crate::{
 
 /// What is to be claimed, and how.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct ClaimRequest {
     /// This task; `None` takes the first that fits.
     pub id: Option<TaskId>,
     /// In this role.
@@ -43,14 +43,14 @@ pub struct Wish {
 ///
 /// # Errors
 /// The code of the rule that bars it; `nothing_ready` when nothing can be taken.
-pub fn claim(app: &App, wish: &Wish) -> Result<Answer> {
+pub fn claim(app: &App, wish: &ClaimRequest) -> Result<Answer> {
     if let Some(reason) = &wish.steal {
         text::line("reason", reason)?;
     }
     if wish.lease.is_some_and(|lease| lease.is_zero()) {
         return Err(Refusal::invalid("lease", "must be longer than nothing: it would have expired at once").into());
     }
-    app.change(|tx| {
+    app.mutate(|tx| {
         if let Some(lane) = &wish.lane {
             lookup::lane(tx, lane)?;
         }
@@ -61,29 +61,29 @@ pub fn claim(app: &App, wish: &Wish) -> Result<Answer> {
             }
         }
         match &wish.id {
-            Some(id) => one(app, tx, wish, id),
-            None => first(app, tx, wish),
+            Some(id) => claim_by_id(app, tx, wish, id),
+            None => claim_next_ready(app, tx, wish),
         }
     })
 }
 
-fn one(app: &App, tx: &WriteTx<'_>, wish: &Wish, id: &TaskId) -> Result<Answer> {
+fn claim_by_id(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, id: &TaskId) -> Result<Answer> {
     let task = lookup::task(tx, id)?;
     if let Some(epoch) = app.actor.epoch {
         // Whoever names an epoch wants this claim and no later one, also when they mean to take it over.
         if epoch != task.epoch {
-            lookup::authority(tx, &task, &app.actor, Intent::Move)?;
+            lookup::check_authority(tx, &task, &app.actor, Intent::Move)?;
         }
         if let Some(claim) = task.state.claim().filter(|claim| claim.claimant == app.actor.name) {
-            return renewed(app, tx, wish, &task, claim);
+            return renew(app, tx, wish, &task, claim);
         }
     }
     let granted = decide(app, tx, wish, &task, &OnceCell::new())?;
-    take(app, tx, wish, &task, &granted)
+    grant(app, tx, wish, &task, &granted)
 }
 
 /// `claim ID --epoch N` by the holder renews the lease.
-fn renewed(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, claim: &Claim) -> Result<Answer> {
+fn renew(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, claim: &Claim) -> Result<Answer> {
     let lease = wish.lease.or(claim.lease).or(app.settings.lease);
     let (State::InProgress(_), Some(lease)) = (&task.state, lease) else {
         let line = format!("unchanged: {} is yours under epoch {}, without a lease", task.id, claim.epoch);
@@ -103,7 +103,7 @@ fn renewed(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, claim: &Claim)
 }
 
 /// The first ready task that passes every rule, else the first whose lease has expired.
-fn first(app: &App, tx: &WriteTx<'_>, wish: &Wish) -> Result<Answer> {
+fn claim_next_ready(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest) -> Result<Answer> {
     let held = OnceCell::new();
     let (mut skipped, mut taken, mut failed) = (Vec::new(), None, None);
     let mut consider = |task: Task| -> bool {
@@ -132,16 +132,16 @@ fn first(app: &App, tx: &WriteTx<'_>, wish: &Wish) -> Result<Answer> {
         }
     }
     match (taken, failed) {
-        (Some((task, granted)), _) => take(app, tx, wish, &task, &granted),
+        (Some((task, granted)), _) => grant(app, tx, wish, &task, &granted),
         (None, Some(error)) => Err(error),
         (None, None) => Err(Refusal::NothingReady { skipped }.into()),
     }
 }
 
 /// The paths of all tasks that others hold: asked for once, by the first task that has paths of its own.
-type Held = OnceCell<Vec<rule::HeldPaths>>;
+type HeldPathsCache = OnceCell<Vec<rule::HeldPaths>>;
 
-fn decide(app: &App, tx: &ReadTx<'_>, wish: &Wish, task: &Task, held: &Held) -> Result<Granted> {
+fn decide(app: &App, tx: &ReadTx<'_>, wish: &ClaimRequest, task: &Task, held: &HeldPathsCache) -> Result<Granted> {
     let claimer = Claimer {
         actor: &app.actor,
         role: wish.role.as_ref(),
@@ -161,7 +161,7 @@ fn decide(app: &App, tx: &ReadTx<'_>, wish: &Wish, task: &Task, held: &Held) -> 
         Some(lane) => tasks::held_in_lane(tx, &lane.name, Some(&task.id))?,
         None => 0,
     };
-    let waiting = lookup::waiting(tx, task)?;
+    let waiting = lookup::not_ready_reasons(tx, task)?;
     let policy = if task.words.paths.is_empty() { PathPolicy::Off } else { app.settings.path_policy };
     if policy != PathPolicy::Off && held.get().is_none() {
         let _ = held.set(tasks::held_paths(tx, &app.actor.name)?);
@@ -179,18 +179,18 @@ fn decide(app: &App, tx: &ReadTx<'_>, wish: &Wish, task: &Task, held: &Held) -> 
 ///
 /// # Errors
 /// As the store fails.
-pub fn barred(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
-    let anybody = Wish { id: Some(task.id.clone()), any_role: true, ..Wish::default() };
+pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
+    let anybody = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
     match decide(app, tx, &anybody, task, &OnceCell::new()) {
         Ok(_) => Ok(None),
         Err(error) => error.downcast().map(Some),
     }
 }
 
-fn take(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, granted: &Granted) -> Result<Answer> {
+fn grant(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, granted: &Granted) -> Result<Answer> {
     let actor = crate::domain::Actor { role: wish.role.clone(), ..app.actor.clone() };
     let claim = task.claimed(&actor, tx.now(), wish.lease.or(app.settings.lease));
-    hold(tx, task, &claim, &granted.takeover)?;
+    install(tx, task, &claim, &granted.takeover)?;
     let how = match &granted.takeover {
         Takeover::Fresh => String::new(),
         Takeover::Expired { from } => format!(" (the lease of {from} had expired)"),
@@ -200,7 +200,7 @@ fn take(app: &App, tx: &WriteTx<'_>, wish: &Wish, task: &Task, granted: &Granted
     let line = format!("claimed {} under epoch {}{how}: {}", task.id, claim.epoch, task.words.title);
     let answer = answer(tx, task, line)?;
     Ok(match &granted.conflict {
-        Some(conflict) => answer.remark(format!("warning: {conflict}")),
+        Some(conflict) => answer.note(format!("warning: {conflict}")),
         None => answer,
     })
 }
@@ -213,7 +213,7 @@ fn answer(tx: &ReadTx<'_>, task: &Task, line: String) -> Result<Answer> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn hold(tx: &WriteTx<'_>, task: &Task, claim: &Claim, takeover: &Takeover) -> Result<()> {
+pub fn install(tx: &WriteTx<'_>, task: &Task, claim: &Claim, takeover: &Takeover) -> Result<()> {
     if let Some(how) = takeover.ends_as() {
         claims::end(tx, &task.id, how)?;
     }

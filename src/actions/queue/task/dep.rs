@@ -21,8 +21,8 @@ use crate::{
 /// # Errors
 /// `not_found`, `cycle` naming the circle, `stale_claim`.
 pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
-    app.change(|tx| {
-        let task = editable(app, tx, id)?;
+    app.mutate(|tx| {
+        let task = load_editable(app, tx, id)?;
         if task.words.depends_on.contains(on) {
             return answer(tx, id, format!("unchanged: {id} waits for {on} already"));
         }
@@ -39,8 +39,8 @@ pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
 /// # Errors
 /// `not_found`, `stale_claim`.
 pub fn rm(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
-    app.change(|tx| {
-        let task = editable(app, tx, id)?;
+    app.mutate(|tx| {
+        let task = load_editable(app, tx, id)?;
         if !task.words.depends_on.contains(on) {
             return answer(tx, id, format!("unchanged: {id} does not wait for {on}"));
         }
@@ -51,9 +51,9 @@ pub fn rm(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     })
 }
 
-fn editable(app: &App, tx: &WriteTx<'_>, id: &TaskId) -> Result<Task> {
+fn load_editable(app: &App, tx: &WriteTx<'_>, id: &TaskId) -> Result<Task> {
     let task = lookup::task(tx, id)?;
-    lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+    lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
     Ok(task)
 }
 

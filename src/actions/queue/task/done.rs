@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::transition::{self, Force, Move};
+use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App, queue::gates},
     domain::{Kind, Refusal, TaskId, rules::authority::Intent},
@@ -14,13 +14,13 @@ use crate::{
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`.
-pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&Force>) -> Result<Answer> {
-    let verb = Move { kind: Kind::TaskDone, intent: Intent::Move, past: "done", reason: None, force };
+pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition { kind: Kind::TaskDone, intent: Intent::Move, past_tense: "done", reason: None, force };
     let wanted = &app.settings.done_gates;
-    let seen = gates::look(app, id, wanted, commit, None)?;
-    transition::run(app, id, &verb, |tx, task, now| {
+    let seen = gates::collect_facts(app, id, wanted, commit, None)?;
+    transition::perform(app, id, &verb, |tx, task, now| {
         let done = task.done(now)?;
-        let report = gates::judge(app, tx, task, wanted, &seen)?;
+        let report = gates::evaluate(app, tx, task, wanted, &seen)?;
         if !report.is_ready() {
             return Err(Refusal::GateBlocked(report).into());
         }

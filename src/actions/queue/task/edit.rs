@@ -22,20 +22,20 @@ use crate::{
 /// # Errors
 /// `not_found`, `cycle`, `invalid_value`, `stale_claim`; for a held task also the rules of its lane and its paths.
 pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut Words) -> Result<()>) -> Result<Answer> {
-    app.change(|tx| {
+    app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
         let mut words = task.words.clone();
         over(&mut words)?;
-        let words = validate::normal(words)?;
-        let before = validate::normal(task.words.clone())?;
-        let fields = changed(&before, &words);
+        let words = validate::normalize(words)?;
+        let before = validate::normalize(task.words.clone())?;
+        let fields = changed_fields(&before, &words);
         if fields.is_empty() {
             return Answer::new(&lookup::task_view(tx, id)?, id, format!("unchanged: {id} says so already"));
         }
         validate::check_links(tx, id, &words, Some(&before))?;
         let edited = Task { words, ..task };
-        let remark = check_held(app, tx, &edited, &before)?;
+        let remark = check_claim_rules(app, tx, &edited, &before)?;
         tasks::set_words(tx, id, &edited.words)?;
         tx.record(
             &Event::new(Kind::TaskEdited)
@@ -46,13 +46,13 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut Words) -> Result<()>)
         )?;
         let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", fields.join(", ")))?;
         Ok(match remark {
-            Some(remark) => answer.remark(remark),
+            Some(remark) => answer.note(remark),
             None => answer,
         })
     })
 }
 
-fn changed(before: &Words, after: &Words) -> Vec<&'static str> {
+fn changed_fields(before: &Words, after: &Words) -> Vec<&'static str> {
     let fields = [
         ("title", before.title != after.title),
         ("body", before.body != after.body),
@@ -71,7 +71,7 @@ fn changed(before: &Words, after: &Words) -> Vec<&'static str> {
 
 /// An edit must not bring a held task to where its claim would have been refused: into a lane that takes no more, or onto
 /// paths that somebody else holds. Answers with the overlap that the settings let pass.
-fn check_held(app: &App, tx: &ReadTx<'_>, task: &Task, before: &Words) -> Result<Option<String>> {
+fn check_claim_rules(app: &App, tx: &ReadTx<'_>, task: &Task, before: &Words) -> Result<Option<String>> {
     let Some(claim) = task.state.claim() else { return Ok(None) };
     if let Some(lane) = task.words.lane.as_ref().filter(|lane| before.lane.as_ref() != Some(lane))
         && let Some(lane) = lanes::find(tx, lane)?

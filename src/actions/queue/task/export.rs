@@ -16,7 +16,7 @@ pub fn export(app: &App, mut see: impl FnMut(&TaskView) -> Result<()>) -> Result
     app.read(|tx| {
         let mut failed = None;
         tasks::each(tx, Range::ById, |task| {
-            let seen = lookup::waiting(tx, &task).and_then(|waiting| see(&TaskView::new(&task, &waiting)));
+            let seen = lookup::not_ready_reasons(tx, &task).and_then(|waiting| see(&TaskView::new(&task, &waiting)));
             failed = seen.err();
             Ok(failed.is_none())
         })?;

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::import_record::{self, BLOCKS, Incoming, PARENT};
+use super::import_record::{self, BLOCKS, ImportedTask, PARENT};
 use crate::{
     actions::{Answer, App},
     domain::{Event, Kind, Refusal, TaskId, rules::cycle},
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How many particulars are told in words; the document has them all.
-const TOLD: usize = 10;
+const MAX_NOTES: usize = 10;
 
 /// Imports the tasks of a file; those that are here already stay as they are.
 ///
@@ -25,7 +25,7 @@ const TOLD: usize = 10;
 pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
     let placed = read(text, form).map_err(|broken| Refusal::Line { line: broken.line, why: broken.why })?;
     let mut deleted = Vec::new();
-    let mut incoming: BTreeMap<TaskId, Incoming> = BTreeMap::new();
+    let mut incoming: BTreeMap<TaskId, ImportedTask> = BTreeMap::new();
     let mut order = Vec::new();
     for one in placed {
         let Some(one) = import_record::read(one.line, one.record, app.env.now(), &mut deleted)? else { continue };
@@ -37,7 +37,7 @@ pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
         order.push(id.clone());
         incoming.insert(id, one);
     }
-    app.change(|tx| {
+    app.mutate(|tx| {
         let mut unchanged = 0;
         let mut fresh = Vec::new();
         for id in &order {
@@ -49,12 +49,12 @@ pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
             }
         }
         check_lanes(tx, incoming.values())?;
-        check_circles(tx, &fresh, &incoming)?;
+        check_cycles(tx, &fresh, &incoming)?;
         let mut absent = Vec::new();
         let mut ignored = deleted;
         for id in &fresh {
             let Some(one) = incoming.get(id) else { continue };
-            absent.extend(absent_of(tx, one, &incoming)?);
+            absent.extend(absent_links(tx, one, &incoming)?);
             ignored.extend(one.ignored.iter().cloned());
             tasks::insert(tx, &one.task)?;
             tx.record(
@@ -64,7 +64,7 @@ pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
                     .with("title", one.task.words.title.as_str())
                     .with("priority", i64::from(one.task.words.priority))
                     .with("status", one.task.state.status().as_str())
-                    .with("was", one.was.as_str())
+                    .with("was", one.original_status.as_str())
                     .with("close_reason", one.close_reason.as_deref()),
             )?;
         }
@@ -73,7 +73,7 @@ pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
     })
 }
 
-fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a Incoming>) -> Result<()> {
+fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedTask>) -> Result<()> {
     let mut missing = BTreeSet::new();
     for lane in incoming.filter_map(|one| one.task.words.lane.as_ref()) {
         if !missing.contains(lane) && lanes::find(tx, lane)?.is_none() {
@@ -87,7 +87,7 @@ fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a Incoming>
 }
 
 /// A circle may lead through tasks that were here before: they may have waited for one that comes only now.
-fn check_circles(tx: &ReadTx<'_>, fresh: &[TaskId], incoming: &BTreeMap<TaskId, Incoming>) -> Result<()> {
+fn check_cycles(tx: &ReadTx<'_>, fresh: &[TaskId], incoming: &BTreeMap<TaskId, ImportedTask>) -> Result<()> {
     let on = |task: &TaskId| -> Result<Vec<TaskId>> {
         match incoming.get(task) {
             Some(one) => Ok(one.task.words.depends_on.clone()),
@@ -110,7 +110,11 @@ fn check_circles(tx: &ReadTx<'_>, fresh: &[TaskId], incoming: &BTreeMap<TaskId, 
     }
 }
 
-fn absent_of(tx: &ReadTx<'_>, one: &Incoming, incoming: &BTreeMap<TaskId, Incoming>) -> Result<Vec<AbsentView>> {
+fn absent_links(
+    tx: &ReadTx<'_>,
+    one: &ImportedTask,
+    incoming: &BTreeMap<TaskId, ImportedTask>,
+) -> Result<Vec<AbsentView>> {
     let words = &one.task.words;
     let links = words.depends_on.iter().map(|on| (on, BLOCKS)).chain(words.parent.iter().map(|up| (up, PARENT)));
     let mut absent = Vec::new();
@@ -123,9 +127,9 @@ fn absent_of(tx: &ReadTx<'_>, one: &Incoming, incoming: &BTreeMap<TaskId, Incomi
 }
 
 fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
-    let mut line = format!("imported {}", tasks_in_words(report.imported));
+    let mut line = format!("imported {}", task_count_text(report.imported));
     if report.unchanged > 0 {
-        let _ = write!(line, "; {} here already, left as they were", tasks_in_words(report.unchanged));
+        let _ = write!(line, "; {} here already, left as they were", task_count_text(report.unchanged));
     }
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = fresh.iter().map(ToString::to_string).collect();
@@ -138,14 +142,14 @@ fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
         .iter()
         .map(|IgnoredView { task_id, what, value }| format!("{task_id}: {what} is left out: {value}"));
     for told in [absent.collect::<Vec<_>>(), ignored.collect()] {
-        answer.remarks.extend(told.iter().take(TOLD).cloned());
-        if told.len() > TOLD {
-            answer.remarks.push(format!("… and {} more; --json names them all", told.len() - TOLD));
+        answer.remarks.extend(told.iter().take(MAX_NOTES).cloned());
+        if told.len() > MAX_NOTES {
+            answer.remarks.push(format!("… and {} more; --json names them all", told.len() - MAX_NOTES));
         }
     }
     Ok(answer)
 }
 
-fn tasks_in_words(count: usize) -> String {
+fn task_count_text(count: usize) -> String {
     if count == 1 { "1 task".into() } else { format!("{count} tasks") }
 }

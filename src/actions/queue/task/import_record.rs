@@ -22,20 +22,20 @@ pub const BLOCKS: &str = "blocks";
 pub const PARENT: &str = "parent-child";
 
 /// What is derived, here or there: to leave it out is no loss.
-const DERIVED: [&str; 5] = ["ready", "waiting_on", "dependency_count", "dependent_count", "comment_count"];
+const DERIVED_FIELDS: [&str; 5] = ["ready", "waiting_on", "dependency_count", "dependent_count", "comment_count"];
 
 /// The longest value that a report of what was ignored repeats, in letters.
-const SHOWN: usize = 120;
+const MAX_DISPLAYED_CHARS: usize = 120;
 
 /// A task that is about to come in.
 #[derive(Debug, Clone)]
-pub struct Incoming {
+pub struct ImportedTask {
     /// The line on which it begins.
     pub line: usize,
     /// The task as it will stand in the store.
     pub task: Task,
     /// The status that the file gave it.
-    pub was: String,
+    pub original_status: String,
     /// Why it was closed.
     pub close_reason: Option<String>,
     /// What of it has no place here.
@@ -51,9 +51,9 @@ pub fn read(
     record: Record,
     now: Timestamp,
     ignored: &mut Vec<IgnoredView>,
-) -> Result<Option<Incoming>, Refusal> {
+) -> Result<Option<ImportedTask>, Refusal> {
     match convert(line, record, now) {
-        Ok(Incoming { ref was, ref task, .. }) if was == "tombstone" => {
+        Ok(ImportedTask { original_status: ref was, ref task, .. }) if was == "tombstone" => {
             ignored.push(IgnoredView { task_id: task.id.to_string(), what: "status".into(), value: was.clone() });
             Ok(None)
         }
@@ -62,20 +62,20 @@ pub fn read(
     }
 }
 
-fn convert(line: usize, record: Record, now: Timestamp) -> Result<Incoming, Refusal> {
+fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, Refusal> {
     let id = TaskId::parse(record.id.as_deref().ok_or_else(|| Refusal::invalid("id", "is missing"))?)?;
     let title = record.title.clone().ok_or_else(|| Refusal::invalid("title", "is missing"))?;
     let mut ignored = Vec::new();
     let mut ignore = |what: &str, value: String| {
-        ignored.push(IgnoredView { task_id: id.to_string(), what: what.to_owned(), value: shortened(&value) });
+        ignored.push(IgnoredView { task_id: id.to_string(), what: what.to_owned(), value: truncate(&value) });
     };
     let was = record.status.clone().unwrap_or_else(|| Status::Todo.as_str().to_owned());
     let beads = is_beads(&record, &was);
-    let created_at = time("created_at", record.created_at.as_deref())?.unwrap_or(now);
-    let updated_at = time("updated_at", record.updated_at.as_deref())?.unwrap_or(created_at);
-    let closed_at = time("closed_at", record.closed_at.as_deref())?.unwrap_or(updated_at);
+    let created_at = parse_time("created_at", record.created_at.as_deref())?.unwrap_or(now);
+    let updated_at = parse_time("updated_at", record.updated_at.as_deref())?.unwrap_or(created_at);
+    let closed_at = parse_time("closed_at", record.closed_at.as_deref())?.unwrap_or(updated_at);
 
-    let mut words = Words { body: body(&record), ..Words::titled(title) };
+    let mut words = Words { body: compose_body(&record), ..Words::titled(title) };
     words.role = record.role.as_deref().map(Role::parse).transpose()?;
     words.lane = record.lane.as_deref().map(LaneName::parse).transpose()?;
     words.parent = record.parent.as_deref().map(TaskId::parse).transpose()?;
@@ -86,14 +86,14 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<Incoming, Refu
     };
     words.labels = record.labels.unwrap_or_default();
     words.paths = record.paths.unwrap_or_default();
-    words.depends_on = ids(&record.depends_on.unwrap_or_default())?;
+    words.depends_on = parse_ids(&record.depends_on.unwrap_or_default())?;
     for check in record.checks.unwrap_or_default() {
         words.checks.push(Check { name: Label::parse(&check.name)?, command: check.command });
     }
     words.review_domains =
         record.review_domains.unwrap_or_default().iter().map(|name| Label::parse(name)).collect::<Result<_, _>>()?;
     for link in record.dependencies.unwrap_or_default() {
-        if let Some((what, value)) = linked(&id, &link, &mut words)? {
+        if let Some((what, value)) = apply_link(&id, &link, &mut words)? {
             ignore(&what, value);
         }
     }
@@ -120,7 +120,7 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<Incoming, Refu
             }
             None => {
                 let known = Status::ALL.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ");
-                let shown: String = was.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+                let shown: String = was.chars().take(MAX_DISPLAYED_CHARS).flat_map(char::escape_debug).collect();
                 return Err(Refusal::invalid("status", format!("'{shown}' is none of {known}")));
             }
         }
@@ -132,11 +132,11 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<Incoming, Refu
         ignore("blocked_reason", reason);
     }
     for (name, value) in
-        record.other.into_iter().filter(|(name, value)| !value.is_null() && !DERIVED.contains(&name.as_str()))
+        record.other.into_iter().filter(|(name, value)| !value.is_null() && !DERIVED_FIELDS.contains(&name.as_str()))
     {
         ignore(&name, value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     }
-    let words = validate::normal(words)?;
+    let words = validate::normalize(words)?;
     let task = Task {
         id,
         words,
@@ -150,7 +150,7 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<Incoming, Refu
     };
     let close_reason = record.close_reason.filter(|reason| !reason.is_empty());
     let close_reason = close_reason.map(|reason| text::body("close_reason", &reason)).transpose()?;
-    Ok(Incoming { line, task, was, close_reason, ignored })
+    Ok(ImportedTask { line, task, original_status: was, close_reason, ignored })
 }
 
 /// Whether a record is a beads issue: by a field or a status that only beads has.
@@ -162,7 +162,7 @@ fn is_beads(record: &Record, status: &str) -> bool {
         || matches!(status, "open" | "closed" | "deferred" | "hooked" | "pinned" | "tombstone")
 }
 
-fn body(record: &Record) -> String {
+fn compose_body(record: &Record) -> String {
     let mut body = record.body.clone().or_else(|| record.description.clone()).unwrap_or_default();
     let parts = [
         ("Description", record.description.as_ref().filter(|_| record.body.is_some())),
@@ -180,7 +180,7 @@ fn body(record: &Record) -> String {
 }
 
 /// Puts a link into the words; answers with its name and target when it has no place there.
-fn linked(id: &TaskId, link: &LinkRecord, words: &mut Words) -> Result<Option<(String, String)>, Refusal> {
+fn apply_link(id: &TaskId, link: &LinkRecord, words: &mut Words) -> Result<Option<(String, String)>, Refusal> {
     let on = link.depends_on_id.as_deref().ok_or_else(|| Refusal::invalid("dependencies", "a link leads nowhere"))?;
     let kind = link.kind.as_deref().unwrap_or(BLOCKS);
     let is_own = link.issue_id.as_deref().is_none_or(|from| from == id.as_str());
@@ -197,23 +197,23 @@ fn linked(id: &TaskId, link: &LinkRecord, words: &mut Words) -> Result<Option<(S
     Ok(None)
 }
 
-fn ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
+fn parse_ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
     texts.iter().map(|text| TaskId::parse(text)).collect()
 }
 
-fn time(what: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
+fn parse_time(what: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
     let Some(text) = text else { return Ok(None) };
     match Timestamp::parse(text) {
         Some(time) => Ok(Some(time)),
         None => {
-            let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+            let shown: String = text.chars().take(MAX_DISPLAYED_CHARS).flat_map(char::escape_debug).collect();
             Err(Refusal::invalid(what, format!("'{shown}' is not a time such as 2026-01-31T12:00:00Z")))
         }
     }
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+fn truncate(text: &str) -> String {
+    match text.char_indices().nth(MAX_DISPLAYED_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

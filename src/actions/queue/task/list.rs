@@ -30,7 +30,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn keeps(&self, task: &Task) -> bool {
+    fn matches(&self, task: &Task) -> bool {
         (self.statuses.is_empty() || self.statuses.contains(&task.state.status()))
             && self.role.as_ref().is_none_or(|role| task.words.role.as_ref() == Some(role))
             && self.lane.as_ref().is_none_or(|lane| task.words.lane.as_ref() == Some(lane))
@@ -63,19 +63,19 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
             if filter.limit.is_some_and(|limit| kept.len() >= limit) {
                 return Ok(false);
             }
-            if filter.keeps(&task) {
+            if filter.matches(&task) {
                 kept.push(task);
             }
             Ok(true)
         })?;
         if filter.held {
-            kept.sort_by(|a, b| rank(a).cmp(&rank(b)));
+            kept.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
         }
-        kept.iter().map(|task| Ok(TaskView::new(task, &lookup::waiting(tx, task)?))).collect()
+        kept.iter().map(|task| Ok(TaskView::new(task, &lookup::not_ready_reasons(tx, task)?))).collect()
     })
 }
 
-fn rank(task: &Task) -> (u8, crate::env::Timestamp, &str) {
+fn sort_key(task: &Task) -> (u8, crate::env::Timestamp, &str) {
     (task.words.priority, task.created_at, task.id.as_str())
 }
 

@@ -19,4 +19,4 @@ pub mod submit;
 mod transition;
 mod validate;
 
-pub use transition::Force;
+pub use transition::ForceReason;

@@ -40,7 +40,7 @@ pub fn ready(
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
-pub fn why_not(app: &App, role: Option<&Role>, lane: Option<&LaneName>) -> Result<Vec<TaskView>> {
+pub fn blocked_tasks(app: &App, role: Option<&Role>, lane: Option<&LaneName>) -> Result<Vec<TaskView>> {
     app.read(|tx| {
         if let Some(lane) = lane {
             lookup::lane(tx, lane)?;
@@ -58,7 +58,7 @@ pub fn why_not(app: &App, role: Option<&Role>, lane: Option<&LaneName>) -> Resul
         found
             .iter()
             .map(|task| {
-                let mut view = TaskView::new(task, &lookup::waiting(tx, task)?);
+                let mut view = TaskView::new(task, &lookup::not_ready_reasons(tx, task)?);
                 if let Some(claim) = task.state.claim() {
                     let message = format!("{} by {} since {}", task.state.status(), claim.claimant, claim.claimed_at);
                     view.waiting_on.push(WaitingView { code: "held", id: task.id.to_string(), message });

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::transition::{self, Force, Move};
+use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
     domain::{Kind, TaskId, rules::authority::Intent},
@@ -12,7 +12,7 @@ use crate::{
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
-pub fn release(app: &App, id: &TaskId, reason: Option<&str>, force: Option<&Force>) -> Result<Answer> {
-    let verb = Move { kind: Kind::TaskReleased, intent: Intent::Move, past: "released", reason, force };
-    transition::run(app, id, &verb, |_, task, _| Ok(task.released()?))
+pub fn release(app: &App, id: &TaskId, reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition { kind: Kind::TaskReleased, intent: Intent::Move, past_tense: "released", reason, force };
+    transition::perform(app, id, &verb, |_, task, _| Ok(task.released()?))
 }

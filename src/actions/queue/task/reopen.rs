@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::transition::{self, Move};
+use super::transition::{self, Transition};
 use crate::{
     actions::{Answer, App},
     domain::{Kind, TaskId, rules::authority::Intent},
@@ -13,7 +13,12 @@ use crate::{
 /// # Errors
 /// `wrong_state`.
 pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
-    let verb =
-        Move { kind: Kind::TaskReopened, intent: Intent::Anybody, past: "reopened", reason: Some(reason), force: None };
-    transition::run(app, id, &verb, |_, task, _| Ok(task.reopened()?))
+    let verb = Transition {
+        kind: Kind::TaskReopened,
+        intent: Intent::Anybody,
+        past_tense: "reopened",
+        reason: Some(reason),
+        force: None,
+    };
+    transition::perform(app, id, &verb, |_, task, _| Ok(task.reopened()?))
 }

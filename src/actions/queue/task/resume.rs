@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::transition::{self, Force, Move};
+use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
     domain::{Kind, Refusal, TaskId, review::Verdict, rules::authority::Intent},
@@ -13,10 +13,11 @@ use crate::{
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
-pub fn resume(app: &App, id: &TaskId, force: Option<&Force>) -> Result<Answer> {
+pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
     // Fenced like a record; who may is decided here.
-    let verb = Move { kind: Kind::TaskResumed, intent: Intent::Record, past: "resumed", reason: None, force };
-    transition::run(app, id, &verb, |tx, task, _| {
+    let verb =
+        Transition { kind: Kind::TaskResumed, intent: Intent::Record, past_tense: "resumed", reason: None, force };
+    transition::perform(app, id, &verb, |tx, task, _| {
         let resumed = task.resumed()?;
         let you = &app.actor.name;
         let holder = task.state.claim().map(|claim| claim.claimant.as_str()).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::transition::{self, Force, Move};
+use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App, core::task_worktree},
     domain::{Kind, TaskId, rules::authority::Intent},
@@ -13,10 +13,11 @@ use crate::{
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
-pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&Force>) -> Result<Answer> {
-    let verb = Move { kind: Kind::TaskSubmitted, intent: Intent::Move, past: "submitted", reason: None, force };
-    let commit = task_worktree::named(app, id, commit)?;
-    transition::run(app, id, &verb, |tx, task, _| {
+pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb =
+        Transition { kind: Kind::TaskSubmitted, intent: Intent::Move, past_tense: "submitted", reason: None, force };
+    let commit = task_worktree::resolve_commit_for(app, id, commit)?;
+    transition::perform(app, id, &verb, |tx, task, _| {
         if commit.is_some() {
             tasks::set_work(tx, id, task.branch.as_deref(), commit.as_deref())?;
         }

@@ -17,58 +17,58 @@ use crate::{
 
 /// `--force --reason`: stands in for the claimant, and says so in the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Force {
+pub struct ForceReason {
     /// Why.
     pub reason: String,
 }
 
 /// One verb that moves tasks.
-pub struct Move<'a> {
+pub struct Transition<'a> {
     /// What it records.
     pub kind: Kind,
     /// Who may.
     pub intent: Intent,
     /// What the answer calls it: "released".
-    pub past: &'static str,
+    pub past_tense: &'static str,
     /// The reason that the verb itself takes.
     pub reason: Option<&'a str>,
     /// Stands in for the claimant.
-    pub force: Option<&'a Force>,
+    pub force: Option<&'a ForceReason>,
 }
 
 /// Runs a move as a change of its own.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`, and what `next` refuses.
-pub fn run(
+pub fn perform(
     app: &App,
     id: &TaskId,
-    verb: &Move<'_>,
+    verb: &Transition<'_>,
     next: impl FnOnce(&WriteTx<'_>, &Task, Timestamp) -> Result<State>,
 ) -> Result<Answer> {
     for reason in verb.reason.into_iter().chain(verb.force.map(|force| force.reason.as_str())) {
         text::line("reason", reason)?;
     }
-    app.change(|tx| {
+    app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        if let Some(answer) = repeated(app, tx, &task, verb)? {
+        if let Some(answer) = repeat_answer(app, tx, &task, verb)? {
             return Ok(answer);
         }
         // Force stands in for the claimant, not for the epoch that the caller names.
         let intent = if verb.force.is_some() { Intent::Anybody } else { verb.intent };
-        lookup::authority(tx, &task, &app.actor, intent)?;
+        lookup::check_authority(tx, &task, &app.actor, intent)?;
         let state = next(tx, &task, tx.now())?;
         apply(tx, &task, &state, verb)?;
         Answer::new(
             &lookup::task_view(tx, id)?,
             id,
-            format!("{} {id}: {} → {}", verb.past, task.state.status(), state.status()),
+            format!("{} {id}: {} → {}", verb.past_tense, task.state.status(), state.status()),
         )
     })
 }
 
 /// Repeating what the same actor already brought about changes nothing and is no failure.
-fn repeated(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Move<'_>) -> Result<Option<Answer>> {
+fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>) -> Result<Option<Answer>> {
     let fenced = app.actor.epoch.is_some_and(|epoch| epoch != task.epoch);
     let newest = events::newest_move(tx, &task.id)?;
     let same = newest.is_some_and(|event| event.kind == verb.kind.as_str() && event.actor == app.actor.name);
@@ -83,7 +83,7 @@ fn repeated(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Move<'_>) -> Result
 ///
 /// # Errors
 /// As the store fails.
-pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &State, verb: &Move<'_>) -> Result<()> {
+pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &State, verb: &Transition<'_>) -> Result<()> {
     tasks::set_state(tx, task, state)?;
     if task.state.status().is_held() && !state.status().is_held() {
         let how = match state.status() {

@@ -14,21 +14,21 @@ use crate::{
 };
 
 /// The longest label, in bytes.
-const LABEL_MAX: usize = 128;
+const MAX_LABEL_BYTES: usize = 128;
 
 /// Checks what can be checked without the store, sorts the lists and drops repeats.
 ///
 /// # Errors
 /// `invalid_value`, naming the field.
-pub fn normal(mut words: Words) -> Result<Words, Refusal> {
+pub fn normalize(mut words: Words) -> Result<Words, Refusal> {
     words.title = text::line("title", &words.title)?;
     words.body = text::body("body", &words.body)?;
     if words.priority > crate::domain::task::LAST_PRIORITY {
         return Err(Refusal::invalid("priority", format!("{} is not from 0 to 4", words.priority)));
     }
     for label in &words.labels {
-        if text::line("label", label)?.len() > LABEL_MAX || label.contains(['\n', '\t']) {
-            return Err(Refusal::invalid("label", format!("must be one line of at most {LABEL_MAX} bytes")));
+        if text::line("label", label)?.len() > MAX_LABEL_BYTES || label.contains(['\n', '\t']) {
+            return Err(Refusal::invalid("label", format!("must be one line of at most {MAX_LABEL_BYTES} bytes")));
         }
     }
     for glob in &words.paths {

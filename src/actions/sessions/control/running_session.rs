@@ -8,7 +8,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            app::{intend, remembered},
+            app::{record_intent, stored_response},
             errors, lookup,
         },
     },
@@ -70,31 +70,32 @@ pub(in crate::actions) fn once(
     told: impl FnOnce(&Live) -> Option<Event>,
     line: String,
 ) -> Result<Answer> {
-    if let Some(request) = &app.request
-        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    if let Some(request) = &app.idempotency_key
+        && let Some(answer) = app.read(|tx| stored_response(tx, request))?
     {
         return Ok(answer);
     }
     let live = Live::find(app, id)?;
-    if let Some(request) = &app.request
-        && let Some(answer) = app.write(|tx| intend(tx, request, "whether the session got it is not known"))?
+    if let Some(request) = &app.idempotency_key
+        && let Some(answer) =
+            app.transaction(|tx| record_intent(tx, request, "whether the session got it is not known"))?
     {
         return Ok(answer);
     }
     if let Err(error) = act(&live) {
-        if let Some(request) = &app.request {
-            app.write(|tx| Ok(requests::withdraw(tx, &request.id)?))?;
+        if let Some(request) = &app.idempotency_key {
+            app.transaction(|tx| Ok(requests::withdraw(tx, &request.id)?))?;
         }
         return Err(error);
     }
-    let done = app.write(|tx| {
+    let done = app.transaction(|tx| {
         if let Some(event) = told(&live) {
             tx.record(&event)?;
         }
         let answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;
-        if let Some(request) = &app.request {
+        if let Some(request) = &app.idempotency_key {
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::put(tx, &request.id, &request.words, Some(&text))?;
+            requests::put(tx, &request.id, &request.fingerprint, Some(&text))?;
         }
         Ok(answer)
     })?;

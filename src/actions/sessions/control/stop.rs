@@ -7,7 +7,7 @@ use crate::actions::sessions::{adapter_endpoint, finish};
 use crate::{
     actions::{
         Answer, App,
-        core::{app::remembered, lookup},
+        core::{app::stored_response, lookup},
     },
     adapters::{Adapter, Known},
     domain::{
@@ -27,8 +27,8 @@ pub const SOURCE: &str = "fairway session stop";
 /// # Errors
 /// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which it counts as running.
 pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
-    if let Some(request) = &app.request
-        && let Some(answer) = app.read(|tx| remembered(tx, request))?
+    if let Some(request) = &app.idempotency_key
+        && let Some(answer) = app.read(|tx| stored_response(tx, request))?
     {
         return Ok(answer);
     }
@@ -42,11 +42,11 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session)?;
         // Its supervisor, which sees the program end first, shall not call that a failure.
-        let before = app.write(|tx| reported(tx, id, Activity::Stopping))?;
+        let before = app.transaction(|tx| reported(tx, id, Activity::Stopping))?;
         if !adapter_endpoint::is_anothers(&adapter, &session)
             && let Err(error) = adapter.stop(adapter_endpoint::name(&session))
         {
-            app.write(|tx| reported(tx, id, before))?;
+            app.transaction(|tx| reported(tx, id, before))?;
             return Err(error.into());
         }
     }
@@ -55,7 +55,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     if let Some(adapter) = &left {
         adapter.stop(adapter_endpoint::name(&session))?;
     }
-    app.change(|tx| {
+    app.mutate(|tx| {
         let now = lookup::session(tx, id)?;
         if session.status.is_final() {
             let past = past(session.status);

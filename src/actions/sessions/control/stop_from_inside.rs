@@ -47,7 +47,7 @@ pub(crate) fn stop(app: &App, session: &Session) -> Result<Answer> {
     let mut args: Vec<OsString> =
         ["session", "stop", id, "--json", "--session", id, "--root"].map(OsString::from).to_vec();
     args.push(app.project.root.clone().into());
-    if let Some(request) = &app.request {
+    if let Some(request) = &app.idempotency_key {
         args.extend(["--request-id".into(), OsString::from(&request.id)]);
     }
     let script = PathBuf::from(session.adapter_script.clone().unwrap_or_default());

@@ -66,7 +66,7 @@ pub(crate) fn confirm(
         tx.record(&about(&session, event))?;
         active(tx, &session)?;
     }
-    if let Some(request) = &app.request {
+    if let Some(request) = &app.idempotency_key {
         remember(tx, request, &said(&session, remarks.to_vec())?)?;
     }
     Ok(session)

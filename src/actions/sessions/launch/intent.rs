@@ -7,7 +7,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            app::{Request, remembered},
+            app::{IdempotencyKey, stored_response},
             errors, lookup,
         },
     },
@@ -28,8 +28,8 @@ const INTENDED: &str = "intended";
 /// # Errors
 /// `request_reused`; `launch_failed` when it failed or was cut off.
 pub fn before(app: &App) -> Result<Option<Answer>> {
-    let Some(request) = &app.request else { return Ok(None) };
-    let Some(answer) = app.read(|tx| remembered(tx, request))? else { return Ok(None) };
+    let Some(request) = &app.idempotency_key else { return Ok(None) };
+    let Some(answer) = app.read(|tx| stored_response(tx, request))? else { return Ok(None) };
     became(app, answer).map(Some)
 }
 
@@ -63,8 +63,8 @@ pub(crate) fn became(app: &App, answer: Answer) -> Result<Answer> {
 /// Records the session as starting, together with the request's intention. `Some` is what the request was answered with
 /// before.
 pub(crate) fn intend(app: &App, tx: &WriteTx<'_>, plan: &Plan) -> Result<Option<Answer>> {
-    if let Some(request) = &app.request
-        && let Some(earlier) = remembered(tx, request)?
+    if let Some(request) = &app.idempotency_key
+        && let Some(earlier) = stored_response(tx, request)?
     {
         return Ok(Some(earlier));
     }
@@ -92,15 +92,15 @@ pub(crate) fn intend(app: &App, tx: &WriteTx<'_>, plan: &Plan) -> Result<Option<
         .with("provider", session.provider.as_ref().map(ToString::to_string))
         .with("backend", session.backend.clone());
     tx.record(&about(session, event))?;
-    if let Some(request) = &app.request {
+    if let Some(request) = &app.idempotency_key {
         remember(tx, request, &Answer::new(&SessionView::from(session), &session.id, INTENDED)?)?;
     }
     Ok(None)
 }
 
-pub(crate) fn remember(tx: &WriteTx<'_>, request: &Request, answer: &Answer) -> Result<()> {
+pub(crate) fn remember(tx: &WriteTx<'_>, request: &IdempotencyKey, answer: &Answer) -> Result<()> {
     let text = serde_json::to_string(answer).map_err(errors::internal)?;
-    Ok(requests::put(tx, &request.id, &request.words, Some(&text))?)
+    Ok(requests::put(tx, &request.id, &request.fingerprint, Some(&text))?)
 }
 
 /// The event, about the session's task too.

@@ -26,7 +26,7 @@ pub(crate) fn failed(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterEr
     let (id, run) = (&plan.session.id, &plan.session.run_id);
     let mut why = error.reason();
     // So that the supervisor leaves the reason to us when it is stopped.
-    if let Err(error) = app.write(|tx| stopping(tx, id)) {
+    if let Err(error) = app.transaction(|tx| stopping(tx, id)) {
         why = format!("{why}; {error}");
     }
     if error.leaves_ours()
@@ -45,12 +45,12 @@ pub(crate) fn failed(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterEr
         }
         Err(error) => why = format!("{why}; what is left cannot be told: {error}"),
     }
-    let recorded = app.write(|tx| {
+    let recorded = app.transaction(|tx| {
         let session = lookup::session(tx, id)?;
         if !session.status.is_final() {
             finish(tx, &session, SessionStatus::Failed, None, Some(&why))?;
         }
-        if let Some(request) = &app.request {
+        if let Some(request) = &app.idempotency_key {
             requests::forget(tx, &request.id)?;
         }
         Ok(())

@@ -55,7 +55,7 @@ pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
     }
     let adapter = Adapter::new(&script, &plan.state, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.at(plan.socket.as_deref());
-    if let Some(earlier) = app.write(|tx| intend(app, tx, &plan))? {
+    if let Some(earlier) = app.transaction(|tx| intend(app, tx, &plan))? {
         return became(app, earlier);
     }
     let id = &plan.session.id;
@@ -73,7 +73,7 @@ pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
     // What a repeat is told when this call does not get to its end.
     let cut_off = steps.left().map(|left| format!("whether {left} is not known: the launch was cut off"));
     let kept: Vec<String> = remarks.iter().cloned().chain(cut_off).collect();
-    let session = app.write(|tx| confirm(app, tx, &plan, &outcome, &kept))?;
+    let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, &kept))?;
     if session.status.is_final() {
         return ended(app, &plan, &adapter, remarks);
     }
@@ -84,8 +84,8 @@ pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
     // What was sent to it while it started.
     remarks.extend(prompt::untyped(app, id));
     let answer = said(&session, remarks)?;
-    if let Some(request) = app.request.as_ref().filter(|_| answer.remarks != kept) {
-        app.write(|tx| remember(tx, request, &answer))?;
+    if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.remarks != kept) {
+        app.transaction(|tx| remember(tx, request, &answer))?;
     }
     Ok(answer)
 }
@@ -144,8 +144,8 @@ fn ended(app: &App, plan: &Plan, adapter: &Adapter, remarks: Vec<String>) -> Res
     match recorded(app, plan) {
         Some(session) if session.status == SessionStatus::Ended => {
             let answer = said(&session, remarks)?;
-            if let Some(request) = &app.request {
-                app.write(|tx| remember(tx, request, &answer))?;
+            if let Some(request) = &app.idempotency_key {
+                app.transaction(|tx| remember(tx, request, &answer))?;
             }
             Ok(answer)
         }

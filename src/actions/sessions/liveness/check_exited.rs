@@ -40,5 +40,5 @@ fn look_once(app: &App, id: &SessionId) -> Result<bool> {
     if !reconcile::is_over(&session, &verdict) {
         return Ok(false);
     }
-    app.write(|tx| reconcile::settle(tx, &session, &verdict))
+    app.transaction(|tx| reconcile::settle(tx, &session, &verdict))
 }

@@ -59,11 +59,11 @@ pub fn typed(app: &App, session: &SessionId) -> Result<Option<Way>> {
     // Each has its own turn; what came meanwhile has one too.
     for _ in 0..MOST {
         let until = app.env.now().plus(LEASE);
-        let Some(letter) = app.write(|tx| intend(tx, session, until))? else { break };
+        let Some(letter) = app.transaction(|tx| intend(tx, session, until))? else { break };
         match letter.put(&live) {
-            Ok(()) => app.write(|tx| letter.record(tx, &live, until))?,
+            Ok(()) => app.transaction(|tx| letter.record(tx, &live, until))?,
             Err(error) => {
-                app.write(|tx| letter.take_back(tx, until))?;
+                app.transaction(|tx| letter.take_back(tx, until))?;
                 return Err(error);
             }
         }
@@ -84,7 +84,7 @@ pub fn untyped(app: &App, session: &SessionId) -> Option<String> {
 pub(in crate::actions) fn brought(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
     let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
     match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| untyped(app, &session)) {
-        Some(remark) => answer.remark(remark),
+        Some(remark) => answer.note(remark),
         None => answer,
     }
 }
@@ -124,7 +124,7 @@ fn waits(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> {
 
 /// Whether there is something to type: what is too long even here is announced once.
 fn is_new(message: &Message, id: &SessionId) -> bool {
-    let is_short = || mail::words(&[MessageView::from(message)]).len() <= BODY_MAX;
+    let is_short = || mail::format_messages(&[MessageView::from(message)]).len() <= BODY_MAX;
     !message.is_announced_to(id) || is_short()
 }
 

@@ -50,7 +50,7 @@ pub fn carry(app: &App, session: &Session, way: Way, limit: usize) -> Result<Opt
     if app.read(|tx| waits(tx, app.env.now()))?.is_empty() {
         return Ok(None);
     }
-    let load = app.write(|tx| {
+    let load = app.transaction(|tx| {
         expire(tx)?;
         let load = waits(tx, tx.now())?;
         offer(tx, session, &load.taken, way, tx.now().plus(Duration::from_secs(OFFER_SECONDS)))?;
@@ -64,7 +64,7 @@ pub fn carry(app: &App, session: &Session, way: Way, limit: usize) -> Result<Opt
 /// # Errors
 /// As the store fails.
 pub fn carried(app: &App, session: &Session, carried: &Carried) -> Result<()> {
-    app.write(|tx| {
+    app.transaction(|tx| {
         for id in &carried.ids {
             if let Some(message) = messages::find(tx, *id)?
                 && message.status == MessageStatus::Offered
@@ -131,7 +131,7 @@ impl Load {
     pub(super) fn of(waiting: Vec<Message>, session: &SessionId, limit: usize) -> Self {
         let mut load = Self::default();
         for message in waiting {
-            let text = render::safe(&mail::words(&[MessageView::from(&message)]));
+            let text = render::safe(&mail::format_messages(&[MessageView::from(&message)]));
             let fits = |text: &str| load.text.len() + text.len() <= limit;
             if text.len() <= limit {
                 if load.taken.len() == MOST || !fits(&text) {

@@ -54,7 +54,7 @@ pub fn send(app: &App, prompt: &Prompt) -> Result<Answer> {
     }
     let dedup = prompt.dedup.as_deref().map(|key| text::line("dedup key", key)).transpose()?;
     let metadata = particulars(app, prompt.metadata.as_ref())?;
-    app.change(|tx| {
+    app.mutate(|tx| {
         expire(tx)?;
         let session = lookup::session(tx, &prompt.to)?;
         session.open()?;

@@ -56,7 +56,7 @@ pub fn next(
     if app.read(|tx| due(tx, app.env.now()))?.is_empty() {
         return Ok(Vec::new());
     }
-    app.write(|tx| {
+    app.transaction(|tx| {
         expire(tx)?;
         let due = due(tx, tx.now())?;
         offer(tx, session, &due, Way::Stream, tx.now().plus(Duration::from_secs(OFFER_SECONDS)))?;
@@ -93,7 +93,7 @@ pub fn lapses_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
 /// # Errors
 /// `not_found` for an unknown run.
 pub fn ack(app: &App, run_id: &str, ids: &[i64]) -> Result<Answer> {
-    app.register(|tx| {
+    app.mutate_unattributed(|tx| {
         let session = runtime::session_of(tx, run_id)?;
         let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());
         for id in ids {

@@ -54,7 +54,7 @@ pub fn awaited(app: &App, awaited: &Awaited, id: i64) -> Result<Answer> {
         let left = awaited.until.saturating_duration_since(Instant::now());
         let is_settled = matches!(message.status, MessageStatus::Expired | MessageStatus::Withdrawn);
         if !is_settled && message.is_late(app.env.now()) {
-            app.write(inbox::expire)?;
+            app.transaction(inbox::expire)?;
             continue;
         }
         if is_settled || left.is_zero() {

@@ -34,7 +34,7 @@ pub(in crate::actions) fn feel(app: &App, tx: &WriteTx<'_>, session: &Session, s
             let held = tasks::newest_held_by(tx, session.id.as_str())?.map(|(task, _)| task);
             let words = words(share, held.as_ref().or(session.task.as_ref()));
             let metadata = json!({ "from": "fairway", "context_usage": share });
-            send::tell(tx, &session.id, (SOURCE, Priority::System), words, &metadata, &key)
+            send::send_system(tx, &session.id, (SOURCE, Priority::System), words, &metadata, &key)
         }
         (false, Some(_)) => {
             session_reports::pressure(tx, &session.id, None)?;

@@ -32,7 +32,7 @@ pub fn end(app: &App, id: &SessionId, end: &End) -> Result<Answer> {
     if let Some(reason) = &end.reason {
         text::line("reason", reason)?;
     }
-    app.change(|tx| {
+    app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
         if session.status.is_final() && end.status.is_none_or(|status| status == session.status) {
             return answer(&session, format!("unchanged: {id} has {} already", past(session.status)));

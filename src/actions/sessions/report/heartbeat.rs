@@ -70,13 +70,13 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         let after = lookup::session(tx, id)?;
         let answer = Answer::new(&SessionView::from(&after), id, format!("heard {id}{lifted}{now}"))?;
         Ok(if pressed {
-            answer.remark(format!("{id} was asked to hand over: its context is nearly full"))
+            answer.note(format!("{id} was asked to hand over: its context is nearly full"))
         } else {
             answer
         })
     };
     // Its own heartbeat is the sign; another's is one more.
-    let answer = if own { app.register(change)? } else { app.change(change)? };
+    let answer = if own { app.mutate_unattributed(change)? } else { app.mutate(change)? };
     Ok(prompt::brought(app, beat.activity, answer))
 }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::actions::{core::keepalive, sessions::finish};
 use crate::{
     actions::{
-        Answer, App, Request,
+        Answer, App, IdempotencyKey,
         core::{app, errors, fingerprint, lookup},
         queue::{checkpoint, evidence, handoff},
         sessions::prompt,
@@ -78,13 +78,13 @@ pub fn event(app: &App, reported: &Reported, dry_run: bool) -> Result<Answer> {
     if dry_run {
         return app.read(|tx| {
             if let Some(answer) = repeated(tx, reported, known.as_ref())? {
-                return Ok(answer.remark("this event is recorded already; a repeat writes nothing"));
+                return Ok(answer.note("this event is recorded already; a repeat writes nothing"));
             }
             let plan = plan(app, tx, reported, &local, app.env.now())?;
             answer(reported, &plan, Written::default(), &plan.after, true)
         });
     }
-    app.register(|tx| {
+    app.mutate_unattributed(|tx| {
         if let Some(answer) = repeated(tx, reported, known.as_ref())? {
             return Ok(answer);
         }
@@ -95,7 +95,7 @@ pub fn event(app: &App, reported: &Reported, dry_run: bool) -> Result<Answer> {
         let answer = answer(reported, &plan, written, &now, false)?;
         if let Some(known) = &known {
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::put(tx, &known.id, &known.words, Some(&text))?;
+            requests::put(tx, &known.id, &known.fingerprint, Some(&text))?;
         }
         Ok(answer)
     })
@@ -116,12 +116,12 @@ fn check(reported: &Reported) -> Result<(), Refusal> {
 
 /// An event id as a request. It stands for what is reported and not for who reports it: a stream that is read again, by
 /// whomever, is the same stream. A caller's own request ids hold no spaces, so the two never meet.
-fn request(reported: &Reported, id: &str) -> Request {
+fn request(reported: &Reported, id: &str) -> IdempotencyKey {
     let (provider, external) = (&reported.told.provider, &reported.told.external_session_id);
     let provider = provider.as_ref().map(ToString::to_string).unwrap_or_default();
-    Request {
+    IdempotencyKey {
         id: format!("event {provider} {} {id}", external.as_deref().unwrap_or_default()),
-        words: fingerprint::of_event(&builtin_scripts::digest(canonical(reported).to_string().as_bytes())),
+        fingerprint: fingerprint::of_event(&builtin_scripts::digest(canonical(reported).to_string().as_bytes())),
     }
 }
 
@@ -155,9 +155,9 @@ fn canonical(reported: &Reported) -> serde_json::Value {
 }
 
 /// The answer that this event was given before.
-fn repeated(tx: &ReadTx<'_>, reported: &Reported, known: Option<&Request>) -> Result<Option<Answer>> {
+fn repeated(tx: &ReadTx<'_>, reported: &Reported, known: Option<&IdempotencyKey>) -> Result<Option<Answer>> {
     let Some(known) = known else { return Ok(None) };
-    app::remembered(tx, known).map_err(|error| match (error.downcast_ref(), &reported.event_id) {
+    app::stored_response(tx, known).map_err(|error| match (error.downcast_ref(), &reported.event_id) {
         // The id as it was given, and not as it is kept.
         (Some(Refusal::RequestReused { .. }), Some(id)) => Refusal::EventReused { id: id.clone() }.into(),
         _ => error,
@@ -205,9 +205,9 @@ fn plan(app: &App, tx: &ReadTx<'_>, reported: &Reported, local: &Local<'_>, now:
     let task = task.map(|id| lookup::task(tx, id)).transpose()?;
     match &task {
         Some(task) => {
-            lookup::authority(tx, task, &speaks(app, &after), Intent::Record)?;
+            lookup::check_authority(tx, task, &speaks(app, &after), Intent::Record)?;
             if reported.handoff_to.is_some() {
-                handoff::open(task)?;
+                handoff::require_open(task)?;
             }
         }
         None if reported.handoff_to.is_some() => {
@@ -415,8 +415,8 @@ fn answer(reported: &Reported, plan: &Plan, written: Written, session: &Session,
     let answer = Answer::new(&view, id, line)?;
     let keeps = reported.summary.is_some() || reported.artifact.is_some();
     Ok(match (plan.effect.checkpoint, &plan.task) {
-        (None, _) if keeps => answer.remark("running leaves no checkpoint: summary and artifact are not kept"),
-        (Some(_), None) => answer.remark("no task is known: only the session is written"),
+        (None, _) if keeps => answer.note("running leaves no checkpoint: summary and artifact are not kept"),
+        (Some(_), None) => answer.note("no task is known: only the session is written"),
         _ => answer,
     })
 }

@@ -25,7 +25,7 @@ pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
         let why = format!("holds {} turns; at most {REPORTED_MAX} go into one report", turns.len());
         return Err(Refusal::invalid("events", why).into());
     }
-    app.register(|tx| {
+    app.mutate_unattributed(|tx| {
         let session = session_of(tx, run_id)?;
         sign(tx, &session)?;
         let counts = write(tx, &session, turns)?;

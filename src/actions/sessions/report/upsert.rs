@@ -90,7 +90,7 @@ pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
         process: process.as_ref(),
         server: server.as_ref(),
     };
-    let answer = app.register(|tx| {
+    let answer = app.mutate_unattributed(|tx| {
         let own = app.actor.session.is_none() || told.id.is_none() || told.id == app.actor.session;
         let found = find(app, tx, told, &here)?;
         if let Some(actor) = &app.actor.session

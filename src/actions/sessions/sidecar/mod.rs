@@ -98,7 +98,7 @@ struct Sidecar<'a> {
 pub fn run(app: &App, wish: &Wish, tell: &mut dyn FnMut(&str)) -> Result<Answer> {
     // What it does is not the session's doing.
     let own = Actor { name: format!("sidecar:{}", wish.session), session: None, run_id: None, ..app.actor.clone() };
-    let app = &app.acting(own, None);
+    let app = &app.with_actor(own, None);
     let session = app.read(|tx| lookup::session(tx, &wish.session))?;
     if session.status.is_final() {
         return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());

@@ -84,7 +84,7 @@ impl Record {
         if is_known && reading.offset == offset {
             return Ok(0);
         }
-        app.write(|tx| self.write(app, tx, session, &reading))
+        app.transaction(|tx| self.write(app, tx, session, &reading))
     }
 
     fn write(&self, app: &App, tx: &WriteTx<'_>, session: &Session, reading: &Reading) -> Result<usize> {

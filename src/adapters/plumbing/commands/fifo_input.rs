@@ -4,27 +4,27 @@ use std::io::Read;
 
 use anyhow::Result;
 
-use super::{folder, whole};
+use super::{read_limited, session_dir};
 use crate::env::Env;
 
 /// The longest text, in bytes.
-const LONGEST: u64 = 16 << 20;
+const MAX_TEXT_BYTES: u64 = 16 << 20;
 
 /// Hands a text to a session's program, followed by a newline; a session that is not there is no failure.
 ///
 /// # Errors
 /// When the text is too long, or the program does not take it.
-pub fn input(env: &Env, name: &str, from: impl Read) -> Result<()> {
-    let text = whole("the text", from, LONGEST)?;
-    Ok(folder(env, name)?.input(&text)?)
+pub fn send_line(env: &Env, name: &str, from: impl Read) -> Result<()> {
+    let text = read_limited("the text", from, MAX_TEXT_BYTES)?;
+    Ok(session_dir(env, name)?.input(&text)?)
 }
 
 /// Presses keys, by their names; a session that is not there is no failure.
 ///
 /// # Errors
 /// When the program does not take them.
-pub fn press(env: &Env, name: &str, keys: &[String]) -> Result<()> {
-    Ok(folder(env, name)?.press(keys)?)
+pub fn press_keys(env: &Env, name: &str, keys: &[String]) -> Result<()> {
+    Ok(session_dir(env, name)?.press(keys)?)
 }
 
 /// Interrupts what a session's program does; a session that is not there is no failure.
@@ -32,5 +32,5 @@ pub fn press(env: &Env, name: &str, keys: &[String]) -> Result<()> {
 /// # Errors
 /// When the kernel refuses.
 pub fn interrupt(env: &Env, name: &str) -> Result<()> {
-    Ok(folder(env, name)?.interrupt()?)
+    Ok(session_dir(env, name)?.interrupt()?)
 }

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{folder, state, whole};
+use super::{read_limited, session_dir, state_dir};
 use crate::{
     adapters::{
         Terminal,
@@ -19,14 +19,14 @@ use crate::{
 };
 
 /// The longest list of names, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// Whether a session's root process lives.
 ///
 /// # Errors
 /// When that cannot be told.
 pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
-    Ok(folder(env, name)?.is_alive()?)
+    Ok(session_dir(env, name)?.is_alive()?)
 }
 
 /// Whether one of the programs whose names are read, one a line, runs in a session; with no name, whether it lives.
@@ -34,18 +34,18 @@ pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
 /// # Errors
 /// When that cannot be told.
 pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
-    let text = whole("the list of names", from, LONGEST)?;
+    let text = read_limited("the list of names", from, MAX_LIST_BYTES)?;
     let names = String::from_utf8_lossy(&text);
     let names: Vec<String> = names.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    Ok(folder(env, name)?.runs_one_of(&names)?)
+    Ok(session_dir(env, name)?.runs_one_of(&names)?)
 }
 
 /// The live sessions whose names begin so, sorted; with a file's name only those whose folder holds one.
 ///
 /// # Errors
 /// When it cannot be told of one of them.
-pub fn running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
-    Ok(Folder::running(&state(env)?, prefix, with)?)
+pub fn list_running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
+    Ok(Folder::running(&state_dir(env)?, prefix, with)?)
 }
 
 /// The last lines of a session's transcript, as they are; all for 0 or less. Nothing for one that is not there.
@@ -53,7 +53,7 @@ pub fn running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String
 /// # Errors
 /// When it cannot be read.
 pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
-    let path = folder(env, name)?.transcript()?;
+    let path = session_dir(env, name)?.transcript()?;
     Ok(transcript::tail(&path, usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
@@ -61,8 +61,8 @@ pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn shown(env: &Env, name: &str, lines: i64) -> Result<String> {
-    Ok(folder(env, name)?.shown(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
+pub fn peek_screen(env: &Env, name: &str, lines: i64) -> Result<String> {
+    Ok(session_dir(env, name)?.shown(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
 /// Forgets the lines that were scrolled off the screen of a session. One that is not there is no failure.
@@ -70,7 +70,7 @@ pub fn shown(env: &Env, name: &str, lines: i64) -> Result<String> {
 /// # Errors
 /// When it cannot be noted.
 pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
-    Ok(folder(env, name)?.clear_scrollback()?)
+    Ok(session_dir(env, name)?.clear_scrollback()?)
 }
 
 /// When a live session last printed something; `None` when that cannot be told.
@@ -78,7 +78,7 @@ pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
 /// # Errors
 /// When the session cannot be looked at.
 pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
-    let folder = folder(env, name)?;
+    let folder = session_dir(env, name)?;
     if !folder.is_alive()? {
         return Ok(None);
     }
@@ -91,7 +91,7 @@ pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
 /// # Errors
 /// When there is no such session, or its transcript cannot be read.
 pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u8]) -> Reader) -> Result<()> {
-    Ok(folder(env, name)?.follow(stream, see)?)
+    Ok(session_dir(env, name)?.follow(stream, see)?)
 }
 
 /// Whether somebody follows a session.
@@ -99,33 +99,33 @@ pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u
 /// # Errors
 /// When that cannot be told.
 pub fn is_followed(env: &Env, name: &str) -> Result<bool> {
-    Ok(folder(env, name)?.is_followed()?)
+    Ok(session_dir(env, name)?.is_followed()?)
 }
 
 /// What a script needs to know of a session that it makes.
 #[derive(Debug)]
-pub struct Facts {
+pub struct SessionInfo {
     /// The terminal's size, as asked for or by default.
     pub terminal: Terminal,
     /// The transcript's file.
     pub transcript: PathBuf,
     /// Where the program starts.
-    pub directory: PathBuf,
+    pub working_dir: PathBuf,
     /// The session's private folder. Its own name is a word of letters, digits, `_`, `-` and `%` that only this session has.
-    pub folder: PathBuf,
+    pub session_dir: PathBuf,
 }
 
 /// What a script needs to know of a session that was unpacked.
 ///
 /// # Errors
 /// When there is no such session.
-pub fn facts(env: &Env, name: &str) -> Result<Facts> {
-    let folder = folder(env, name)?;
+pub fn info(env: &Env, name: &str) -> Result<SessionInfo> {
+    let folder = session_dir(env, name)?;
     let start = folder.start()?.ok_or_else(|| folder.missing())?;
-    Ok(Facts {
+    Ok(SessionInfo {
         terminal: start.terminal.unwrap_or_default(),
         transcript: folder.transcript()?,
-        directory: folder.directory()?,
-        folder: folder.path().to_owned(),
+        working_dir: folder.directory()?,
+        session_dir: folder.path().to_owned(),
     })
 }

@@ -4,18 +4,18 @@ use std::io::Read;
 
 use anyhow::Result;
 
-use super::{folder, whole};
+use super::{read_limited, session_dir};
 use crate::env::Env;
 
 /// The longest value, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_VALUE_BYTES: u64 = 1 << 20;
 
 /// A value, byte by byte: one that was kept, else one of the environment that the session was started with.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn get(env: &Env, name: &str, key: &str) -> Result<Option<Vec<u8>>> {
-    Ok(folder(env, name)?.value(key)?)
+    Ok(session_dir(env, name)?.value(key)?)
 }
 
 /// Keeps a value; without such a session it does nothing.
@@ -23,8 +23,8 @@ pub fn get(env: &Env, name: &str, key: &str) -> Result<Option<Vec<u8>>> {
 /// # Errors
 /// When it is too long, or cannot be kept.
 pub fn set(env: &Env, name: &str, key: &str, from: impl Read) -> Result<()> {
-    let value = whole("the value", from, LONGEST)?;
-    Ok(folder(env, name)?.set_value(key, &value)?)
+    let value = read_limited("the value", from, MAX_VALUE_BYTES)?;
+    Ok(session_dir(env, name)?.set_value(key, &value)?)
 }
 
 /// Forgets a value; without such a session it does nothing.
@@ -32,5 +32,5 @@ pub fn set(env: &Env, name: &str, key: &str, from: impl Read) -> Result<()> {
 /// # Errors
 /// When it cannot be forgotten.
 pub fn remove(env: &Env, name: &str, key: &str) -> Result<()> {
-    Ok(folder(env, name)?.unset_value(key)?)
+    Ok(session_dir(env, name)?.unset_value(key)?)
 }

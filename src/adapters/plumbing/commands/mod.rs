@@ -21,20 +21,20 @@ use crate::{
     env::Env,
 };
 
-pub(crate) fn state(env: &Env) -> Result<PathBuf, Refusal> {
+pub fn state_dir(env: &Env) -> Result<PathBuf, Refusal> {
     let none = || Refusal::invalid("the environment", "names no home folder; set HOME or FAIRWAY_ADAPTER_STATE");
     adapters::state_folder(env).ok_or_else(none)
 }
 
-pub(crate) fn folder(env: &Env, name: &str) -> Result<Folder, Refusal> {
+pub(crate) fn session_dir(env: &Env, name: &str) -> Result<Folder, Refusal> {
     if name.is_empty() {
         return Err(Refusal::invalid("the session's name", "must not be empty"));
     }
-    Ok(Folder::of(&state(env)?, name))
+    Ok(Folder::of(&state_dir(env)?, name))
 }
 
 /// Everything that a script hands over, up to a limit in bytes.
-pub(crate) fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
+pub(crate) fn read_limited(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     from.take(limit + 1).read_to_end(&mut text)?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > limit {
@@ -45,7 +45,7 @@ pub(crate) fn whole(what: &'static str, from: impl Read, limit: u64) -> Result<V
 
 /// A start configuration as it may be shown: what looks like a secret is masked.
 #[must_use]
-pub fn shown(start: &StartConfig) -> StartConfig {
+pub fn redacted(start: &StartConfig) -> StartConfig {
     let mask = |text: &String| secrets::masked(text);
     let masked = |texts: &[String]| texts.iter().map(mask).collect::<Vec<_>>();
     let env = start

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::whole;
+use super::read_limited;
 use crate::{
     adapters,
     env::{Env, vars},
@@ -22,22 +22,22 @@ use crate::{
 };
 
 /// The mark of a multiplexer's server: whoever ends a session around it passes it by.
-const SERVER: &str = "server";
+const SERVER_TAG: &str = "server";
 
 /// What a multiplexer puts around its own panes; a server that is started inside one must not know of it.
-const PANES: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "ZELLIJ", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME"];
+const PANE_VARS: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "ZELLIJ", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME"];
 
 /// The longest text that a multiplexer is given, in bytes.
-const LONGEST: u64 = 8 << 20;
+const MAX_STDIN_BYTES: u64 = 8 << 20;
 
 /// How long others may ask before us.
-const TURN: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The caller's environment without anything of a session or a pane.
-fn around(env: &Env) -> BTreeMap<OsString, OsString> {
+fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
     let mut around = adapters::bare(env);
-    around.retain(|name, _| !name.to_str().is_some_and(|name| PANES.contains(&name) || adapters::names_ours(name)));
-    around.insert(vars::FAIRWAY_RUN_ID.into(), SERVER.into());
+    around.retain(|name, _| !name.to_str().is_some_and(|name| PANE_VARS.contains(&name) || adapters::names_ours(name)));
+    around.insert(vars::FAIRWAY_RUN_ID.into(), SERVER_TAG.into());
     around
 }
 
@@ -46,16 +46,16 @@ fn around(env: &Env) -> BTreeMap<OsString, OsString> {
 ///
 /// # Errors
 /// Why it failed.
-pub fn bare(env: &Env, words: &[OsString]) -> Result<()> {
-    Err(exec::become_program(words, &around(env)).into())
+pub fn exec_clean(env: &Env, words: &[OsString]) -> Result<()> {
+    Err(exec::become_program(words, &clean_env(env)).into())
 }
 
 /// The turn to ask a server that answers one at a time only, held until it is dropped; `None` when it did not come.
 ///
 /// # Errors
 /// When the file cannot be opened or locked.
-pub fn turn(file: &Path) -> io::Result<Option<FileLock>> {
-    FileLock::acquire_within(file, TURN)
+pub fn acquire_lock(file: &Path) -> io::Result<Option<FileLock>> {
+    FileLock::acquire_within(file, LOCK_TIMEOUT)
 }
 
 /// Runs a command of a multiplexer, as bare, for at most so long, and keeps what it says; `None` when there is no such
@@ -63,13 +63,18 @@ pub fn turn(file: &Path) -> io::Result<Option<FileLock>> {
 ///
 /// # Errors
 /// When it cannot be started, or the text for it is too long.
-pub fn ask(env: &Env, words: &[OsString], limit: Duration, stdin: Option<&mut dyn Read>) -> Result<Option<Captured>> {
+pub fn call_with_timeout(
+    env: &Env,
+    words: &[OsString],
+    limit: Duration,
+    stdin: Option<&mut dyn Read>,
+) -> Result<Option<Captured>> {
     let (first, args) = words.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
-    let text = stdin.map(|from| whole("the text", from, LONGEST)).transpose()?.unwrap_or_default();
+    let text = stdin.map(|from| read_limited("the text", from, MAX_STDIN_BYTES)).transpose()?.unwrap_or_default();
     let found = executable::find(&first.to_string_lossy(), env.var_os(vars::PATH).map(OsString::as_os_str), &env.cwd);
     let Some(program) = found else { return Ok(None) };
     exec::close_on_exec()?;
-    let around = around(env);
+    let around = clean_env(env);
     let call =
         Call { program: &program, args, env: &around, cwd: Path::new("/"), stdin: &text, limit, ends_group: false };
     Ok(Some(capture::capture(&call)?))

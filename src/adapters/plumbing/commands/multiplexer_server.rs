@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{folder, state};
+use super::{session_dir, state_dir};
 use crate::{
     adapters::plumbing::{Neighbours, Seat},
     domain::Refusal,
@@ -20,25 +20,25 @@ use crate::{
 /// How long a server may take to end when it is told to.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a command may take that is shown a terminal.
-const LIMIT: Duration = Duration::from_secs(10);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The place of a session's server; its folder is made.
 ///
 /// # Errors
 /// When it cannot be made or is not this user's alone.
-pub fn seat(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<Seat> {
-    let seat = place(env, program, name, neighbours)?;
+pub fn prepare_address(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<Seat> {
+    let seat = address(env, program, name, neighbours)?;
     seat.make()?;
     Ok(seat)
 }
 
-fn place(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<Seat> {
+fn address(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<Seat> {
     let is_plain = |letter: char| letter.is_ascii_lowercase();
     if program.is_empty() || program.len() > 6 || !program.chars().all(is_plain) {
         return Err(Refusal::invalid("the program", "is a word of at most 6 letters").into());
     }
-    let name = folder(env, name)?.name().to_owned();
-    Ok(Seat::of(&env.cwd.join(state(env)?), program, &name, neighbours))
+    let name = session_dir(env, name)?.name().to_owned();
+    Ok(Seat::of(&env.cwd.join(state_dir(env)?), program, &name, neighbours))
 }
 
 /// Ends what is left of a session's server, frozen or not, and removes its sockets. While the session lives, or somebody else
@@ -46,12 +46,12 @@ fn place(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result
 ///
 /// # Errors
 /// When something would not die.
-pub fn unseat(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<()> {
-    let folder = folder(env, name)?;
+pub fn end_server(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<()> {
+    let folder = session_dir(env, name)?;
     if folder.is_alive()? || (folder.is_starting() && !folder.is_started_here()) {
         return Ok(());
     }
-    let seat = place(env, program, name, neighbours)?;
+    let seat = address(env, program, name, neighbours)?;
     let left = process_tree::end(GRACE, || process_tree::marked(&seat.mark))?;
     if !left.is_empty() {
         let pids: Vec<String> = left.iter().map(|key: &ProcessKey| key.pid.to_string()).collect();
@@ -64,7 +64,7 @@ pub fn unseat(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> R
             let _ = seat.folder.parent().map(fs::remove_dir);
         }
     }
-    for path in sockets(&seat) {
+    for path in stale_sockets(&seat) {
         let _ = fs::remove_file(path);
     }
     Ok(())
@@ -72,7 +72,7 @@ pub fn unseat(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> R
 
 /// What a dead server, or one that asked it in vain, may have left in its folder: `<pid>.<name>`, `<pid>.<name>-query…`, or
 /// `<name>` one folder down.
-fn sockets(seat: &Seat) -> Vec<PathBuf> {
+fn stale_sockets(seat: &Seat) -> Vec<PathBuf> {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
     let mut found = Vec::new();
     for entry in entries(&seat.folder) {
@@ -95,24 +95,24 @@ fn sockets(seat: &Seat) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When it cannot be started, takes too long or fails: with what it showed.
-pub fn hidden(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
+pub fn run_offscreen(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
     let first = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let path = env.var_os(vars::PATH);
     let found = executable::find(&first, path.map(OsString::as_os_str), &env.cwd)
         .ok_or_else(|| Refusal::not_found("program", &first))?;
     let argv: Vec<OsString> = std::iter::once(found.into_os_string()).chain(words.iter().skip(1).cloned()).collect();
-    let shown = offscreen_pty::run(&Program { argv: &argv, env: env.vars(), cwd: &env.cwd }, size, LIMIT)?;
+    let shown = offscreen_pty::run(&Program { argv: &argv, env: env.vars(), cwd: &env.cwd }, size, COMMAND_TIMEOUT)?;
     let why = match shown.code {
         Some(0) => return Ok(()),
         Some(code) => format!("{first} ended with exit code {code}"),
-        None => format!("{first} did not end within {} s", LIMIT.as_secs()),
+        None => format!("{first} did not end within {} s", COMMAND_TIMEOUT.as_secs()),
     };
-    let screen = plain(&String::from_utf8_lossy(&shown.screen));
+    let screen = visible_text(&String::from_utf8_lossy(&shown.screen));
     Err(io::Error::other(if screen.is_empty() { why } else { format!("{why}: {screen}") }).into())
 }
 
 /// What a screen says, on one line: without control sequences, and without what is drawn of blanks.
-fn plain(screen: &str) -> String {
+fn visible_text(screen: &str) -> String {
     let (mut text, mut letters) = (String::new(), screen.chars().peekable());
     while let Some(letter) = letters.next() {
         match letter {
@@ -140,7 +140,7 @@ mod tests {
     fn of_a_screen_the_words_stay() {
         let screen =
             "\u{1b}[?1049h\u{1b}[2J\u{1b}]0;title\u{7}Cannot\u{1b}[1mopen\u{1b}[0m\r\n  it\u{1b}P1q\u{1b}\\.\u{1b}[12";
-        assert_eq!(plain(screen), "Cannot open it .");
-        assert_eq!(plain("\u{1b}"), "");
+        assert_eq!(visible_text(screen), "Cannot open it .");
+        assert_eq!(visible_text("\u{1b}"), "");
     }
 }

@@ -8,18 +8,18 @@ use std::{
 
 use anyhow::Result;
 
-use super::folder;
+use super::session_dir;
 use crate::{adapters::plumbing::Recorder, env::Env};
 
 /// How long the disk may take for the rest.
-const FLUSHING: Duration = Duration::from_secs(10);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Ends a session's whole tree; one that is not there is no failure.
 ///
 /// # Errors
 /// When something would not die.
 pub fn kill_tree(env: &Env, name: &str) -> Result<()> {
-    Ok(folder(env, name)?.kill_tree()?)
+    Ok(session_dir(env, name)?.kill_tree()?)
 }
 
 /// The same for a script that takes its own start back: a session that another call has started is left alone.
@@ -27,7 +27,7 @@ pub fn kill_tree(env: &Env, name: &str) -> Result<()> {
 /// # Errors
 /// When something would not die.
 pub fn roll_back(env: &Env, name: &str) -> Result<()> {
-    Ok(folder(env, name)?.roll_back()?)
+    Ok(session_dir(env, name)?.roll_back()?)
 }
 
 /// Copies a stream to a transcript until it ends. What cannot be written is left out: the writer is never held up, whatever
@@ -46,6 +46,6 @@ pub fn tee(path: &Path, limit: u64, mut from: impl Read) -> Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    recorder.flush(FLUSHING);
+    recorder.flush(FLUSH_TIMEOUT);
     Ok(())
 }

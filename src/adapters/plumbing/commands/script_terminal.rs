@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{folder, whole};
+use super::{read_limited, session_dir};
 use crate::{
     adapters::plumbing::submit_text::{self, Patience, Terminal},
     env::Env,
@@ -18,21 +18,21 @@ use crate::{
 };
 
 /// The longest text, in bytes.
-const LONGEST: u64 = 4 << 20;
+const MAX_TEXT_BYTES: u64 = 4 << 20;
 /// How long another one's text is waited for.
-const TURN: Duration = Duration::from_secs(15);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a script may take for one step.
-const LIMIT: Duration = Duration::from_secs(8);
+const STEP_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A session's terminal as its script shows it.
-struct Through<'a> {
+struct ScriptTerminal<'a> {
     script: PathBuf,
     name: &'a str,
     env: &'a BTreeMap<OsString, OsString>,
     cwd: &'a Path,
 }
 
-impl Through<'_> {
+impl ScriptTerminal<'_> {
     fn call(&self, operation: &str, stdin: &[u8]) -> io::Result<Vec<u8>> {
         let args = [operation, self.name].map(OsString::from);
         let call = Call {
@@ -41,7 +41,7 @@ impl Through<'_> {
             env: self.env,
             cwd: self.cwd,
             stdin,
-            limit: LIMIT,
+            limit: STEP_TIMEOUT,
             ends_group: false,
         };
         let done = capture::capture(&call)?;
@@ -56,7 +56,7 @@ impl Through<'_> {
     }
 }
 
-impl Terminal for Through<'_> {
+impl Terminal for ScriptTerminal<'_> {
     fn look(&mut self) -> io::Result<Vec<u8>> {
         self.call("look", b"")
     }
@@ -75,15 +75,16 @@ impl Terminal for Through<'_> {
 ///
 /// # Errors
 /// When another text is being typed for too long, the text is too long, or the script fails.
-pub fn text(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<()> {
-    let text = whole("the text", from, LONGEST)?;
-    let folder = folder(env, name)?;
+pub fn submit(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<()> {
+    let text = read_limited("the text", from, MAX_TEXT_BYTES)?;
+    let folder = session_dir(env, name)?;
     if !folder.path().is_dir() {
         return Ok(());
     }
-    let _turn =
-        folder.input_lock(TURN)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
-    let mut terminal = Through { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
+    let _turn = folder
+        .input_lock(LOCK_TIMEOUT)?
+        .ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
+    let mut terminal = ScriptTerminal { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
     match submit_text::submit(&mut terminal, &text, &Patience::default()) {
         // It has ended meanwhile.
         Err(_) if folder.is_over()? => Ok(()),

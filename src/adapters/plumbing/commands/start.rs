@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{folder, state, whole};
+use super::{read_limited, session_dir, state_dir};
 use crate::{
     actions::sessions::liveness::record_exit,
     adapters::{
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The longest start configuration, in bytes.
-const LONGEST: u64 = 16 << 20;
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 /// Keeps a start configuration, and the environment around this call, for the program that is to be run; lays files where
 /// it wants them and runs what is to be run before. `warn` is told of what is no failure.
@@ -28,11 +28,11 @@ const LONGEST: u64 = 16 << 20;
 /// # Errors
 /// When a live session of that name already exists, or the text is no configuration; then nothing is left.
 pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)) -> Result<()> {
-    let folder = folder(env, name)?;
+    let folder = session_dir(env, name)?;
     if name.chars().any(char::is_control) {
         return Err(Refusal::invalid("the session's name", "must not hold control characters").into());
     }
-    let text = whole("the start configuration", from, LONGEST)?;
+    let text = read_limited("the start configuration", from, MAX_CONFIG_BYTES)?;
     let unreadable = |why: String| Refusal::invalid("the start configuration", format!("cannot be read: {why}"));
     let mut start = StartConfig::read(&text).map_err(|error| unreadable(error.to_string()))?;
     for (name, value) in start.env.iter().flatten() {
@@ -51,7 +51,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     around.retain(|name, _| !name.as_encoded_bytes().starts_with(b"GC_"));
     // But for the state folder: the same script, called from inside, must find the same place.
     if [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].iter().any(|name| env.var_os(name).is_some()) {
-        around.insert(vars::GC_EXEC_STATE_DIR.into(), state(env)?.into());
+        around.insert(vars::GC_EXEC_STATE_DIR.into(), state_dir(env)?.into());
     }
     let unpacked = Unpacked { start: &start, around: &around, directory: &directory, starter: starter.as_ref() };
     folder.unpack(&unpacked)?;
@@ -84,7 +84,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
 /// # Errors
 /// When it would be written outside of the directory.
 pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMut(&str)) -> Result<()> {
-    let folder = folder(env, name)?;
+    let folder = session_dir(env, name)?;
     if !folder.is_alive()? {
         return Ok(());
     }
@@ -104,7 +104,7 @@ pub fn run(env: &Env, name: &str, how: Detached, complain: impl FnOnce(&str)) ->
             complain(&format!("the session's end cannot be recorded: {error:#}"));
         }
     };
-    Ok(plumbing::run(env, &folder(env, name)?, how, ended)?)
+    Ok(plumbing::run(env, &session_dir(env, name)?, how, ended)?)
 }
 
 /// Starts a session's program detached; returns once it was started.
@@ -112,16 +112,16 @@ pub fn run(env: &Env, name: &str, how: Detached, complain: impl FnOnce(&str)) ->
 /// # Errors
 /// What it says when it cannot be.
 pub fn detach(env: &Env, name: &str) -> Result<()> {
-    Ok(plumbing::detach(env, &folder(env, name)?, &state(env)?)?)
+    Ok(plumbing::detach(env, &session_dir(env, name)?, &state_dir(env)?)?)
 }
 
 /// Waits until a session that a script has made is up and ready, runs and types what is to follow; answers with its report.
 ///
 /// # Errors
 /// When its program could not be started, or has failed; then nothing is left of it.
-pub fn settle(env: &Env, name: &str, script: &Path, made: Made, warn: &mut dyn FnMut(&str)) -> Result<Report> {
-    let folder = folder(env, name)?;
+pub fn finish_start(env: &Env, name: &str, script: &Path, made: Made, warn: &mut dyn FnMut(&str)) -> Result<Report> {
+    let folder = session_dir(env, name)?;
     let socket = env.var(vars::FAIRWAY_BACKEND_SOCKET);
-    let adapter = Adapter::new(&env.cwd.join(script), &state(env)?, &env.cwd, env)?.at(socket);
+    let adapter = Adapter::new(&env.cwd.join(script), &state_dir(env)?, &env.cwd, env)?.at(socket);
     Ok(plumbing::settle(env, &folder, &adapter, made, warn)?)
 }
