@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    actions::{App, boundary::guard::Prepared},
+    actions::{App, boundary::guard::LoadedRules},
     config::{CONFIG_FILE, Layers, Project, Settings, local_file},
     domain::Actor,
     env::Env,
@@ -41,7 +41,7 @@ pub(super) struct Current {
 /// The guard's rules, with the files that decide whether they may be gone by, as they were when they were read.
 #[derive(Debug)]
 struct Held {
-    prepared: Prepared,
+    prepared: LoadedRules,
     files: Vec<(PathBuf, Found)>,
 }
 
@@ -84,7 +84,7 @@ impl Current {
     ///
     /// # Errors
     /// As the settings cannot be read.
-    pub(super) fn guarded(&mut self) -> Result<(&App, &Prepared)> {
+    pub(super) fn guarded(&mut self) -> Result<(&App, &LoadedRules)> {
         self.app()?;
         if self.rules.as_ref().is_some_and(|held| held.files.iter().any(|(path, then)| find(path) != *then)) {
             self.rules = None;
@@ -92,8 +92,8 @@ impl Current {
         let app = &self.app;
         let held = self.rules.get_or_insert_with(|| {
             // Looked at before they are read: what changes meanwhile is read again the next time.
-            let files = Prepared::files(app).into_iter().map(|path| (path.clone(), find(&path))).collect();
-            Held { files, prepared: Prepared::of(app) }
+            let files = LoadedRules::watched_files(app).into_iter().map(|path| (path.clone(), find(&path))).collect();
+            Held { files, prepared: LoadedRules::load(app) }
         });
         Ok((app, &held.prepared))
     }

@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::{house, remark::remark};
 use crate::{
-    actions::{boundary::runtime::session_of, sessions::prompt},
+    actions::{boundary::runtime::session_of_run, sessions::prompt},
     domain::SessionId,
 };
 
@@ -21,7 +21,7 @@ thread_local! {
 
 /// Has it done for the session of a run.
 pub(super) fn to_run(run: &str) {
-    if let Ok(session) = house::look(|app| app.read(|tx| session_of(tx, run)))
+    if let Ok(session) = house::look(|app| app.read(|tx| session_of_run(tx, run)))
         && !session.status.is_final()
     {
         to_session(session.id);

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     actions::{
         App, IdempotencyKey,
-        boundary::{guard::Prepared, runtime::spelled},
+        boundary::{guard::LoadedRules, runtime::normalize_run_id},
     },
     domain::{Actor, session::Session},
     env::Timestamp,
@@ -89,7 +89,7 @@ impl House {
     ///
     /// # Errors
     /// As `judge` fails.
-    pub(super) fn judge<T>(&self, judge: impl FnOnce(&App, &Prepared) -> Result<T>) -> Result<T, Fault> {
+    pub(super) fn judge<T>(&self, judge: impl FnOnce(&App, &LoadedRules) -> Result<T>) -> Result<T, Fault> {
         let mut current = self.current.borrow_mut();
         let judged = current.guarded().and_then(|(app, prepared)| judge(app, prepared));
         judged.map_err(|error| {
@@ -169,7 +169,7 @@ pub(super) async fn outside<T: Send + 'static>(
 /// # Errors
 /// As the store fails.
 pub(super) fn as_run(app: &App, run: &str, request: Option<IdempotencyKey>) -> Result<App> {
-    let known = app.read(|tx| Ok(sessions::by_run(tx, &spelled(run))?))?;
+    let known = app.read(|tx| Ok(sessions::by_run(tx, &normalize_run_id(run))?))?;
     Ok(match known {
         Some(session) => as_session(app, &session, request),
         None => app.with_actor(app.actor.clone(), request),

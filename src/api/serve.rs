@@ -24,7 +24,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    actions::{App, boundary::runtime::session_of},
+    actions::{App, boundary::runtime::session_of_run},
     domain::{Actor, SessionId},
     os::{core_dumps, notify::Waiter},
 };
@@ -138,7 +138,7 @@ fn forget_who_is_gone() {
         return;
     }
     let is_over = |run: &str| {
-        let session = house.look(|app| app.read(|tx| session_of(tx, run)));
+        let session = house.look(|app| app.read(|tx| session_of_run(tx, run)));
         session.is_ok_and(|session| session.status.is_final())
     };
     house.identities.borrow_mut().forget(is_over);

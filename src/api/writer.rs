@@ -38,8 +38,8 @@ type Job = Box<dyn FnOnce(&mut Current) + Send>;
 pub(super) struct Decision {
     pub(super) session: Option<Session>,
     pub(super) call: guard::ToolCall,
-    pub(super) verdict: guard::Verdict,
-    pub(super) door: guard::Door,
+    pub(super) verdict: guard::GuardDecision,
+    pub(super) door: guard::EntryPoint,
     /// Who waits until it is recorded.
     pub(super) waits: Option<oneshot::Sender<Result<(), Fault>>>,
 }

@@ -28,7 +28,7 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
-        let primed = agent_context::prime(&app, self.task_id.as_ref(), self.mode)?;
+        let primed = agent_context::compose_for_actor(&app, self.task_id.as_ref(), self.mode)?;
         let view = context::view(&primed.sections, self.mode);
         ctx.show(&view, || primed.tasks.iter().map(ToString::to_string).collect(), || safe(&view.text))
     }

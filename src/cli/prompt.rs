@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::sessions::prompt::{self, Awaited, Prompt},
+    actions::sessions::prompt::{self, AckWaiter, NewPrompt},
     domain::{SessionId, id::Label, message::Priority},
 };
 
@@ -46,8 +46,8 @@ impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let content = ctx.text("prompt", self.text, self.body_file.as_deref())?.unwrap_or_default();
         let app = ctx.app()?;
-        let awaited = self.wait_ack.map(|limit| Awaited::within(&app, limit)).transpose()?;
-        let prompt = Prompt {
+        let awaited = self.wait_ack.map(|limit| AckWaiter::with_timeout(&app, limit)).transpose()?;
+        let prompt = NewPrompt {
             to: self.session,
             content,
             priority: self.priority,
@@ -57,12 +57,12 @@ impl Args {
             ttl: self.ttl,
         };
         let mut answer = prompt::send(&app, &prompt)?;
-        let undelivered = prompt::untyped(&app, &prompt.to);
+        let undelivered = prompt::try_deliver(&app, &prompt.to);
         if let (Some(awaited), Some(id)) = (&awaited, answer.document["message_id"].as_i64()) {
             if let Some(remark) = &undelivered {
                 ctx.out.remark(&crate::render::safe(remark));
             }
-            return ctx.answer(&prompt::awaited(&app, awaited, id)?);
+            return ctx.answer(&prompt::wait_acknowledged(&app, awaited, id)?);
         }
         answer.remarks.extend(undelivered);
         ctx.answer(&answer)

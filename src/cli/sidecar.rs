@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, values};
 use crate::{
-    actions::sessions::sidecar::{self, Wish},
+    actions::sessions::sidecar::{self, SidecarOptions},
     domain::{Refusal, id::Label},
     hooks::transcripts,
 };
@@ -35,13 +35,13 @@ impl Args {
         let Some(session) = app.actor.session.clone() else {
             return Err(Refusal::Usage { why: "whose sidecar? name a session: --session ID".into() }.into());
         };
-        let wish = Wish {
+        let wish = SidecarOptions {
             session,
-            record: self.transcript,
+            transcript: self.transcript,
             provider: self.provider,
             when_unknown: self.when_unknown,
             providers: &transcripts::PROVIDERS,
-            read: transcripts::since,
+            read_transcript: transcripts::since,
         };
         let out = &ctx.out;
         ctx.answer(&sidecar::run(&app, &wish, &mut |words| out.remark(&format!("warning: {words}")))?)

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Provider, payload::Payload};
 use crate::{
-    actions::boundary::hook::{Moment, Reply, Start},
+    actions::boundary::hook::{HookEvent, Reply, StartKind},
     domain::usage::ToolUse,
 };
 
@@ -15,42 +15,42 @@ const HARMLESS: &[&str] = &["auth_success", "elicitation_complete", "elicitation
 ///
 /// # Errors
 /// A sentence that names what is missing.
-pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<Moment, String> {
+pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
     Ok(match event {
-        "SessionStart" => Moment::SessionStart(start(told)),
-        "UserPromptSubmit" => Moment::TurnStart,
-        "PreToolUse" => Moment::BeforeTool(told.call(Provider::Claude, role)?),
-        "PermissionRequest" => Moment::PermissionAsked(told.call(Provider::Claude, role)?),
+        "SessionStart" => HookEvent::SessionStart(start(told)),
+        "UserPromptSubmit" => HookEvent::TurnStart,
+        "PreToolUse" => HookEvent::BeforeTool(told.call(Provider::Claude, role)?),
+        "PermissionRequest" => HookEvent::PermissionRequest(told.call(Provider::Claude, role)?),
         "PostToolUse" => after(told, true)?,
         "PostToolUseFailure" => after(told, false)?,
-        "Stop" => Moment::TurnEnd,
-        "StopFailure" => Moment::TurnFailed(words(&[told.error.as_ref(), told.error_details.as_ref()])),
-        "SubagentStop" => Moment::SubagentEnd(told.agent_transcript_path.clone()),
+        "Stop" => HookEvent::TurnEnd,
+        "StopFailure" => HookEvent::TurnFailed(words(&[told.error.as_ref(), told.error_details.as_ref()])),
+        "SubagentStop" => HookEvent::SubagentEnd(told.agent_transcript_path.clone()),
         "Notification" => match told.notification_type.as_deref() {
-            Some("idle_prompt") => Moment::Rests,
-            Some(harmless) if HARMLESS.contains(&harmless) => Moment::Other,
+            Some("idle_prompt") => HookEvent::Idle,
+            Some(harmless) if HARMLESS.contains(&harmless) => HookEvent::Other,
             Some("permission_prompt" | "elicitation_dialog" | "agent_needs_input" | "worker_permission_prompt") => {
-                Moment::Waits(told.message.clone().unwrap_or_default())
+                HookEvent::Waiting(told.message.clone().unwrap_or_default())
             }
             // An unknown one is no reason to call a person.
-            Some(_) | None => Moment::Other,
+            Some(_) | None => HookEvent::Other,
         },
         "SessionEnd" => {
             let reason = told.reason.clone().unwrap_or_else(|| "other".into());
             let goes_on = matches!(reason.as_str(), "clear" | "resume");
-            Moment::SessionEnd { reason, goes_on }
+            HookEvent::SessionEnd { reason, continues: goes_on }
         }
-        _ => Moment::Other,
+        _ => HookEvent::Other,
     })
 }
 
 /// How a session begins, in the words that it shares with another vendor.
-pub(super) fn start(told: &Payload) -> Start {
+pub(super) fn start(told: &Payload) -> StartKind {
     match told.source.as_deref() {
-        Some("resume") => Start::Resumed,
-        Some("compact") => Start::Compacted,
-        Some("clear" | "fork") => Start::Switched,
-        _ => Start::Fresh,
+        Some("resume") => StartKind::Resumed,
+        Some("compact") => StartKind::Compacted,
+        Some("clear" | "fork") => StartKind::Switched,
+        _ => StartKind::Fresh,
     }
 }
 
@@ -58,11 +58,11 @@ pub(super) fn start(told: &Payload) -> Start {
 ///
 /// # Errors
 /// A sentence that names what is missing.
-pub(super) fn after(told: &Payload, success: bool) -> Result<Moment, String> {
+pub(super) fn after(told: &Payload, success: bool) -> Result<HookEvent, String> {
     let name = Payload::need("tool_name", told.tool_name.as_ref())?.to_owned();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast keeps to the bounds")]
     let duration_ms = told.duration_ms.map(|span| span as u64);
-    Ok(Moment::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success: Some(success), duration_ms }))
+    Ok(HookEvent::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success: Some(success), duration_ms }))
 }
 
 /// Texts among these values, one after another.
@@ -77,7 +77,7 @@ pub(super) fn answer(event: &str, reply: &Reply) -> Option<Value> {
         (_, Reply::Nothing) => None,
         ("PreToolUse", Reply::Allow(reason)) => Some(decision("allow", reason)),
         // A block would tell its reason twice; added context makes it go on as well.
-        ("Stop", Reply::GoOn(text)) => {
+        ("Stop", Reply::Continue(text)) => {
             Some(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
         }
         _ => shared(event, reply),
@@ -104,7 +104,7 @@ pub(super) fn shared(event: &str, reply: &Reply) -> Option<Value> {
             Some(specific("decision", json!({ "behavior": "deny", "message": reason })))
         }
         ("PermissionRequest", Reply::Allow(_)) => Some(specific("decision", json!({ "behavior": "allow" }))),
-        ("Stop", Reply::GoOn(text)) => Some(json!({ "decision": "block", "reason": text })),
+        ("Stop", Reply::Continue(text)) => Some(json!({ "decision": "block", "reason": text })),
         ("SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure", Reply::Context(text)) => {
             Some(specific("additionalContext", text.as_str().into()))
         }

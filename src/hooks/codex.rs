@@ -3,26 +3,26 @@
 use serde_json::Value;
 
 use super::{Provider, claude, payload::Payload};
-use crate::actions::boundary::hook::{Moment, Reply};
+use crate::actions::boundary::hook::{HookEvent, Reply};
 
 /// The moment that a payload tells of.
 ///
 /// # Errors
 /// A sentence that names what is missing.
-pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<Moment, String> {
+pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
     Ok(match event {
-        "SessionStart" => Moment::SessionStart(claude::start(told)),
-        "UserPromptSubmit" => Moment::TurnStart,
-        "PreToolUse" => Moment::BeforeTool(told.call(Provider::Codex, role)?),
-        "PermissionRequest" => Moment::PermissionAsked(told.call(Provider::Codex, role)?),
+        "SessionStart" => HookEvent::SessionStart(claude::start(told)),
+        "UserPromptSubmit" => HookEvent::TurnStart,
+        "PreToolUse" => HookEvent::BeforeTool(told.call(Provider::Codex, role)?),
+        "PermissionRequest" => HookEvent::PermissionRequest(told.call(Provider::Codex, role)?),
         // A call that failed tells nothing.
         "PostToolUse" => claude::after(told, true)?,
-        "Stop" => Moment::TurnEnd,
-        "SubagentStop" => Moment::SubagentEnd(told.agent_transcript_path.clone()),
+        "Stop" => HookEvent::TurnEnd,
+        "SubagentStop" => HookEvent::SubagentEnd(told.agent_transcript_path.clone()),
         "SessionEnd" => {
-            Moment::SessionEnd { reason: told.reason.clone().unwrap_or_else(|| "other".into()), goes_on: false }
+            HookEvent::SessionEnd { reason: told.reason.clone().unwrap_or_else(|| "other".into()), continues: false }
         }
-        _ => Moment::Other,
+        _ => HookEvent::Other,
     })
 }
 

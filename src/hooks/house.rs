@@ -15,7 +15,7 @@ use anyhow::Result;
 
 use super::{Provider, transcripts};
 use crate::{
-    actions::{App, boundary::hook::Used},
+    actions::{App, boundary::hook::TranscriptUsage},
     config::{
         CONFIG_FILE, ConfigError, Layers, Project, Settings,
         project::{STATE_DIR, STORE_FILE},
@@ -117,7 +117,7 @@ pub(super) fn agent(provider: Provider, env: &Env) -> Option<ProcessKey> {
 ///
 /// # Errors
 /// As it cannot be read.
-pub(super) fn records(provider: Provider, path: &Path, offset: u64) -> io::Result<Used> {
+pub(super) fn records(provider: Provider, path: &Path, offset: u64) -> io::Result<TranscriptUsage> {
     let read = transcripts::since(provider.label(), path, offset)?;
     #[expect(clippy::cast_precision_loss, reason = "a share of a window, of which a few digits are enough")]
     let context = read
@@ -125,5 +125,5 @@ pub(super) fn records(provider: Provider, path: &Path, offset: u64) -> io::Resul
         .zip(read.context_window)
         .filter(|(_, window)| *window > 0)
         .map(|(tokens, window)| (tokens as f64 / window as f64).min(1.0));
-    Ok(Used { turns: read.turns, offset: read.offset, context })
+    Ok(TranscriptUsage { turns: read.turns, offset: read.offset, context })
 }

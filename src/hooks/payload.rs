@@ -65,7 +65,7 @@ impl Payload {
         let cwd = self.cwd.clone().filter(|cwd| cwd.is_absolute()).ok_or("the vendor's JSON has no cwd")?;
         Ok(ToolCall {
             tool: tool.to_owned(),
-            also: provider.also(tool),
+            aliases: provider.also(tool),
             input,
             cwd: Some(cwd),
             role: role.map(str::to_owned),

@@ -62,7 +62,7 @@ pub(super) fn ask(project: &Project, env: &Env, provider: Provider, external: &s
             provider: provider.label(),
             external_session_id: external,
             cwd: Some(cwd),
-            also: &call.also,
+            also: &call.aliases,
             role: call.role.as_deref(),
         },
     };
@@ -70,7 +70,7 @@ pub(super) fn ask(project: &Project, env: &Env, provider: Provider, external: &s
     let decision: Decision = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200)?;
     Some(match decision {
         Decision { opinion: false, .. } => Reply::Nothing,
-        Decision { allowed: false, reason, rule, .. } => Reply::Deny(hook::denial(rule.as_deref(), &reason)),
+        Decision { allowed: false, reason, rule, .. } => Reply::Deny(hook::denial_message(rule.as_deref(), &reason)),
         Decision { granted: true, reason, .. } => Reply::Allow(reason),
         Decision { .. } => Reply::Nothing,
     })

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{Provider, claude, codex, gemini, house, is_tool_moment, payload::Payload, quick, wait};
 use crate::{
     actions::{
-        boundary::hook::{self, Caller, Moment, Reply},
+        boundary::hook::{self, HookCaller, HookEvent, Reply},
         core::errors,
     },
     config::Project,
@@ -136,24 +136,24 @@ fn answer(call: &Call<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> R
         Provider::Codex => codex::moment(call.event, &told, role),
         Provider::Gemini => gemini::moment(call.event, &told, role),
     }?;
-    if let Moment::BeforeTool(tool) = &moment
+    if let HookEvent::BeforeTool(tool) = &moment
         && let Some(reply) = quick::ask(&project, &env, call.provider, &external, tool)
     {
         return print(call, &reply);
     }
     let app = house::app(env, project).map_err(|error| sentence(&error))?;
     let wait = app.settings.boundary.approval_wait;
-    if matches!(moment, Moment::PermissionAsked(_)) {
+    if matches!(moment, HookEvent::PermissionRequest(_)) {
         let limit = call.provider.limit(call.event).saturating_add(wait);
         exit_on_signal::within(limit).map_err(|error| format!("no time limit can be set: {error}"))?;
     }
     let caller = caller(call.provider, &app.env, told, external)?;
     let records = |path: &Path, offset: u64| house::records(call.provider, path, offset);
-    let outcome = hook::on(&app, &caller, &moment, &records, wait).map_err(|error| sentence(&error))?;
+    let outcome = hook::handle(&app, &caller, &moment, &records, wait).map_err(|error| sentence(&error))?;
     print(call, &outcome.reply)?;
     exit_on_signal::retie(&SAID);
     // What could not be noted comes again; the answer is out and stands.
-    let _ = hook::written(&app, &outcome);
+    let _ = hook::confirm_written(&app, &outcome);
     Ok(())
 }
 
@@ -201,18 +201,18 @@ pub(super) fn project(
     }
 }
 
-pub(super) fn caller(provider: Provider, env: &Env, told: Payload, external: String) -> Result<Caller, String> {
+pub(super) fn caller(provider: Provider, env: &Env, told: Payload, external: String) -> Result<HookCaller, String> {
     let label = Label::parse(provider.label()).map_err(|why| why.to_string())?;
-    Ok(Caller {
+    Ok(HookCaller {
         provider: label,
-        others: Provider::ALL.iter().filter(|other| **other != provider).map(|other| other.label()).collect(),
-        external,
+        other_providers: Provider::ALL.iter().filter(|other| **other != provider).map(|other| other.label()).collect(),
+        external_session_id: external,
         transcript: told.transcript_path.filter(|path| !path.is_empty()),
         cwd: told.cwd.or_else(|| Some(env.cwd.clone())),
-        agent: house::agent(provider, env),
+        agent_process: house::agent(provider, env),
         is_subagent: told.agent_id.is_some(),
-        is_waited_for: provider.is_waited_for(env),
-        room: provider.room(),
+        has_wake_hook: provider.is_waited_for(env),
+        max_output_bytes: provider.room(),
     })
 }
 

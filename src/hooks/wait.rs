@@ -8,7 +8,7 @@ use std::{
 
 use super::{Provider, claude, house, payload::Payload, run};
 use crate::{
-    actions::boundary::hook::{self, Moment},
+    actions::boundary::hook::{self, HookEvent},
     env::Env,
     os::exit_on_signal::{self, Ending},
 };
@@ -40,17 +40,19 @@ fn told(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> R
     let external = Payload::need("session_id", payload.session_id.as_ref())?.to_owned();
     let event = Payload::need("hook_event_name", payload.hook_event_name.as_ref())?;
     let start = match claude::moment(event, &payload, None)? {
-        Moment::SessionStart(start) => Some(start),
+        HookEvent::SessionStart(start) => Some(start),
         _ => None,
     };
     let app = house::app(env, project).map_err(|error| run::sentence(&error))?;
     let caller = run::caller(provider, &app.env, payload, external)?;
-    let Some((session, carried)) = hook::wait(&app, &caller, start).map_err(|error| run::sentence(&error))? else {
+    let Some((session, carried)) =
+        hook::wait_for_prompts(&app, &caller, start).map_err(|error| run::sentence(&error))?
+    else {
         return Ok(0);
     };
     let written = io::stderr().write_all(carried.text.as_bytes());
     written.map_err(|error| format!("what waits cannot be told: {error}"))?;
     // What could not be noted comes again; the words are out and wake the agent.
-    let _ = hook::carried(&app, &session, &carried);
+    let _ = hook::confirm_delivered(&app, &session, &carried);
     Ok(2)
 }

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A day in milliseconds.
-const DAY: i64 = 24 * 60 * 60 * 1000;
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Adds up what the turns since a moment used, of these sessions or, when none is named, of all.
 ///
@@ -59,9 +59,9 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
         total.add(row);
     }
     if by == UsageBy::Day {
-        rows.sort_by_key(|row| number(row.key.as_deref()));
+        rows.sort_by_key(|row| day_number(row.key.as_deref()));
         for row in &mut rows {
-            row.key = Some(day(number(row.key.as_deref())));
+            row.key = Some(format_day(day_number(row.key.as_deref())));
         }
     } else {
         rows.sort_by_key(|row| (Reverse(row.tokens()), row.key.clone()));
@@ -70,12 +70,12 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
 }
 
 /// A day's number since 1970.
-fn number(key: Option<&str>) -> i64 {
+fn day_number(key: Option<&str>) -> i64 {
     key.and_then(|key| key.parse().ok()).unwrap_or_default()
 }
 
 /// A day of this number as a date, UTC.
-fn day(number: i64) -> String {
-    let text = Timestamp::from_millis(number.saturating_mul(DAY)).to_string();
+fn format_day(number: i64) -> String {
+    let text = Timestamp::from_millis(number.saturating_mul(DAY_MS)).to_string();
     text.split('T').next().unwrap_or_default().to_owned()
 }

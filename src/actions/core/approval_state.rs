@@ -13,7 +13,7 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn over(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -> Result<()> {
+pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -> Result<()> {
     for approval in approvals::pending_of(tx, &session.id)? {
         if tool.is_some_and(|tool| tool != approval.tool) {
             continue;

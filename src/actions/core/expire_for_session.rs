@@ -17,7 +17,7 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn over(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for message in messages::unsettled(tx, &Recipient::Session(session.id.clone()))? {
         messages::settle(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
         let expired = event(Kind::MessageExpired, &message).session(&session.id, &session.run_id);

@@ -16,32 +16,32 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn sign(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result<()> {
+pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result<()> {
     if session.status.is_final() || session.of_run(run_id).is_err() {
         return Ok(());
     }
-    prompt::heard(tx, session)?;
-    lives(tx, session)
+    prompt::confirm_typed(tx, session)?;
+    mark_running(tx, session)
 }
 
 /// The same of one that is not final and may only begin: it has heard nothing yet of what was typed into it.
 ///
 /// # Errors
 /// As the store fails.
-pub(in crate::actions) fn lives(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status == SessionStatus::Running {
         return Ok(sessions::touch(tx, &session.id)?);
     }
     let alive = session.alive(tx.now())?;
-    write(tx, &alive)?;
-    lifted(tx, session, "it acts")
+    update_session(tx, &alive)?;
+    record_running(tx, session, "it acts")
 }
 
 /// Writes a session that was read in this very transaction.
 ///
 /// # Errors
 /// As the store fails.
-pub(in crate::actions) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     // Nobody else writes while this transaction is open, so the version cannot have moved.
     if sessions::update(tx, session)? {
         return Ok(());
@@ -53,7 +53,7 @@ pub(in crate::actions) fn write(tx: &WriteTx<'_>, session: &Session) -> Result<(
 ///
 /// # Errors
 /// As the store fails.
-pub(in crate::actions) fn lifted(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
+pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
     let kind = match before.status {
         SessionStatus::Stale => Kind::SessionRevived,
         _ => Kind::SessionRunning,
@@ -66,7 +66,7 @@ pub(in crate::actions) fn lifted(tx: &WriteTx<'_>, before: &Session, why: &str) 
 ///
 /// # Errors
 /// As the store fails.
-pub(crate) fn marked(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<i64, StoreError> {
+pub(crate) fn record_stale(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<i64, StoreError> {
     tx.record(&status_event(Kind::SessionStale, before).with("reason", why))
 }
 

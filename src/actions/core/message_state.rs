@@ -12,7 +12,7 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn heard(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub fn confirm_typed(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for message in messages::typed_to(tx, &session.id)? {
         acknowledge(tx, &message, session)?;
     }

@@ -369,7 +369,7 @@ fn enqueue(app: &App, order: &SpawnRequest, draft: ExecRun, taken: &mut Option<E
         if let Some(acting) = &app.actor.session
             && sessions::find(tx, acting)?.is_some()
         {
-            keepalive::sign(tx, &lookup::session(tx, acting)?, app.actor.run_id.as_deref())?;
+            keepalive::touch(tx, &lookup::session(tx, acting)?, app.actor.run_id.as_deref())?;
             tasks::renew_leases(tx, &app.actor.name, None)?;
         }
         write(tx)

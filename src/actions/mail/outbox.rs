@@ -15,7 +15,7 @@ use crate::{
 
 /// Which messages are looked at.
 #[derive(Debug, Clone)]
-pub struct Filter {
+pub struct OutboxFilter {
     /// Only those to this session.
     pub to: Option<SessionId>,
     /// Also those that are settled.
@@ -28,7 +28,7 @@ pub struct Filter {
 ///
 /// # Errors
 /// As the store fails.
-pub fn list(app: &App, filter: &Filter) -> Result<Vec<OutboxView>> {
+pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     app.read(|tx| {
         let found = messages::newest(tx, filter.to.as_ref(), filter.all, filter.limit)?;
         Ok(found.iter().map(OutboxView::from).collect())

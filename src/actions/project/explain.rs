@@ -9,7 +9,7 @@ use crate::actions::{
     queue::task::claim,
     sessions::{
         control::suggestions,
-        liveness::{backend_probe::Asking, facts},
+        liveness::{backend_probe::BackendProber, facts},
     },
 };
 use crate::{
@@ -222,8 +222,8 @@ fn session_tasks(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> 
 }
 
 fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) {
-    let process = facts::process(session);
-    let backend = Asking::new().backend(app, session, &process, now);
+    let process = facts::process_state(session);
+    let backend = BackendProber::new().probe(app, session, &process, now);
     if session.host == host::identity() {
         let message = match &process {
             Process::NotRecorded => "no process is known".to_owned(),
@@ -242,7 +242,7 @@ fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) 
             view.fact("backend", message, "the backend", Some(now));
         }
     }
-    let message = match facts::judge(app, session, &process, &backend, now) {
+    let message = match facts::assess(app, session, &process, &backend, now) {
         Verdict::Live(why) => format!("reconcile would find it live: {why}"),
         Verdict::Stale(_, why) => format!("reconcile would find it stale: {why}"),
         Verdict::Unknown(why) => format!("reconcile would leave it alone, since it cannot tell: {why}"),

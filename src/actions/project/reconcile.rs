@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::actions::{
     core::keepalive,
-    sessions::liveness::{backend_probe::Asking, facts},
+    sessions::liveness::{backend_probe::BackendProber, facts},
 };
 use crate::{
     actions::{
@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// A session and what is made of it.
-type Judged = (Session, Verdict);
+type Assessment = (Session, Verdict);
 
 /// Looks at every session that is not final, and marks it. With `dry_run` the verdicts are the same and nothing is
 /// written. While another one is at work it only says so.
@@ -46,57 +46,58 @@ type Judged = (Session, Verdict);
 /// As the store fails.
 pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     // A look does not get into anybody's way, and makes no lock file either.
-    let lock = if dry_run || !app.project.store.exists() { Free::NotNeeded } else { take(app)? };
-    if matches!(lock, Free::Busy) {
+    let lock = if dry_run || !app.project.store.exists() { ReconcileLock::NotNeeded } else { acquire_lock(app)? };
+    if matches!(lock, ReconcileLock::Busy) {
         return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
     }
-    let runs = runs(app, dry_run);
-    let remarks = |braked| remarks(braked, &runs.failed);
+    let runs = recover_jobs(app, dry_run);
+    let remarks = |braked| warnings(braked, &runs.warnings);
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
-    let verdicts = verdicts(app, &found, now);
-    let mut judged: Vec<Judged> = found.into_iter().zip(verdicts).collect();
+    let verdicts = assess_all(app, &found, now);
+    let mut judged: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
     let braked = liveness::brake(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
-    let settles = |(session, verdict): &Judged| liveness::marks(session, verdict) || revives(session, verdict);
+    let settles =
+        |(session, verdict): &Assessment| liveness::marks(session, verdict) || should_revive(session, verdict);
     if dry_run || (app.idempotency_key.is_none() && !judged.iter().any(settles)) {
         return app.read(|tx| {
-            let held = held(tx)?;
+            let held = held_tasks(tx)?;
             let marked: Vec<bool> = judged.iter().map(settles).collect();
-            let report = report(dry_run, &judged, &marked, &held, &runs, tx)?;
+            let report = build_report(dry_run, &judged, &marked, &held, &runs, tx)?;
             answer(&report, &remarks(braked), false)
         });
     }
     app.mutate(|tx| {
-        let held = held(tx)?;
+        let held = held_tasks(tx)?;
         let mut marked = Vec::with_capacity(judged.len());
         for (session, verdict) in &judged {
-            marked.push(settle(tx, session, verdict)?);
+            marked.push(apply(tx, session, verdict)?);
         }
-        answer(&report(false, &judged, &marked, &held, &runs, tx)?, &remarks(braked), true)
+        answer(&build_report(false, &judged, &marked, &held, &runs, tx)?, &remarks(braked), true)
     })
 }
 
 /// Judges every session. Processes are looked at on the side, while the first answer of a backend is waited for.
-fn verdicts(app: &App, sessions: &[Session], now: Timestamp) -> Vec<Verdict> {
-    let mut asking = Asking::new();
+fn assess_all(app: &App, sessions: &[Session], now: Timestamp) -> Vec<Verdict> {
+    let mut asking = BackendProber::new();
     thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
-        scope.spawn(move || sessions.iter().map(facts::process).try_for_each(|process| tell.send(process)));
+        scope.spawn(move || sessions.iter().map(facts::process_state).try_for_each(|process| tell.send(process)));
         let judge = |(session, process): (&Session, Process)| {
-            let backend = asking.backend(app, session, &process, now);
-            facts::judge(app, session, &process, &backend, now)
+            let backend = asking.probe(app, session, &process, now);
+            facts::assess(app, session, &process, &backend, now)
         };
         sessions.iter().zip(told).map(judge).collect()
     })
 }
 
-enum Free {
+enum ReconcileLock {
     NotNeeded,
-    Mine(#[expect(dead_code, reason = "held until it is dropped")] FileLock),
+    Acquired(#[expect(dead_code, reason = "held until it is dropped")] FileLock),
     Busy,
 }
 
-fn take(app: &App) -> Result<Free> {
+fn acquire_lock(app: &App) -> Result<ReconcileLock> {
     let runtime = app.project.runtime();
     let path = runtime.join("reconcile.lock");
     let lock = || {
@@ -105,34 +106,34 @@ fn take(app: &App) -> Result<Free> {
         FileLock::try_acquire(&path)
     };
     let lock = lock().map_err(|error| StoreError::io(path.display().to_string(), error))?;
-    Ok(lock.map_or(Free::Busy, Free::Mine))
+    Ok(lock.map_or(ReconcileLock::Busy, ReconcileLock::Acquired))
 }
 
-const fn revives(session: &Session, verdict: &Verdict) -> bool {
+const fn should_revive(session: &Session, verdict: &Verdict) -> bool {
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Verdict::Live(_)))
 }
 
 /// Whether the session is to be marked because it was seen to be gone; silence alone says too little of one.
-pub(crate) fn is_over(session: &Session, verdict: &Verdict) -> bool {
+pub(crate) fn is_exit_observed(session: &Session, verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Stale(Ground::Seen, _)) && liveness::marks(session, verdict)
 }
 
 /// Writes a verdict, unless the session has moved since it was looked at. Says whether it was written.
-pub(crate) fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
+pub(crate) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
     match verdict {
         Verdict::Stale(_, why) if liveness::marks(session, verdict) => {
             if !sessions::update(tx, &session.suspected(Some(why))?)? {
                 return Ok(false);
             }
-            keepalive::marked(tx, session, why)?;
-            leave_word(tx, session, why)?;
+            keepalive::record_stale(tx, session, why)?;
+            add_stale_checkpoint(tx, session, why)?;
             Ok(true)
         }
-        Verdict::Live(why) if revives(session, verdict) => {
+        Verdict::Live(why) if should_revive(session, verdict) => {
             if !sessions::update(tx, &session.running()?)? {
                 return Ok(false);
             }
-            keepalive::lifted(tx, session, why)?;
+            keepalive::record_running(tx, session, why)?;
             Ok(true)
         }
         _ => Ok(false),
@@ -140,7 +141,7 @@ pub(crate) fn settle(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> 
 }
 
 /// Leaves a checkpoint on the task of a session that was marked, for whoever takes it up.
-fn leave_word(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<()> {
+fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<()> {
     let Some(id) = &session.task else { return Ok(()) };
     let Some(task) = tasks::find(tx, id)? else { return Ok(()) };
     let others = task.state.claim().is_some_and(|claim| claim.claimant != session.id.as_str());
@@ -177,7 +178,7 @@ fn leave_word(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<()> {
     Ok(())
 }
 
-fn held(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
+fn held_tasks(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
     let mut held = Vec::new();
     tasks::each(tx, Range::Held, |task| {
         held.push(task);
@@ -187,16 +188,18 @@ fn held(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
 }
 
 /// `settled[n]` says whether the verdict on `judged[n]` took effect, or would.
-fn report(
+fn build_report(
     dry_run: bool,
-    judged: &[Judged],
+    judged: &[Assessment],
     settled: &[bool],
     held: &[Task],
-    runs: &Runs,
+    runs: &JobRecovery,
     tx: &ReadTx<'_>,
 ) -> Result<ReconcileView> {
-    let runs_recovered =
-        runs.settled.iter().map(|run| RunNoteView::new(&run.job, run.session.as_ref(), run.status, run.reason.clone()));
+    let runs_recovered = runs
+        .recovered
+        .iter()
+        .map(|run| RunNoteView::new(&run.job, run.session.as_ref(), run.status, run.reason.clone()));
     let runs_recovered = runs_recovered.collect();
     let mut report = ReconcileView { dry_run, checked: judged.len(), runs_recovered, ..ReconcileView::default() };
     let mut live = BTreeMap::new();
@@ -212,7 +215,7 @@ fn report(
                     report.unknown.push(finding("it changed while it was looked at"));
                 }
             }
-            Verdict::Live(why) if revives(session, verdict) => {
+            Verdict::Live(why) if should_revive(session, verdict) => {
                 runs = runs || *settled;
                 if *settled {
                     report.revived.push(finding(why));
@@ -226,12 +229,12 @@ fn report(
             live.insert(&session.id, session);
         }
     }
-    report.unattended = unattended(tx, held, &live)?;
+    report.unattended = find_unattended(tx, held, &live)?;
     Ok(report)
 }
 
 /// Held tasks that no live session works on, and live sessions that work on a closed task.
-fn unattended(
+fn find_unattended(
     tx: &ReadTx<'_>,
     held: &[Task],
     live: &BTreeMap<&SessionId, &Session>,
@@ -268,32 +271,32 @@ fn unattended(
 
 /// What was done about background runs, and what of it failed: sessions are settled all the same.
 #[derive(Debug, Default)]
-struct Runs {
-    settled: Vec<Recovered>,
-    failed: Vec<String>,
+struct JobRecovery {
+    recovered: Vec<Recovered>,
+    warnings: Vec<String>,
 }
 
 /// Settles the runs that nobody looks after, tells sessions what they are owed, and forgets what is not kept any longer.
-fn runs(app: &App, dry_run: bool) -> Runs {
-    let mut runs = Runs::default();
+fn recover_jobs(app: &App, dry_run: bool) -> JobRecovery {
+    let mut runs = JobRecovery::default();
     match recover::recover(app, dry_run) {
-        Ok(settled) => runs.settled = settled,
-        Err(error) => runs.failed.push(format!("warning: background runs were not all settled: {error:#}")),
+        Ok(settled) => runs.recovered = settled,
+        Err(error) => runs.warnings.push(format!("warning: background runs were not all settled: {error:#}")),
     }
     if dry_run {
         return runs;
     }
     // What cannot be told now is told by the next one.
     if let Err(error) = notify::send_all_pending(app) {
-        runs.failed.push(format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
+        runs.warnings.push(format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
     }
     if let Err(error) = gc::collect(app) {
-        runs.failed.push(format!("warning: old background runs were not all removed: {error:#}"));
+        runs.warnings.push(format!("warning: old background runs were not all removed: {error:#}"));
     }
     runs
 }
 
-fn remarks(braked: bool, failed: &[String]) -> Vec<String> {
+fn warnings(braked: bool, failed: &[String]) -> Vec<String> {
     let braked = braked.then(|| {
         "warning: most sessions are silent at once; the clock is suspect, and none is marked for its silence".to_owned()
     });
@@ -301,7 +304,8 @@ fn remarks(braked: bool, failed: &[String]) -> Vec<String> {
 }
 
 fn answer(report: &ReconcileView, remarks: &[String], wrote: bool) -> Result<Answer> {
-    let line = if report.busy { "unchanged: another reconcile is at work".to_owned() } else { words(report, wrote) };
+    let line =
+        if report.busy { "unchanged: another reconcile is at work".to_owned() } else { format_report(report, wrote) };
     let ids = report.stale.iter().chain(&report.revived).filter_map(|finding| finding.session_id.clone()).collect();
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = ids;
@@ -309,7 +313,7 @@ fn answer(report: &ReconcileView, remarks: &[String], wrote: bool) -> Result<Ans
     Ok(answer)
 }
 
-fn words(report: &ReconcileView, wrote: bool) -> String {
+fn format_report(report: &ReconcileView, wrote: bool) -> String {
     let mut text = match (report.dry_run, wrote || !report.runs_recovered.is_empty()) {
         (true, _) => {
             format!("would settle {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)

@@ -44,12 +44,12 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
 
 /// Whether the backend's session of that name is another run's by now: ours is gone, and nothing of theirs is ours to touch.
 #[must_use]
-pub fn is_anothers(adapter: &Adapter, session: &Session) -> bool {
-    adapter.is_of_run(name(session), &session.run_id) == Some(false)
+pub fn belongs_to_other(adapter: &Adapter, session: &Session) -> bool {
+    adapter.is_of_run(backend_name(session), &session.run_id) == Some(false)
 }
 
 /// What the backend calls the session.
 #[must_use]
-pub fn name(session: &Session) -> &str {
+pub fn backend_name(session: &Session) -> &str {
     session.session_name.as_deref().unwrap_or(session.id.as_str())
 }

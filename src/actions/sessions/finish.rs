@@ -26,8 +26,8 @@ pub fn finish(
 ) -> Result<Session> {
     let finished = session.finished(status, exit_code, reason, tx.now())?;
     let kind = if status == SessionStatus::Failed { Kind::SessionFailed } else { Kind::SessionEnded };
-    keepalive::write(tx, &finished)?;
-    prompt::over(tx, session)?;
+    keepalive::update_session(tx, &finished)?;
+    prompt::expire_for_session(tx, session)?;
     tx.record(
         &Event::new(kind)
             .session(&session.id, &session.run_id)
@@ -37,6 +37,6 @@ pub fn finish(
             .with("exit_code", exit_code)
             .with("reason", reason),
     )?;
-    approval::over(tx, &finished, None)?;
+    approval::expire_pending(tx, &finished, None)?;
     Ok(finished)
 }

@@ -58,7 +58,7 @@ async fn watch(run: String, version: u64, expires_at: Timestamp) {
     let (of, told) = (run.clone(), kind);
     let recorded = house::change(move |app| {
         app.transaction(|tx| {
-            let session = crate::actions::boundary::runtime::session_of(tx, &of)?;
+            let session = crate::actions::boundary::runtime::session_of_run(tx, &of)?;
             let event = Event::new(Kind::CredentialExpiring).session(&session.id, &session.run_id);
             tx.record(&event.with("type", told).with("expires_at", expires_at.to_string()))?;
             Ok(())
@@ -98,7 +98,7 @@ fn left(app: &App, house: &house::House, run: &str, expires_at: Timestamp) -> (D
 /// Has the command print the next identity of a run; `None` when there is no command.
 fn fetch(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>> {
     let Some(command) = app.settings.boundary.refresh.clone() else { return Ok(None) };
-    let session = app.read(|tx| crate::actions::boundary::runtime::session_of(tx, run))?;
+    let session = app.read(|tx| crate::actions::boundary::runtime::session_of_run(tx, run))?;
     trust::require(app)?;
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
     for name in vars::IDENTITY {

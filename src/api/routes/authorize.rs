@@ -12,8 +12,8 @@ use crate::{
     actions::{
         App,
         boundary::{
-            guard::{self, Door, Prepared, ToolCall, Verdict},
-            runtime::session_of,
+            guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall},
+            runtime::session_of_run,
         },
     },
     api::{
@@ -80,7 +80,7 @@ struct Caller {
 /// What was decided, before it is recorded.
 struct Decided {
     session: Session,
-    verdict: Verdict,
+    verdict: GuardDecision,
     opinion: bool,
     /// Whether it can be recorded as far as can be told now.
     recordable: bool,
@@ -91,7 +91,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let length = asked.bytes().len();
     let body: Body = asked.decode()?;
     let context = body.context.unwrap_or_default();
-    let door = if context.door.as_deref() == Some("hook") { Door::Hook } else { Door::Api };
+    let door = if context.door.as_deref() == Some("hook") { EntryPoint::Hook } else { EntryPoint::Api };
     let external = match (context.provider, context.external_session_id) {
         (Some(provider), Some(external)) => Some((Label::parse(&provider).map_err(anyhow::Error::from)?, external)),
         _ => None,
@@ -101,7 +101,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     }
     let caller = Caller { run: body.run_id, external };
     let call =
-        ToolCall { tool: body.tool, also: context.also, input: body.input, cwd: context.cwd, role: context.role };
+        ToolCall { tool: body.tool, aliases: context.also, input: body.input, cwd: context.cwd, role: context.role };
     let decided = if length > SHORT {
         at_leisure(caller, call.clone(), door).await
     } else {
@@ -140,28 +140,34 @@ fn unrecorded(mut fault: Fault) -> Fault {
     fault
 }
 
-fn said(verdict: &Verdict, opinion: bool) -> Response {
-    let Verdict { allowed, granted, reason, rule } = verdict;
+fn said(verdict: &GuardDecision, opinion: bool) -> Response {
+    let GuardDecision { allowed, explicitly_allowed: granted, reason, rule } = verdict;
     answer(&Answer { allowed: *allowed, granted: *granted, opinion, reason, rule: rule.as_deref() })
 }
 
 /// Decides in a thread of its own.
-async fn at_leisure(caller: Caller, call: ToolCall, door: Door) -> Result<Decided, Fault> {
-    house::outside(move |app| decide(app, &Prepared::of(app), &caller, &call, door)).await
+async fn at_leisure(caller: Caller, call: ToolCall, door: EntryPoint) -> Result<Decided, Fault> {
+    house::outside(move |app| decide(app, &LoadedRules::load(app), &caller, &call, door)).await
 }
 
 /// Decides while nobody else writes, if that is so: then what is decided can be recorded.
-fn decide(app: &App, rules: &Prepared, caller: &Caller, call: &ToolCall, door: Door) -> anyhow::Result<Decided> {
+fn decide(
+    app: &App,
+    rules: &LoadedRules,
+    caller: &Caller,
+    call: &ToolCall,
+    door: EntryPoint,
+) -> anyhow::Result<Decided> {
     let store = app.store_for_reading()?;
     let (session, is_free) = match store.read_writable(|tx| find(tx, caller))? {
         Some(session) => (session, true),
         None => (app.read(|tx| find(tx, caller))?, false),
     };
-    if door == Door::Hook && rules.is_absent() {
-        let verdict = Verdict::denied("the configuration has no [guard] section");
+    if door == EntryPoint::Hook && rules.is_unconfigured() {
+        let verdict = GuardDecision::denied("the configuration has no [guard] section");
         return Ok(Decided { session, verdict, opinion: false, recordable: false });
     }
-    let verdict = guard::decide_with(rules, app, &session, call);
+    let verdict = guard::decide_with_rules(rules, app, &session, call);
     let folder = app.project.store.parent().unwrap_or(&app.project.root);
     let recordable = is_free && disk::free(folder).is_ok_and(|free| free >= ROOM);
     Ok(Decided { session, verdict, opinion: true, recordable })
@@ -173,10 +179,10 @@ fn find(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
         anyhow::Error::from(Refusal::not_found("session with the external id", id))
     };
     match (&caller.run, &caller.external) {
-        (Some(run), None) => session_of(tx, run),
+        (Some(run), None) => session_of_run(tx, run),
         // An agent that was started inside another one's session has inherited its run, and is a session of its own.
         (Some(run), Some((provider, external))) => {
-            let session = session_of(tx, run)?;
+            let session = session_of_run(tx, run)?;
             let is_own = session.provider.as_ref() == Some(provider)
                 && session.external_session_id.as_deref() == Some(external.as_str());
             if is_own { Ok(session) } else { Err(unknown(external)) }
@@ -189,11 +195,11 @@ fn find(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
 }
 
 /// Records that a call of somebody unknown was denied.
-fn unknown(call: ToolCall, door: Door, fault: &Fault) {
-    if fault.failure.code != "not_found" || door == Door::Hook {
+fn unknown(call: ToolCall, door: EntryPoint, fault: &Fault) {
+    if fault.failure.code != "not_found" || door == EntryPoint::Hook {
         return;
     }
-    let verdict = Verdict::denied(fault.failure.message.clone());
+    let verdict = GuardDecision::denied(fault.failure.message.clone());
     if let Ok(house) = here() {
         let _ = house.writer.record(Decision { session: None, call, verdict, door, waits: None });
     }

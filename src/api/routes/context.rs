@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::{
     actions::boundary::runtime::{
         context::{self, Mode, Section, SectionKind},
-        session_of,
+        session_of_run,
     },
     api::{
         body::{Asked, answer, query},
@@ -45,7 +45,7 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     let mode = mode(wanted.mode.as_deref())?;
     // It asks git.
     let view = house::outside(move |app| {
-        let session = app.read(|tx| session_of(tx, &wanted.run_id))?;
+        let session = app.read(|tx| session_of_run(tx, &wanted.run_id))?;
         let sections = context::compose(&as_session(app, &session, None), Some(&session), mode)?;
         Ok(context::view(&sections, mode))
     });

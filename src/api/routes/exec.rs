@@ -17,7 +17,7 @@ use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use crate::{
-    actions::{App, boundary::runtime::session_of},
+    actions::{App, boundary::runtime::session_of_run},
     api::{
         body::{Asked, query},
         fault::Fault,
@@ -56,7 +56,7 @@ fn run(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) 
     }
     env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
     if let Some(run_id) = run_id {
-        let session = app.read(|tx| session_of(tx, run_id))?;
+        let session = app.read(|tx| session_of_run(tx, run_id))?;
         env.insert(vars::FAIRWAY_SESSION_ID.into(), session.id.to_string().into());
         env.insert(vars::FAIRWAY_RUN_ID.into(), session.run_id.clone().into());
         env.insert(vars::FAIRWAY_ROLE.into(), session.role.to_string().into());

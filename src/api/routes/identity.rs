@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     actions::{
         App,
-        boundary::runtime::session_of,
+        boundary::runtime::session_of_run,
         core::{errors, lookup},
     },
     api::{
@@ -44,7 +44,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     let wanted: Wanted = query(&request)?;
-    let session = house::look(|app| app.read(|tx| session_of(tx, &wanted.run_id)))?;
+    let session = house::look(|app| app.read(|tx| session_of_run(tx, &wanted.run_id)))?;
     shown(&session.run_id).map(|shown| answer(&shown))
 }
 
@@ -61,7 +61,7 @@ fn whose(app: &App, run_id: Option<&str>, session_id: Option<&str>) -> anyhow::R
             let id = session_id.ok_or_else(|| Refusal::Usage { why: "missing field `run_id`".into() })?;
             return lookup::session(tx, &SessionId::parse(id)?);
         };
-        let session = session_of(tx, run_id)?;
+        let session = session_of_run(tx, run_id)?;
         if session_id.is_some_and(|id| id != session.id.as_str()) {
             let why = format!("the run {} is the session {}'s, and no other's", session.run_id, session.id);
             return Err(Refusal::SessionMismatch { why }.into());

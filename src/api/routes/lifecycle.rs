@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    actions::boundary::runtime::lifecycle::{self, Report},
+    actions::boundary::runtime::lifecycle::{self, LifecycleReport},
     api::{
         body::{Asked, answer, moment},
         deliver,
@@ -33,7 +33,8 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let event = LifecycleEvent::parse(&body.event)
         .ok_or_else(|| Fault::usage("the event is started, ready, busy, idle, stopping or stopped"))?;
     let id = body.session_id.as_deref().map(SessionId::parse).transpose().map_err(anyhow::Error::from)?;
-    let report = Report { event, run_id: body.run_id, session_id: id, at: body.timestamp, metadata: body.metadata };
+    let report =
+        LifecycleReport { event, run_id: body.run_id, session_id: id, at: body.timestamp, metadata: body.metadata };
     let run = report.run_id.clone();
     let request = asked.request()?;
     let done = house::change(move |app| lifecycle::report(&as_run(app, &report.run_id, request)?, &report)).await?;

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{
     actions::{
-        boundary::runtime::session_of,
-        sessions::prompt::{self, Prompt},
+        boundary::runtime::session_of_run,
+        sessions::prompt::{self, NewPrompt},
     },
     api::{
         body::{Asked, answer},
@@ -34,14 +34,14 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
         .ok_or_else(|| Fault::usage("the priority is normal, urgent or system"))?;
     let source = Label::parse(body.source.as_deref().unwrap_or("nudge")).map_err(anyhow::Error::from)?;
     let request = asked.request()?;
-    let session = house::look(|app| app.read(|tx| session_of(tx, &body.run_id)))?.id;
+    let session = house::look(|app| app.read(|tx| session_of_run(tx, &body.run_id)))?.id;
     let to = session.clone();
     let done = house::change(move |app| {
         let prompt =
-            Prompt { to, content: body.content, priority, source, metadata: body.metadata, dedup: None, ttl: None };
+            NewPrompt { to, content: body.content, priority, source, metadata: body.metadata, dedup: None, ttl: None };
         match prompt::send(&app.with_actor(app.actor.clone(), request), &prompt) {
             Ok(answer) => Ok(answer.document),
-            Err(error) => match prompt::declined(&error) {
+            Err(error) => match prompt::declined_view(&error) {
                 Some(declined) => Ok(serde_json::to_value(declined)?),
                 None => Err(error),
             },

@@ -15,10 +15,10 @@ use super::events::last_seen;
 use crate::{
     actions::{
         App,
-        boundary::runtime::{context, session_of},
+        boundary::runtime::{context, session_of_run},
         core::lookup,
         sessions::prompt::{
-            listener::{self, Kind, Listener},
+            listener::{self, Listener, ListenerKind},
             stream,
         },
     },
@@ -70,9 +70,9 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     let wanted: Wanted = query(&request)?;
     let after = last_seen(request.headers())?;
     let (session, place) = house::look(|app| {
-        let session = app.read(|tx| session_of(tx, &wanted.run_id))?;
+        let session = app.read(|tx| session_of_run(tx, &wanted.run_id))?;
         session.open()?;
-        let listener = listener::listen(app, &session.id, Kind::Stream)?;
+        let listener = listener::listen(app, &session.id, ListenerKind::Stream)?;
         Ok((session, watched(listener)?))
     })?;
     let (response, items) = sse::stream();
@@ -148,8 +148,8 @@ async fn follow(session: Session, items: Items, place: AsyncFd<Descriptor<Listen
 }
 
 fn look(app: &App, session: &Session, after: Option<i64>, since: Option<&[i64]>) -> Result<Now> {
-    let messages = stream::next(app, session, after, since)?;
-    let lapses = stream::lapses_at(app, session)?;
+    let messages = stream::next_batch(app, session, after, since)?;
+    let lapses = stream::offer_expires_at(app, session)?;
     let is_over = app.read(|tx| lookup::session(tx, &session.id))?.status.is_final();
     let now = app.env.now();
     // A little later than the moment itself, so that it is over then.

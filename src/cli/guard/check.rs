@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::object;
 use crate::{
     actions::{
-        boundary::guard::{self, Door, ToolCall, Verdict},
+        boundary::guard::{self, EntryPoint, GuardDecision, ToolCall},
         core::{errors, lookup},
     },
     cli::{Context, Exit},
@@ -87,7 +87,7 @@ impl Args {
         Ok(0)
     }
 
-    fn decide(self, ctx: &Context) -> Result<Verdict> {
+    fn decide(self, ctx: &Context) -> Result<GuardDecision> {
         let document = match self.tool {
             Some(tool) => {
                 let input = match self.input.as_deref() {
@@ -107,20 +107,20 @@ impl Args {
         let context = document.context.unwrap_or_default();
         let call = ToolCall {
             tool: document.tool,
-            also: context.also,
+            aliases: context.also,
             input: document.input,
             cwd: context.cwd.or(self.cwd).or_else(|| Some(ctx.env.cwd.clone())),
             role: context.role.or_else(|| app.actor.role.as_ref().map(ToString::to_string)),
         };
         match (document.run_id, &app.actor.session) {
-            (Some(run_id), _) => Ok(guard::authorize_run(&app, &run_id, &call, Door::Cli)),
+            (Some(run_id), _) => Ok(guard::authorize_run(&app, &run_id, &call, EntryPoint::Cli)),
             (None, Some(session)) => {
                 let session = app.read(|tx| lookup::session(tx, session))?;
-                Ok(guard::authorize(&app, &session, &call, Door::Cli))
+                Ok(guard::authorize(&app, &session, &call, EntryPoint::Cli))
             }
             (None, None) => {
                 let why = "whose call this is, is not known; name a run_id, or act as a session";
-                Ok(Verdict::denied(why))
+                Ok(GuardDecision::denied(why))
             }
         }
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::object;
 use crate::{
     actions::{
-        boundary::guard::{self, Prepared, ToolCall},
+        boundary::guard::{self, LoadedRules, ToolCall},
         core::lookup,
     },
     cli::{Context, Exit, values},
@@ -49,9 +49,9 @@ impl Args {
         let role = self.tested.or_else(|| app.actor.role.clone()).or_else(|| session.as_ref().map(|s| s.role.clone()));
         let role = role.ok_or_else(|| Refusal::Usage { why: "say whose call it would be: --role ROLE".into() })?;
         let cwd = self.cwd.or_else(|| Some(ctx.env.cwd.clone()));
-        let call = ToolCall { tool: self.tool, also: Vec::new(), input, cwd, role: None };
+        let call = ToolCall { tool: self.tool, aliases: Vec::new(), input, cwd, role: None };
         let judgement =
-            guard::explain_with(&Prepared::of(&app), &app, session.as_ref(), &role, &call).unwrap_or_else(denied);
+            guard::evaluate(&LoadedRules::load(&app), &app, session.as_ref(), &role, &call).unwrap_or_else(denied);
         let view = JudgementView::from(&judgement);
         ctx.show(&view, || view.rule.iter().cloned().collect(), || safe(&words(&view)))
     }

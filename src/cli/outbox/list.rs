@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::mail::outbox::{self, Filter},
+    actions::mail::outbox::{self, OutboxFilter},
     cli::{Context, Exit, values},
     config::show_duration,
     domain::SessionId,
@@ -35,8 +35,10 @@ impl Args {
     }
 
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let found =
-            outbox::list(&ctx.app()?, &Filter { to: self.to, all: self.all, limit: self.limit.unwrap_or(LIMIT) })?;
+        let found = outbox::list(
+            &ctx.app()?,
+            &OutboxFilter { to: self.to, all: self.all, limit: self.limit.unwrap_or(LIMIT) },
+        )?;
         let now = ctx.env.now();
         ctx.show(
             &found,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::sessions::report::end::{self, End},
+    actions::sessions::report::end::{self, EndRequest},
     cli::{Context, Exit, values},
     domain::{SessionId, session::SessionStatus},
 };
@@ -27,7 +27,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let end = End { status: self.status, exit_code: self.exit_code, reason: self.reason };
+        let end = EndRequest { status: self.status, exit_code: self.exit_code, reason: self.reason };
         ctx.answer(&end::end(&ctx.app()?, &self.id, &end)?)
     }
 }

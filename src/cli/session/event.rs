@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::report::{
-        provider_event::{self, Reported},
-        upsert::Told,
+        provider_event::{self, ProviderReport},
+        upsert::SessionPatch,
     },
     cli::{Context, Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, provider_event::ProviderState},
@@ -78,9 +78,9 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let summary = ctx.text("summary", self.summary, self.summary_file.as_deref())?;
-        let reported = Reported {
+        let reported = ProviderReport {
             state: self.state,
-            told: Told {
+            patch: SessionPatch {
                 id: self.id,
                 role: self.role,
                 lane: self.lane,
@@ -91,7 +91,7 @@ impl Args {
                 transcript: self.transcript,
                 worktree: self.worktree,
                 branch: self.branch,
-                ..Told::default()
+                ..SessionPatch::default()
             },
             // A file's or pipe's last line ends; providers often have no words at all.
             summary: summary.map(|text| text.trim_end().to_owned()).filter(|text| !text.is_empty()),
@@ -99,6 +99,6 @@ impl Args {
             handoff_to: self.handoff_to,
             event_id: self.event_id,
         };
-        ctx.answer(&provider_event::event(&ctx.app()?, &reported, self.dry_run)?)
+        ctx.answer(&provider_event::record(&ctx.app()?, &reported, self.dry_run)?)
     }
 }

@@ -12,8 +12,8 @@ use crate::{
         sessions::{
             control::attach,
             launch::{
-                plan::{self, Plan, Wish},
-                program::Command,
+                plan::{self, LaunchPlan, LaunchRequest},
+                program::CommandSpec,
                 start,
             },
         },
@@ -86,17 +86,17 @@ impl Args {
         let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
         let app = ctx.app()?;
         let command = match self.command {
-            Some(text) => Some(Command::Text(text)),
+            Some(text) => Some(CommandSpec::Shell(text)),
             None if self.words.is_empty() => None,
-            None => Some(Command::Words(self.words)),
+            None => Some(CommandSpec::Argv(self.words)),
         };
-        let wish = Wish {
+        let wish = LaunchRequest {
             role: self.role,
             lane: self.lane,
             backend: self.backend,
             provider: self.provider,
             task: self.task_id,
-            name: self.name,
+            id: self.name,
             worktree: self.worktree,
             branch: self.branch.map(|branch| text::line("branch", &branch)).transpose()?,
             transcript: self.transcript,
@@ -105,11 +105,11 @@ impl Args {
             prompt,
         };
         if self.dry_run {
-            return show(ctx, &plan::make(&app, &wish)?);
+            return show(ctx, &plan::plan(&app, &wish)?);
         }
-        let plan = match start::before(&app)? {
+        let plan = match start::previous_result(&app)? {
             Some(answer) => return told(ctx, app, &answer, self.attach),
-            None => plan::make(&app, &wish)?,
+            None => plan::plan(&app, &wish)?,
         };
         if self.attach && !ctx.env.terminal.stdin {
             return Err(attach::no_terminal(&plan.session.id));
@@ -130,8 +130,8 @@ fn told(ctx: &Context, app: App, answer: &Answer, attach: bool) -> Result<Exit> 
     attachable.run()
 }
 
-fn show(ctx: &Context, plan: &Plan) -> Result<Exit> {
-    for remark in &plan.remarks {
+fn show(ctx: &Context, plan: &LaunchPlan) -> Result<Exit> {
+    for remark in &plan.notes {
         ctx.out.remark(remark);
     }
     let environment = plan.environment.iter().map(|(name, value)| (name.clone(), secrets::shown(name, value)));
@@ -146,7 +146,7 @@ fn show(ctx: &Context, plan: &Plan) -> Result<Exit> {
     ctx.show(&view, || vec![view.session.id.clone()], || words(&view, plan))
 }
 
-fn words(view: &LaunchView, plan: &Plan) -> String {
+fn words(view: &LaunchView, plan: &LaunchPlan) -> String {
     let mut text = String::from("dry run: nothing was written or started\n");
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::sessions::report::upsert::{self, Told},
+    actions::sessions::report::upsert::{self, SessionPatch},
     cli::{Context, Exit, values},
     domain::{
         LaneName, Role, SessionId, TaskId,
@@ -77,14 +77,14 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let told = Told {
+        let told = SessionPatch {
             id: self.id,
             role: self.role,
             lane: self.lane,
             task: self.task_id,
             provider: self.provider,
             backend: self.backend,
-            name: self.name,
+            backend_name: self.name,
             external_session_id: self.external_session_id,
             pid: self.pid,
             pane: self.pane,

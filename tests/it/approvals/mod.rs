@@ -49,7 +49,7 @@ fn play(part: &str) {
     let app = house(place());
     let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     let input = json!({ "command": format!("deploy --token {CANARY}"), "API_KEY": CANARY });
-    let id = approval::ask(&app, &session, "acme", "Bash", &input, true).unwrap();
+    let id = approval::request(&app, &session, "acme", "Bash", &input, true).unwrap();
     let answered = approval::wait(&app, id, Duration::from_millis(part.parse().unwrap())).unwrap();
     // The test harness writes to stdout as well.
     eprintln!("\nanswer: {answered:?}");

@@ -177,13 +177,13 @@ impl InProcess {
             add::add(&app, Some(&TaskId::parse(task).unwrap()), words).unwrap();
         }
         for (number, session) in SESSIONS.iter().enumerate() {
-            let told = upsert::Told {
+            let told = upsert::SessionPatch {
                 id: Some(SessionId::parse(session).unwrap()),
                 role: Some(Role::parse("r").unwrap()),
                 task: ATTACHED[number].map(task),
                 status: (number == 1).then_some(SessionStatus::Starting),
                 pid: (number == 3).then_some(i64::from(std::process::id())),
-                ..upsert::Told::default()
+                ..upsert::SessionPatch::default()
             };
             upsert::upsert(&app, &told).unwrap();
         }
@@ -239,10 +239,14 @@ impl InProcess {
             }
             Op::Report { session, stale } => {
                 let status = if *stale { SessionStatus::Stale } else { SessionStatus::Running };
-                let told = upsert::Told { id: Some(id(*session)), status: Some(status), ..upsert::Told::default() };
+                let told = upsert::SessionPatch {
+                    id: Some(id(*session)),
+                    status: Some(status),
+                    ..upsert::SessionPatch::default()
+                };
                 upsert::upsert(app, &told)?
             }
-            Op::End { session, .. } => end::end(app, &id(*session), &end::End::default())?,
+            Op::End { session, .. } => end::end(app, &id(*session), &end::EndRequest::default())?,
             Op::Reconcile { dry_run, .. } => reconcile::reconcile(app, *dry_run)?,
         };
         Ok(())

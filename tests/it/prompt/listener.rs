@@ -6,7 +6,7 @@ use std::{
 };
 
 use fairway::{
-    actions::sessions::prompt::listener::{self, Kind},
+    actions::sessions::prompt::listener::{self, ListenerKind},
     os::{poll_until, spawn_detached},
 };
 
@@ -20,8 +20,8 @@ use crate::common::{
 /// The part of a hook that waits until another takes its place.
 fn listen() {
     let app = house(&place(), "s1", fairway::env::Env::real().now());
-    let listener = listener::listen(&app, &id("s1"), Kind::Wait).unwrap();
-    while !listener.is_replaced() {
+    let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
+    while !listener.is_superseded() {
         spawn_detached::sleep(&[std::os::fd::AsFd::as_fd(&listener)], None);
     }
 }
@@ -42,17 +42,17 @@ fn one_listens_at_a_time_and_one_that_was_killed_does_not() {
         let found = poll_until::until(Duration::from_secs(20), Duration::from_millis(5), || ask().then_some(()));
         found.unwrap_or_else(|| panic!("never: {what}"));
     };
-    assert!(!listener::listens(&app, &id("s1")));
+    assert!(!listener::has_any(&app, &id("s1")));
     let mut first = start();
-    eventually("the first listens", &mut || listener::listens(&app, &id("s1")));
-    assert!(!listener::has(&app, &id("s1"), Kind::Stream) && !listener::listens(&app, &id("s2")));
+    eventually("the first listens", &mut || listener::has_any(&app, &id("s1")));
+    assert!(!listener::has_kind(&app, &id("s1"), ListenerKind::Stream) && !listener::has_any(&app, &id("s2")));
     let mut second = start();
     // It ends by itself, and by nothing else.
     assert!(first.wait().unwrap().success());
-    assert!(listener::listens(&app, &id("s1")) && second.try_wait().unwrap().is_none());
+    assert!(listener::has_any(&app, &id("s1")) && second.try_wait().unwrap().is_none());
     second.kill().unwrap();
     second.wait().unwrap();
-    assert!(!listener::listens(&app, &id("s1")));
+    assert!(!listener::has_any(&app, &id("s1")));
     let left = std::fs::read_dir(world.root().join(".fairway/runtime/listen")).unwrap().flatten();
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["turns"], "a dead one's socket is swept away");

@@ -13,7 +13,7 @@ use fairway::{
     actions::{
         App,
         core::lookup,
-        sessions::prompt::{self, Carried, Prompt},
+        sessions::prompt::{self, DeliveryBatch, NewPrompt},
     },
     config::{Layers, Project, Settings},
     domain::{
@@ -62,12 +62,12 @@ fn session_of(app: &App) -> Session {
     app.read(|tx| lookup::session(tx, app.actor.session.as_ref().unwrap())).unwrap()
 }
 
-fn carry(app: &App, way: Way) -> Option<Carried> {
-    prompt::carry(app, &session_of(app), way, LIMIT).unwrap()
+fn carry(app: &App, way: Way) -> Option<DeliveryBatch> {
+    prompt::take_deliverable(app, &session_of(app), way, LIMIT).unwrap()
 }
 
-fn a_prompt(to: &str, content: &str, priority: Priority) -> Prompt {
-    Prompt {
+fn a_prompt(to: &str, content: &str, priority: Priority) -> NewPrompt {
+    NewPrompt {
         to: id(to),
         content: content.to_owned(),
         priority,

@@ -39,7 +39,7 @@ fn waiting_ends_with_the_proof_and_not_before() {
     let carried = carry(&app, Way::TurnEnd).unwrap();
     // Being offered wakes it, and is none.
     assert!(child.try_wait().unwrap().is_none());
-    prompt::carried(&app, &session_of(&app), &carried).unwrap();
+    prompt::confirm_delivered(&app, &session_of(&app), &carried).unwrap();
     let answer = ended(child).exits(0).json();
     assert_eq!(
         (answer["message"]["status"].as_str(), answer["message"]["way"].as_str()),
@@ -95,7 +95,7 @@ fn a_key_counts_what_was_acknowledged_and_nothing_else() {
     let carried = carry(&app, Way::TurnEnd).unwrap();
     // While somebody shows it, it is on its way: no second one is sent after it.
     assert_eq!(send()["message_id"], 2);
-    prompt::carried(&app, &session_of(&app), &carried).unwrap();
+    prompt::confirm_delivered(&app, &session_of(&app), &carried).unwrap();
     for _ in 0..2 {
         let known = send();
         assert_eq!((known["message_id"].as_i64(), known["deduplicated"].as_bool()), (Some(2), Some(true)));

@@ -59,7 +59,7 @@ fn bring(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp)
     loop {
         let way = [Way::TurnEnd, Way::TurnStart, Way::Wake, Way::Tool][(texts + number) % 4];
         texts += 1;
-        let Some(carried) = prompt::carry(&app, &session, way, LIMIT / 10).unwrap() else {
+        let Some(carried) = prompt::take_deliverable(&app, &session, way, LIMIT / 10).unwrap() else {
             if way != Way::Tool {
                 if is_done(root, now) {
                     break;
@@ -76,7 +76,7 @@ fn bring(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp)
         if texts >= 3 && death == Death::AfterShowing {
             raise(Signal::SIGKILL).unwrap();
         }
-        prompt::carried(&app, &session, &carried).unwrap();
+        prompt::confirm_delivered(&app, &session, &carried).unwrap();
     }
 }
 

@@ -9,7 +9,7 @@ use crate::common::{World, cast};
 fn next(world: &World, after: Option<i64>, connected: bool) -> Vec<i64> {
     let app = hook(world, "s1");
     let sent: &[i64] = &[];
-    stream::next(&app, &session_of(&app), after, connected.then_some(sent))
+    stream::next_batch(&app, &session_of(&app), after, connected.then_some(sent))
         .unwrap()
         .iter()
         .map(|message| message.id)

@@ -7,7 +7,7 @@ use std::{
 };
 
 use fairway::{
-    actions::sessions::prompt::listener::{self, Kind},
+    actions::sessions::prompt::listener::{self, ListenerKind},
     env::Env,
     os::poll_until,
 };
@@ -126,7 +126,7 @@ fn what_hooks_or_a_listener_bring_is_not_typed() {
     assert_eq!([1, 2, 3].map(|id| status(world, id)), ["queued", "queued", "queued"]);
     set_activity(world, "s1", "idle");
     let app = house(&world.root(), "s1", Env::real().now());
-    let listener = listener::listen(&app, &id("s1"), Kind::Wait).unwrap();
+    let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     typist.prompt(&["for who listens"]);
     assert_eq!((typist.got().as_str(), status(world, 4).as_str()), ("", "queued"));
     drop(listener);

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use fairway::{
     actions::{
         App,
-        boundary::runtime::lifecycle::{Report, report},
+        boundary::runtime::lifecycle::{LifecycleReport, report},
     },
     domain::{SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
@@ -18,17 +18,17 @@ use crate::common::{World, cast};
 
 const RUN: &str = "00000000-0000-7000-8000-00000000000a";
 
-fn said(event: LifecycleEvent, run_id: &str, at: Option<i64>) -> Report {
+fn said(event: LifecycleEvent, run_id: &str, at: Option<i64>) -> LifecycleReport {
     let at = at.map(Timestamp::from_millis);
-    Report { event, run_id: run_id.into(), session_id: None, at, metadata: Value::Null }
+    LifecycleReport { event, run_id: run_id.into(), session_id: None, at, metadata: Value::Null }
 }
 
-fn ended(run_id: &str, exit_code: Option<i64>) -> Report {
-    Report { metadata: json!({ "exit_code": exit_code }), ..said(LifecycleEvent::Stopped, run_id, None) }
+fn ended(run_id: &str, exit_code: Option<i64>) -> LifecycleReport {
+    LifecycleReport { metadata: json!({ "exit_code": exit_code }), ..said(LifecycleEvent::Stopped, run_id, None) }
 }
 
 #[track_caller]
-fn tell(app: &App, told: &Report) -> Value {
+fn tell(app: &App, told: &LifecycleReport) -> Value {
     report(app, told).unwrap().document
 }
 
@@ -120,7 +120,7 @@ fn shuffled_reports_lead_to_the_same_state() {
                 cast::session(&world, &id, "r", None);
                 for place in places {
                     let (event, exit_code) = reports[*place];
-                    let told = Report {
+                    let told = LifecycleReport {
                         metadata: json!({ "exit_code": exit_code }),
                         ..said(event, &format!("run-{id}"), Some(now - 1_000 + i64::try_from(*place).unwrap()))
                     };
@@ -182,9 +182,9 @@ fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
     let world = World::new();
     let app = app(&world);
     world.run(["task", "add", "T-1", "title"]).exits(0);
-    let start = |metadata: Value| Report { metadata, ..said(LifecycleEvent::Started, RUN, None) };
+    let start = |metadata: Value| LifecycleReport { metadata, ..said(LifecycleEvent::Started, RUN, None) };
     for event in LifecycleEvent::ALL {
-        let told = Report { metadata: json!({"role": "r"}), ..said(*event, RUN, None) };
+        let told = LifecycleReport { metadata: json!({"role": "r"}), ..said(*event, RUN, None) };
         if *event != LifecycleEvent::Started {
             assert_eq!(code(report(&app, &told)), "not_found", "{event}");
         }
@@ -204,7 +204,7 @@ fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
     ] {
         assert_eq!(code(report(&app, &start(wrong.clone()))), "invalid_value", "{wrong}");
     }
-    let odd = Report { run_id: "my run".into(), ..start(json!({"role": "r"})) };
+    let odd = LifecycleReport { run_id: "my run".into(), ..start(json!({"role": "r"})) };
     assert_eq!(code(report(&app, &odd)), "invalid_value");
     assert_eq!(one::<i64>(&world, "SELECT count(*) FROM agent_sessions"), 0, "nothing was written");
 
@@ -212,7 +212,7 @@ fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
         "role": "backend", "task_id": "T-1", "provider": "acme", "external_session_id": "x1", "branch": "b",
         "pid": std::process::id(), "unknown": [1],
     });
-    let told = Report { session_id: Some(SessionId::parse("be-1").unwrap()), ..start(metadata.clone()) };
+    let told = LifecycleReport { session_id: Some(SessionId::parse("be-1").unwrap()), ..start(metadata.clone()) };
     let answer = tell(&app, &told);
     assert_eq!((&answer["session_id"], &answer["created"]), (&json!("be-1"), &json!(true)));
     let known = session(&world, "be-1");
@@ -222,15 +222,15 @@ fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
     assert_eq!(known["pid"], std::process::id());
     assert_eq!(world.json(["task", "show", "T-1"])["status"], "todo", "a report claims nothing");
     // Told again, in another spelling of the run, it is the same one.
-    let again = tell(&app, &Report { run_id: RUN.to_uppercase(), ..told });
+    let again = tell(&app, &LifecycleReport { run_id: RUN.to_uppercase(), ..told });
     assert_eq!((&again["created"], &again["applied"]), (&json!(false), &json!(true)));
     assert_eq!(one::<i64>(&world, "SELECT count(*) FROM agent_sessions"), 1);
     // Without an id it gets one.
     let other = "00000000-0000-7000-8000-00000000000b";
-    let answer = tell(&app, &Report { run_id: other.into(), ..start(json!({"role": "qa"})) });
+    let answer = tell(&app, &LifecycleReport { run_id: other.into(), ..start(json!({"role": "qa"})) });
     assert!(answer["session_id"].as_str().unwrap().starts_with("qa-"), "{answer}");
     // Two live sessions are not one conversation.
-    let twin = Report { run_id: "00000000-0000-7000-8000-00000000000c".into(), ..start(metadata) };
+    let twin = LifecycleReport { run_id: "00000000-0000-7000-8000-00000000000c".into(), ..start(metadata) };
     assert_eq!(code(report(&app, &twin)), "session_mismatch");
 }
 
@@ -240,19 +240,19 @@ fn run_and_session_belong_together() {
     cast::session(&world, "s1", "r", None);
     cast::session(&world, "s2", "r", None);
     let app = app(&world);
-    let named = |id: &str, run_id: &str| Report {
+    let named = |id: &str, run_id: &str| LifecycleReport {
         session_id: Some(SessionId::parse(id).unwrap()),
         metadata: json!({"role": "r"}),
         ..said(LifecycleEvent::Started, run_id, None)
     };
     assert_eq!(code(report(&app, &named("s2", "run-s1"))), "session_mismatch");
     assert_eq!(code(report(&app, &named("s1", RUN))), "session_mismatch");
-    let other = Report { metadata: json!({"role": "x"}), ..named("s1", "run-s1") };
+    let other = LifecycleReport { metadata: json!({"role": "x"}), ..named("s1", "run-s1") };
     assert_eq!(code(report(&app, &other)), "session_mismatch");
     // A start tells more of a session that is known; its lane and task are not its own to say.
     let more =
         json!({"role": "r", "provider": "acme", "external_session_id": "x", "lane": "nowhere", "task_id": "T-9"});
-    tell(&app, &Report { metadata: more, ..named("s1", "run-s1") });
+    tell(&app, &LifecycleReport { metadata: more, ..named("s1", "run-s1") });
     let known = session(&world, "s1");
     assert_eq!((known["provider"].as_str(), known["external_session_id"].as_str()), (Some("acme"), Some("x")));
     assert_eq!((&known["lane"], &known["task_id"]), (&Value::Null, &Value::Null));
@@ -274,7 +274,7 @@ fn a_report_renews_leases_and_masks_what_is_secret() {
     let after = world.json(["task", "show", "T-1"])["claim"]["lease_until"].as_str().unwrap().to_owned();
     assert!(after > before, "{after}");
     let reason = "the key sk-abcdefghijklmnopqrstuvwxyz is wrong";
-    let told = Report { metadata: json!({"exit_code": 1, "reason": reason}), ..ended("run-s1", None) };
+    let told = LifecycleReport { metadata: json!({"exit_code": 1, "reason": reason}), ..ended("run-s1", None) };
     tell(&app, &told);
     let reason = session(&world, "s1")["reason"].as_str().unwrap().to_owned();
     assert!(

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{event, found};
+use super::{event, find};
 use crate::{
     actions::{Answer, App},
     domain::{Kind, approval::Decision, text},
@@ -18,7 +18,7 @@ use crate::{
 pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> Result<Answer> {
     let reason = reason.map(|reason| text::line("reason", reason)).transpose()?;
     app.mutate(|tx| {
-        let approval = found(tx, id)?;
+        let approval = find(tx, id)?;
         let status = decision.status();
         if !approval.answerable_by(app.actor.session.as_ref(), decision)? {
             let line = format!("unchanged: approval {id} is {status} already");

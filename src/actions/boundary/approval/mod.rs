@@ -5,11 +5,11 @@ mod list;
 mod request;
 mod wait;
 
-pub use crate::actions::core::approval_state::over;
+pub use crate::actions::core::approval_state::expire_pending;
 pub use answer::answer;
 pub use list::list;
-pub use request::ask;
-pub use wait::{Answered, wait};
+pub use request::request;
+pub use wait::{ApprovalDecision, wait};
 
 use anyhow::Result;
 
@@ -21,7 +21,7 @@ use crate::{
 /// The word under which a session's activity is reported from here.
 const SOURCE: &str = "approval";
 
-fn found(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
+fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
     approvals::find(tx, id)?.ok_or_else(|| Refusal::not_found("approval", id.to_string()).into())
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn event(kind: Kind, approval: &Approval) -> Event {
 }
 
 /// What a session waits for while this is pending.
-fn words(approval: &Approval) -> String {
+fn describe(approval: &Approval) -> String {
     let input = serde_json::from_str(&approval.input).unwrap_or_default();
     let about = crate::wire::tool_input::line(&input);
     let colon = if about.is_empty() { "" } else { ": " };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{SOURCE, event, words};
+use super::{SOURCE, describe, event};
 use crate::{
     actions::{App, core::lookup, sessions::report::activity},
     domain::{
@@ -17,18 +17,25 @@ use crate::{
 };
 
 /// How much of a tool's input is kept, in bytes.
-const INPUT: usize = 8 * 1024;
+const MAX_INPUT_BYTES: usize = 8 * 1024;
 /// The longest name of a tool, in bytes.
-const TOOL: usize = 256;
+const MAX_TOOL_NAME_BYTES: usize = 256;
 
 /// Notes that a provider asks whether `tool` may be used with `input`: the session requires action from now on. `answerable`
 /// says whether an answer reaches the provider, by one who [`super::wait`]s for it.
 ///
 /// # Errors
 /// `session_final`, `invalid_value` for a tool without a name; as the store fails.
-pub fn ask(app: &App, session: &Session, provider: &str, tool: &str, input: &Value, answerable: bool) -> Result<i64> {
+pub fn request(
+    app: &App,
+    session: &Session,
+    provider: &str,
+    tool: &str,
+    input: &Value,
+    answerable: bool,
+) -> Result<i64> {
     let tool: String = tool.chars().filter(|letter| !letter.is_control()).collect();
-    if tool.is_empty() || tool.len() > TOOL {
+    if tool.is_empty() || tool.len() > MAX_TOOL_NAME_BYTES {
         return Err(Refusal::invalid("tool", "has no name that could be shown").into());
     }
     let asked = Approval {
@@ -37,7 +44,7 @@ pub fn ask(app: &App, session: &Session, provider: &str, tool: &str, input: &Val
         run_id: session.run_id.clone(),
         provider: provider.to_owned(),
         tool,
-        input: tool_input::kept(input, INPUT),
+        input: tool_input::kept(input, MAX_INPUT_BYTES),
         answerable,
         status: ApprovalStatus::Pending,
         reason: None,
@@ -51,7 +58,7 @@ pub fn ask(app: &App, session: &Session, provider: &str, tool: &str, input: &Val
         now.of_run(Some(&session.run_id))?;
         let approval = approvals::insert(tx, asked)?;
         tx.record(&event(Kind::ApprovalAsked, &approval).with("answerable", answerable))?;
-        activity::does(tx, &now, Activity::RequiresAction, Some(&words(&approval)), SOURCE)?;
+        activity::set_activity(tx, &now, Activity::RequiresAction, Some(&describe(&approval)), SOURCE)?;
         Ok(approval.id)
     })
 }

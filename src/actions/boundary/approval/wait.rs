@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{SOURCE, found, words};
+use super::{SOURCE, describe, find};
 use crate::{
     actions::{
         App,
@@ -20,15 +20,15 @@ use crate::{
 
 /// What a person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
+pub struct ApprovalDecision {
     /// Whether the tool may be used.
     pub allow: bool,
     /// Why.
     pub reason: Option<String>,
 }
 
-impl Answered {
-    fn of(approval: &Approval) -> Option<Self> {
+impl ApprovalDecision {
+    fn from_approval(approval: &Approval) -> Option<Self> {
         match approval.status {
             ApprovalStatus::Allowed => Some(Self { allow: true, reason: approval.reason.clone() }),
             ApprovalStatus::Denied => Some(Self { allow: false, reason: approval.reason.clone() }),
@@ -43,11 +43,11 @@ impl Answered {
 ///
 /// # Errors
 /// `not_found`; as the store fails.
-pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<Answered>> {
+pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecision>> {
     let waiter = app.waiter("approval")?;
     let deadline = Instant::now() + limit;
     loop {
-        let approval = app.read(|tx| found(tx, id))?;
+        let approval = app.read(|tx| find(tx, id))?;
         if approval.status != ApprovalStatus::Pending {
             break;
         }
@@ -59,26 +59,26 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<Answered>> {
     }
     // What was answered until now is carried; what comes later is told that it is too late.
     app.transaction(|tx| {
-        let approval = found(tx, id)?;
+        let approval = find(tx, id)?;
         match approval.status {
             ApprovalStatus::Pending => approvals::out_of_reach(tx, id)?,
-            ApprovalStatus::Allowed | ApprovalStatus::Denied => goes_on(tx, &approval)?,
+            ApprovalStatus::Allowed | ApprovalStatus::Denied => mark_busy(tx, &approval)?,
             ApprovalStatus::Lapsed => {}
         }
-        Ok(Answered::of(&approval))
+        Ok(ApprovalDecision::from_approval(&approval))
     })
 }
 
 /// The session that was answered does something again, unless it still waits for another answer.
-fn goes_on(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
+fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     let session = lookup::session(tx, &approval.session)?;
     let is_ours = session.activity == Activity::RequiresAction && session.activity_source.as_deref() == Some(SOURCE);
     if session.status.is_final() || session.of_run(Some(&approval.run_id)).is_err() || !is_ours {
         return Ok(());
     }
     match approvals::pending_of(tx, &session.id)?.last() {
-        Some(other) => activity::does(tx, &session, Activity::RequiresAction, Some(&words(other)), SOURCE)?,
-        None => activity::does(tx, &session, Activity::Busy, None, SOURCE)?,
+        Some(other) => activity::set_activity(tx, &session, Activity::RequiresAction, Some(&describe(other)), SOURCE)?,
+        None => activity::set_activity(tx, &session, Activity::Busy, None, SOURCE)?,
     };
     Ok(())
 }

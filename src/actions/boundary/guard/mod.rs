@@ -14,7 +14,7 @@ use std::{
 use anyhow::Result;
 use serde_json::Value;
 
-use self::path_resolver::Places;
+use self::path_resolver::PathResolver;
 use crate::actions::{App, core::errors};
 use crate::{
     config::trust::{self, Standing},
@@ -34,15 +34,15 @@ use crate::{
 };
 
 /// The longest input that is kept, in bytes.
-const KEPT: usize = 2_048;
+const MAX_LOGGED_INPUT_BYTES: usize = 2_048;
 /// The longest reason that is kept, in characters.
-const REASON: usize = 500;
+const MAX_REASON_CHARS: usize = 500;
 /// How long the store is waited for, twice: for a turn, and for its lock.
-const PATIENCE: Duration = Duration::from_millis(450);
+const STORE_TIMEOUT: Duration = Duration::from_millis(450);
 /// How long a text may take to be judged.
-const LIMIT: Duration = Duration::from_secs(2);
+const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);
 /// The stack for texts that are nested or long.
-const STACK: usize = 256 << 20;
+const STACK_BYTES: usize = 256 << 20;
 
 /// A tool call, as a door brings it.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ pub struct ToolCall {
     /// The tool's own name.
     pub tool: String,
     /// Neutral names that the door knows for it.
-    pub also: Vec<String>,
+    pub aliases: Vec<String>,
     /// What it is called with.
     pub input: Value,
     /// The folder that it is made from.
@@ -61,28 +61,28 @@ pub struct ToolCall {
 
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct GuardDecision {
     /// Whether it may be made.
     pub allowed: bool,
     /// Whether a rule allows it by name: it may answer for the person.
-    pub granted: bool,
+    pub explicitly_allowed: bool,
     /// Why.
     pub reason: String,
     /// The rule that decided.
     pub rule: Option<String>,
 }
 
-impl Verdict {
+impl GuardDecision {
     /// A no.
     #[must_use]
     pub fn denied(reason: impl Into<String>) -> Self {
-        Self { allowed: false, granted: false, reason: reason.into(), rule: None }
+        Self { allowed: false, explicitly_allowed: false, reason: reason.into(), rule: None }
     }
 }
 
 /// Where a call came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum EntryPoint {
     /// A provider's hook.
     Hook,
     /// The worker API.
@@ -91,7 +91,7 @@ pub enum Door {
     Cli,
 }
 
-impl Door {
+impl EntryPoint {
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -105,30 +105,30 @@ impl Door {
 
 /// The rules in force and whether they may be gone by: made once, and again when one of [`Prepared::files`] changes.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct LoadedRules {
     rules: Option<Arc<Rules>>,
-    standing: Standing,
+    trust: Standing,
     root: PathBuf,
 }
 
-impl Prepared {
+impl LoadedRules {
     /// The rules of this house. Reads what was trusted, and every file that it covers.
     #[must_use]
-    pub fn of(app: &App) -> Self {
+    pub fn load(app: &App) -> Self {
         let standing = trust::guard(&app.env, &app.project, &app.layers, &app.settings);
-        Self { rules: app.settings.guard.clone(), standing, root: app.project.root.clone() }
+        Self { rules: app.settings.guard.clone(), trust: standing, root: app.project.root.clone() }
     }
 
     /// Whether there are no rules, and none were trusted before: then there is no opinion either.
     #[must_use]
-    pub fn is_absent(&self) -> bool {
-        self.rules.is_none() && self.standing == Standing::Absent
+    pub fn is_unconfigured(&self) -> bool {
+        self.rules.is_none() && self.trust == Standing::Absent
     }
 
     /// The files beyond the configuration that decide whether the rules may be gone by: what remembers the trust, and every
     /// script that it covers. One that changes, comes or goes asks for a new [`Prepared`].
     #[must_use]
-    pub fn files(app: &App) -> Vec<PathBuf> {
+    pub fn watched_files(app: &App) -> Vec<PathBuf> {
         let scripts = trust::content(&app.project, &app.layers, &app.settings);
         let scripts = scripts.map(|content| content.scripts.into_keys().collect::<Vec<_>>()).unwrap_or_default();
         trust::record_of(&app.env, &app.project).into_iter().chain(scripts).collect()
@@ -137,63 +137,77 @@ impl Prepared {
 
 /// Decides on a call and records it; one that cannot be recorded is denied.
 #[must_use]
-pub fn authorize(app: &App, session: &Session, call: &ToolCall, door: Door) -> Verdict {
+pub fn authorize(app: &App, session: &Session, call: &ToolCall, door: EntryPoint) -> GuardDecision {
     let verdict = decide(app, session, call);
-    recorded(app, door, Some(session), call, verdict)
+    record_or_deny(app, door, Some(session), call, verdict)
 }
 
 /// The same by the session's run; an unknown run is denied.
 #[must_use]
-pub fn authorize_run(app: &App, run_id: &str, call: &ToolCall, door: Door) -> Verdict {
-    match patiently(app, || app.read(|tx| Ok(sessions::by_run(tx, run_id)?))) {
+pub fn authorize_run(app: &App, run_id: &str, call: &ToolCall, door: EntryPoint) -> GuardDecision {
+    match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run(tx, run_id)?))) {
         Ok(Some(session)) => authorize(app, &session, call, door),
         Ok(None) => {
             let shown: String = run_id.chars().take(64).collect();
-            recorded(app, door, None, call, Verdict::denied(format!("there is no run '{}'", shown.escape_debug())))
+            record_or_deny(
+                app,
+                door,
+                None,
+                call,
+                GuardDecision::denied(format!("there is no run '{}'", shown.escape_debug())),
+            )
         }
-        Err(error) => Verdict::denied(format!("whose call this is cannot be told: {}", told(&error))),
+        Err(error) => GuardDecision::denied(format!("whose call this is cannot be told: {}", error_message(&error))),
     }
 }
 
 /// The same for a door whose caller asks a person otherwise: `None` when nothing is said about tool calls here.
 #[must_use]
-pub fn opinion(app: &App, session: &Session, call: &ToolCall, door: Door) -> Option<Verdict> {
-    let prepared = Prepared::of(app);
-    if prepared.is_absent() {
+pub fn authorize_if_configured(
+    app: &App,
+    session: &Session,
+    call: &ToolCall,
+    door: EntryPoint,
+) -> Option<GuardDecision> {
+    let prepared = LoadedRules::load(app);
+    if prepared.is_unconfigured() {
         return None;
     }
-    let verdict = decide_with(&prepared, app, session, call);
-    Some(recorded(app, door, Some(session), call, verdict))
+    let verdict = decide_with_rules(&prepared, app, session, call);
+    Some(record_or_deny(app, door, Some(session), call, verdict))
 }
 
 /// Decides on a call; records nothing.
 #[must_use]
-pub fn decide(app: &App, session: &Session, call: &ToolCall) -> Verdict {
-    decide_with(&Prepared::of(app), app, session, call)
+pub fn decide(app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
+    decide_with_rules(&LoadedRules::load(app), app, session, call)
 }
 
 /// The same with rules that were prepared before.
 #[must_use]
-pub fn decide_with(prepared: &Prepared, app: &App, session: &Session, call: &ToolCall) -> Verdict {
+pub fn decide_with_rules(prepared: &LoadedRules, app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
     app.env.fault();
     if session.status.is_final() {
-        return Verdict::denied(format!("the session {} is {}; it may do nothing more", session.id, session.status));
+        return GuardDecision::denied(format!(
+            "the session {} is {}; it may do nothing more",
+            session.id, session.status
+        ));
     }
     if let Some(role) = call.role.as_deref().filter(|role| *role != session.role.as_str()) {
         let (said, is) = (role.chars().take(64).collect::<String>(), &session.role);
-        return Verdict::denied(format!(
+        return GuardDecision::denied(format!(
             "the caller says its role is '{}', the session's is {is}",
             said.escape_debug()
         ));
     }
-    match explain_with(prepared, app, Some(session), &session.role, call) {
-        Ok(judgement) => Verdict {
+    match evaluate(prepared, app, Some(session), &session.role, call) {
+        Ok(judgement) => GuardDecision {
             allowed: judgement.allowed,
-            granted: judgement.granted,
+            explicitly_allowed: judgement.granted,
             reason: judgement.reason,
             rule: judgement.rule,
         },
-        Err(why) => Verdict::denied(why),
+        Err(why) => GuardDecision::denied(why),
     }
 }
 
@@ -201,14 +215,14 @@ pub fn decide_with(prepared: &Prepared, app: &App, session: &Session, call: &Too
 ///
 /// # Errors
 /// Why it cannot be made: that is a no too.
-pub fn explain_with(
-    prepared: &Prepared,
+pub fn evaluate(
+    prepared: &LoadedRules,
     app: &App,
     session: Option<&Session>,
     role: &Role,
     call: &ToolCall,
 ) -> Result<Judgement, String> {
-    let rules = match (&prepared.rules, &prepared.standing) {
+    let rules = match (&prepared.rules, &prepared.trust) {
         (_, Standing::Doubtful(why)) => return Err(format!("{why}; look at it, then: fairway trust")),
         (Some(rules), Standing::Trusted) => Arc::clone(rules),
         (None, _) | (Some(_), Standing::Absent) => {
@@ -221,11 +235,11 @@ pub fn explain_with(
     if !call.input.is_object() {
         return Err("the call's input is no JSON object".to_owned());
     }
-    let facts = tool_call_parser::of(call, role);
+    let facts = tool_call_parser::parse(call, role);
     let places = if rules.rules.iter().any(guard::Rule::is_of_paths) {
-        places(prepared, app, session, call)
+        new_path_resolver(prepared, app, session, call)
     } else {
-        Places { from: PathBuf::new(), worktree: Err("nobody asked for it".to_owned()) }
+        PathResolver { base: PathBuf::new(), worktree: Err("nobody asked for it".to_owned()) }
     };
     let is_heavy = facts.scripts.iter().any(|script| match script {
         Script::Text(text) => guard::is_heavy(text),
@@ -233,44 +247,44 @@ pub fn explain_with(
         Script::Odd(_) => false,
     });
     let judge =
-        move || guard::judge(&rules, &facts, &|path: &str, below: &[String]| -> Place { places.place(path, below) });
+        move || guard::judge(&rules, &facts, &|path: &str, below: &[String]| -> Place { places.locate(path, below) });
     let judged = if is_heavy {
-        big_stack::run(STACK, LIMIT, judge)
+        big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, judge)
     } else {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(judge)).ok()
     };
     judged.ok_or_else(|| "the call could not be judged: the text is too long or too deeply nested".to_owned())
 }
 
-fn places(prepared: &Prepared, app: &App, session: Option<&Session>, call: &ToolCall) -> Places {
+fn new_path_resolver(prepared: &LoadedRules, app: &App, session: Option<&Session>, call: &ToolCall) -> PathResolver {
     let worktree = worktree(prepared, app, session);
     let base = worktree.clone().unwrap_or_default();
     let from = match &call.cwd {
         Some(cwd) => base.join(cwd),
         None => base,
     };
-    Places { from, worktree }
+    PathResolver { base: from, worktree }
 }
 
 /// The session's worktree, else its lane's, else the project's root; links followed.
-fn worktree(prepared: &Prepared, app: &App, session: Option<&Session>) -> Result<PathBuf, String> {
+fn worktree(prepared: &LoadedRules, app: &App, session: Option<&Session>) -> Result<PathBuf, String> {
     let unknown = |why: String| format!("the session's worktree is not known: {why}");
     let own = session.and_then(|session| session.worktree.clone());
     let lane = session.and_then(|session| session.lane.clone());
     let stated = match (own, lane) {
         (Some(own), _) => Some(own),
         (None, None) => None,
-        (None, Some(lane)) => match patiently(app, || app.read(|tx| Ok(lanes::find(tx, &lane)?))) {
+        (None, Some(lane)) => match with_short_timeout(app, || app.read(|tx| Ok(lanes::find(tx, &lane)?))) {
             Ok(Some(lane)) => lane.worktree,
             Ok(None) => return Err(unknown(format!("there is no lane {lane}"))),
-            Err(error) => return Err(unknown(told(&error))),
+            Err(error) => return Err(unknown(error_message(&error))),
         },
     };
     let path = stated.map_or_else(|| prepared.root.clone(), |path| prepared.root.join(path));
-    canonical(&path).map_err(unknown)
+    canonical_dir(&path).map_err(unknown)
 }
 
-fn canonical(path: &Path) -> Result<PathBuf, String> {
+fn canonical_dir(path: &Path) -> Result<PathBuf, String> {
     match path.canonicalize() {
         Ok(path) if path.is_dir() => Ok(path),
         Ok(path) => Err(format!("{} is no folder", path.display())),
@@ -284,13 +298,13 @@ fn canonical(path: &Path) -> Result<PathBuf, String> {
 /// As the store fails.
 pub fn record(
     tx: &WriteTx<'_>,
-    door: Door,
+    door: EntryPoint,
     session: Option<&Session>,
     call: &ToolCall,
-    verdict: &Verdict,
+    verdict: &GuardDecision,
 ) -> Result<()> {
     let tool: String = call.tool.chars().take(128).collect();
-    let reason: String = secrets::masked(&verdict.reason).chars().take(REASON).collect();
+    let reason: String = secrets::masked(&verdict.reason).chars().take(MAX_REASON_CHARS).collect();
     let decision = Decision {
         id: 0,
         at: tx.now(),
@@ -299,7 +313,7 @@ pub fn record(
         run_id: session.map(|session| session.run_id.clone()),
         role: session.map(|session| session.role.to_string()),
         tool: tool.clone(),
-        input: tool_input::kept(&call.input, KEPT),
+        input: tool_input::kept(&call.input, MAX_LOGGED_INPUT_BYTES),
         allowed: verdict.allowed,
         rule: verdict.rule.clone(),
         reason: reason.clone(),
@@ -322,23 +336,31 @@ pub fn record(
 }
 
 /// The verdict once it is recorded; a no when it cannot be.
-fn recorded(app: &App, door: Door, session: Option<&Session>, call: &ToolCall, verdict: Verdict) -> Verdict {
-    match patiently(app, || app.transaction(|tx| record(tx, door, session, call, &verdict))) {
+fn record_or_deny(
+    app: &App,
+    door: EntryPoint,
+    session: Option<&Session>,
+    call: &ToolCall,
+    verdict: GuardDecision,
+) -> GuardDecision {
+    match with_short_timeout(app, || app.transaction(|tx| record(tx, door, session, call, &verdict))) {
         Ok(()) => verdict,
-        Err(error) if verdict.allowed => Verdict::denied(format!("the decision cannot be recorded: {}", told(&error))),
+        Err(error) if verdict.allowed => {
+            GuardDecision::denied(format!("the decision cannot be recorded: {}", error_message(&error)))
+        }
         Err(_) => verdict,
     }
 }
 
 /// Runs something that waits for the store only shortly: an agent waits meanwhile, and its hook has a deadline.
-fn patiently<T>(app: &App, work: impl FnOnce() -> Result<T>) -> Result<T> {
+fn with_short_timeout<T>(app: &App, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let hurry = |span| app.store_for_reading().and_then(|store| Ok(store.hurry(span)?));
-    hurry(Some(PATIENCE))?;
+    hurry(Some(STORE_TIMEOUT))?;
     let done = work();
     hurry(None)?;
     done
 }
 
-fn told(error: &anyhow::Error) -> String {
+fn error_message(error: &anyhow::Error) -> String {
     errors::classify(error).message
 }

@@ -10,33 +10,35 @@ use std::{
 use crate::{config::project::normal, domain::rules::guard::Place};
 
 /// How many links are followed.
-const LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 /// What may always be written to: nothing is kept there.
-const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"];
+const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"];
 
 /// What relative paths are relative to, and what they must not leave.
 #[derive(Debug, Clone)]
-pub(super) struct Places {
+pub(super) struct PathResolver {
     /// The folder that the call is made from.
-    pub from: PathBuf,
+    pub base: PathBuf,
     /// The worktree, or why it is not known.
     pub worktree: Result<PathBuf, String>,
 }
 
-impl Places {
+impl PathResolver {
     /// Where a path leads that is relative to the last of these folders; none: to where the call is made from.
-    pub(super) fn place(&self, path: &str, below: &[String]) -> Place {
+    pub(super) fn locate(&self, path: &str, below: &[String]) -> Place {
         let worktree = match &self.worktree {
             Ok(worktree) => worktree,
             Err(why) => return Place::Unknown(why.clone()),
         };
-        if let Some(why) = odd(path).or_else(|| below.iter().find_map(|folder| odd(folder))) {
+        if let Some(why) =
+            unresolvable_reason(path).or_else(|| below.iter().find_map(|folder| unresolvable_reason(folder)))
+        {
             return Place::Unknown(format!("'{}' {why}", path.escape_debug()));
         }
-        if NOWHERE.contains(&path) {
+        if HARMLESS_DEVICES.contains(&path) {
             return Place::Inside(String::new());
         }
-        let mut written = self.from.clone();
+        let mut written = self.base.clone();
         for folder in below {
             written.push(folder);
         }
@@ -47,8 +49,10 @@ impl Places {
         // Programs either take `..` out of the text or let the system walk it: both must stay inside.
         let mut inside = String::new();
         for written in [normal(&written), written] {
-            match followed(&written) {
-                Err(error) => return Place::Unknown(format!("'{}' cannot be followed: {error}", path.escape_debug())),
+            match resolve_links(&written) {
+                Err(error) => {
+                    return Place::Unknown(format!("'{}' cannot be resolve_links: {error}", path.escape_debug()));
+                }
                 Ok(real) => match real.strip_prefix(worktree) {
                     Ok(rest) => inside = rest.to_string_lossy().into_owned(),
                     Err(_) => return Place::Outside(real.display().to_string()),
@@ -60,7 +64,7 @@ impl Places {
 }
 
 /// Why a path as it is written cannot be taken for one.
-fn odd(path: &str) -> Option<&'static str> {
+fn unresolvable_reason(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("is empty");
     }
@@ -74,11 +78,11 @@ fn odd(path: &str) -> Option<&'static str> {
         return Some("is an address");
     }
     let means_the_reader = ["/proc", "/dev/fd", "/dev/std"].iter().any(|start| path.starts_with(start));
-    (means_the_reader && !NOWHERE.contains(&path)).then_some("means another file to everybody who reads it")
+    (means_the_reader && !HARMLESS_DEVICES.contains(&path)).then_some("means another file to everybody who reads it")
 }
 
 /// The path with every link followed; what is not there yet lies where its nearest parent leads.
-fn followed(path: &Path) -> io::Result<PathBuf> {
+fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut left: VecDeque<OsString> = path.components().map(|part| part.as_os_str().to_owned()).collect();
     let (mut real, mut links, mut missing) = (PathBuf::from("/"), 0, false);
     while let Some(part) = left.pop_front() {
@@ -94,7 +98,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
                 match fs::symlink_metadata(&next) {
                     Ok(found) if found.is_symlink() => {
                         links += 1;
-                        if links > LINKS {
+                        if links > MAX_LINKS {
                             return Err(io::Error::other("too many links"));
                         }
                         let target = fs::read_link(&next)?;
@@ -135,10 +139,10 @@ mod tests {
         symlink(top.join("nowhere"), tree.join("dangling")).unwrap();
         symlink("sub", tree.join("near")).unwrap();
         symlink("loop", tree.join("loop")).unwrap();
-        let places = Places { from: tree.clone(), worktree: Ok(tree.clone()) };
-        let inside = |path: &str| matches!(places.place(path, &[]), Place::Inside(_));
+        let places = PathResolver { base: tree.clone(), worktree: Ok(tree.clone()) };
+        let inside = |path: &str| matches!(places.locate(path, &[]), Place::Inside(_));
         for path in ["a", "sub/new/deep", "./sub/../a", "near/x", &format!("{}/a", tree.display()), "/dev/null"] {
-            assert!(inside(path), "{path}: {:?}", places.place(path, &[]));
+            assert!(inside(path), "{path}: {:?}", places.locate(path, &[]));
         }
         for path in [
             "../x",
@@ -156,11 +160,11 @@ mod tests {
             "/proc/self/cwd/x",
             "a\0b",
         ] {
-            assert!(!inside(path), "{path}: {:?}", places.place(path, &[]));
+            assert!(!inside(path), "{path}: {:?}", places.locate(path, &[]));
         }
-        assert!(matches!(places.place("x", &["..".into()]), Place::Outside(_)));
-        assert!(matches!(places.place("x", &["sub".into(), "..".into()]), Place::Inside(_)));
-        let unknown = Places { from: tree, worktree: Err("no".into()) };
-        assert!(matches!(unknown.place("a", &[]), Place::Unknown(_)));
+        assert!(matches!(places.locate("x", &["..".into()]), Place::Outside(_)));
+        assert!(matches!(places.locate("x", &["sub".into(), "..".into()]), Place::Inside(_)));
+        let unknown = PathResolver { base: tree, worktree: Err("no".into()) };
+        assert!(matches!(unknown.locate("a", &[]), Place::Unknown(_)));
     }
 }

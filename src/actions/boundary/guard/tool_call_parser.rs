@@ -9,11 +9,11 @@ use crate::domain::{
 };
 
 /// Where shell text stands.
-const SCRIPTS: &[&str] = &["command", "cmd", "script", "chars", "commandline", "shellcommand"];
+const SHELL_TEXT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "commandline", "shellcommand"];
 /// Where the words behind a command's name stand.
-const WORDS: &[&str] = &["args", "argv", "arguments"];
+const ARGUMENT_KEYS: &[&str] = &["args", "argv", "arguments"];
 /// Where paths stand.
-const PATHS: &[&str] = &[
+const PATH_KEYS: &[&str] = &[
     "absolute_path",
     "dir",
     "dir_path",
@@ -31,90 +31,89 @@ const PATHS: &[&str] = &[
     "target_file",
 ];
 /// Where lists of paths stand.
-const LISTS: &[&str] = &["file_paths", "files", "paths"];
+const PATH_LIST_KEYS: &[&str] = &["file_paths", "files", "paths"];
 /// How deep paths are looked for.
-const DEPTH: usize = 6;
+const MAX_DEPTH: usize = 6;
 /// What a patch begins with.
-const PATCH: &str = "*** Begin Patch";
+const PATCH_START: &str = "*** Begin Patch";
 /// What names a file in a patch.
-const HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+const PATCH_FILE_HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
 /// The call as rules see it.
-pub(super) fn of(call: &ToolCall, role: &Role) -> Call {
-    let names: Vec<String> = std::iter::once(&call.tool).chain(&call.also).cloned().collect();
+pub(super) fn parse(call: &ToolCall, role: &Role) -> Call {
+    let names: Vec<String> = std::iter::once(&call.tool).chain(&call.aliases).cloned().collect();
     let is_patch = names.iter().any(|name| name.trim().eq_ignore_ascii_case("apply_patch"));
-    let paths = if is_patch { patched(&call.input) } else { paths(&call.input) };
-    Call { names, role: role.clone(), scripts: if is_patch { Vec::new() } else { scripts(&call.input) }, paths }
+    let paths = if is_patch { patch_paths(&call.input) } else { paths(&call.input) };
+    Call { names, role: role.clone(), scripts: if is_patch { Vec::new() } else { shell_inputs(&call.input) }, paths }
 }
 
-fn scripts(input: &Value) -> Vec<Script> {
+fn shell_inputs(input: &Value) -> Vec<Script> {
     let Value::Object(fields) = input else {
         return match input {
             Value::String(text) => vec![Script::Text(text.clone())],
             _ => Vec::new(),
         };
     };
-    let mut scripts: Vec<Script> = texts(fields).filter(|value| !value.is_null()).map(script).collect();
-    let more = WORDS.iter().filter_map(|name| fields.get(*name)).filter(|value| !value.is_null());
+    let mut scripts: Vec<Script> = shell_texts(fields).filter(|value| !value.is_null()).map(shell_input).collect();
+    let more = ARGUMENT_KEYS.iter().filter_map(|name| fields.get(*name)).filter(|value| !value.is_null());
     for more in more.collect::<Vec<_>>() {
-        scripts.push(with_words(fields, more));
+        scripts.push(with_arguments(fields, more));
     }
     scripts
 }
 
 /// What stands under a name for shell text, however it is spelt.
-fn texts(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+fn shell_texts(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
-    fields.iter().filter(move |(name, _)| SCRIPTS.contains(&plain(name).as_str())).map(|(_, value)| value)
+    fields.iter().filter(move |(name, _)| SHELL_TEXT_KEYS.contains(&plain(name).as_str())).map(|(_, value)| value)
 }
 
-fn script(value: &Value) -> Script {
+fn shell_input(value: &Value) -> Script {
     match value {
         Value::String(text) => Script::Text(text.clone()),
-        Value::Array(items) => words(items).map_or_else(odd, of_words),
-        _ => odd(),
+        Value::Array(items) => string_list(items).map_or_else(unsupported, from_argv),
+        _ => unsupported(),
     }
 }
 
 /// The words of a command; a text where its name should be is one that somebody else takes apart.
-fn of_words(words: Vec<String>) -> Script {
+fn from_argv(words: Vec<String>) -> Script {
     match words.first() {
         Some(first) if first.trim().contains(char::is_whitespace) => Script::Text(words.join(" ")),
         _ => Script::Words(words),
     }
 }
 
-fn odd() -> Script {
+fn unsupported() -> Script {
     Script::Odd("what stands where the command should is no text".to_owned())
 }
 
-fn words(items: &[Value]) -> Option<Vec<String>> {
+fn string_list(items: &[Value]) -> Option<Vec<String>> {
     items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
 /// A program's name and its words, told apart.
-fn with_words(fields: &Map<String, Value>, more: &Value) -> Script {
-    let first = texts(fields).find_map(Value::as_str);
+fn with_arguments(fields: &Map<String, Value>, more: &Value) -> Script {
+    let first = shell_texts(fields).find_map(Value::as_str);
     match (first, more) {
-        (Some(first), Value::Array(items)) => {
-            words(items).map_or_else(odd, |words| of_words(std::iter::once(first.to_owned()).chain(words).collect()))
-        }
+        (Some(first), Value::Array(items)) => string_list(items)
+            .map_or_else(unsupported, |words| from_argv(std::iter::once(first.to_owned()).chain(words).collect())),
         (Some(first), Value::String(rest)) => Script::Text(format!("{first} {rest}")),
-        (None, Value::Array(items)) => words(items).map_or_else(odd, of_words),
-        _ => odd(),
+        (None, Value::Array(items)) => string_list(items).map_or_else(unsupported, from_argv),
+        _ => unsupported(),
     }
 }
 
 fn paths(input: &Value) -> Paths {
     let mut told = Vec::new();
-    match collect(input, 0, &mut told) {
+    match collect_paths(input, 0, &mut told) {
         Ok(()) => Paths::Told(told),
         Err(why) => Paths::Odd(why),
     }
 }
 
-fn collect(value: &Value, depth: usize, told: &mut Vec<String>) -> Result<(), String> {
-    if depth > DEPTH {
+fn collect_paths(value: &Value, depth: usize, told: &mut Vec<String>) -> Result<(), String> {
+    if depth > MAX_DEPTH {
         return Err("the input is nested too deeply".to_owned());
     }
     match value {
@@ -122,37 +121,37 @@ fn collect(value: &Value, depth: usize, told: &mut Vec<String>) -> Result<(), St
             for (name, value) in fields {
                 let is = |names: &[&str]| names.contains(&name.to_ascii_lowercase().as_str());
                 match value {
-                    Value::String(path) if is(PATHS) => told.push(path.clone()),
-                    Value::Array(items) if is(LISTS) && items.iter().any(Value::is_string) => {
+                    Value::String(path) if is(PATH_KEYS) => told.push(path.clone()),
+                    Value::Array(items) if is(PATH_LIST_KEYS) && items.iter().any(Value::is_string) => {
                         for item in items {
                             match item {
                                 Value::String(path) => told.push(path.clone()),
-                                other => collect(other, depth + 1, told)?,
+                                other => collect_paths(other, depth + 1, told)?,
                             }
                         }
                     }
                     Value::Null => {}
-                    Value::Object(_) | Value::Array(_) => collect(value, depth + 1, told)?,
-                    _ if is(PATHS) => return Err(format!("what stands under '{name}' is no path")),
+                    Value::Object(_) | Value::Array(_) => collect_paths(value, depth + 1, told)?,
+                    _ if is(PATH_KEYS) => return Err(format!("what stands under '{name}' is no path")),
                     _ => {}
                 }
             }
             Ok(())
         }
-        Value::Array(items) => items.iter().try_for_each(|item| collect(item, depth + 1, told)),
+        Value::Array(items) => items.iter().try_for_each(|item| collect_paths(item, depth + 1, told)),
         _ => Ok(()),
     }
 }
 
 /// The files that a patch names.
-fn patched(input: &Value) -> Paths {
+fn patch_paths(input: &Value) -> Paths {
     let mut texts = Vec::new();
-    strings(input, 0, &mut texts);
+    collect_strings(input, 0, &mut texts);
     let mut told = Vec::new();
     let mut begun = false;
     for line in texts.iter().flat_map(|text| text.lines()).map(str::trim) {
-        begun |= line.starts_with(PATCH);
-        if let Some(path) = HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
+        begun |= line.starts_with(PATCH_START);
+        if let Some(path) = PATCH_FILE_HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
             told.push(path.trim().to_owned());
         } else if line.starts_with("*** ") && !["*** Begin Patch", "*** End Patch", "*** End of File"].contains(&line) {
             return Paths::Odd("the patch has a line that nobody knows".to_owned());
@@ -165,11 +164,15 @@ fn patched(input: &Value) -> Paths {
     }
 }
 
-fn strings<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a str>) {
+fn collect_strings<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => found.push(text),
-        Value::Array(items) if depth < DEPTH => items.iter().for_each(|item| strings(item, depth + 1, found)),
-        Value::Object(fields) if depth < DEPTH => fields.values().for_each(|item| strings(item, depth + 1, found)),
+        Value::Array(items) if depth < MAX_DEPTH => {
+            items.iter().for_each(|item| collect_strings(item, depth + 1, found))
+        }
+        Value::Object(fields) if depth < MAX_DEPTH => {
+            fields.values().for_each(|item| collect_strings(item, depth + 1, found))
+        }
         _ => {}
     }
 }
@@ -182,16 +185,19 @@ mod tests {
 
     #[test]
     fn shell_text_is_found_under_every_name_at_once() {
-        assert_eq!(scripts(&json!({"command": "ls"})), [Script::Text("ls".into())]);
-        assert_eq!(scripts(&json!({"command": ["git", "push"]})), [Script::Words(vec!["git".into(), "push".into()])]);
-        assert_eq!(scripts(&json!({"command": "ls", "cmd": "git push -f"})).len(), 2);
-        assert_eq!(scripts(&json!({"command": "git", "args": ["push"]})).len(), 2);
-        assert_eq!(scripts(&json!({"command": "ls", "Command": "x", "command_line": "y"})).len(), 3);
-        assert_eq!(scripts(&json!({"command": ["git push", "-f"]})), [Script::Text("git push -f".into())]);
-        let apart = scripts(&json!({"command": "git push", "args": ["-f"]}));
+        assert_eq!(shell_inputs(&json!({"command": "ls"})), [Script::Text("ls".into())]);
+        assert_eq!(
+            shell_inputs(&json!({"command": ["git", "push"]})),
+            [Script::Words(vec!["git".into(), "push".into()])]
+        );
+        assert_eq!(shell_inputs(&json!({"command": "ls", "cmd": "git push -f"})).len(), 2);
+        assert_eq!(shell_inputs(&json!({"command": "git", "args": ["push"]})).len(), 2);
+        assert_eq!(shell_inputs(&json!({"command": "ls", "Command": "x", "command_line": "y"})).len(), 3);
+        assert_eq!(shell_inputs(&json!({"command": ["git push", "-f"]})), [Script::Text("git push -f".into())]);
+        let apart = shell_inputs(&json!({"command": "git push", "args": ["-f"]}));
         assert!(apart.contains(&Script::Text("git push -f".into())), "{apart:?}");
-        assert!(matches!(scripts(&json!({"command": {"a": 1}})).as_slice(), [Script::Odd(_)]));
-        assert_eq!(scripts(&json!({"command": null})), []);
+        assert!(matches!(shell_inputs(&json!({"command": {"a": 1}})).as_slice(), [Script::Odd(_)]));
+        assert_eq!(shell_inputs(&json!({"command": null})), []);
     }
 
     #[test]
@@ -210,9 +216,12 @@ mod tests {
     #[test]
     fn a_patch_tells_its_files_or_is_odd() {
         let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: ../b.rs\n@@\n-x\n+y\n*** Add File: /c\n+z\n*** End Patch\n";
-        assert_eq!(patched(&json!({"input": patch})), Paths::Told(vec!["a.rs".into(), "../b.rs".into(), "/c".into()]));
-        assert_eq!(patched(&json!({"command": ["apply_patch", patch]})), patched(&json!({"input": patch})));
-        assert!(matches!(patched(&json!({"input": "*** Begin Patch\n*** Rename: x\n"})), Paths::Odd(_)));
-        assert!(matches!(patched(&json!({})), Paths::Odd(_)));
+        assert_eq!(
+            patch_paths(&json!({"input": patch})),
+            Paths::Told(vec!["a.rs".into(), "../b.rs".into(), "/c".into()])
+        );
+        assert_eq!(patch_paths(&json!({"command": ["apply_patch", patch]})), patch_paths(&json!({"input": patch})));
+        assert!(matches!(patch_paths(&json!({"input": "*** Begin Patch\n*** Rename: x\n"})), Paths::Odd(_)));
+        assert!(matches!(patch_paths(&json!({})), Paths::Odd(_)));
     }
 }

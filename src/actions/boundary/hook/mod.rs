@@ -13,14 +13,14 @@ use std::{io, path::Path, path::PathBuf, time::Duration};
 
 use anyhow::Result;
 
-pub use crate::actions::sessions::prompt::carried;
-pub use tool::denial;
-pub use wake::wait;
+pub use crate::actions::sessions::prompt::confirm_delivered;
+pub use tool::denial_message;
+pub use wake::wait_for_prompts;
 
 use super::guard::ToolCall;
 use crate::actions::{
     App,
-    sessions::prompt::{self, Carried},
+    sessions::prompt::{self, DeliveryBatch},
 };
 use crate::{
     domain::{
@@ -36,30 +36,30 @@ const SOURCE: &str = "hook";
 
 /// Who calls.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub struct HookCaller {
     /// The provider.
     pub provider: Label,
     /// The other providers whose hooks are known: one of their sessions cannot be this caller's.
-    pub others: Vec<&'static str>,
+    pub other_providers: Vec<&'static str>,
     /// The provider's own id for the session.
-    pub external: String,
+    pub external_session_id: String,
     /// The provider's own record of the session.
     pub transcript: Option<String>,
     /// The folder that it works in.
     pub cwd: Option<PathBuf>,
     /// Its process, when that is known for certain.
-    pub agent: Option<ProcessKey>,
+    pub agent_process: Option<ProcessKey>,
     /// Whether a helper inside the session is at work, and not the session itself.
     pub is_subagent: bool,
     /// A hook waits beside it while it is idle, and brings what waits for it then.
-    pub is_waited_for: bool,
+    pub has_wake_hook: bool,
     /// How many bytes of text the provider takes at once.
-    pub room: usize,
+    pub max_output_bytes: usize,
 }
 
 /// How a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum StartKind {
     /// Anew.
     Fresh,
     /// As another conversation of the same program: an emptied one, a branch of it.
@@ -72,9 +72,9 @@ pub enum Start {
 
 /// What a provider's program tells.
 #[derive(Debug, Clone)]
-pub enum Moment {
+pub enum HookEvent {
     /// A session begins.
-    SessionStart(Start),
+    SessionStart(StartKind),
     /// A prompt was submitted.
     TurnStart,
     /// A tool is about to run.
@@ -82,17 +82,17 @@ pub enum Moment {
     /// A tool has run.
     AfterTool(ToolUse),
     /// A person is to be asked whether a tool may run.
-    PermissionAsked(ToolCall),
+    PermissionRequest(ToolCall),
     /// The turn is over.
     TurnEnd,
     /// The turn broke off, and why.
     TurnFailed(String),
     /// A person was told that the session waits for them: for what, in words.
-    Waits(String),
+    Waiting(String),
     /// A person was told that a tool may run only when they say so there.
-    WaitsForTool(ToolCall, String),
+    WaitingForTool(ToolCall, String),
     /// A person was told that the session has nothing to do.
-    Rests,
+    Idle,
     /// A helper inside the session is done; its own record.
     SubagentEnd(Option<PathBuf>),
     /// The session is over, or its program goes on with another conversation.
@@ -100,7 +100,7 @@ pub enum Moment {
         /// In the provider's words.
         reason: String,
         /// Whether the program goes on.
-        goes_on: bool,
+        continues: bool,
     },
     /// Anything else.
     Other,
@@ -118,30 +118,30 @@ pub enum Reply {
     /// The tool may run, and why; nobody need be asked.
     Allow(String),
     /// Go on with this.
-    GoOn(String),
+    Continue(String),
 }
 
 /// An answer, and what is to be noted once it was written out whole.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct HookOutcome {
     /// The answer.
     pub reply: Reply,
-    carried: Option<(Session, Carried)>,
+    delivered: Option<(Session, DeliveryBatch)>,
 }
 
-impl Outcome {
+impl HookOutcome {
     const fn of(reply: Reply) -> Self {
-        Self { reply, carried: None }
+        Self { reply, delivered: None }
     }
 
-    fn carrying(session: Session, carried: Carried, reply: impl FnOnce(String) -> Reply) -> Self {
-        Self { reply: reply(carried.text.clone()), carried: Some((session, carried)) }
+    fn delivering(session: Session, carried: DeliveryBatch, reply: impl FnOnce(String) -> Reply) -> Self {
+        Self { reply: reply(carried.text.clone()), delivered: Some((session, carried)) }
     }
 }
 
 /// What was read of a provider's own record.
 #[derive(Debug, Clone, Default)]
-pub struct Used {
+pub struct TranscriptUsage {
     /// The answers of the model.
     pub turns: Vec<Turn>,
     /// How far it was read, in bytes.
@@ -151,28 +151,36 @@ pub struct Used {
 }
 
 /// Reads a provider's own record from an offset on.
-pub type Records<'a> = &'a dyn Fn(&Path, u64) -> io::Result<Used>;
+pub type TranscriptReader<'a> = &'a dyn Fn(&Path, u64) -> io::Result<TranscriptUsage>;
 
 /// Takes in a moment. `wait` is how long an answer to a permission request is waited for.
 ///
 /// # Errors
 /// As the store fails; `not_found`, `session_mismatch` and the like when the session cannot be told. A door must take any
 /// of them for a no when a tool is about to run.
-pub fn on(app: &App, caller: &Caller, moment: &Moment, records: Records<'_>, wait: Duration) -> Result<Outcome> {
+pub fn handle(
+    app: &App,
+    caller: &HookCaller,
+    moment: &HookEvent,
+    records: TranscriptReader<'_>,
+    wait: Duration,
+) -> Result<HookOutcome> {
     match moment {
-        Moment::SessionStart(start) => session_start::on(app, caller, *start),
-        Moment::TurnStart => turn::start(app, caller),
-        Moment::BeforeTool(call) => tool::before(app, caller, call).map(Outcome::of),
-        Moment::AfterTool(used) => tool::after(app, caller, used),
-        Moment::PermissionAsked(call) => permission::asked(app, caller, call, wait).map(Outcome::of),
-        Moment::TurnEnd => turn::end(app, caller, records),
-        Moment::TurnFailed(why) => provider_notification::failed(app, caller, why),
-        Moment::Waits(what) => provider_notification::waits(app, caller, what),
-        Moment::WaitsForTool(call, what) => provider_notification::waits_for_tool(app, caller, call, what),
-        Moment::Rests => provider_notification::rests(app, caller),
-        Moment::SubagentEnd(record) => turn::subagent_end(app, caller, record.as_deref(), records),
-        Moment::SessionEnd { reason, goes_on } => turn::session_end(app, caller, reason, *goes_on, records),
-        Moment::Other => resolve_session::touch(app, caller, |_, _| Ok(())).map(|_| Outcome::of(Reply::Nothing)),
+        HookEvent::SessionStart(start) => session_start::handle(app, caller, *start),
+        HookEvent::TurnStart => turn::start(app, caller),
+        HookEvent::BeforeTool(call) => tool::before(app, caller, call).map(HookOutcome::of),
+        HookEvent::AfterTool(used) => tool::after(app, caller, used),
+        HookEvent::PermissionRequest(call) => permission::answer_request(app, caller, call, wait).map(HookOutcome::of),
+        HookEvent::TurnEnd => turn::end(app, caller, records),
+        HookEvent::TurnFailed(why) => provider_notification::failed(app, caller, why),
+        HookEvent::Waiting(what) => provider_notification::waiting(app, caller, what),
+        HookEvent::WaitingForTool(call, what) => provider_notification::waiting_for_tool(app, caller, call, what),
+        HookEvent::Idle => provider_notification::idle(app, caller),
+        HookEvent::SubagentEnd(record) => turn::subagent_end(app, caller, record.as_deref(), records),
+        HookEvent::SessionEnd { reason, continues: goes_on } => {
+            turn::session_end(app, caller, reason, *goes_on, records)
+        }
+        HookEvent::Other => resolve_session::touch(app, caller, |_, _| Ok(())).map(|_| HookOutcome::of(Reply::Nothing)),
     }
 }
 
@@ -180,9 +188,9 @@ pub fn on(app: &App, caller: &Caller, moment: &Moment, records: Records<'_>, wai
 ///
 /// # Errors
 /// As the store fails: what was carried then comes again.
-pub fn written(app: &App, outcome: &Outcome) -> Result<()> {
-    match &outcome.carried {
-        Some((session, carried)) => prompt::carried(app, session, carried),
+pub fn confirm_written(app: &App, outcome: &HookOutcome) -> Result<()> {
+    match &outcome.delivered {
+        Some((session, carried)) => prompt::confirm_delivered(app, session, carried),
         None => Ok(()),
     }
 }

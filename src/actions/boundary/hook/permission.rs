@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Caller, Reply, resolve_session, tool};
+use super::{HookCaller, Reply, resolve_session, tool};
 use crate::actions::{
     App,
     boundary::{
         approval,
-        guard::{self, Door, ToolCall},
+        guard::{self, EntryPoint, ToolCall},
     },
 };
 
@@ -17,17 +17,18 @@ use crate::actions::{
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn asked(app: &App, caller: &Caller, call: &ToolCall, wait: Duration) -> Result<Reply> {
-    let session = match resolve_session::enter(app, caller, None, |_, _| Ok(()))? {
+pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wait: Duration) -> Result<Reply> {
+    let session = match resolve_session::find_or_create(app, caller, None, |_, _| Ok(()))? {
         Ok(session) => session,
-        Err(over) => return Ok(Reply::Deny(tool::ended(&over))),
+        Err(over) => return Ok(Reply::Deny(tool::ended_message(&over))),
     };
-    let app = resolve_session::acting(app, &session);
-    let judged = guard::opinion(&app, &session, call, Door::Hook).map_or(Reply::Nothing, tool::reply);
+    let app = resolve_session::app_as(app, &session);
+    let judged =
+        guard::authorize_if_configured(&app, &session, call, EntryPoint::Hook).map_or(Reply::Nothing, tool::reply_for);
     if judged != Reply::Nothing {
         return Ok(judged);
     }
-    let id = approval::ask(&app, &session, caller.provider.as_str(), &call.tool, &call.input, true)?;
+    let id = approval::request(&app, &session, caller.provider.as_str(), &call.tool, &call.input, true)?;
     Ok(match approval::wait(&app, id, wait)? {
         None => Reply::Nothing,
         Some(answer) if answer.allow => Reply::Allow(answer.reason.unwrap_or_else(|| "a person allowed it".into())),

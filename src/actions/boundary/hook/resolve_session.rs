@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
-use super::{Caller, Start};
+use super::{HookCaller, StartKind};
 use crate::{
     actions::{
         App,
         boundary::runtime,
         core::keepalive,
-        sessions::report::upsert::{self, Local, Told},
+        sessions::report::upsert::{self, LocalHost, SessionPatch},
     },
     domain::{Actor, SessionId, session::Session},
     os::{
@@ -19,11 +19,11 @@ use crate::{
 };
 
 /// What a look found.
-enum Found {
+enum Resolved {
     /// This one lives.
     Live(Session),
     /// It was this one, which has ended.
-    Over(Session),
+    Ended(Session),
     /// None yet; whether it is the one that the surroundings name.
     New(bool),
 }
@@ -32,59 +32,59 @@ enum Found {
 ///
 /// # Errors
 /// As [`find`] fails.
-pub(super) fn known(app: &App, caller: &Caller) -> Result<Option<SessionId>> {
+pub(super) fn find_live(app: &App, caller: &HookCaller) -> Result<Option<SessionId>> {
     app.read(|tx| {
-        Ok(match find(app, tx, caller, None)? {
-            Found::Live(session) => Some(session.id),
-            Found::Over(_) | Found::New(_) => None,
+        Ok(match resolve(app, tx, caller, None)? {
+            Resolved::Live(session) => Some(session.id),
+            Resolved::Ended(_) | Resolved::New(_) => None,
         })
     })
 }
 
 /// Whether somebody else's session has this conversation now.
-fn is_elsewhere(tx: &ReadTx<'_>, caller: &Caller, session: &Session) -> Result<bool> {
-    let known = sessions::by_external(tx, &caller.provider, &caller.external)?;
+fn has_other_session(tx: &ReadTx<'_>, caller: &HookCaller, session: &Session) -> Result<bool> {
+    let known = sessions::by_external(tx, &caller.provider, &caller.external_session_id)?;
     Ok(known.is_some_and(|known| known.id != session.id))
 }
 
 /// The session that is meant: the one that the surroundings name, unless the caller is another program inside it; else the
 /// one that the provider knows under its own id.
-fn find(app: &App, tx: &ReadTx<'_>, caller: &Caller, start: Option<Start>) -> Result<Found> {
+fn resolve(app: &App, tx: &ReadTx<'_>, caller: &HookCaller, start: Option<StartKind>) -> Result<Resolved> {
     let own = app.actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?;
-    let external = sessions::by_external(tx, &caller.provider, &caller.external)?;
+    let external = sessions::by_external(tx, &caller.provider, &caller.external_session_id)?;
     let over = match own {
         // A launcher of another make names a session before anybody has told of it.
-        Some(None) => return Ok(external.map_or(Found::New(true), Found::Live)),
+        Some(None) => return Ok(external.map_or(Resolved::New(true), Resolved::Live)),
         Some(Some(own)) if own.status.is_final() => Some(own),
-        Some(Some(own)) if is_own(&own, caller, external.is_some(), start) => {
+        Some(Some(own)) if is_callers_session(&own, caller, external.is_some(), start) => {
             own.of_run(app.actor.run_id.as_deref())?;
-            return Ok(Found::Live(own));
+            return Ok(Resolved::Live(own));
         }
         Some(Some(_)) | None => None,
     };
     if let Some(live) = external {
-        return Ok(Found::Live(live));
+        return Ok(Resolved::Live(live));
     }
     if start.is_some() {
-        return Ok(Found::New(false));
+        return Ok(Resolved::New(false));
     }
     let over = match over {
         Some(own) => Some(own),
-        None => sessions::ended_by_external(tx, &caller.provider, &caller.external)?,
+        None => sessions::ended_by_external(tx, &caller.provider, &caller.external_session_id)?,
     };
-    Ok(over.map_or(Found::New(false), Found::Over))
+    Ok(over.map_or(Resolved::New(false), Resolved::Ended))
 }
 
 /// Whether the caller is the program of the session that its surroundings name, and not one that was started inside it.
-fn is_own(own: &Session, caller: &Caller, is_known: bool, start: Option<Start>) -> bool {
-    let is_rival = own.provider.as_ref().is_some_and(|has| caller.others.contains(&has.as_str()));
+fn is_callers_session(own: &Session, caller: &HookCaller, is_known: bool, start: Option<StartKind>) -> bool {
+    let is_rival = own.provider.as_ref().is_some_and(|has| caller.other_providers.contains(&has.as_str()));
     match own.external_session_id.as_deref() {
         _ if is_rival => false,
         None => true,
-        Some(has) if has == caller.external => true,
+        Some(has) if has == caller.external_session_id => true,
         // Another conversation, which is a session of its own.
         Some(_) if is_known => false,
-        Some(_) => start != Some(Start::Fresh),
+        Some(_) => start != Some(StartKind::Fresh),
     }
 }
 
@@ -95,108 +95,108 @@ fn is_own(own: &Session, caller: &Caller, is_known: bool, start: Option<Start>) 
 /// As [`find`], `also` and the store fail; nothing is then written.
 pub(super) fn touch(
     app: &App,
-    caller: &Caller,
+    caller: &HookCaller,
     also: impl FnOnce(&WriteTx<'_>, &Session) -> Result<()>,
 ) -> Result<Option<Session>> {
-    enter(app, caller, None, also).map(Result::ok)
+    find_or_create(app, caller, None, also).map(Result::ok)
 }
 
 /// The same at the start of a session, and with the one that has ended instead of nothing.
-pub(super) fn enter(
+pub(super) fn find_or_create(
     app: &App,
-    caller: &Caller,
-    start: Option<Start>,
+    caller: &HookCaller,
+    start: Option<StartKind>,
     also: impl FnOnce(&WriteTx<'_>, &Session) -> Result<()>,
 ) -> Result<Result<Session, Session>> {
     // Looked at before the transaction, like everything outside.
     let (here, boot) = (host::identity(), host::boot_id());
     let boot = (!boot.is_empty()).then_some(boot.as_str());
-    let local = Local { here: &here, boot, process: caller.agent.as_ref(), server: None };
-    let worktree = worktree(caller);
+    let local = LocalHost { host: &here, boot_id: boot, process: caller.agent_process.as_ref(), server: None };
+    let worktree = worktree_of(caller);
     app.transaction(|tx| {
-        let session = match find(app, tx, caller, start)? {
-            Found::Over(session) => return Ok(Err(session)),
-            Found::New(own) => make(app, tx, caller, own, &local, worktree.as_deref())?,
-            Found::Live(session) => learn(tx, caller, start, session, &local)?,
+        let session = match resolve(app, tx, caller, start)? {
+            Resolved::Ended(session) => return Ok(Err(session)),
+            Resolved::New(own) => create(app, tx, caller, own, &local, worktree.as_deref())?,
+            Resolved::Live(session) => complete_fields(tx, caller, start, session, &local)?,
         };
         match start {
-            Some(_) => runtime::begins(tx, &session)?,
-            None => runtime::sign(tx, &session)?,
+            Some(_) => runtime::touch_started(tx, &session)?,
+            None => runtime::touch(tx, &session)?,
         }
         session_reports::hooked(tx, &session.id)?;
-        let session = again(tx, session)?;
+        let session = reload(tx, session)?;
         also(tx, &session)?;
-        Ok(Ok(again(tx, session)?))
+        Ok(Ok(reload(tx, session)?))
     })
 }
 
 /// The session as it stands now in this transaction.
-fn again(tx: &ReadTx<'_>, session: Session) -> Result<Session> {
+fn reload(tx: &ReadTx<'_>, session: Session) -> Result<Session> {
     Ok(sessions::find(tx, &session.id)?.unwrap_or(session))
 }
 
-fn make(
+fn create(
     app: &App,
     tx: &WriteTx<'_>,
-    caller: &Caller,
+    caller: &HookCaller,
     own: bool,
-    local: &Local<'_>,
+    local: &LocalHost<'_>,
     worktree: Option<&str>,
 ) -> Result<Session> {
-    let told = Told {
+    let told = SessionPatch {
         id: app.actor.session.clone().filter(|_| own),
         role: Some(app.actor.role.clone().unwrap_or_else(|| app.settings.boundary.hook_role.clone())),
         lane: app.actor.lane.clone().filter(|_| own),
         provider: Some(caller.provider.clone()),
-        external_session_id: Some(caller.external.clone()),
+        external_session_id: Some(caller.external_session_id.clone()),
         transcript: caller.transcript.clone(),
         worktree: worktree.map(str::to_owned),
-        ..Told::default()
+        ..SessionPatch::default()
     };
-    upsert::check(&told)?;
-    upsert::links(tx, &told)?;
-    let session = upsert::newborn(app, tx, &told, told.id.as_ref(), own, local, tx.now())?;
+    upsert::validate(&told)?;
+    upsert::check_references(tx, &told)?;
+    let session = upsert::new_session(app, tx, &told, told.id.as_ref(), own, local, tx.now())?;
     upsert::insert(tx, &session)?;
     Ok(session)
 }
 
 /// What a session did not know of itself so far.
-fn learn(
+fn complete_fields(
     tx: &WriteTx<'_>,
-    caller: &Caller,
-    start: Option<Start>,
+    caller: &HookCaller,
+    start: Option<StartKind>,
     session: Session,
-    local: &Local<'_>,
+    local: &LocalHost<'_>,
 ) -> Result<Session> {
     let mut after = session.clone();
     if after.provider.is_none() {
         after.provider = Some(caller.provider.clone());
     }
     let unknown = after.external_session_id.is_none() || (start.is_some() && !caller.is_subagent);
-    if unknown && !is_elsewhere(tx, caller, &session)? {
-        after.external_session_id = Some(caller.external.clone());
+    if unknown && !has_other_session(tx, caller, &session)? {
+        after.external_session_id = Some(caller.external_session_id.clone());
         // What a launcher made for its own record of the terminal stays.
         if after.backend.is_none() || after.transcript.is_none() {
             after.transcript = caller.transcript.clone().or(after.transcript);
         }
     }
-    if let Some(process) = local.process.filter(|_| !is_rooted(&session)) {
+    if let Some(process) = local.process.filter(|_| !has_live_process(&session)) {
         after.pid = Some(i64::from(process.pid));
         after.pid_started = i64::try_from(process.started).ok();
-        local.here.clone_into(&mut after.host);
-        after.boot_id = local.boot.map(str::to_owned);
+        local.host.clone_into(&mut after.host);
+        after.boot_id = local.boot_id.map(str::to_owned);
     }
-    let fields = upsert::differing(&session, &after);
+    let fields = upsert::changed_fields(&session, &after);
     if fields.is_empty() {
         return Ok(session);
     }
-    keepalive::write(tx, &after)?;
-    upsert::changed(tx, &after, &fields)?;
-    again(tx, after)
+    keepalive::update_session(tx, &after)?;
+    upsert::record_changes(tx, &after, &fields)?;
+    reload(tx, after)
 }
 
 /// Whether its root process is known and there, or another one looks after it.
-fn is_rooted(session: &Session) -> bool {
+fn has_live_process(session: &Session) -> bool {
     if session.backend.is_some() {
         return true;
     }
@@ -205,14 +205,14 @@ fn is_rooted(session: &Session) -> bool {
 }
 
 /// The worktree that the caller works in: the nearest folder above it that git knows.
-fn worktree(caller: &Caller) -> Option<String> {
+fn worktree_of(caller: &HookCaller) -> Option<String> {
     let cwd = caller.cwd.as_ref()?;
     let top = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
     top.to_str().map(str::to_owned)
 }
 
 /// The same house with the session in it, so that what it does is told under its name.
-pub(super) fn acting(app: &App, session: &Session) -> App {
+pub(super) fn app_as(app: &App, session: &Session) -> App {
     let actor = Actor {
         name: session.id.to_string(),
         session: Some(session.id.clone()),

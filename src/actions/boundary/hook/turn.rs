@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{Caller, Outcome, Records, Reply, SOURCE, Used, resolve_session};
+use super::{HookCaller, HookOutcome, Reply, SOURCE, TranscriptReader, TranscriptUsage, resolve_session};
 use crate::{
     actions::{
         App,
@@ -23,31 +23,31 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn start(app: &App, caller: &Caller) -> Result<Outcome> {
+pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
-            runtime::doing(tx, session, Activity::Busy, None, SOURCE)?;
+            runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
         }
         Ok(())
     })?;
-    let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(Outcome::of(Reply::Nothing)) };
-    carry(app, caller, session, Way::TurnStart, Reply::Context)
+    let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
+    deliver(app, caller, session, Way::TurnStart, Reply::Context)
 }
 
 /// What waits for the session and may go this way now.
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn carry(
+pub(super) fn deliver(
     app: &App,
-    caller: &Caller,
+    caller: &HookCaller,
     session: Session,
     way: Way,
     reply: impl FnOnce(String) -> Reply,
-) -> Result<Outcome> {
-    Ok(match prompt::carry(app, &session, way, caller.room)? {
-        Some(carried) => Outcome::carrying(session, carried, reply),
-        None => Outcome::of(Reply::Nothing),
+) -> Result<HookOutcome> {
+    Ok(match prompt::take_deliverable(app, &session, way, caller.max_output_bytes)? {
+        Some(carried) => HookOutcome::delivering(session, carried, reply),
+        None => HookOutcome::of(Reply::Nothing),
     })
 }
 
@@ -55,24 +55,24 @@ pub(super) fn carry(
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn end(app: &App, caller: &Caller, records: Records<'_>) -> Result<Outcome> {
+pub(super) fn end(app: &App, caller: &HookCaller, records: TranscriptReader<'_>) -> Result<HookOutcome> {
     if caller.is_subagent {
         return subagent_end(app, caller, None, records);
     }
-    let used = used(app, caller, records)?;
+    let used = read_new_usage(app, caller, records)?;
     let session = resolve_session::touch(app, caller, |tx, session| {
-        note(app, tx, session, used.as_ref())?;
-        approval::over(tx, session, None)?;
+        store_usage(app, tx, session, used.as_ref())?;
+        approval::expire_pending(tx, session, None)?;
         // Before the look at what waits: whoever sends something after it sees that the session is idle, and wakes it.
-        runtime::doing(tx, session, Activity::Idle, None, SOURCE)?;
+        runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
         Ok(())
     })?;
     // Two who bring something at once, one that makes it go on and one that wakes it: what the second brings is lost. The
     // waiter is started at the same moment as we are.
-    let Some(session) = session.filter(|_| !caller.is_waited_for) else { return Ok(Outcome::of(Reply::Nothing)) };
-    let outcome = carry(app, caller, session, Way::TurnEnd, Reply::GoOn)?;
-    if let Some((session, _)) = &outcome.carried {
-        app.transaction(|tx| runtime::doing(tx, session, Activity::Busy, None, SOURCE))?;
+    let Some(session) = session.filter(|_| !caller.has_wake_hook) else { return Ok(HookOutcome::of(Reply::Nothing)) };
+    let outcome = deliver(app, caller, session, Way::TurnEnd, Reply::Continue)?;
+    if let Some((session, _)) = &outcome.delivered {
+        app.transaction(|tx| runtime::report_activity(tx, session, Activity::Busy, None, SOURCE))?;
     }
     Ok(outcome)
 }
@@ -81,16 +81,21 @@ pub(super) fn end(app: &App, caller: &Caller, records: Records<'_>) -> Result<Ou
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn subagent_end(app: &App, caller: &Caller, record: Option<&Path>, records: Records<'_>) -> Result<Outcome> {
+pub(super) fn subagent_end(
+    app: &App,
+    caller: &HookCaller,
+    record: Option<&Path>,
+    records: TranscriptReader<'_>,
+) -> Result<HookOutcome> {
     // Its record is its own; turns that were read before are known by their keys.
     let used = record.and_then(|path| records(path, 0).ok());
     resolve_session::touch(app, caller, |tx, session| {
         if let Some(used) = &used {
-            telemetry::write(tx, session, &used.turns)?;
+            telemetry::store_turns(tx, session, &used.turns)?;
         }
         Ok(())
     })?;
-    Ok(Outcome::of(Reply::Nothing))
+    Ok(HookOutcome::of(Reply::Nothing))
 }
 
 /// The session is over; one whose program goes on with another conversation rests.
@@ -99,40 +104,40 @@ pub(super) fn subagent_end(app: &App, caller: &Caller, record: Option<&Path>, re
 /// As the store fails.
 pub(super) fn session_end(
     app: &App,
-    caller: &Caller,
+    caller: &HookCaller,
     reason: &str,
     goes_on: bool,
-    records: Records<'_>,
-) -> Result<Outcome> {
+    records: TranscriptReader<'_>,
+) -> Result<HookOutcome> {
     if caller.is_subagent {
         return subagent_end(app, caller, None, records);
     }
-    let used = used(app, caller, records)?;
+    let used = read_new_usage(app, caller, records)?;
     let own = app.actor.session.clone();
     resolve_session::touch(app, caller, |tx, session| {
-        note(app, tx, session, used.as_ref())?;
-        approval::over(tx, session, None)?;
+        store_usage(app, tx, session, used.as_ref())?;
+        approval::expire_pending(tx, session, None)?;
         if goes_on && own.as_ref() == Some(&session.id) {
-            runtime::doing(tx, session, Activity::Idle, None, SOURCE)?;
+            runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
         } else {
             let session = lookup::session(tx, &session.id)?;
             finish(tx, &session, SessionStatus::Ended, None, Some(&format!("its provider says: {reason}")))?;
         }
         Ok(())
     })?;
-    Ok(Outcome::of(Reply::Nothing))
+    Ok(HookOutcome::of(Reply::Nothing))
 }
 
 /// What was read of the caller's record, and which record that is.
-struct New {
+struct NewUsage {
     path: String,
-    used: Used,
+    usage: TranscriptUsage,
 }
 
 /// Reads what has come to the record since the last time. A record that cannot be read is not there yet.
-fn used(app: &App, caller: &Caller, records: Records<'_>) -> Result<Option<New>> {
+fn read_new_usage(app: &App, caller: &HookCaller, records: TranscriptReader<'_>) -> Result<Option<NewUsage>> {
     let Some(path) = &caller.transcript else { return Ok(None) };
-    let known = resolve_session::known(app, caller)?;
+    let known = resolve_session::find_live(app, caller)?;
     let offset = app.read(|tx| match known {
         Some(id) => {
             let known = session_reports::find(tx, &id)?;
@@ -141,15 +146,15 @@ fn used(app: &App, caller: &Caller, records: Records<'_>) -> Result<Option<New>>
         None => Ok(0),
     })?;
     let used = records(Path::new(path), u64::try_from(offset).unwrap_or_default()).ok();
-    Ok(used.map(|used| New { path: path.clone(), used }))
+    Ok(used.map(|used| NewUsage { path: path.clone(), usage: used }))
 }
 
-fn note(app: &App, tx: &WriteTx<'_>, session: &Session, new: Option<&New>) -> Result<()> {
-    let Some(New { path, used }) = new else { return Ok(()) };
-    telemetry::write(tx, session, &used.turns)?;
+fn store_usage(app: &App, tx: &WriteTx<'_>, session: &Session, new: Option<&NewUsage>) -> Result<()> {
+    let Some(NewUsage { path, usage: used }) = new else { return Ok(()) };
+    telemetry::store_turns(tx, session, &used.turns)?;
     session_reports::usage_read(tx, &session.id, path, i64::try_from(used.offset).unwrap_or_default())?;
     if let Some(share) = used.context {
-        runtime::context_usage(app, tx, session, share)?;
+        runtime::report_context_usage(app, tx, session, share)?;
     }
     Ok(())
 }

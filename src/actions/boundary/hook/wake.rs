@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{Caller, SOURCE, Start, resolve_session};
+use super::{HookCaller, SOURCE, StartKind, resolve_session};
 use crate::{
     actions::{
         App,
@@ -16,7 +16,7 @@ use crate::{
         core::errors,
         sessions::{
             liveness::check_exited,
-            prompt::{self, Carried, listener},
+            prompt::{self, DeliveryBatch, listener},
         },
     },
     domain::{
@@ -31,24 +31,28 @@ use crate::{
 };
 
 /// The longest time that an offer to somebody else is waited for: one that lasts longer has no end to wait for.
-const LAPSE: Duration = Duration::from_secs(600);
+const MAX_OFFER_WAIT: Duration = Duration::from_secs(600);
 
 /// Waits until something is to be told to the session. `None`: there is nothing to wait for any more, since the session is
 /// over, its agent is gone, or another one waits in our place.
 ///
 /// # Errors
 /// As the store fails.
-pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(Session, Carried)>> {
-    let Ok(session) = resolve_session::enter(app, caller, start, |_, _| Ok(()))? else { return Ok(None) };
-    let app = resolve_session::acting(app, &session);
+pub fn wait_for_prompts(
+    app: &App,
+    caller: &HookCaller,
+    start: Option<StartKind>,
+) -> Result<Option<(Session, DeliveryBatch)>> {
+    let Ok(session) = resolve_session::find_or_create(app, caller, start, |_, _| Ok(()))? else { return Ok(None) };
+    let app = resolve_session::app_as(app, &session);
     let waiter = app.waiter("wait")?;
-    let listener = listener::listen(&app, &session.id, listener::Kind::Wait)?;
-    let end = match &caller.agent {
+    let listener = listener::listen(&app, &session.id, listener::ListenerKind::WakeHook)?;
+    let end = match &caller.agent_process {
         Some(agent) => process::pidfd(agent.pid).map_err(errors::internal)?,
         None => None,
     };
     let found = loop {
-        if listener.is_replaced() {
+        if listener.is_superseded() {
             // The newcomer looks by itself.
             return Ok(None);
         }
@@ -56,19 +60,19 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
         let Some(live) = live.filter(|live| !live.status.is_final() && live.run_id == session.run_id) else {
             break None;
         };
-        if caller.agent.as_ref().is_some_and(|agent| matches!(agent.presence(), Presence::Gone(_))) {
-            check_exited::gone(&app, &live.id)?;
+        if caller.agent_process.as_ref().is_some_and(|agent| matches!(agent.presence(), Presence::Gone(_))) {
+            check_exited::mark_if_exited(&app, &live.id)?;
             break None;
         }
         // One at work is not woken: what is urgent comes with its next tool.
-        if let Some(carried) = prompt::carry(&app, &live, Way::Wake, caller.room)? {
+        if let Some(carried) = prompt::take_deliverable(&app, &live, Way::Wake, caller.max_output_bytes)? {
             // It is, before anybody else concludes from its rest that it can be told something.
-            app.transaction(|tx| runtime::doing(tx, &live, Activity::Busy, None, SOURCE))?;
+            app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, SOURCE))?;
             break Some((live, carried));
         }
         let mut these: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];
         these.extend(end.as_ref().map(AsFd::as_fd));
-        file_watch::readable(&these, lapse(&app, &live)?);
+        file_watch::readable(&these, next_offer_expiry(&app, &live)?);
         waiter.calm().map_err(errors::internal)?;
     };
     if found.is_none() {
@@ -80,7 +84,7 @@ pub fn wait(app: &App, caller: &Caller, start: Option<Start>) -> Result<Option<(
 }
 
 /// When the next offer to somebody else lapses, which makes no sound.
-fn lapse(app: &App, session: &Session) -> Result<Option<Duration>> {
+fn next_offer_expiry(app: &App, session: &Session) -> Result<Option<Duration>> {
     let now = app.env.now();
     let offered = app.read(|tx| Ok(messages::unsettled(tx, &Recipient::Session(session.id.clone()))?))?;
     let lapses = offered
@@ -88,6 +92,6 @@ fn lapse(app: &App, session: &Session) -> Result<Option<Duration>> {
         .filter(|message| message.status == MessageStatus::Offered)
         .filter_map(|message| message.offered_until)
         .map(|until| until.since(now).max(Duration::from_millis(1)))
-        .filter(|left| *left < LAPSE);
+        .filter(|left| *left < MAX_OFFER_WAIT);
     Ok(lapses.min())
 }

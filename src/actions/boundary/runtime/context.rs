@@ -5,12 +5,12 @@ use std::fmt::Write;
 use anyhow::Result;
 use serde_json::json;
 
-use super::session_of;
+use super::session_of_run;
 use crate::{
     actions::{
         Answer, App,
         boundary::agent_context,
-        sessions::prompt::{self, Prompt},
+        sessions::prompt::{self, NewPrompt},
     },
     domain::{Refusal, closed_set::closed_set, id::Label, message::Priority, session::Session},
     wire::{ContextView, SectionView},
@@ -55,13 +55,13 @@ pub struct Section {
 /// # Errors
 /// As the store fails.
 pub fn compose(app: &App, session: Option<&Session>, mode: Mode) -> Result<Vec<Section>> {
-    let whose = agent_context::Whose::of(app, session);
+    let whose = agent_context::Subject::for_session(app, session);
     Ok(agent_context::compose(app, &whose, mode)?.sections)
 }
 
 /// Sections as one text.
 #[must_use]
-pub fn words(sections: &[Section]) -> String {
+pub fn format_text(sections: &[Section]) -> String {
     let mut text = String::new();
     for section in sections {
         if !text.is_empty() {
@@ -76,7 +76,7 @@ pub fn words(sections: &[Section]) -> String {
 #[must_use]
 pub fn view(sections: &[Section], mode: Mode) -> ContextView {
     let one = |section: &Section| SectionView { r#type: section.kind.as_str(), content: section.content.clone() };
-    ContextView { mode: mode.as_str(), sections: sections.iter().map(one).collect(), text: words(sections) }
+    ContextView { mode: mode.as_str(), sections: sections.iter().map(one).collect(), text: format_text(sections) }
 }
 
 /// Pushes sections to the runtime of a run, as one system prompt. To have it delivered at once, call
@@ -88,11 +88,11 @@ pub fn push(app: &App, run_id: &str, sections: &[Section], mode: Mode) -> Result
     if sections.iter().all(|section| section.content.trim().is_empty()) {
         return Err(Refusal::invalid("sections", "must hold some text").into());
     }
-    let session = app.read(|tx| session_of(tx, run_id))?;
+    let session = app.read(|tx| session_of_run(tx, run_id))?;
     let types: Vec<&str> = sections.iter().map(|section| section.kind.as_str()).collect();
-    let told = Prompt {
+    let told = NewPrompt {
         to: session.id,
-        content: words(sections),
+        content: format_text(sections),
         priority: Priority::System,
         source: Label::parse(SOURCE)?,
         metadata: Some(json!({ "mode": mode.as_str(), "types": types })),

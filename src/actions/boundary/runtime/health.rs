@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{context_usage, doing, session_of, sign};
+use super::{report_activity, report_context_usage, session_of_run, touch};
 use crate::{
     actions::{Answer, App, core::lookup, sessions::liveness::facts},
     domain::{
@@ -40,7 +40,7 @@ pub struct HealthReport {
 /// # Errors
 /// `not_found`; as the store fails.
 pub fn of_run(app: &App, run_id: &str) -> Result<HealthView> {
-    app.read(|tx| view(app, tx, &session_of(tx, run_id)?, app.env.now()))
+    app.read(|tx| view(app, tx, &session_of_run(tx, run_id)?, app.env.now()))
 }
 
 /// Takes in a heartbeat: a sign of life, with what else is told.
@@ -55,19 +55,19 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
     let waiting_for = words("waiting_for", report.waiting_for.as_ref())?.map(|words| secrets::masked(&words));
     let error = words("error", report.error.as_ref())?.map(|words| secrets::masked(&words));
     app.mutate_unattributed(|tx| {
-        let session = session_of(tx, &report.run_id)?;
+        let session = session_of_run(tx, &report.run_id)?;
         session.open()?;
         let activity = report.activity.unwrap_or(session.activity);
         if waiting_for.is_some() && activity != Activity::RequiresAction {
             return Err(Refusal::Usage { why: "waiting_for goes with requires_action".into() }.into());
         }
         if report.activity.is_some() || waiting_for.is_some() {
-            doing(tx, &session, activity, waiting_for.as_deref(), SOURCE)?;
+            report_activity(tx, &session, activity, waiting_for.as_deref(), SOURCE)?;
         } else {
-            sign(tx, &session)?;
+            touch(tx, &session)?;
         }
         let pressed = match report.context_usage {
-            Some(share) => context_usage(app, tx, &session, share)?,
+            Some(share) => report_context_usage(app, tx, &session, share)?,
             None => false,
         };
         if session_reports::find(tx, &session.id)?.error != error {
@@ -85,7 +85,7 @@ fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result
         &health::Facts {
             session,
             error: reports.error.as_deref(),
-            silence_limit: facts::silence_limit(app, session),
+            silence_limit: facts::stale_after(app, session),
             pressure: app.settings.boundary.pressure,
         },
         now,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{doing, spelled, unknown};
+use super::{normalize_run_id, report_activity, unknown_run};
 use crate::{
     actions::{
         Answer, App,
@@ -11,7 +11,7 @@ use crate::{
         sessions::{
             control::stop,
             finish,
-            report::upsert::{self, Local, Told},
+            report::upsert::{self, LocalHost, SessionPatch},
         },
     },
     domain::{
@@ -33,7 +33,7 @@ pub const SOURCE: &str = "lifecycle";
 
 /// What a runtime reports.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct LifecycleReport {
     /// What happened.
     pub event: LifecycleEvent,
     /// The run that it happened to.
@@ -54,31 +54,31 @@ pub struct Report {
 /// # Errors
 /// `not_found` for a run that nobody knows; `session_mismatch` when session and run do not belong together, or the role is
 /// another; `session_final` for anything but an end of a session that has ended; `invalid_value`.
-pub fn report(app: &App, report: &Report) -> Result<Answer> {
-    let particulars = Particulars::of(&report.metadata)?;
-    let run_id = spelled(&report.run_id);
+pub fn report(app: &App, report: &LifecycleReport) -> Result<Answer> {
+    let particulars = Details::parse(&report.metadata)?;
+    let run_id = normalize_run_id(&report.run_id);
     // Looked at before the transaction, like everything outside.
     let (here, boot) = (host::identity(), host::boot_id());
-    let pid = particulars.told.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
+    let pid = particulars.patch.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
     let process = pid.and_then(ProcessKey::of);
     let boot = (!boot.is_empty()).then_some(boot.as_str());
-    let local = Local { here: &here, boot, process: process.as_ref(), server: None };
+    let local = LocalHost { host: &here, boot_id: boot, process: process.as_ref(), server: None };
     app.mutate_unattributed(|tx| {
         let at = moment(report.at, tx.now());
         match sessions::by_run(tx, &run_id)? {
-            Some(session) => known(app, tx, report, &particulars, &session, &local, at),
-            None => begin(app, tx, report, &particulars, &run_id, &local, at),
+            Some(session) => apply_to_known(app, tx, report, &particulars, &session, &local, at),
+            None => create_session(app, tx, report, &particulars, &run_id, &local, at),
         }
     })
 }
 
-fn known(
+fn apply_to_known(
     app: &App,
     tx: &WriteTx<'_>,
-    report: &Report,
-    particulars: &Particulars,
+    report: &LifecycleReport,
+    particulars: &Details,
     session: &Session,
-    local: &Local<'_>,
+    local: &LocalHost<'_>,
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(id) = report.session_id.as_ref().filter(|id| **id != session.id) {
@@ -97,42 +97,42 @@ fn known(
     }
     session_reports::lifecycle(tx, &session.id, newest.map_or(at, |newest| newest.max(at)))?;
     let after = match report.event.activity() {
-        None => end(tx, session, particulars)?,
+        None => end_session(tx, session, particulars)?,
         Some(activity) if report.event == LifecycleEvent::Started => {
-            let session = more(app, tx, session, particulars, local)?;
-            doing(tx, &session, activity, None, SOURCE)?
+            let session = merge(app, tx, session, particulars, local)?;
+            report_activity(tx, &session, activity, None, SOURCE)?
         }
-        Some(activity) => doing(tx, session, activity, None, SOURCE)?,
+        Some(activity) => report_activity(tx, session, activity, None, SOURCE)?,
     };
     answer(report.event, &after, true, false)
 }
 
 /// What a start tells of a session that is known already. Its role, lane and task are Fairway's to say.
-fn more(
+fn merge(
     app: &App,
     tx: &WriteTx<'_>,
     session: &Session,
-    particulars: &Particulars,
-    local: &Local<'_>,
+    particulars: &Details,
+    local: &LocalHost<'_>,
 ) -> Result<Session> {
-    if let Some(role) = particulars.told.role.as_ref().filter(|role| **role != session.role) {
+    if let Some(role) = particulars.patch.role.as_ref().filter(|role| **role != session.role) {
         let why = format!("the session {} is of the role {}, not of {role}", session.id, session.role);
         return Err(Refusal::SessionMismatch { why }.into());
     }
-    let told = Told { role: None, lane: None, task: None, ..particulars.told.clone() };
-    let after = upsert::told_of(app, &told, session, local, tx.now());
-    let fields = upsert::differing(session, &after);
+    let told = SessionPatch { role: None, lane: None, task: None, ..particulars.patch.clone() };
+    let after = upsert::apply_patch(app, &told, session, local, tx.now());
+    let fields = upsert::changed_fields(session, &after);
     if fields.is_empty() {
         return Ok(session.clone());
     }
-    upsert::free_external(tx, &after)?;
-    crate::actions::core::keepalive::write(tx, &after)?;
-    upsert::changed(tx, &after, &fields)?;
+    upsert::check_external_id_unused(tx, &after)?;
+    crate::actions::core::keepalive::update_session(tx, &after)?;
+    upsert::record_changes(tx, &after, &fields)?;
     lookup::session(tx, &session.id)
 }
 
 /// Ends a session as its runtime says: without an exit code nothing says that it failed, nor has one that was told to stop.
-fn end(tx: &WriteTx<'_>, session: &Session, particulars: &Particulars) -> Result<Session> {
+fn end_session(tx: &WriteTx<'_>, session: &Session, particulars: &Details) -> Result<Session> {
     let was_told = session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
     let (status, reason) = match particulars.exit_code {
         None | Some(0) => (SessionStatus::Ended, "reported stopped".to_owned()),
@@ -144,35 +144,39 @@ fn end(tx: &WriteTx<'_>, session: &Session, particulars: &Particulars) -> Result
 }
 
 /// Makes the session of a run known that nobody knows.
-fn begin(
+fn create_session(
     app: &App,
     tx: &WriteTx<'_>,
-    report: &Report,
-    particulars: &Particulars,
+    report: &LifecycleReport,
+    particulars: &Details,
     run_id: &str,
-    local: &Local<'_>,
+    local: &LocalHost<'_>,
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(other) = report.session_id.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {
         other.of_run(Some(run_id))?;
     }
-    if report.event != LifecycleEvent::Started || particulars.told.role.is_none() {
-        return Err(unknown(run_id));
+    if report.event != LifecycleEvent::Started || particulars.patch.role.is_none() {
+        return Err(unknown_run(run_id));
     }
     if uuid::Uuid::parse_str(run_id).map_or(true, |run| run.is_nil()) {
         return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());
     }
-    links(tx, &particulars.told)?;
-    let told = Told { run_id: Some(run_id.to_owned()), started_at: Some(at.min(tx.now())), ..particulars.told.clone() };
-    let session = upsert::newborn(app, tx, &told, report.session_id.as_ref(), false, local, tx.now())?;
+    check_references(tx, &particulars.patch)?;
+    let told = SessionPatch {
+        run_id: Some(run_id.to_owned()),
+        started_at: Some(at.min(tx.now())),
+        ..particulars.patch.clone()
+    };
+    let session = upsert::new_session(app, tx, &told, report.session_id.as_ref(), false, local, tx.now())?;
     upsert::insert(tx, &session)?;
     session_reports::lifecycle(tx, &session.id, at)?;
     answer(report.event, &session, true, true)
 }
 
-fn links(tx: &ReadTx<'_>, told: &Told) -> Result<()> {
-    upsert::check(told)?;
-    upsert::links(tx, told)
+fn check_references(tx: &ReadTx<'_>, told: &SessionPatch) -> Result<()> {
+    upsert::validate(told)?;
+    upsert::check_references(tx, told)
 }
 
 fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool) -> Result<Answer> {
@@ -197,14 +201,14 @@ fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool
 
 /// What the metadata of a report hold.
 #[derive(Debug, Clone, Default)]
-struct Particulars {
-    told: Told,
+struct Details {
+    patch: SessionPatch,
     exit_code: Option<i64>,
     reason: Option<String>,
 }
 
-impl Particulars {
-    fn of(metadata: &Value) -> Result<Self, Refusal> {
+impl Details {
+    fn parse(metadata: &Value) -> Result<Self, Refusal> {
         let members = match metadata {
             Value::Null => return Ok(Self::default()),
             Value::Object(members) => members,
@@ -224,7 +228,7 @@ impl Particulars {
         let task = word("metadata.task_id", "task_id")?.map(|text| TaskId::parse(&text)).transpose()?;
         let provider = word("metadata.provider", "provider")?.map(|text| Label::parse(&text)).transpose()?;
         let reason = word("metadata.reason", "reason")?.map(|text| text::line("metadata.reason", &text)).transpose()?;
-        let told = Told {
+        let told = SessionPatch {
             role,
             lane,
             task,
@@ -234,11 +238,11 @@ impl Particulars {
             transcript: word("metadata.transcript", "transcript")?,
             worktree: word("metadata.worktree", "worktree")?,
             branch: word("metadata.branch", "branch")?,
-            ..Told::default()
+            ..SessionPatch::default()
         };
-        upsert::check(&told)?;
+        upsert::validate(&told)?;
         Ok(Self {
-            told,
+            patch: told,
             exit_code: number("metadata.exit_code", "exit_code")?,
             reason: reason.as_deref().map(secrets::masked),
         })

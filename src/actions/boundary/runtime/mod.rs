@@ -25,7 +25,7 @@ use crate::{
 
 /// A run's id in its usual spelling; what is no UUID stays as it is, and is no run that Fairway began.
 #[must_use]
-pub fn spelled(run_id: &str) -> String {
+pub fn normalize_run_id(run_id: &str) -> String {
     uuid::Uuid::parse_str(run_id).map_or_else(|_| run_id.to_owned(), |run| run.to_string())
 }
 
@@ -33,14 +33,14 @@ pub fn spelled(run_id: &str) -> String {
 ///
 /// # Errors
 /// `not_found`; as the store fails.
-pub fn session_of(tx: &ReadTx<'_>, run_id: &str) -> Result<Session> {
-    match sessions::by_run(tx, &spelled(run_id))? {
+pub fn session_of_run(tx: &ReadTx<'_>, run_id: &str) -> Result<Session> {
+    match sessions::by_run(tx, &normalize_run_id(run_id))? {
         Some(session) => Ok(session),
-        None => Err(unknown(run_id)),
+        None => Err(unknown_run(run_id)),
     }
 }
 
-fn unknown(run_id: &str) -> anyhow::Error {
+fn unknown_run(run_id: &str) -> anyhow::Error {
     // It may be anything; its beginning is enough.
     let id: String = run_id.chars().take(64).collect();
     Refusal::not_found("session with the run", id).into()
@@ -51,23 +51,23 @@ fn unknown(run_id: &str) -> anyhow::Error {
 ///
 /// # Errors
 /// As the store fails.
-pub fn sign(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub fn touch(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
     }
-    prompt::heard(tx, session)?;
-    begins(tx, session)
+    prompt::confirm_typed(tx, session)?;
+    touch_started(tx, session)
 }
 
 /// A session begins, which is a sign of life as well, but no proof that what was typed into it arrived.
 ///
 /// # Errors
 /// As the store fails.
-pub fn begins(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
     }
-    keepalive::lives(tx, session)?;
+    keepalive::mark_running(tx, session)?;
     tasks::renew_leases(tx, session.id.as_str(), None)?;
     Ok(())
 }
@@ -78,16 +78,16 @@ pub fn begins(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
 ///
 /// # Errors
 /// `session_final`; as the store fails.
-pub fn doing(
+pub fn report_activity(
     tx: &WriteTx<'_>,
     session: &Session,
     activity: Activity,
     waiting_for: Option<&str>,
     source: &str,
 ) -> Result<Session> {
-    prompt::heard(tx, session)?;
+    prompt::confirm_typed(tx, session)?;
     // Something else may have been written about it in this very transaction.
-    activity::does(tx, &lookup::session(tx, &session.id)?, activity, waiting_for, source)
+    activity::set_activity(tx, &lookup::session(tx, &session.id)?, activity, waiting_for, source)
 }
 
 /// Notes how full a session's context is. Once it is nearly full, one system prompt asks it to record where it stands and to
@@ -95,13 +95,13 @@ pub fn doing(
 ///
 /// # Errors
 /// `session_final`; as the store fails.
-pub fn context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
+pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     session.open()?;
     let now = lookup::session(tx, &session.id)?;
     let after = Session { context_usage: Some(share), ..now.clone() };
     if now.context_usage.map(f64::to_bits) != Some(share.to_bits()) {
-        keepalive::write(tx, &after)?;
-        heartbeat::changes(tx, &now, &after)?;
+        keepalive::update_session(tx, &after)?;
+        heartbeat::record_activity_change(tx, &now, &after)?;
     }
-    crate::actions::sessions::report::context_threshold::feel(app, tx, &after, share)
+    crate::actions::sessions::report::context_threshold::check(app, tx, &after, share)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::running_session::Live;
+use super::running_session::RunningSession;
 use crate::{
     actions::App,
     adapters::Adapter,
@@ -31,11 +31,11 @@ impl Attachable {
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`; `usage` without a terminal, unless its script can follow without.
 pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
-    let live = Live::find(app, id)?;
+    let live = RunningSession::find(app, id)?;
     if !app.env.terminal.stdin && !live.adapter.capabilities().is_ok_and(|can| can.follows()) {
         return Err(no_terminal(id));
     }
-    Ok(Attachable { name: live.name().to_owned(), adapter: live.adapter })
+    Ok(Attachable { name: live.backend_name().to_owned(), adapter: live.adapter })
 }
 
 /// What is said where there is no terminal to attach.

@@ -13,10 +13,10 @@ use crate::{
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
 pub fn interrupt(app: &App, id: &SessionId) -> Result<Answer> {
-    running_session::once(
+    running_session::run_idempotent(
         app,
         id,
-        |live| Ok(live.adapter.interrupt(live.name())?),
+        |live| Ok(live.adapter.interrupt(live.backend_name())?),
         |live| Some(live.event(Kind::SessionInterrupted)),
         format!("interrupted {id}"),
     )

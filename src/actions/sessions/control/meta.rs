@@ -2,18 +2,18 @@
 
 use anyhow::Result;
 
-use super::running_session::{self, Live};
+use super::running_session::{self, RunningSession};
 use crate::{
     actions::{Answer, App},
     domain::{Refusal, SessionId, text::BODY_MAX},
 };
 
 /// The longest key, in bytes.
-const KEY_MAX: usize = 256;
+const MAX_KEY_BYTES: usize = 256;
 
-fn checked(key: &str) -> Result<(), Refusal> {
-    if key.is_empty() || key.len() > KEY_MAX || key.contains(char::is_control) {
-        return Err(Refusal::invalid("key", format!("must be 1 to {KEY_MAX} bytes without control characters")));
+fn check_key(key: &str) -> Result<(), Refusal> {
+    if key.is_empty() || key.len() > MAX_KEY_BYTES || key.contains(char::is_control) {
+        return Err(Refusal::invalid("key", format!("must be 1 to {MAX_KEY_BYTES} bytes without control characters")));
     }
     Ok(())
 }
@@ -24,9 +24,9 @@ fn checked(key: &str) -> Result<(), Refusal> {
 /// # Errors
 /// `invalid_value`, `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
 pub fn get(app: &App, id: &SessionId, key: &str) -> Result<Vec<u8>> {
-    checked(key)?;
-    let live = Live::find(app, id)?;
-    Ok(live.adapter.get_meta(live.name(), key)?)
+    check_key(key)?;
+    let live = RunningSession::find(app, id)?;
+    Ok(live.adapter.get_meta(live.backend_name(), key)?)
 }
 
 /// Keeps a value.
@@ -34,12 +34,18 @@ pub fn get(app: &App, id: &SessionId, key: &str) -> Result<Vec<u8>> {
 /// # Errors
 /// Those of [`get`].
 pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer> {
-    checked(key)?;
+    check_key(key)?;
     if value.len() > BODY_MAX {
         return Err(Refusal::invalid("value", format!("is longer than {BODY_MAX} bytes")).into());
     }
     let line = format!("set {key} of {id}");
-    running_session::once(app, id, |live| Ok(live.adapter.set_meta(live.name(), key, value)?), |_| None, line)
+    running_session::run_idempotent(
+        app,
+        id,
+        |live| Ok(live.adapter.set_meta(live.backend_name(), key, value)?),
+        |_| None,
+        line,
+    )
 }
 
 /// Forgets a value; one that is not there is no failure.
@@ -47,7 +53,13 @@ pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer>
 /// # Errors
 /// Those of [`get`].
 pub fn remove(app: &App, id: &SessionId, key: &str) -> Result<Answer> {
-    checked(key)?;
+    check_key(key)?;
     let line = format!("removed {key} of {id}");
-    running_session::once(app, id, |live| Ok(live.adapter.remove_meta(live.name(), key)?), |_| None, line)
+    running_session::run_idempotent(
+        app,
+        id,
+        |live| Ok(live.adapter.remove_meta(live.backend_name(), key)?),
+        |_| None,
+        line,
+    )
 }

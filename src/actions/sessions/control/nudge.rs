@@ -22,10 +22,10 @@ pub fn nudge(app: &App, id: &SessionId, text: &[u8]) -> Result<Answer> {
         return Err(Refusal::invalid("text", why).into());
     }
     let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
-    running_session::once(
+    running_session::run_idempotent(
         app,
         id,
-        |live| Ok(live.adapter.nudge(live.name(), text)?),
+        |live| Ok(live.adapter.nudge(live.backend_name(), text)?),
         |live| Some(live.event(Kind::SessionNudged).with("bytes", size)),
         format!("nudged {id} with {size} bytes"),
     )

@@ -31,8 +31,8 @@ pub fn peek(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
     let session = app.read(|tx| lookup::session(tx, id))?;
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session)?;
-        let is_anothers = adapter_endpoint::is_anothers(&adapter, &session);
-        match (!is_anothers).then(|| adapter.peek(adapter_endpoint::name(&session), lines)).transpose() {
+        let is_anothers = adapter_endpoint::belongs_to_other(&adapter, &session);
+        match (!is_anothers).then(|| adapter.peek(adapter_endpoint::backend_name(&session), lines)).transpose() {
             // Of one that is gone the backend shows nothing.
             Ok(Some(text)) if text.is_empty() => {}
             Ok(Some(text)) => {

@@ -20,12 +20,12 @@ use crate::{
 
 /// A session and whom to call for it.
 #[derive(Debug)]
-pub(in crate::actions) struct Live {
+pub(in crate::actions) struct RunningSession {
     pub(in crate::actions) session: Session,
     pub(in crate::actions) adapter: Adapter,
 }
 
-impl Live {
+impl RunningSession {
     /// The session of this id.
     ///
     /// # Errors
@@ -37,19 +37,20 @@ impl Live {
             return Err(Refusal::SessionFinal { session: id.clone(), status: session.status }.into());
         }
         let adapter = adapter_endpoint::adapter(app, &session)?;
-        if adapter_endpoint::is_anothers(&adapter, &session) {
-            let why = format!("what the backend calls {} is another run's by now", adapter_endpoint::name(&session));
+        if adapter_endpoint::belongs_to_other(&adapter, &session) {
+            let why =
+                format!("what the backend calls {} is another run's by now", adapter_endpoint::backend_name(&session));
             return Err(Refusal::SessionMismatch { why }.into());
         }
-        if adapter.is_running(adapter_endpoint::name(&session)) == Known::No {
+        if adapter.is_running(adapter_endpoint::backend_name(&session)) == Known::No {
             return Err(Refusal::SessionGone { session: id.clone(), status: session.status }.into());
         }
         Ok(Self { session, adapter })
     }
 
     /// What the backend calls it.
-    pub(in crate::actions) fn name(&self) -> &str {
-        adapter_endpoint::name(&self.session)
+    pub(in crate::actions) fn backend_name(&self) -> &str {
+        adapter_endpoint::backend_name(&self.session)
     }
 
     /// An event about it.
@@ -63,11 +64,11 @@ impl Live {
 ///
 /// # Errors
 /// Those of [`Live::find`] and of `act`; `request_open` when an earlier try was cut off.
-pub(in crate::actions) fn once(
+pub(in crate::actions) fn run_idempotent(
     app: &App,
     id: &SessionId,
-    act: impl FnOnce(&Live) -> Result<()>,
-    told: impl FnOnce(&Live) -> Option<Event>,
+    act: impl FnOnce(&RunningSession) -> Result<()>,
+    told: impl FnOnce(&RunningSession) -> Option<Event>,
     line: String,
 ) -> Result<Answer> {
     if let Some(request) = &app.idempotency_key
@@ -75,7 +76,7 @@ pub(in crate::actions) fn once(
     {
         return Ok(answer);
     }
-    let live = Live::find(app, id)?;
+    let live = RunningSession::find(app, id)?;
     if let Some(request) = &app.idempotency_key
         && let Some(answer) =
             app.transaction(|tx| record_intent(tx, request, "whether the session got it is not known"))?

@@ -33,32 +33,32 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         return Ok(answer);
     }
     let session = app.read(|tx| lookup::session(tx, id))?;
-    if stop_from_inside::is_outsider(&app.env) {
+    if stop_from_inside::is_outside_helper(&app.env) {
         // Away from whatever this call stands in: it is about to end.
         child::lead();
     } else if stop_from_inside::is_inside(&app.env, &session) {
-        return stop_from_inside::stop(app, &session);
+        return stop_from_inside::stop_through_helper(app, &session);
     }
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session)?;
         // Its supervisor, which sees the program end first, shall not call that a failure.
-        let before = app.transaction(|tx| reported(tx, id, Activity::Stopping))?;
-        if !adapter_endpoint::is_anothers(&adapter, &session)
-            && let Err(error) = adapter.stop(adapter_endpoint::name(&session))
+        let before = app.transaction(|tx| set_activity(tx, id, Activity::Stopping))?;
+        if !adapter_endpoint::belongs_to_other(&adapter, &session)
+            && let Err(error) = adapter.stop(adapter_endpoint::backend_name(&session))
         {
-            app.transaction(|tx| reported(tx, id, before))?;
+            app.transaction(|tx| set_activity(tx, id, before))?;
             return Err(error.into());
         }
     }
     // One that is recorded as ended may have left its program running, when somebody recorded the end by hand.
-    let left = if session.status.is_final() { left_running(app, &session) } else { None };
+    let left = if session.status.is_final() { adapter_if_running(app, &session) } else { None };
     if let Some(adapter) = &left {
-        adapter.stop(adapter_endpoint::name(&session))?;
+        adapter.stop(adapter_endpoint::backend_name(&session))?;
     }
     app.mutate(|tx| {
         let now = lookup::session(tx, id)?;
         if session.status.is_final() {
-            let past = past(session.status);
+            let past = status_verb(session.status);
             let line = match &left {
                 Some(_) => format!("stopped what {id} had left running; it has {past} already"),
                 None => format!("unchanged: {id} has {past} already"),
@@ -76,14 +76,14 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
 }
 
 /// The adapter of a final session whose program still runs, and certainly as this very run.
-fn left_running(app: &App, session: &Session) -> Option<Adapter> {
+fn adapter_if_running(app: &App, session: &Session) -> Option<Adapter> {
     let adapter = adapter_endpoint::adapter(app, session).ok()?;
-    let name = adapter_endpoint::name(session);
+    let name = adapter_endpoint::backend_name(session);
     let runs = adapter.is_of_run(name, &session.run_id) == Some(true) && adapter.is_running(name) == Known::Yes;
     runs.then_some(adapter)
 }
 
-const fn past(status: SessionStatus) -> &'static str {
+const fn status_verb(status: SessionStatus) -> &'static str {
     match status {
         SessionStatus::Failed => "failed",
         _ => "ended",
@@ -91,7 +91,7 @@ const fn past(status: SessionStatus) -> &'static str {
 }
 
 /// Sets what a session does; answers with what it did before.
-fn reported(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<Activity> {
+fn set_activity(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<Activity> {
     let session = lookup::session(tx, id)?;
     let before = session.activity;
     if session.status.is_final() || before == activity {

@@ -17,11 +17,11 @@ use crate::{
 };
 
 /// The mark of a call that is no part of any session: what has another mark than a session's is passed by when it ends.
-const OUTSIDER: &str = "outside";
+const OUTSIDE_TAG: &str = "outside";
 
 /// Whether this call was started to stand outside.
-pub(crate) fn is_outsider(env: &Env) -> bool {
-    env.var(vars::FAIRWAY_RUN_ID) == Some(OUTSIDER)
+pub(crate) fn is_outside_helper(env: &Env) -> bool {
+    env.var(vars::FAIRWAY_RUN_ID) == Some(OUTSIDE_TAG)
 }
 
 /// Whether this call is a part of the session: it has its mark, or, without any, its root process above it.
@@ -37,9 +37,9 @@ pub(crate) fn is_inside(env: &Env, session: &Session) -> bool {
 ///
 /// # Errors
 /// `adapter_failed` with what the other call said.
-pub(crate) fn stop(app: &App, session: &Session) -> Result<Answer> {
+pub(crate) fn stop_through_helper(app: &App, session: &Session) -> Result<Answer> {
     let mut around = bare(&app.env);
-    around.insert(vars::FAIRWAY_RUN_ID.into(), OUTSIDER.into());
+    around.insert(vars::FAIRWAY_RUN_ID.into(), OUTSIDE_TAG.into());
     for name in [vars::FAIRWAY_DB, vars::FAIRWAY_ROLE, vars::FAIRWAY_LANE] {
         around.extend(app.env.var_os(name).map(|value| (name.into(), value.clone())));
     }
@@ -53,13 +53,13 @@ pub(crate) fn stop(app: &App, session: &Session) -> Result<Answer> {
     let script = PathBuf::from(session.adapter_script.clone().unwrap_or_default());
     let said = os::child::detached(&args, &around)
         .map_err(|source| AdapterError::Unrunnable { script: script.clone(), source })?
-        .map_err(|said| AdapterError::Failed { script, operation: "stop", why: message(&said) })?;
+        .map_err(|said| AdapterError::Failed { script, operation: "stop", why: error_message(&said) })?;
     let document: Value = serde_json::from_str(&said).map_err(errors::internal)?;
     Answer::new(&document, id, format!("stopped {id}"))
 }
 
 /// The sentence of an error document, or what was said instead of one.
-fn message(said: &str) -> String {
+fn error_message(said: &str) -> String {
     let document = said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
     let sentence = document.as_ref().and_then(|document| document.pointer("/error/message")?.as_str());
     sentence.unwrap_or(said.trim()).to_owned()

@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::{
-    intent::{about, remember},
-    plan::Plan,
-    start::{Outcome, said},
+    intent::{store_response, with_task},
+    plan::LaunchPlan,
+    start::{LaunchOutcome, launch_answer},
 };
 use crate::{
     actions::{
@@ -28,8 +28,8 @@ use crate::{
 pub(crate) fn confirm(
     app: &App,
     tx: &WriteTx<'_>,
-    plan: &Plan,
-    outcome: &Outcome,
+    plan: &LaunchPlan,
+    outcome: &LaunchOutcome,
     remarks: &[String],
 ) -> Result<Session> {
     let now = lookup::session(tx, &plan.session.id)?;
@@ -37,9 +37,9 @@ pub(crate) fn confirm(
         return Ok(now);
     }
     let (report, key, status) = match outcome {
-        Outcome::Running(report, key) => (report, key.clone(), SessionStatus::Running),
-        Outcome::Unknown(report, _) => (report, None, now.status),
-        Outcome::Ended => return Ok(now),
+        LaunchOutcome::Running(report, key) => (report, key.clone(), SessionStatus::Running),
+        LaunchOutcome::Unknown(report, _) => (report, None, now.status),
+        LaunchOutcome::Ended => return Ok(now),
     };
     let started = key.as_ref().and_then(|key| i64::try_from(key.started).ok());
     let session = Session {
@@ -63,17 +63,17 @@ pub(crate) fn confirm(
             .with("pid", session.pid)
             .with("pane", session.pane.clone())
             .with("transcript", session.transcript.clone());
-        tx.record(&about(&session, event))?;
-        active(tx, &session)?;
+        tx.record(&with_task(&session, event))?;
+        record_active_checkpoint(tx, &session)?;
     }
     if let Some(request) = &app.idempotency_key {
-        remember(tx, request, &said(&session, remarks.to_vec())?)?;
+        store_response(tx, request, &launch_answer(&session, remarks.to_vec())?)?;
     }
     Ok(session)
 }
 
 /// The checkpoint of a session that was launched for a task.
-fn active(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     let Some(task) = &session.task else { return Ok(()) };
     let draft = Draft {
         task: task.clone(),

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{plan::Plan, start::said};
+use super::{plan::LaunchPlan, start::launch_answer};
 use crate::{
     actions::{
         Answer, App,
@@ -21,20 +21,20 @@ use crate::{
 };
 
 /// What an intention's answer says until the launch has settled.
-const INTENDED: &str = "intended";
+const INTENT_LINE: &str = "intended";
 
 /// What became of an earlier launch under the same `--request-id`; `None` when there was none.
 ///
 /// # Errors
 /// `request_reused`; `launch_failed` when it failed or was cut off.
-pub fn before(app: &App) -> Result<Option<Answer>> {
+pub fn previous_result(app: &App) -> Result<Option<Answer>> {
     let Some(request) = &app.idempotency_key else { return Ok(None) };
     let Some(answer) = app.read(|tx| stored_response(tx, request))? else { return Ok(None) };
-    became(app, answer).map(Some)
+    resolve_previous(app, answer).map(Some)
 }
 
-pub(crate) fn became(app: &App, answer: Answer) -> Result<Answer> {
-    if answer.line != INTENDED {
+pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
+    if answer.line != INTENT_LINE {
         return Ok(answer);
     }
     let id = SessionId::parse(answer.ids.first().map(String::as_str).unwrap_or_default())?;
@@ -48,7 +48,7 @@ pub(crate) fn became(app: &App, answer: Answer) -> Result<Answer> {
                 format!("the launch of {id} was cut off and never confirmed; launch anew, without this request id");
             Err(AdapterError::Before { why, retryable: false }.into())
         }
-        SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => said(&session, Vec::new()),
+        SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => launch_answer(&session, Vec::new()),
         SessionStatus::Starting => {
             let why = format!("the launch of {id} is going on or was cut off; fairway session reconcile settles it");
             Err(AdapterError::Before { why, retryable: true }.into())
@@ -62,7 +62,7 @@ pub(crate) fn became(app: &App, answer: Answer) -> Result<Answer> {
 
 /// Records the session as starting, together with the request's intention. `Some` is what the request was answered with
 /// before.
-pub(crate) fn intend(app: &App, tx: &WriteTx<'_>, plan: &Plan) -> Result<Option<Answer>> {
+pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> Result<Option<Answer>> {
     if let Some(request) = &app.idempotency_key
         && let Some(earlier) = stored_response(tx, request)?
     {
@@ -91,20 +91,20 @@ pub(crate) fn intend(app: &App, tx: &WriteTx<'_>, plan: &Plan) -> Result<Option<
         .with("role", session.role.as_str())
         .with("provider", session.provider.as_ref().map(ToString::to_string))
         .with("backend", session.backend.clone());
-    tx.record(&about(session, event))?;
+    tx.record(&with_task(session, event))?;
     if let Some(request) = &app.idempotency_key {
-        remember(tx, request, &Answer::new(&SessionView::from(session), &session.id, INTENDED)?)?;
+        store_response(tx, request, &Answer::new(&SessionView::from(session), &session.id, INTENT_LINE)?)?;
     }
     Ok(None)
 }
 
-pub(crate) fn remember(tx: &WriteTx<'_>, request: &IdempotencyKey, answer: &Answer) -> Result<()> {
+pub(crate) fn store_response(tx: &WriteTx<'_>, request: &IdempotencyKey, answer: &Answer) -> Result<()> {
     let text = serde_json::to_string(answer).map_err(errors::internal)?;
     Ok(requests::put(tx, &request.id, &request.fingerprint, Some(&text))?)
 }
 
 /// The event, about the session's task too.
-pub(crate) fn about(session: &Session, event: Event) -> Event {
+pub(crate) fn with_task(session: &Session, event: Event) -> Event {
     match &session.task {
         Some(task) => event.task(task),
         None => event,

@@ -2,27 +2,27 @@
 
 use std::path::Path;
 
-use super::plan::Plan;
+use super::plan::LaunchPlan;
 use crate::{
     adapters::{Adapter, plumbing::transcript},
     domain::secrets,
 };
 
 /// How many lines are told.
-const LINES: u32 = 12;
+const MAX_LINES: u32 = 12;
 /// How much of them, in bytes: a message is no transcript.
-const MOST: usize = 600;
+const MAX_BYTES: usize = 600;
 
 /// The last lines that the program of a launch showed, without its secrets; empty when there are none.
-pub(crate) fn last(adapter: &Adapter, plan: &Plan) -> String {
+pub(crate) fn read(adapter: &Adapter, plan: &LaunchPlan) -> String {
     let (id, run) = (&plan.session.id, &plan.session.run_id);
-    let kept = plan.session.transcript.as_deref().map(|path| transcript::tail(Path::new(path), LINES as usize));
+    let kept = plan.session.transcript.as_deref().map(|path| transcript::tail(Path::new(path), MAX_LINES as usize));
     let shown = kept.and_then(Result::ok).filter(|text| !text.trim().is_empty()).or_else(|| {
         // Another run's screen is nobody's affair.
         let is_anothers = adapter.is_of_run(id.as_str(), run) == Some(false);
-        (!is_anothers).then(|| adapter.peek(id.as_str(), LINES).ok()).flatten()
+        (!is_anothers).then(|| adapter.peek(id.as_str(), MAX_LINES).ok()).flatten()
     });
     let shown = secrets::masked(&plan.start.hidden(shown.unwrap_or_default().trim()));
-    let from = shown.char_indices().map(|(at, _)| at).find(|at| shown.len() - at <= MOST).unwrap_or_default();
+    let from = shown.char_indices().map(|(at, _)| at).find(|at| shown.len() - at <= MAX_BYTES).unwrap_or_default();
     shown.get(from..).unwrap_or_default().to_owned()
 }

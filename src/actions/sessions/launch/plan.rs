@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::program::{self, Command, SHELL};
+use super::program::{self, CommandSpec, SHELL};
 use crate::{
     actions::{
         App,
@@ -40,7 +40,7 @@ const DEFAULT_SOCKET: &str = "default";
 
 /// What was asked for.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct LaunchRequest {
     /// The role.
     pub role: Role,
     /// The lane.
@@ -52,7 +52,7 @@ pub struct Wish {
     /// The task.
     pub task: Option<TaskId>,
     /// The session's id.
-    pub name: Option<SessionId>,
+    pub id: Option<SessionId>,
     /// The worktree's folder.
     pub worktree: Option<PathBuf>,
     /// The branch.
@@ -62,20 +62,20 @@ pub struct Wish {
     /// More environment; an empty value unsets.
     pub env: BTreeMap<String, String>,
     /// The program.
-    pub command: Option<Command>,
+    pub command: Option<CommandSpec>,
     /// Its first prompt.
     pub prompt: Option<String>,
 }
 
 /// A launch, ready to be done.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct LaunchPlan {
     /// The session as it will be recorded.
     pub session: Session,
     /// The script.
     pub located: Located,
     /// The folder where the script keeps its state.
-    pub state: PathBuf,
+    pub state_dir: PathBuf,
     /// What the script gets.
     pub start: StartConfig,
     /// The command as shell text.
@@ -87,16 +87,16 @@ pub struct Plan {
     /// Who runs the session's setup.
     pub setup: Setup,
     /// How long the start may take.
-    pub limit: Duration,
+    pub timeout: Duration,
     /// What is worth saying.
-    pub remarks: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Resolves and checks a launch. Writes nothing and starts nothing.
 ///
 /// # Errors
 /// `not_found` for a task, lane, worktree, backend or program; `untrusted`; `exists`; `invalid_value`.
-pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
+pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
     for (name, value) in &wish.env {
         check_variable(name, value)?;
     }
@@ -109,7 +109,7 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
         let lane = wish.lane.clone().or_else(|| role.lane.clone()).or(of_task);
         let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
         let provider = provider(wish, &role, lane.as_ref())?;
-        Ok((task, lane, free_id(app, tx, wish, &provider)?))
+        Ok((task, lane, unused_id(app, tx, wish, &provider)?))
     })?;
     let provider = provider(wish, &role, lane.as_ref())?;
     let entry = app.settings.providers.get(provider.as_str()).cloned().unwrap_or_default();
@@ -125,30 +125,30 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
         backend: Some(located.backend.clone()),
         session_name: Some(id.to_string()),
         host: host::identity(),
-        transcript: Some(utf8("transcript", &transcript)?),
-        worktree: Some(utf8("worktree", &worktree)?),
+        transcript: Some(path_text("transcript", &transcript)?),
+        worktree: Some(path_text("worktree", &worktree)?),
         branch,
-        adapter_script: Some(utf8("backend", &located.script)?),
+        adapter_script: Some(path_text("backend", &located.script)?),
         ..Session::new(id, app.env.ids.uuid(now).to_string(), wish.role.clone(), SessionStatus::Starting, now)
     };
-    let given = given_environment(wish, &role, &entry)?;
+    let given = requested_env(wish, &role, &entry)?;
     let mut remarks = Vec::new();
-    let settings = settings(wish, &role, &entry);
+    let settings = program_settings(wish, &role, &entry);
     let chosen = program::choose(app, wish.command.as_ref(), settings.command.as_deref(), &provider);
     program::check(app, &chosen, &given, &worktree, &mut remarks)?;
-    let prompt = wish.prompt.as_deref().map(program::checked_prompt).transpose()?;
-    let prompted = program::prompted(chosen.clone(), settings.prompt.unwrap_or(PromptWay::Nudge), prompt)?;
+    let prompt = wish.prompt.as_deref().map(program::validate_prompt).transpose()?;
+    let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptWay::Nudge), prompt)?;
     if task.is_some_and(|task| task.state.status().is_closed()) {
         remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
     }
     let home = || Refusal::invalid("the environment", "names no home folder; set HOME or XDG_STATE_HOME");
     let state = adapters::state_folder(&app.env).ok_or_else(home)?;
-    let session = Session { adapter_state: Some(utf8("the adapters' state folder", &state)?), ..session };
-    let all = environment(app, &session, given)?;
+    let session = Session { adapter_state: Some(path_text("the adapters' state folder", &state)?), ..session };
+    let all = session_env(app, &session, given)?;
     let mut all = all;
     // The built-in scripts run the words, and the text only where that takes it from the variable.
-    let is_carried = located.built_in.is_none() || prompted.takes_carrier;
-    all.extend(prompted.carried.filter(|_| is_carried).map(|prompt| (CARRIER.to_owned(), prompt)));
+    let is_carried = located.built_in.is_none() || prompted.reads_prompt_var;
+    all.extend(prompted.prompt_var.filter(|_| is_carried).map(|prompt| (CARRIER.to_owned(), prompt)));
     let backend =
         session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
     let start = StartConfig {
@@ -157,7 +157,7 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
         argv: prompted.program.words,
         env: Some(all.clone()),
         process_names: settings.process_names,
-        nudge: prompted.typed,
+        nudge: prompted.typed_prompt,
         ready_prompt_prefix: settings.ready_prompt_prefix,
         ready_delay_ms: settings.ready_delay_ms,
         pre_start: role.pre_start.or(entry.pre_start),
@@ -170,25 +170,25 @@ pub fn make(app: &App, wish: &Wish) -> Result<Plan> {
         run_id: Some(session.run_id.clone()),
         ..StartConfig::default()
     };
-    let limit = app.settings.launch_timeout + waiting(&start);
+    let limit = app.settings.launch_timeout + additional_timeout(&start);
     let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-    Ok(Plan {
+    Ok(LaunchPlan {
         session,
         located,
-        state,
+        state_dir: state,
         start,
         command: chosen.text,
         environment,
-        socket: backend.socket.map(|socket| place_of_socket(app, &socket)).transpose()?,
+        socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
         setup: backend.setup,
-        limit,
-        remarks,
+        timeout: limit,
+        notes: remarks,
     })
 }
 
 /// How long a start may take beyond the usual: for every sign that is waited for and every command that is run, up to half a
 /// minute each.
-fn waiting(start: &StartConfig) -> Duration {
+fn additional_timeout(start: &StartConfig) -> Duration {
     const EACH: Duration = Duration::from_secs(30);
     let commands = [&start.pre_start, &start.session_setup, &start.session_live];
     let steps = commands.into_iter().map(|commands| commands.as_ref().map_or(0, Vec::len)).sum::<usize>()
@@ -201,7 +201,7 @@ fn waiting(start: &StartConfig) -> Duration {
 
 /// What is said about the program: by the role, and below it by the provider. A role's words are made for the role's
 /// provider; another one that was asked for has its own.
-fn settings(wish: &Wish, role: &Launch, entry: &Launch) -> Program {
+fn program_settings(wish: &LaunchRequest, role: &Launch, entry: &Launch) -> Program {
     let is_roles = wish.provider.is_none() || wish.provider == role.provider;
     let above = if is_roles { role.program.clone() } else { Program::default() };
     above.over(entry.program.clone())
@@ -215,18 +215,18 @@ fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Ref
         return Err(Refusal::not_found("setup script", path.display().to_string()));
     }
     adapters::check(&path)?;
-    utf8("session_setup_script", &path).map(Some)
+    path_text("session_setup_script", &path).map(Some)
 }
 
 /// A socket as scripts are told it: `default`, or an absolute path.
-fn place_of_socket(app: &App, stated: &str) -> Result<String, Refusal> {
+fn socket_path(app: &App, stated: &str) -> Result<String, Refusal> {
     if stated == DEFAULT_SOCKET {
         return Ok(stated.to_owned());
     }
-    utf8("the backend's socket", &normal(&app.project.root.join(stated)))
+    path_text("the backend's socket", &normal(&app.project.root.join(stated)))
 }
 
-fn utf8(what: &'static str, path: &Path) -> Result<String, Refusal> {
+fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
     let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is no path in UTF-8"))?;
     if text.chars().any(char::is_control) {
         return Err(Refusal::invalid(what, "holds control characters"));
@@ -251,16 +251,16 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn provider(wish: &Wish, role: &Launch, lane: Option<&Lane>) -> Result<Label, Refusal> {
+fn provider(wish: &LaunchRequest, role: &Launch, lane: Option<&Lane>) -> Result<Label, Refusal> {
     let said = wish.provider.clone().or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
     said.map_or_else(|| Label::parse(SHELL), Ok)
 }
 
 /// The id that was given, or a new one; no session ever had it.
-fn free_id(app: &App, tx: &ReadTx<'_>, wish: &Wish, provider: &Label) -> Result<SessionId> {
+fn unused_id(app: &App, tx: &ReadTx<'_>, wish: &LaunchRequest, provider: &Label) -> Result<SessionId> {
     const PART: usize = 28;
     const TRIES: usize = 100;
-    if let Some(name) = &wish.name {
+    if let Some(name) = &wish.id {
         return match sessions::find(tx, name)? {
             Some(_) => Err(Refusal::Exists { noun: "session", id: name.to_string() }.into()),
             None => Ok(name.clone()),
@@ -277,7 +277,7 @@ fn free_id(app: &App, tx: &ReadTx<'_>, wish: &Wish, provider: &Label) -> Result<
     Err(errors::internal("no free session id was found"))
 }
 
-fn backend(app: &App, wish: &Wish, role: &Launch, lane: Option<&Lane>) -> Result<Located, Refusal> {
+fn backend(app: &App, wish: &LaunchRequest, role: &Launch, lane: Option<&Lane>) -> Result<Located, Refusal> {
     let (word, place) = match &wish.backend {
         Some(word) => (word.clone(), Place::Flag),
         None => {
@@ -288,7 +288,7 @@ fn backend(app: &App, wish: &Wish, role: &Launch, lane: Option<&Lane>) -> Result
     adapters::locate(&word, place, &app.env, &app.project.root, &app.settings.backends)
 }
 
-fn worktree(app: &App, wish: &Wish, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
+fn worktree(app: &App, wish: &LaunchRequest, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
     let stated = match &wish.worktree {
         Some(folder) => app.env.cwd.join(folder),
         None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
@@ -300,12 +300,12 @@ fn worktree(app: &App, wish: &Wish, lane: Option<&Lane>) -> Result<PathBuf, Refu
     Err(Refusal::not_found("worktree", folder.display().to_string()))
 }
 
-fn branch(wish: &Wish, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
+fn branch(wish: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
     wish.branch.clone().or_else(|| lane?.branch.clone()).or_else(|| task?.branch.clone())
 }
 
 /// The transcript's file, which can be written to as far as that can be told without writing.
-fn transcript(app: &App, wish: &Wish, id: &SessionId) -> Result<PathBuf, Refusal> {
+fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf, Refusal> {
     let path = match &wish.transcript {
         Some(path) => normal(&app.project.root.join(path)),
         None => app.project.state.join("transcripts").join(format!("{id}.log")),
@@ -326,7 +326,7 @@ fn transcript(app: &App, wish: &Wish, id: &SessionId) -> Result<PathBuf, Refusal
     Err(no(format!("{} cannot be written", path.display())))
 }
 
-fn given_environment(wish: &Wish, role: &Launch, entry: &Launch) -> Result<BTreeMap<String, String>, Refusal> {
+fn requested_env(wish: &LaunchRequest, role: &Launch, entry: &Launch) -> Result<BTreeMap<String, String>, Refusal> {
     let mut given = BTreeMap::new();
     for (name, value) in entry.env.iter().chain(&role.env).chain(&wish.env) {
         check_variable(name, value)?;
@@ -336,16 +336,16 @@ fn given_environment(wish: &Wish, role: &Launch, entry: &Launch) -> Result<BTree
 }
 
 /// Everything that is set, and with an empty value everything that must not come from elsewhere.
-fn environment(app: &App, session: &Session, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
+fn session_env(app: &App, session: &Session, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
     let mut all: BTreeMap<String, String> = adapters::ours().map(|name| (name.to_owned(), String::new())).collect();
     all.extend(given);
-    let root = utf8("the project's root", &app.project.root)?;
+    let root = path_text("the project's root", &app.project.root)?;
     let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
-    let moved = (app.project.store != usual).then(|| utf8("the store", &app.project.store)).transpose()?;
+    let moved = (app.project.store != usual).then(|| path_text("the store", &app.project.store)).transpose()?;
     // Where a server of this project listens, or would.
     let api = place::of(&app.project.runtime(), &app.env);
     let ours = [
-        (vars::FAIRWAY_BIN, Some(utf8("this program", &files::own().map_err(errors::internal)?)?)),
+        (vars::FAIRWAY_BIN, Some(path_text("this program", &files::own().map_err(errors::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),
         (vars::FAIRWAY_DB, moved),
         (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),

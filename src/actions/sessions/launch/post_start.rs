@@ -3,7 +3,7 @@
 
 use std::{cell::OnceCell, path::Path, time::Duration};
 
-use super::{plan::Plan, start::Outcome};
+use super::{plan::LaunchPlan, start::LaunchOutcome};
 use crate::{
     actions::App,
     adapters::{
@@ -16,25 +16,26 @@ use crate::{
 };
 
 /// How long a program may take to fail at once, where the script does not wait for that.
-const AT_ONCE: Duration = Duration::from_millis(250);
+const EARLY_EXIT_WINDOW: Duration = Duration::from_millis(250);
 
 /// What is left to a launch.
-pub(crate) struct FirstSteps<'a> {
+pub(crate) struct PostStart<'a> {
     adapter: &'a Adapter,
-    plan: &'a Plan,
+    plan: &'a LaunchPlan,
     /// What the script gets.
     start: StartConfig,
-    can: OnceCell<Capabilities>,
+    capabilities: OnceCell<Capabilities>,
     /// The text that the script does not type.
-    types: Option<String>,
+    prompt_to_type: Option<String>,
 }
 
-impl<'a> FirstSteps<'a> {
+impl<'a> PostStart<'a> {
     /// Takes out of the configuration what the script would not do.
-    pub(crate) fn of(adapter: &'a Adapter, plan: &'a Plan) -> Self {
-        let mut steps = Self { adapter, plan, start: plan.start.clone(), can: OnceCell::new(), types: None };
-        if steps.start.nudge.is_some() && !steps.can().types_first_nudge() {
-            steps.types = steps.start.nudge.take();
+    pub(crate) fn new(adapter: &'a Adapter, plan: &'a LaunchPlan) -> Self {
+        let mut steps =
+            Self { adapter, plan, start: plan.start.clone(), capabilities: OnceCell::new(), prompt_to_type: None };
+        if steps.start.nudge.is_some() && !steps.capabilities().types_first_nudge() {
+            steps.prompt_to_type = steps.start.nudge.take();
         }
         if plan.setup == Setup::Caller {
             let start = &mut steps.start;
@@ -44,8 +45,8 @@ impl<'a> FirstSteps<'a> {
     }
 
     /// What the script can do; asked where that matters. One that cannot be asked can nothing beyond the protocol's floor.
-    fn can(&self) -> &Capabilities {
-        self.can.get_or_init(|| self.adapter.capabilities().unwrap_or_default())
+    fn capabilities(&self) -> &Capabilities {
+        self.capabilities.get_or_init(|| self.adapter.capabilities().unwrap_or_default())
     }
 
     /// The configuration as the script gets it.
@@ -54,17 +55,17 @@ impl<'a> FirstSteps<'a> {
     }
 
     /// Waits until the program is ready, unless the script has. That it is not ready in time is a remark.
-    pub(crate) fn wait(&self, outcome: &Outcome, remarks: &mut Vec<String>) -> Readiness {
+    pub(crate) fn wait_ready(&self, outcome: &LaunchOutcome, remarks: &mut Vec<String>) -> Readiness {
         let root = match outcome {
             // A built-in one always waits for what fails at once.
-            Outcome::Running(..) if self.plan.located.built_in.is_some() && !names_signs(&self.start) => {
+            LaunchOutcome::Running(..) if self.plan.located.built_in.is_some() && !has_readiness_check(&self.start) => {
                 return Readiness::Ready;
             }
-            Outcome::Running(..) if self.can().waits_until_ready() => return Readiness::Ready,
-            Outcome::Running(_, root) => root.as_ref(),
+            LaunchOutcome::Running(..) if self.capabilities().waits_until_ready() => return Readiness::Ready,
+            LaunchOutcome::Running(_, root) => root.as_ref(),
             // Nobody could tell whether it is ready either.
-            Outcome::Unknown(..) => return Readiness::Ready,
-            Outcome::Ended => return Readiness::Over,
+            LaunchOutcome::Unknown(..) => return Readiness::Ready,
+            LaunchOutcome::Ended => return Readiness::Over,
         };
         let name = self.plan.session.id.as_str();
         let mut start = self.plan.start.clone();
@@ -79,10 +80,10 @@ impl<'a> FirstSteps<'a> {
             remarks.push("this backend shows nothing: the program's prompt was not waited for".to_owned());
             start.ready_prompt_prefix = None;
         }
-        if !names_signs(&start) {
-            start.ready_delay_ms = u64::try_from(AT_ONCE.as_millis()).ok();
+        if !has_readiness_check(&start) {
+            start.ready_delay_ms = u64::try_from(EARLY_EXIT_WINDOW.as_millis()).ok();
         }
-        let readiness = readiness::wait(&start, &mut Outside { adapter: self.adapter, name, root });
+        let readiness = readiness::wait(&start, &mut ScriptProbe { adapter: self.adapter, name, root });
         if let Readiness::Late(why) = &readiness {
             remarks.push(format!("{name} is not known to be ready: {why}"));
         }
@@ -90,8 +91,8 @@ impl<'a> FirstSteps<'a> {
     }
 
     /// What this call has yet to do once the session is recorded, as the end of a sentence.
-    pub(crate) const fn left(&self) -> Option<&'static str> {
-        match (&self.types, self.plan.setup) {
+    pub(crate) const fn remaining(&self) -> Option<&'static str> {
+        match (&self.prompt_to_type, self.plan.setup) {
             (Some(_), _) => Some("the prompt was typed"),
             (None, Setup::Caller) => Some("the session was set up"),
             (None, Setup::Script) => None,
@@ -99,12 +100,12 @@ impl<'a> FirstSteps<'a> {
     }
 
     /// Sets the session up and types the first prompt, as far as the script does not.
-    pub(crate) fn take(&self, app: &App, remarks: &mut Vec<String>) {
+    pub(crate) fn run(&self, app: &App, remarks: &mut Vec<String>) {
         let name = self.plan.session.id.as_str();
         if self.plan.setup == Setup::Caller {
-            self.set_up(app, remarks);
+            self.run_setup(app, remarks);
         }
-        let Some(text) = &self.types else { return };
+        let Some(text) = &self.prompt_to_type else { return };
         if let Err(error) = self.adapter.nudge(name, text.as_bytes()) {
             let why = match error {
                 AdapterError::Unsupported { .. } => "this backend cannot type".to_owned(),
@@ -114,7 +115,7 @@ impl<'a> FirstSteps<'a> {
         }
     }
 
-    fn set_up(&self, app: &App, remarks: &mut Vec<String>) {
+    fn run_setup(&self, app: &App, remarks: &mut Vec<String>) {
         let wish = &self.plan.start;
         let mut around = bare(&app.env);
         wish.lay_over(&mut around);
@@ -128,18 +129,18 @@ impl<'a> FirstSteps<'a> {
 }
 
 /// Whether the configuration says how to tell that the program is ready.
-const fn names_signs(start: &StartConfig) -> bool {
+const fn has_readiness_check(start: &StartConfig) -> bool {
     start.process_names.is_some() || start.ready_prompt_prefix.is_some() || start.ready_delay_ms.is_some()
 }
 
 /// A session as it is seen through its script.
-struct Outside<'a> {
+struct ScriptProbe<'a> {
     adapter: &'a Adapter,
     name: &'a str,
     root: Option<&'a ProcessKey>,
 }
 
-impl Look for Outside<'_> {
+impl Look for ScriptProbe<'_> {
     fn runs(&mut self, names: &[String]) -> Option<bool> {
         self.adapter.process_alive(self.name, names).ok()
     }

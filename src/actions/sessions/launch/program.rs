@@ -22,32 +22,32 @@ pub const SHELL: &str = "shell";
 
 /// The program that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub enum CommandSpec {
     /// Shell text that a person wrote.
-    Text(String),
+    Shell(String),
     /// A program and its arguments, exactly.
-    Words(Vec<String>),
+    Argv(Vec<String>),
 }
 
 /// A program that gets its prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompted {
+pub struct PreparedProgram {
     /// The program.
     pub program: Program,
     /// What the variable for it carries.
-    pub carried: Option<String>,
+    pub prompt_var: Option<String>,
     /// Whether the exact words take it from there, and not only the text.
-    pub takes_carrier: bool,
+    pub reads_prompt_var: bool,
     /// What is typed once it is ready.
-    pub typed: Option<String>,
+    pub typed_prompt: Option<String>,
 }
 
 /// The program that was asked for, else the configured one, else the one of the provider's name.
-pub(crate) fn choose(app: &App, asked: Option<&Command>, configured: Option<&str>, provider: &Label) -> Program {
+pub(crate) fn choose(app: &App, asked: Option<&CommandSpec>, configured: Option<&str>, provider: &Label) -> Program {
     let exact = |words: Vec<String>| Program { text: shell_words::join(&words), words: Some(words) };
     match (asked, configured) {
-        (Some(Command::Words(words)), _) => exact(words.clone()),
-        (Some(Command::Text(text)), _) => Program { text: text.clone(), words: None },
+        (Some(CommandSpec::Argv(words)), _) => exact(words.clone()),
+        (Some(CommandSpec::Shell(text)), _) => Program { text: text.clone(), words: None },
         (None, Some(text)) => Program { text: text.to_owned(), words: None },
         (None, None) if provider.as_str() == SHELL => {
             exact(vec![app.env.var(vars::SHELL).unwrap_or("/bin/sh").to_owned()])
@@ -94,7 +94,7 @@ pub(crate) fn check(
 ///
 /// # Errors
 /// `invalid_value` for one that is blank, too long or holds control characters.
-pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Refusal> {
+pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     if prompt.trim().is_empty() {
         return Err(Refusal::invalid("prompt", "must not be empty"));
     }
@@ -105,17 +105,21 @@ pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Refusal> {
 ///
 /// # Errors
 /// `invalid_value` when the prompt is too long for that way; `usage` when the command does not say where it goes.
-pub(crate) fn prompted(program: Program, way: PromptWay, given: Option<String>) -> Result<Prompted, Refusal> {
-    let Some(text) = given else { return Ok(Prompted { program, carried: None, takes_carrier: false, typed: None }) };
+pub(crate) fn with_prompt(program: Program, way: PromptWay, given: Option<String>) -> Result<PreparedProgram, Refusal> {
+    let Some(text) = given else {
+        return Ok(PreparedProgram { program, prompt_var: None, reads_prompt_var: false, typed_prompt: None });
+    };
     match way {
-        PromptWay::Nudge => Ok(Prompted { program, carried: None, takes_carrier: false, typed: Some(text) }),
+        PromptWay::Nudge => {
+            Ok(PreparedProgram { program, prompt_var: None, reads_prompt_var: false, typed_prompt: Some(text) })
+        }
         PromptWay::Argument => {
             let program = prompt::as_argument(&program, &text)?;
-            Ok(Prompted { program, carried: Some(text), takes_carrier: false, typed: None })
+            Ok(PreparedProgram { program, prompt_var: Some(text), reads_prompt_var: false, typed_prompt: None })
         }
         PromptWay::Stdin => {
             let program = prompt::on_stdin(&program, &text)?;
-            Ok(Prompted { program, carried: Some(text), takes_carrier: true, typed: None })
+            Ok(PreparedProgram { program, prompt_var: Some(text), reads_prompt_var: true, typed_prompt: None })
         }
     }
 }

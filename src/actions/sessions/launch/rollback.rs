@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::plan::Plan;
+use super::plan::LaunchPlan;
 use crate::actions::sessions::finish;
 use crate::{
     actions::{App, core::lookup},
@@ -18,15 +18,15 @@ use crate::{
     store::{WriteTx, requests, sessions},
 };
 
-const GRACE: Duration = Duration::from_secs(2);
+const TERMINATION_GRACE: Duration = Duration::from_secs(2);
 
 /// Takes a failed launch back: what is ours is ended, the session is failed, the request may be tried again. Answers with
 /// the error, and with what could not be taken back.
-pub(crate) fn failed(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
+pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
     let (id, run) = (&plan.session.id, &plan.session.run_id);
     let mut why = error.reason();
     // So that the supervisor leaves the reason to us when it is stopped.
-    if let Err(error) = app.transaction(|tx| stopping(tx, id)) {
+    if let Err(error) = app.transaction(|tx| mark_stopping(tx, id)) {
         why = format!("{why}; {error}");
     }
     if error.leaves_ours()
@@ -37,7 +37,7 @@ pub(crate) fn failed(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterEr
     }
     let marks = [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH].map(|name| format!("{name}={run}"));
     let marked = || marks.iter().map(|mark| process_tree::marked(mark)).collect::<std::io::Result<Vec<_>>>();
-    match process_tree::end(GRACE, || Ok(marked()?.concat())) {
+    match process_tree::end(TERMINATION_GRACE, || Ok(marked()?.concat())) {
         Ok(left) if left.is_empty() => {}
         Ok(left) => {
             let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
@@ -61,7 +61,7 @@ pub(crate) fn failed(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterEr
     }
 }
 
-fn stopping(tx: &WriteTx<'_>, id: &SessionId) -> Result<()> {
+fn mark_stopping(tx: &WriteTx<'_>, id: &SessionId) -> Result<()> {
     let session = lookup::session(tx, id)?;
     if !session.status.is_final() {
         sessions::update(tx, &Session { activity: Activity::Stopping, ..session })?;

@@ -6,11 +6,11 @@ use anyhow::Result;
 
 use super::{
     confirm::confirm,
-    intent::{became, intend, remember},
+    intent::{record_intent, resolve_previous, store_response},
     last_output,
-    plan::Plan,
-    post_start::FirstSteps,
-    rollback::failed,
+    plan::LaunchPlan,
+    post_start::PostStart,
+    rollback::roll_back,
 };
 use crate::{
     actions::{
@@ -24,16 +24,16 @@ use crate::{
     wire::SessionView,
 };
 
-pub use super::intent::before;
+pub use super::intent::previous_result;
 
 /// How long a supervisor may take to record that its program has ended.
-const RECORDING: Duration = Duration::from_secs(3);
+const EXIT_RECORD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How the sentence about a program's end begins, which the plumbing of the scripts says and the supervisor records.
-const ENDED_WITH: &str = "its program ended with exit code ";
+const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
 
 /// How a start turned out.
-pub(crate) enum Outcome {
+pub(crate) enum LaunchOutcome {
     /// It runs; the process where the script told one.
     Running(Box<Report>, Option<ProcessKey>),
     /// It was started, and whether it runs cannot be told.
@@ -48,120 +48,120 @@ pub(crate) enum Outcome {
 /// # Errors
 /// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
 /// nothing of it runs, and no task has changed.
-pub fn launch(app: &App, plan: Plan) -> Result<Answer> {
+pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
     let script = plan.located.script.clone();
     if let Some(built_in) = plan.located.built_in {
         built_in.unpack(&app.env).map_err(|source| AdapterError::Unrunnable { script: script.clone(), source })?;
     }
-    let adapter = Adapter::new(&script, &plan.state, &app.project.root, &app.env).map_err(errors::internal)?;
+    let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.at(plan.socket.as_deref());
-    if let Some(earlier) = app.transaction(|tx| intend(app, tx, &plan))? {
-        return became(app, earlier);
+    if let Some(earlier) = app.transaction(|tx| record_intent(app, tx, &plan))? {
+        return resolve_previous(app, earlier);
     }
     let id = &plan.session.id;
-    let steps = FirstSteps::of(&adapter, &plan);
-    let mut remarks = plan.remarks.clone();
-    let started = adapter.start_and_tell(id.as_str(), steps.start(), plan.limit, &mut |said| remarks.push(said));
-    let outcome = match started.map(|report| outcome(&adapter, &plan, report)) {
-        Err(error) => return Err(failed(app, &plan, &adapter, ended_before(app, &plan, &adapter, error))),
-        Ok(Outcome::Ended) => return ended(app, &plan, &adapter, remarks),
+    let steps = PostStart::new(&adapter, &plan);
+    let mut remarks = plan.notes.clone();
+    let started = adapter.start_and_tell(id.as_str(), steps.start(), plan.timeout, &mut |said| remarks.push(said));
+    let outcome = match started.map(|report| determine_outcome(&adapter, &plan, report)) {
+        Err(error) => return Err(roll_back(app, &plan, &adapter, program_exit_error(app, &plan, &adapter, error))),
+        Ok(LaunchOutcome::Ended) => return finish_ended(app, &plan, &adapter, remarks),
         Ok(outcome) => outcome,
     };
-    if steps.wait(&outcome, &mut remarks) == Readiness::Over {
-        return ended(app, &plan, &adapter, remarks);
+    if steps.wait_ready(&outcome, &mut remarks) == Readiness::Over {
+        return finish_ended(app, &plan, &adapter, remarks);
     }
     // What a repeat is told when this call does not get to its end.
-    let cut_off = steps.left().map(|left| format!("whether {left} is not known: the launch was cut off"));
+    let cut_off = steps.remaining().map(|left| format!("whether {left} is not known: the launch was cut off"));
     let kept: Vec<String> = remarks.iter().cloned().chain(cut_off).collect();
     let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, &kept))?;
     if session.status.is_final() {
-        return ended(app, &plan, &adapter, remarks);
+        return finish_ended(app, &plan, &adapter, remarks);
     }
-    if let Outcome::Unknown(_, why) = outcome {
+    if let LaunchOutcome::Unknown(_, why) = outcome {
         remarks.push(format!("whether {id} runs cannot be told: {why}"));
     }
-    steps.take(app, &mut remarks);
+    steps.run(app, &mut remarks);
     // What was sent to it while it started.
-    remarks.extend(prompt::untyped(app, id));
-    let answer = said(&session, remarks)?;
+    remarks.extend(prompt::try_deliver(app, id));
+    let answer = launch_answer(&session, remarks)?;
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.remarks != kept) {
-        app.transaction(|tx| remember(tx, request, &answer))?;
+        app.transaction(|tx| store_response(tx, request, &answer))?;
     }
     Ok(answer)
 }
 
 /// What a script's success amounts to.
-fn outcome(adapter: &Adapter, plan: &Plan, report: Option<Report>) -> Outcome {
+fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<Report>) -> LaunchOutcome {
     let report = Box::new(report.unwrap_or_default());
     if let Some(pid) = report.pid {
         return match ProcessKey::of(pid) {
-            Some(key) if report.status.as_deref() != Some("ended") => Outcome::Running(report, Some(key)),
-            _ => Outcome::Ended,
+            Some(key) if report.status.as_deref() != Some("ended") => LaunchOutcome::Running(report, Some(key)),
+            _ => LaunchOutcome::Ended,
         };
     }
     match adapter.is_running(plan.session.id.as_str()) {
-        Known::Yes => Outcome::Running(report, None),
-        Known::No => Outcome::Ended,
-        Known::Unknown(why) => Outcome::Unknown(report, why),
+        Known::Yes => LaunchOutcome::Running(report, None),
+        Known::No => LaunchOutcome::Ended,
+        Known::Unknown(why) => LaunchOutcome::Unknown(report, why),
     }
 }
 
 /// What a failed start is when the script says that the program has ended: that, with what it showed apart from what is kept.
-fn ended_before(app: &App, plan: &Plan, adapter: &Adapter, error: AdapterError) -> AdapterError {
+fn program_exit_error(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> AdapterError {
     let AdapterError::Failed { why, .. } = &error else { return error };
-    let Some(code) = code_in(why) else { return error };
-    if let Some(session) = recorded(app, plan) {
-        return over(plan, adapter, &session);
+    let Some(code) = parse_exit_code(why) else { return error };
+    if let Some(session) = wait_recorded_exit(app, plan) {
+        return ended_error(plan, adapter, &session);
     }
-    let (session, why) = (plan.session.id.to_string(), format!("{ENDED_WITH}{code}"));
-    AdapterError::Ended { session, why, screen: last_output::last(adapter, plan) }
+    let (session, why) = (plan.session.id.to_string(), format!("{EXIT_CODE_PREFIX}{code}"));
+    AdapterError::Ended { session, why, screen: last_output::read(adapter, plan) }
 }
 
 /// The exit code in a script's sentence about its program's end.
-fn code_in(why: &str) -> Option<i32> {
-    let (_, code) = why.split_once(ENDED_WITH)?;
+fn parse_exit_code(why: &str) -> Option<i32> {
+    let (_, code) = why.split_once(EXIT_CODE_PREFIX)?;
     code.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// The session once its supervisor has recorded its end.
-fn recorded(app: &App, plan: &Plan) -> Option<Session> {
-    poll_until::until(RECORDING, Duration::from_millis(50), || {
+fn wait_recorded_exit(app: &App, plan: &LaunchPlan) -> Option<Session> {
+    poll_until::until(EXIT_RECORD_TIMEOUT, Duration::from_millis(50), || {
         let session = app.read(|tx| lookup::session(tx, &plan.session.id)).ok()?;
         session.status.is_final().then_some(session)
     })
 }
 
 /// The error about a session whose program has ended as a failure.
-fn over(plan: &Plan, adapter: &Adapter, session: &Session) -> AdapterError {
+fn ended_error(plan: &LaunchPlan, adapter: &Adapter, session: &Session) -> AdapterError {
     let why = session.reason.clone().unwrap_or_else(|| "it has failed".into());
-    AdapterError::Ended { session: session.id.to_string(), why, screen: last_output::last(adapter, plan) }
+    AdapterError::Ended { session: session.id.to_string(), why, screen: last_output::read(adapter, plan) }
 }
 
 /// The program ended before it was confirmed: that is the answer.
-fn ended(app: &App, plan: &Plan, adapter: &Adapter, remarks: Vec<String>) -> Result<Answer> {
+fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, remarks: Vec<String>) -> Result<Answer> {
     let id = &plan.session.id;
     // Its supervisor records the exit code; a script without one never will.
-    match recorded(app, plan) {
+    match wait_recorded_exit(app, plan) {
         Some(session) if session.status == SessionStatus::Ended => {
-            let answer = said(&session, remarks)?;
+            let answer = launch_answer(&session, remarks)?;
             if let Some(request) = &app.idempotency_key {
-                app.transaction(|tx| remember(tx, request, &answer))?;
+                app.transaction(|tx| store_response(tx, request, &answer))?;
             }
             Ok(answer)
         }
         Some(session) => {
-            let error = over(plan, adapter, &session);
-            Err(failed(app, plan, adapter, error))
+            let error = ended_error(plan, adapter, &session);
+            Err(roll_back(app, plan, adapter, error))
         }
         None => {
             let (session, why, screen) =
-                (id.to_string(), "it does not run".to_owned(), last_output::last(adapter, plan));
-            Err(failed(app, plan, adapter, AdapterError::Ended { session, why, screen }))
+                (id.to_string(), "it does not run".to_owned(), last_output::read(adapter, plan));
+            Err(roll_back(app, plan, adapter, AdapterError::Ended { session, why, screen }))
         }
     }
 }
 
-pub(crate) fn said(session: &Session, remarks: Vec<String>) -> Result<Answer> {
+pub(crate) fn launch_answer(session: &Session, remarks: Vec<String>) -> Result<Answer> {
     let id = &session.id;
     let line = match session.status {
         SessionStatus::Ended => format!("launched {id}; its program has ended already, with exit code 0"),

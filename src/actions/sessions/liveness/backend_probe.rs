@@ -22,68 +22,69 @@ use crate::{
 };
 
 /// What makes two sessions one call: backend, script, state folder and socket, as recorded.
-type Where = (Option<String>, String, String, Option<String>);
+type EndpointKey = (Option<String>, String, String, Option<String>);
 
 /// A script that may be called, and what it listed.
 struct Endpoint {
     adapter: Adapter,
-    listed: Listed,
+    listed: RunningList,
 }
 
 /// The names that run behind an endpoint.
-enum Listed {
+enum RunningList {
     /// These. Whoever is not among them may be gone.
     Names(BTreeSet<String>),
     /// The script lists nothing: each session is asked for by itself.
-    One,
+    Unsupported,
     /// There was no answer, and none is waited for again.
     Unknown(String),
 }
 
 /// Asks the backends of sessions whether they run. Each endpoint is listed once, however many sessions it has.
 #[derive(Default)]
-pub struct Asking {
-    endpoints: BTreeMap<Where, Result<Endpoint, String>>,
+pub struct BackendProber {
+    endpoints: BTreeMap<EndpointKey, Result<Endpoint, String>>,
     servers: HashMap<ProcessKey, Presence>,
     panes: BTreeMap<Option<String>, Result<tmux_panes::Panes, String>>,
-    here: String,
+    local_host: String,
 }
 
-impl Asking {
+impl BackendProber {
     /// Nothing was asked yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { here: host::identity(), ..Self::default() }
+        Self { local_host: host::identity(), ..Self::default() }
     }
 
     /// Its backend's answer. Whoever is of another host, or has nothing that could be asked, is not asked for. Nothing is
     /// written.
-    pub fn backend(&mut self, app: &App, session: &Session, process: &Process, now: Timestamp) -> Backend {
+    pub fn probe(&mut self, app: &App, session: &Session, process: &Process, now: Timestamp) -> Backend {
         // Another host's is not ours to ask for, and what is certain without an answer needs none.
-        if session.host != self.here || matches!(process, Process::Gone(_)) {
-            return facts::unasked(session);
+        if session.host != self.local_host || matches!(process, Process::Gone(_)) {
+            return facts::unprobed_backend(session);
         }
         let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
-            return self.pane(app, session);
+            return self.probe_tmux_pane(app, session);
         };
         // Before it has come up, its script truly says that it does not run.
         if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
             return Backend::Unknown("its launch may be under way".to_owned());
         }
         let place = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
-        let endpoint = match self.endpoints.entry(place).or_insert_with(|| Endpoint::of(app, session, script, state)) {
+        let endpoint = match self.endpoints.entry(place).or_insert_with(|| Endpoint::open(app, session, script, state))
+        {
             Ok(endpoint) => endpoint,
             Err(why) => return Backend::Unknown(why.clone()),
         };
-        endpoint.answer(session, process)
+        endpoint.probe(session, process)
     }
 
     /// The answer of a tmux server for a pane that no script of ours made.
-    fn pane(&mut self, app: &App, session: &Session) -> Backend {
+    fn probe_tmux_pane(&mut self, app: &App, session: &Session) -> Backend {
         let (Some(pane), Some(tmux_panes::BACKEND)) = (&session.pane, session.backend.as_deref()) else {
-            return facts::unasked(session);
+            return facts::unprobed_backend(session);
         };
-        let recorded = server(session);
+        let recorded = recorded_server(session);
         if let Some(server) = &recorded {
             match self.servers.entry(server.clone()).or_insert_with(|| server.presence()) {
                 Presence::Gone(_) => return Backend::Gone("its tmux server is gone".to_owned()),
@@ -113,7 +114,7 @@ impl Asking {
 
 impl Endpoint {
     /// Lists what runs, once. `Err` says why nobody may be asked.
-    fn of(app: &App, session: &Session, script: &str, state: &str) -> Result<Self, String> {
+    fn open(app: &App, session: &Session, script: &str, state: &str) -> Result<Self, String> {
         // The call would make them anew.
         if let Some(gone) = [script, state].into_iter().find(|path| !Path::new(path).exists()) {
             return Err(format!("{gone} is not there"));
@@ -121,28 +122,28 @@ impl Endpoint {
         let adapter =
             adapter_endpoint::adapter(app, session).map_err(|error| format!("{script} may not be asked: {error:#}"))?;
         let listed = match adapter.list_running("") {
-            Ok(names) => Listed::Names(names),
-            Err(AdapterError::Unsupported { .. }) => Listed::One,
-            Err(error) => Listed::Unknown(error.to_string()),
+            Ok(names) => RunningList::Names(names),
+            Err(AdapterError::Unsupported { .. }) => RunningList::Unsupported,
+            Err(error) => RunningList::Unknown(error.to_string()),
         };
         Ok(Self { adapter, listed })
     }
 
-    fn answer(&mut self, session: &Session, process: &Process) -> Backend {
-        let name = adapter_endpoint::name(session);
+    fn probe(&mut self, session: &Session, process: &Process) -> Backend {
+        let name = adapter_endpoint::backend_name(session);
         match &self.listed {
-            Listed::Unknown(why) => return Backend::Unknown(why.clone()),
-            Listed::Names(names) if names.contains(name) => return of_run(&self.adapter, session, process),
+            RunningList::Unknown(why) => return Backend::Unknown(why.clone()),
+            RunningList::Names(names) if names.contains(name) => return verify_run(&self.adapter, session, process),
             // Absence from a list is no proof: the next call is.
-            Listed::Names(_) | Listed::One => {}
+            RunningList::Names(_) | RunningList::Unsupported => {}
         }
         match self.adapter.runs(name) {
             Ok(false) => Backend::Gone(format!("its backend says that {name} does not run")),
-            Ok(true) => of_run(&self.adapter, session, process),
+            Ok(true) => verify_run(&self.adapter, session, process),
             Err(error) => {
                 if matches!(error, AdapterError::TimedOut { .. }) {
                     let why = format!("{} did not answer for another session", self.adapter.script().display());
-                    self.listed = Listed::Unknown(why);
+                    self.listed = RunningList::Unknown(why);
                 }
                 Backend::Unknown(error.to_string())
             }
@@ -151,8 +152,8 @@ impl Endpoint {
 }
 
 /// What it means that the name runs: a process of ours that is there proves whose it is.
-fn of_run(adapter: &Adapter, session: &Session, process: &Process) -> Backend {
-    let name = adapter_endpoint::name(session);
+fn verify_run(adapter: &Adapter, session: &Session, process: &Process) -> Backend {
+    let name = adapter_endpoint::backend_name(session);
     if *process == Process::Alive {
         return Backend::Alive;
     }
@@ -164,6 +165,6 @@ fn of_run(adapter: &Adapter, session: &Session, process: &Process) -> Backend {
 }
 
 /// The server that a session's pane was recorded with.
-fn server(session: &Session) -> Option<ProcessKey> {
+fn recorded_server(session: &Session) -> Option<ProcessKey> {
     ProcessKey::recorded(session.server_pid, session.server_started, session.boot_id.as_deref())
 }

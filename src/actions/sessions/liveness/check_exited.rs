@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{backend_probe::Asking, facts};
+use super::{backend_probe::BackendProber, facts};
 use crate::actions::project::reconcile;
 use crate::{
     actions::{App, core::lookup},
@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// How long its surroundings are given to notice: a pane closes, and what started the program records its end.
-const LIMIT: Duration = Duration::from_secs(3);
-const PAUSE: Duration = Duration::from_millis(100);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Marks a session as stale if what can be seen of it says so, and leaves word on its task. Says whether it is stale or final
 /// afterwards; one that cannot be told is left alone.
@@ -23,22 +23,22 @@ const PAUSE: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// `not_found`; as the store fails.
-pub fn gone(app: &App, id: &SessionId) -> Result<bool> {
-    poll_until::until(LIMIT, PAUSE, || look_once(app, id).map(|over| over.then_some(true)).transpose())
+pub fn mark_if_exited(app: &App, id: &SessionId) -> Result<bool> {
+    poll_until::until(EXIT_TIMEOUT, POLL_INTERVAL, || check_once(app, id).map(|over| over.then_some(true)).transpose())
         .unwrap_or(Ok(false))
 }
 
-fn look_once(app: &App, id: &SessionId) -> Result<bool> {
+fn check_once(app: &App, id: &SessionId) -> Result<bool> {
     let session = app.read(|tx| lookup::session(tx, id))?;
     if session.status == SessionStatus::Stale || session.status.is_final() {
         return Ok(true);
     }
     let now = app.env.now();
-    let process = facts::process(&session);
-    let backend = Asking::new().backend(app, &session, &process, now);
-    let verdict = facts::judge(app, &session, &process, &backend, now);
-    if !reconcile::is_over(&session, &verdict) {
+    let process = facts::process_state(&session);
+    let backend = BackendProber::new().probe(app, &session, &process, now);
+    let verdict = facts::assess(app, &session, &process, &backend, now);
+    if !reconcile::is_exit_observed(&session, &verdict) {
         return Ok(false);
     }
-    app.transaction(|tx| reconcile::settle(tx, &session, &verdict))
+    app.transaction(|tx| reconcile::apply(tx, &session, &verdict))
 }

@@ -19,7 +19,7 @@ use crate::{
 
 /// Judges a session of this or another host by what was seen of its process and what its backend says.
 #[must_use]
-pub fn judge(app: &App, session: &Session, process: &Process, backend: &Backend, now: Timestamp) -> Verdict {
+pub fn assess(app: &App, session: &Session, process: &Process, backend: &Backend, now: Timestamp) -> Verdict {
     let here = host::identity();
     let (process, backend) =
         if session.host == here { (process, backend) } else { (&Process::NotRecorded, &Backend::Nothing) };
@@ -29,14 +29,14 @@ pub fn judge(app: &App, session: &Session, process: &Process, backend: &Backend,
         process,
         backend,
         launch_limit: app.settings.launch_timeout,
-        silence_limit: silence_limit(app, session),
+        silence_limit: stale_after(app, session),
     };
     liveness::judge(&facts, now)
 }
 
 /// How long it may be silent: its backend's limit goes before the general one.
 #[must_use]
-pub fn silence_limit(app: &App, session: &Session) -> Option<Duration> {
+pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
     match own.unwrap_or(app.settings.stale_after) {
         Silence::Limit(limit) => Some(limit),
@@ -46,7 +46,7 @@ pub fn silence_limit(app: &App, session: &Session) -> Option<Duration> {
 
 /// Its process, on this host.
 #[must_use]
-pub fn process(session: &Session) -> Process {
+pub fn process_state(session: &Session) -> Process {
     // Whatever was local did not outlive the boot, a pane as little as a process.
     let now = host::boot_id();
     if let Some(then) = &session.boot_id
@@ -75,7 +75,7 @@ pub fn process(session: &Session) -> Process {
 
 /// Its backend, when nobody asks it. A pane of which nobody here knows how to ask is nothing to look at.
 #[must_use]
-pub fn unasked(session: &Session) -> Backend {
+pub fn unprobed_backend(session: &Session) -> Backend {
     let is_tmux_pane = session.pane.is_some() && session.backend.as_deref() == Some(tmux_panes::BACKEND);
     if !is_tmux_pane && session.adapter_script.is_none() {
         return Backend::Nothing;

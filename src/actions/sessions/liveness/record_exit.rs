@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How long a locked or full store is tried again.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Records that the program of the session that this configuration started has ended. Without a Fairway session there is
 /// nothing to record; a session that is final, or of another run by now, stays as it is.
@@ -55,8 +55,8 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
         })
     };
     let mut last = None;
-    let settled = poll_until::until(PATIENCE, Duration::from_millis(500), || match once() {
-        Err(error) if is_passing(&error) => {
+    let settled = poll_until::until(STORE_TIMEOUT, Duration::from_millis(500), || match once() {
+        Err(error) if is_transient(&error) => {
             last = Some(error);
             None
         }
@@ -69,7 +69,7 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
     }
 }
 
-fn is_passing(error: &anyhow::Error) -> bool {
+fn is_transient(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref::<StoreError>(),
         Some(StoreError::Busy | StoreError::Full | StoreError::ReadOnly { .. })

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{
-    deliver_inline::{Load, acknowledge, offer},
+    deliver_inline::{BatchBuilder, acknowledge, offer},
     listener,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         Answer, App,
         core::errors,
         mail::{self, inbox::expire},
-        sessions::control::running_session::Live,
+        sessions::control::running_session::RunningSession,
     },
     domain::{
         Kind, SessionId,
@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How long text is held while it is being typed: longer than the calls to an adapter may take.
-const LEASE: Duration = Duration::from_secs(2 * OFFER_SECONDS);
+const TYPING_OFFER_DURATION: Duration = Duration::from_secs(2 * OFFER_SECONDS);
 
 /// Has what waits for a session typed into its terminal, when nobody brings it: nobody listens for the session, and its
 /// hooks will not come by soon enough. Typed text stays offered until the session's next event. Answers how it went out;
@@ -40,30 +40,30 @@ const LEASE: Duration = Duration::from_secs(2 * OFFER_SECONDS);
 /// As the adapter fails: the prompt waits then as before. `untrusted`, `session_gone`, `session_mismatch`.
 pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Way>> {
     // Asked in this order: most sessions have nothing waiting, and asking who listens makes a socket.
-    if !app.read(|tx| waits(tx, session, app.env.now()))? || listener::listens(app, session) {
+    if !app.read(|tx| has_typable(tx, session, app.env.now()))? || listener::has_any(app, session) {
         return Ok(None);
     }
-    typed(app, session)
+    type_pending(app, session)
 }
 
 /// The same for one who listens for that session and has no other way to it.
 ///
 /// # Errors
 /// Those of [`deliver`].
-pub fn typed(app: &App, session: &SessionId) -> Result<Option<Way>> {
-    if !app.read(|tx| waits(tx, session, app.env.now()))? {
+pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Way>> {
+    if !app.read(|tx| has_typable(tx, session, app.env.now()))? {
         return Ok(None);
     }
-    let live = Live::find(app, session)?;
+    let live = RunningSession::find(app, session)?;
     let mut way = None;
     // Each has its own turn; what came meanwhile has one too.
     for _ in 0..MOST {
-        let until = app.env.now().plus(LEASE);
-        let Some(letter) = app.transaction(|tx| intend(tx, session, until))? else { break };
-        match letter.put(&live) {
-            Ok(()) => app.transaction(|tx| letter.record(tx, &live, until))?,
+        let until = app.env.now().plus(TYPING_OFFER_DURATION);
+        let Some(letter) = app.transaction(|tx| offer_next(tx, session, until))? else { break };
+        match letter.type_into(&live) {
+            Ok(()) => app.transaction(|tx| letter.record_typed(tx, &live, until))?,
             Err(error) => {
-                app.transaction(|tx| letter.take_back(tx, until))?;
+                app.transaction(|tx| letter.withdraw_offer(tx, until))?;
                 return Err(error);
             }
         }
@@ -74,16 +74,16 @@ pub fn typed(app: &App, session: &SessionId) -> Result<Option<Way>> {
 
 /// Has what waits for a session typed, now that something was changed there; answers why it waits on when that failed.
 #[must_use]
-pub fn untyped(app: &App, session: &SessionId) -> Option<String> {
+pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let error = deliver(app, session).err()?;
     Some(format!("what was sent to {session} waits; it could not be typed: {}", errors::classify(&error).message))
 }
 
 /// The same for a session that the answer is about, once it was reported to be idle.
 #[must_use]
-pub(in crate::actions) fn brought(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
+pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
     let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
-    match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| untyped(app, &session)) {
+    match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| try_deliver(app, &session)) {
         Some(remark) => answer.note(remark),
         None => answer,
     }
@@ -91,7 +91,7 @@ pub(in crate::actions) fn brought(app: &App, activity: Option<Activity>, answer:
 
 /// What is typed at once.
 #[derive(Debug)]
-struct Letter {
+struct TypedBatch {
     /// The session's version when it was offered, if its hooks had been here before: what they say then is about this text.
     version: Option<i64>,
     text: String,
@@ -102,7 +102,7 @@ struct Letter {
 
 /// What may be typed into a session now, in order. What is for its lane or role is for whoever comes for it first.
 fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Message, Typing)>> {
-    let Some(session) = sessions::find(tx, id)?.filter(can_be_typed_to) else { return Ok(Vec::new()) };
+    let Some(session) = sessions::find(tx, id)?.filter(accepts_typing) else { return Ok(Vec::new()) };
     let unsettled = messages::unsettled(tx, &Recipient::Session(id.clone()))?;
     if unsettled.is_empty() {
         return Ok(Vec::new());
@@ -114,26 +114,26 @@ fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Messa
 }
 
 /// Whether it has a terminal of ours, and nobody is just about to type its first prompt.
-fn can_be_typed_to(session: &Session) -> bool {
+fn accepts_typing(session: &Session) -> bool {
     session.adapter_script.is_some() && matches!(session.status, SessionStatus::Running | SessionStatus::Stale)
 }
 
-fn waits(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> {
-    Ok(typable(tx, id, now)?.iter().any(|(message, _)| is_new(message, id)))
+fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> {
+    Ok(typable(tx, id, now)?.iter().any(|(message, _)| needs_typing(message, id)))
 }
 
 /// Whether there is something to type: what is too long even here is announced once.
-fn is_new(message: &Message, id: &SessionId) -> bool {
+fn needs_typing(message: &Message, id: &SessionId) -> bool {
     let is_short = || mail::format_messages(&[MessageView::from(message)]).len() <= BODY_MAX;
     !message.is_announced_to(id) || is_short()
 }
 
 /// Offers what is typed next: what a person wrote alone and as it is, so that it can be a command of the program's; what
 /// others wrote together, each marked.
-fn intend(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<Letter>> {
+fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<TypedBatch>> {
     expire(tx)?;
     let mut waiting = typable(tx, id, tx.now())?;
-    waiting.retain(|(message, _)| is_new(message, id));
+    waiting.retain(|(message, _)| needs_typing(message, id));
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
     let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
     let version = hooked.then_some(session.version);
@@ -141,7 +141,7 @@ fn intend(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<L
     let Some((first, how)) = waiting.first() else { return Ok(None) };
     let interrupts = *how == Typing::Interrupting;
     let letter = if is_plain(first) {
-        Letter {
+        TypedBatch {
             version,
             text: first.content.clone(),
             messages: vec![first.clone()],
@@ -152,24 +152,24 @@ fn intend(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<L
         let alike = waiting
             .iter()
             .take_while(|(message, how)| !is_plain(message) && (*how == Typing::Interrupting) == interrupts);
-        let load = Load::of(alike.map(|(message, _)| message.clone()).collect(), id, BODY_MAX);
+        let load = BatchBuilder::pack(alike.map(|(message, _)| message.clone()).collect(), id, BODY_MAX);
         let text = load.text.trim_end().to_owned();
-        Letter { version, text, messages: load.taken, announced: load.announced, interrupts }
+        TypedBatch { version, text, messages: load.messages, announced: load.announced, interrupts }
     };
     offer(tx, &session, &letter.messages, Way::Nudge, until)?;
     Ok(Some(letter))
 }
 
-impl Letter {
-    fn put(&self, live: &Live) -> Result<()> {
+impl TypedBatch {
+    fn type_into(&self, live: &RunningSession) -> Result<()> {
         if self.interrupts {
-            live.adapter.interrupt(live.name())?;
+            live.adapter.interrupt(live.backend_name())?;
         }
-        Ok(live.adapter.nudge(live.name(), self.text.as_bytes())?)
+        Ok(live.adapter.nudge(live.backend_name(), self.text.as_bytes())?)
     }
 
     /// It was typed: what was not withdrawn meanwhile stays offered until the session goes on.
-    fn record(&self, tx: &WriteTx<'_>, live: &Live, until: Timestamp) -> Result<()> {
+    fn record_typed(&self, tx: &WriteTx<'_>, live: &RunningSession, until: Timestamp) -> Result<()> {
         // Whoever is quick has gone on with it before the adapter came back: its hook was here already.
         let now = sessions::find(tx, &live.session.id)?;
         let heard = now.filter(|now| self.version.is_some_and(|before| before != now.version));
@@ -193,7 +193,7 @@ impl Letter {
     }
 
     /// It was not: it waits as before.
-    fn take_back(&self, tx: &WriteTx<'_>, until: Timestamp) -> Result<()> {
+    fn withdraw_offer(&self, tx: &WriteTx<'_>, until: Timestamp) -> Result<()> {
         for message in &self.messages {
             messages::take_back(tx, message.id, until)?;
         }

@@ -23,7 +23,7 @@ use crate::{
 
 /// What somebody shows to a session. It is offered for a minute: who shows it later than that shows it twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Carried {
+pub struct DeliveryBatch {
     /// The text, as [`mail::words`] marks it.
     pub text: String,
     /// The messages in it.
@@ -37,14 +37,14 @@ pub struct Carried {
 ///
 /// # Errors
 /// As the store fails.
-pub fn carry(app: &App, session: &Session, way: Way, limit: usize) -> Result<Option<Carried>> {
-    let waits = |tx: &ReadTx<'_>, now: Timestamp| -> Result<Load> {
+pub fn take_deliverable(app: &App, session: &Session, way: Way, limit: usize) -> Result<Option<DeliveryBatch>> {
+    let waits = |tx: &ReadTx<'_>, now: Timestamp| -> Result<BatchBuilder> {
         // What it does now, and not when its session was read.
         let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
-            return Ok(Load::default());
+            return Ok(BatchBuilder::default());
         };
-        let free = receipts::carrying(addressed(tx, &now_as)?, way, now_as.activity, now);
-        Ok(Load::of(free, &session.id, limit))
+        let free = receipts::carrying(for_session(tx, &now_as)?, way, now_as.activity, now);
+        Ok(BatchBuilder::pack(free, &session.id, limit))
     };
     // Most often there is nothing, and nobody is kept from writing.
     if app.read(|tx| waits(tx, app.env.now()))?.is_empty() {
@@ -53,17 +53,17 @@ pub fn carry(app: &App, session: &Session, way: Way, limit: usize) -> Result<Opt
     let load = app.transaction(|tx| {
         expire(tx)?;
         let load = waits(tx, tx.now())?;
-        offer(tx, session, &load.taken, way, tx.now().plus(Duration::from_secs(OFFER_SECONDS)))?;
+        offer(tx, session, &load.messages, way, tx.now().plus(Duration::from_secs(OFFER_SECONDS)))?;
         Ok(load)
     })?;
-    Ok((!load.is_empty()).then(|| load.carried()))
+    Ok((!load.is_empty()).then(|| load.into_batch()))
 }
 
 /// The session was shown it, whole: what is still offered to it is acknowledged. What was withdrawn meanwhile stays so.
 ///
 /// # Errors
 /// As the store fails.
-pub fn carried(app: &App, session: &Session, carried: &Carried) -> Result<()> {
+pub fn confirm_delivered(app: &App, session: &Session, carried: &DeliveryBatch) -> Result<()> {
     app.transaction(|tx| {
         for id in &carried.ids {
             if let Some(message) = messages::find(tx, *id)?
@@ -84,7 +84,7 @@ pub fn carried(app: &App, session: &Session, carried: &Carried) -> Result<()> {
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn addressed(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Message>> {
+pub(super) fn for_session(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Message>> {
     let mut all = messages::unsettled(tx, &Recipient::Session(session.id.clone()))?;
     if let Some(lane) = &session.lane {
         all.extend(messages::unsettled(tx, &Recipient::Lane(lane.clone()))?);
@@ -119,26 +119,26 @@ pub(crate) fn acknowledge(tx: &WriteTx<'_>, message: &Message, session: &Session
 
 /// What fits into one text.
 #[derive(Debug, Default)]
-pub(super) struct Load {
+pub(super) struct BatchBuilder {
     pub(super) text: String,
-    pub(super) taken: Vec<Message>,
+    pub(super) messages: Vec<Message>,
     pub(super) announced: Vec<i64>,
 }
 
-impl Load {
+impl BatchBuilder {
     /// Of these messages, in their order, as many as `limit` bytes hold. One that would not fit into an empty text is only
     /// announced, once to each session.
-    pub(super) fn of(waiting: Vec<Message>, session: &SessionId, limit: usize) -> Self {
+    pub(super) fn pack(waiting: Vec<Message>, session: &SessionId, limit: usize) -> Self {
         let mut load = Self::default();
         for message in waiting {
             let text = render::safe(&mail::format_messages(&[MessageView::from(&message)]));
             let fits = |text: &str| load.text.len() + text.len() <= limit;
             if text.len() <= limit {
-                if load.taken.len() == MOST || !fits(&text) {
+                if load.messages.len() == MOST || !fits(&text) {
                     break;
                 }
                 load.text.push_str(&text);
-                load.taken.push(message);
+                load.messages.push(message);
             } else if !message.is_announced_to(session) {
                 let mut line = String::new();
                 let _ = writeln!(
@@ -163,10 +163,10 @@ impl Load {
         self.text.is_empty()
     }
 
-    fn carried(self) -> Carried {
-        Carried {
+    fn into_batch(self) -> DeliveryBatch {
+        DeliveryBatch {
             text: self.text,
-            ids: self.taken.iter().map(|message| message.id).collect(),
+            ids: self.messages.iter().map(|message| message.id).collect(),
             announced: self.announced,
         }
     }

@@ -17,11 +17,11 @@ use crate::{
 
 /// What brings a session's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ListenerKind {
     /// Its runtime's stream.
     Stream,
     /// A hook that waits to wake it.
-    Wait,
+    WakeHook,
     /// A sidecar.
     Sidecar,
 }
@@ -36,7 +36,7 @@ pub struct Listener {
 impl Listener {
     /// Whether another of its kind has taken its place.
     #[must_use]
-    pub fn is_replaced(&self) -> bool {
+    pub fn is_superseded(&self) -> bool {
         self.presence.is_taken_over()
     }
 }
@@ -51,33 +51,35 @@ impl AsFd for Listener {
 ///
 /// # Errors
 /// When nothing can be bound in the project's folder.
-pub fn listen(app: &App, session: &SessionId, kind: Kind) -> Result<Listener> {
-    let presence = Presence::take(&folder(app), &name(session, kind)).context("to listen for messages")?;
+pub fn listen(app: &App, session: &SessionId, kind: ListenerKind) -> Result<Listener> {
+    let presence = Presence::take(&socket_dir(app), &socket_name(session, kind)).context("to listen for messages")?;
     Ok(Listener { presence })
 }
 
 /// Whether anybody listens for a session's messages.
 #[must_use]
-pub fn listens(app: &App, session: &SessionId) -> bool {
-    [Kind::Stream, Kind::Wait, Kind::Sidecar].into_iter().any(|kind| has(app, session, kind))
+pub fn has_any(app: &App, session: &SessionId) -> bool {
+    [ListenerKind::Stream, ListenerKind::WakeHook, ListenerKind::Sidecar]
+        .into_iter()
+        .any(|kind| has_kind(app, session, kind))
 }
 
 /// Whether one of this kind does.
 #[must_use]
-pub fn has(app: &App, session: &SessionId, kind: Kind) -> bool {
-    named_listener::is_there(&folder(app), &name(session, kind))
+pub fn has_kind(app: &App, session: &SessionId, kind: ListenerKind) -> bool {
+    named_listener::is_there(&socket_dir(app), &socket_name(session, kind))
 }
 
-fn folder(app: &App) -> PathBuf {
+fn socket_dir(app: &App) -> PathBuf {
     app.project.runtime().join("listen")
 }
 
 /// A session's id may be as long as a socket's whole address.
-fn name(session: &SessionId, kind: Kind) -> String {
+fn socket_name(session: &SessionId, kind: ListenerKind) -> String {
     let kind = match kind {
-        Kind::Stream => "stream",
-        Kind::Wait => "wait",
-        Kind::Sidecar => "sidecar",
+        ListenerKind::Stream => "stream",
+        ListenerKind::WakeHook => "wait",
+        ListenerKind::Sidecar => "sidecar",
     };
     let digest = builtin_scripts::digest(session.as_str().as_bytes());
     format!("{kind}-{}", digest.get(..16).unwrap_or(&digest))

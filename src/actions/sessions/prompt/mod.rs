@@ -8,10 +8,10 @@ mod send;
 pub mod stream;
 mod wait_acknowledged;
 
-pub use crate::actions::core::expire_for_session::over;
-pub use crate::actions::core::message_state::heard;
-pub(in crate::actions) use deliver_by_typing::brought;
-pub use deliver_by_typing::{deliver, typed, untyped};
-pub use deliver_inline::{Carried, carried, carry};
-pub use send::{Prompt, declined, send};
-pub use wait_acknowledged::{Awaited, awaited};
+pub use crate::actions::core::expire_for_session::expire_for_session;
+pub use crate::actions::core::message_state::confirm_typed;
+pub(in crate::actions) use deliver_by_typing::deliver_when_idle;
+pub use deliver_by_typing::{deliver, try_deliver, type_pending};
+pub use deliver_inline::{DeliveryBatch, confirm_delivered, take_deliverable};
+pub use send::{NewPrompt, declined_view, send};
+pub use wait_acknowledged::{AckWaiter, wait_acknowledged};

@@ -25,7 +25,7 @@ use crate::{
 
 /// What is to be said to a session.
 #[derive(Debug, Clone)]
-pub struct Prompt {
+pub struct NewPrompt {
     /// To which session; Fairway must know it.
     pub to: SessionId,
     /// The text.
@@ -47,13 +47,13 @@ pub struct Prompt {
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
-pub fn send(app: &App, prompt: &Prompt) -> Result<Answer> {
+pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
     let content = text::body("prompt", &prompt.content)?;
     if content.trim().is_empty() {
         return Err(Refusal::invalid("prompt", "must not be empty").into());
     }
     let dedup = prompt.dedup.as_deref().map(|key| text::line("dedup key", key)).transpose()?;
-    let metadata = particulars(app, prompt.metadata.as_ref())?;
+    let metadata = metadata_with_sender(app, prompt.metadata.as_ref())?;
     app.mutate(|tx| {
         expire(tx)?;
         let session = lookup::session(tx, &prompt.to)?;
@@ -66,7 +66,7 @@ pub fn send(app: &App, prompt: &Prompt) -> Result<Answer> {
             }
             let unsettled = messages::unsettled(tx, &Recipient::Session(session.id.clone()))?;
             if let Some(known) = unsettled.into_iter().rfind(|message| message.dedup.as_ref() == Some(key)) {
-                return repeated(tx, &session, known, prompt.priority, expires_at);
+                return repeat_pending(tx, &session, known, prompt.priority, expires_at);
             }
         }
         let message = Message {
@@ -96,7 +96,7 @@ pub fn send(app: &App, prompt: &Prompt) -> Result<Answer> {
 /// What a refusal to take a prompt is to one who asked by the API: that it was not accepted, and why. `None` for what is no
 /// such refusal.
 #[must_use]
-pub fn declined(error: &anyhow::Error) -> Option<PromptView> {
+pub fn declined_view(error: &anyhow::Error) -> Option<PromptView> {
     match error.downcast_ref::<Refusal>() {
         Some(refusal @ Refusal::SessionFinal { .. }) => Some(PromptView::declined(refusal.to_string())),
         _ => None,
@@ -104,7 +104,7 @@ pub fn declined(error: &anyhow::Error) -> Option<PromptView> {
 }
 
 /// The particulars with who sends it: nobody names that for themselves.
-fn particulars(app: &App, given: Option<&Value>) -> Result<String> {
+fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
     let mut all = match given {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(given)) => given.clone(),
@@ -115,7 +115,7 @@ fn particulars(app: &App, given: Option<&Value>) -> Result<String> {
 }
 
 /// A prompt under a key that has one already, which nobody has acknowledged.
-fn repeated(
+fn repeat_pending(
     tx: &WriteTx<'_>,
     session: &Session,
     known: Message,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 
-use super::deliver_inline::{acknowledge, addressed, offer};
+use super::deliver_inline::{acknowledge, for_session, offer};
 use crate::{
     actions::{Answer, App, boundary::runtime, mail::inbox::expire},
     domain::{
@@ -25,7 +25,7 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn next(
+pub fn next_batch(
     app: &App,
     session: &Session,
     after: Option<i64>,
@@ -35,21 +35,21 @@ pub fn next(
         let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
             return Ok(Vec::new());
         };
-        let all = addressed(tx, &now_as)?;
+        let all = for_session(tx, &now_as)?;
         // Numbers tell nothing here: what is urgent or was held back goes before or after smaller ones.
-        let last = after.and_then(|after| all.iter().find(|message| message.id == after)).map(order);
+        let last = after.and_then(|after| all.iter().find(|message| message.id == after)).map(offer_order);
         let is_again = |message: &&Message| {
             message.way == Some(Way::Stream)
                 && message.offered_to.as_deref() == Some(session.id.as_str())
                 && message.is_held(now)
                 && !message.is_late(now)
-                && last.is_none_or(|last| order(message) > last)
+                && last.is_none_or(|last| offer_order(message) > last)
                 && since_connected.is_some_and(|sent| !sent.contains(&message.id))
         };
         let again: Vec<Message> = all.iter().filter(is_again).cloned().collect();
         let mut due = receipts::carrying(all, Way::Stream, now_as.activity, now);
         due.extend(again);
-        due.sort_by_key(turn);
+        due.sort_by_key(queue_order);
         due.truncate(MOST);
         Ok(due)
     };
@@ -66,22 +66,22 @@ pub fn next(
 }
 
 /// In which order messages are sent that are sent at once.
-fn turn(message: &Message) -> (u8, i64) {
+fn queue_order(message: &Message) -> (u8, i64) {
     (message.priority.rank(), message.id)
 }
 
 /// In which order messages were sent.
-fn order(message: &Message) -> (Option<Timestamp>, (u8, i64)) {
-    (message.offered_until, turn(message))
+fn offer_order(message: &Message) -> (Option<Timestamp>, (u8, i64)) {
+    (message.offered_until, queue_order(message))
 }
 
 /// When the next offer to this session's stream lapses, and is to be sent again; `None` when there is none.
 ///
 /// # Errors
 /// As the store fails.
-pub fn lapses_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
+pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
     app.read(|tx| {
-        let all = addressed(tx, session)?;
+        let all = for_session(tx, session)?;
         let own = all.iter().filter(|message| message.way == Some(Way::Stream) && message.is_held(app.env.now()));
         Ok(own.filter_map(|message| message.offered_until).min())
     })
@@ -94,7 +94,7 @@ pub fn lapses_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
 /// `not_found` for an unknown run.
 pub fn ack(app: &App, run_id: &str, ids: &[i64]) -> Result<Answer> {
     app.mutate_unattributed(|tx| {
-        let session = runtime::session_of(tx, run_id)?;
+        let session = runtime::session_of_run(tx, run_id)?;
         let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());
         for id in ids {
             let found =

@@ -18,19 +18,19 @@ use crate::{
 
 /// One who waits for a receipt. Made before the prompt is sent, so that nothing is missed.
 #[derive(Debug)]
-pub struct Awaited {
+pub struct AckWaiter {
     waiter: Waiter,
-    until: Instant,
-    limit: Duration,
+    deadline: Instant,
+    timeout: Duration,
 }
 
-impl Awaited {
+impl AckWaiter {
     /// Waits from now on, so long.
     ///
     /// # Errors
     /// When nothing can be bound in the project's folder.
-    pub fn within(app: &App, limit: Duration) -> Result<Self> {
-        Ok(Self { waiter: app.waiter("prompt")?, until: Instant::now() + limit, limit })
+    pub fn with_timeout(app: &App, limit: Duration) -> Result<Self> {
+        Ok(Self { waiter: app.waiter("prompt")?, deadline: Instant::now() + limit, timeout: limit })
     }
 }
 
@@ -39,7 +39,7 @@ impl Awaited {
 ///
 /// # Errors
 /// `not_acknowledged` when the time is over, or when the prompt has expired or was withdrawn.
-pub fn awaited(app: &App, awaited: &Awaited, id: i64) -> Result<Answer> {
+pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answer> {
     loop {
         let (message, view) = app.read(|tx| {
             let message = messages::find(tx, id)?.ok_or_else(|| Refusal::not_found("message", id.to_string()))?;
@@ -51,14 +51,14 @@ pub fn awaited(app: &App, awaited: &Awaited, id: i64) -> Result<Answer> {
             let by = way.map(|way| format!(" by way of {way}")).unwrap_or_default();
             return Answer::new(&view, id, format!("prompt {id} is acknowledged{by}"));
         }
-        let left = awaited.until.saturating_duration_since(Instant::now());
+        let left = awaited.deadline.saturating_duration_since(Instant::now());
         let is_settled = matches!(message.status, MessageStatus::Expired | MessageStatus::Withdrawn);
         if !is_settled && message.is_late(app.env.now()) {
             app.transaction(inbox::expire)?;
             continue;
         }
         if is_settled || left.is_zero() {
-            return Err(refused(&message, awaited.limit));
+            return Err(not_acknowledged(&message, awaited.timeout));
         }
         // Nobody tells when its time is over.
         let rest = message.expires_at.map_or(left, |at| left.min(at.since(app.env.now())));
@@ -66,7 +66,7 @@ pub fn awaited(app: &App, awaited: &Awaited, id: i64) -> Result<Answer> {
     }
 }
 
-fn refused(message: &Message, limit: Duration) -> anyhow::Error {
+fn not_acknowledged(message: &Message, limit: Duration) -> anyhow::Error {
     let (id, status, way) = (message.id, message.status, message.way);
     Refusal::NotAcknowledged { id, status, way, within: show_duration(limit) }.into()
 }

@@ -14,7 +14,7 @@ use crate::{
 ///
 /// # Errors
 /// `session_final`; as the store fails.
-pub fn does(
+pub fn set_activity(
     tx: &WriteTx<'_>,
     session: &Session,
     activity: Activity,
@@ -29,11 +29,11 @@ pub fn does(
         words => words,
     };
     let after = if is_being_stopped { alive } else { alive.doing(activity, words, source, tx.now()) };
-    keepalive::write(tx, &after)?;
+    keepalive::update_session(tx, &after)?;
     if session.status != SessionStatus::Running {
-        keepalive::lifted(tx, session, source)?;
+        keepalive::record_running(tx, session, source)?;
     }
-    heartbeat::changes(tx, session, &after)?;
+    heartbeat::record_activity_change(tx, session, &after)?;
     tasks::renew_leases(tx, session.id.as_str(), None)?;
     Ok(Session { version: after.version + 1, ..after })
 }

@@ -21,18 +21,18 @@ pub const SOURCE: &str = "context";
 ///
 /// # Errors
 /// As the store fails.
-pub(in crate::actions) fn feel(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
+pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     let known = session_reports::find(tx, &session.id)?.pressure_at;
     match (share >= app.settings.boundary.pressure, known) {
         (true, None) => {
             session_reports::pressure(tx, &session.id, Some(tx.now()))?;
             // One that was not read yet says it still.
-            if is_waiting(tx, session)? {
+            if has_pending_request(tx, session)? {
                 return Ok(false);
             }
             let key = format!("{SOURCE} {} {}", session.run_id, tx.now().millis());
             let held = tasks::newest_held_by(tx, session.id.as_str())?.map(|(task, _)| task);
-            let words = words(share, held.as_ref().or(session.task.as_ref()));
+            let words = request_text(share, held.as_ref().or(session.task.as_ref()));
             let metadata = json!({ "from": "fairway", "context_usage": share });
             send::send_system(tx, &session.id, (SOURCE, Priority::System), words, &metadata, &key)
         }
@@ -44,12 +44,12 @@ pub(in crate::actions) fn feel(app: &App, tx: &WriteTx<'_>, session: &Session, s
     }
 }
 
-fn is_waiting(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
+fn has_pending_request(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
     let unsettled = messages::unsettled(tx, &Recipient::Session(session.id.clone()))?;
     Ok(unsettled.iter().any(|message| message.source == SOURCE && message.priority == Priority::System))
 }
 
-fn words(share: f64, task: Option<&TaskId>) -> String {
+fn request_text(share: f64, task: Option<&TaskId>) -> String {
     let task = task.map_or("ID", TaskId::as_str);
     format!(
         "your context is {:.0} % full. Before it is compacted, record where you stand and what comes next:\n\

@@ -15,7 +15,7 @@ use crate::{
 
 /// How it ended, as far as the caller knows.
 #[derive(Debug, Clone, Default)]
-pub struct End {
+pub struct EndRequest {
     /// ended or failed; by default what the exit code says.
     pub status: Option<SessionStatus>,
     /// The program's exit code.
@@ -28,14 +28,14 @@ pub struct End {
 ///
 /// # Errors
 /// `not_found`; `session_final` when it came to the other end.
-pub fn end(app: &App, id: &SessionId, end: &End) -> Result<Answer> {
+pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
     if let Some(reason) = &end.reason {
         text::line("reason", reason)?;
     }
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
         if session.status.is_final() && end.status.is_none_or(|status| status == session.status) {
-            return answer(&session, format!("unchanged: {id} has {} already", past(session.status)));
+            return answer(&session, format!("unchanged: {id} has {} already", status_verb(session.status)));
         }
         let by_code = match end.exit_code {
             None | Some(0) => SessionStatus::Ended,
@@ -44,11 +44,11 @@ pub fn end(app: &App, id: &SessionId, end: &End) -> Result<Answer> {
         let status = end.status.unwrap_or(by_code);
         let finished = finish(tx, &session, status, end.exit_code, end.reason.as_deref())?;
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
-        answer(&finished, format!("{id} has {}{code}", past(status)))
+        answer(&finished, format!("{id} has {}{code}", status_verb(status)))
     })
 }
 
-fn past(status: SessionStatus) -> &'static str {
+fn status_verb(status: SessionStatus) -> &'static str {
     if status == SessionStatus::Failed { "failed" } else { "ended" }
 }
 

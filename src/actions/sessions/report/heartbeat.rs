@@ -47,26 +47,26 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         let run_id = beat.run_id.as_deref().or_else(|| app.actor.run_id.as_deref().filter(|_| own));
         session.open()?;
         session.of_run(run_id)?;
-        let after = told(&session, beat, tx.now())?;
-        keepalive::write(tx, &after)?;
+        let after = apply_heartbeat(&session, beat, tx.now())?;
+        keepalive::update_session(tx, &after)?;
         tasks::renew_leases(tx, id.as_str(), None)?;
         if own || beat.activity.is_some() {
-            prompt::heard(tx, &session)?;
+            prompt::confirm_typed(tx, &session)?;
         }
         if session.status != SessionStatus::Running {
-            keepalive::lifted(tx, &session, "a heartbeat")?;
+            keepalive::record_running(tx, &session, "a heartbeat")?;
         }
         let lifted = match session.status {
             SessionStatus::Stale => ", which was stale, runs",
             SessionStatus::Starting => ", which was starting, runs",
             _ => "",
         };
-        let changed = changes(tx, &session, &after)?;
+        let changed = record_activity_change(tx, &session, &after)?;
         let pressed = match beat.context_usage {
-            Some(share) => context_threshold::feel(app, tx, &after, share)?,
+            Some(share) => context_threshold::check(app, tx, &after, share)?,
             None => false,
         };
-        let now = if changed { format!(": {}", doing(&after)) } else { String::new() };
+        let now = if changed { format!(": {}", describe_activity(&after)) } else { String::new() };
         let after = lookup::session(tx, id)?;
         let answer = Answer::new(&SessionView::from(&after), id, format!("heard {id}{lifted}{now}"))?;
         Ok(if pressed {
@@ -77,10 +77,10 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
     };
     // Its own heartbeat is the sign; another's is one more.
     let answer = if own { app.mutate_unattributed(change)? } else { app.mutate(change)? };
-    Ok(prompt::brought(app, beat.activity, answer))
+    Ok(prompt::deliver_when_idle(app, beat.activity, answer))
 }
 
-fn told(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> {
+fn apply_heartbeat(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> {
     let mut after = session.alive(now)?;
     let activity = beat.activity.unwrap_or(session.activity);
     if beat.waiting_for.is_some() && activity != Activity::RequiresAction {
@@ -102,7 +102,7 @@ fn told(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> 
 ///
 /// # Errors
 /// As the store fails.
-pub(in crate::actions) fn changes(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
+pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
     let same = before.activity == after.activity
         && before.waiting_for == after.waiting_for
         && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);
@@ -121,7 +121,7 @@ pub(in crate::actions) fn changes(tx: &WriteTx<'_>, before: &Session, after: &Se
     Ok(true)
 }
 
-fn doing(session: &Session) -> String {
+fn describe_activity(session: &Session) -> String {
     let waits = session.waiting_for.as_ref().map(|words| format!(", waits for: {words}")).unwrap_or_default();
     let usage = session.context_usage.map(|share| format!(", context {:.0} % full", share * 100.0)).unwrap_or_default();
     format!("{}{waits}{usage}", session.activity)

@@ -5,8 +5,8 @@ use anyhow::Result;
 
 use super::{
     heartbeat,
-    resolve_session::meant,
-    upsert::{self, Local, Told},
+    resolve_session::resolve,
+    upsert::{self, LocalHost, SessionPatch},
 };
 use crate::actions::{core::keepalive, sessions::finish};
 use crate::{
@@ -39,11 +39,11 @@ const SOURCE: &str = "provider";
 
 /// What a provider reports.
 #[derive(Debug, Clone)]
-pub struct Reported {
+pub struct ProviderReport {
     /// How the session stands.
     pub state: ProviderState,
     /// Which session, and what else is told of it; provider and external id are needed.
-    pub told: Told,
+    pub patch: SessionPatch,
     /// The request, question, reason or result, in words.
     pub summary: Option<String>,
     /// A file that belongs to it.
@@ -61,36 +61,37 @@ pub struct Reported {
 /// `session_final`, also for a session that is known to have ended; `session_mismatch` for a session of another task, role
 /// or run; `stale_claim` when the session has lost the task; `wrong_state` for a handoff of a closed task; `not_found`;
 /// `request_reused` for an event id with other words; `usage` for a new session without a role; `invalid_value`.
-pub fn event(app: &App, reported: &Reported, dry_run: bool) -> Result<Answer> {
+pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Answer> {
     // A program's words may quote what no one should keep.
-    let reported = &Reported { summary: reported.summary.as_deref().map(secrets::masked), ..reported.clone() };
+    let reported = &ProviderReport { summary: reported.summary.as_deref().map(secrets::masked), ..reported.clone() };
     check(reported)?;
     // Looked at before the transaction, like everything outside.
     let (here, boot) = (host::identity(), host::boot_id());
-    let local = Local { here: &here, boot: (!boot.is_empty()).then_some(boot.as_str()), process: None, server: None };
+    let local =
+        LocalHost { host: &here, boot_id: (!boot.is_empty()).then_some(boot.as_str()), process: None, server: None };
     let sha256 = match &reported.artifact {
         Some(path) if reported.state == ProviderState::Completed && reported.handoff_to.is_none() => {
             evidence::add::digest(&app.env.cwd.join(path))
         }
         _ => None,
     };
-    let known = reported.event_id.as_deref().map(|id| request(reported, id));
+    let known = reported.event_id.as_deref().map(|id| idempotency_key(reported, id));
     if dry_run {
         return app.read(|tx| {
-            if let Some(answer) = repeated(tx, reported, known.as_ref())? {
+            if let Some(answer) = previous_answer(tx, reported, known.as_ref())? {
                 return Ok(answer.note("this event is recorded already; a repeat writes nothing"));
             }
             let plan = plan(app, tx, reported, &local, app.env.now())?;
-            answer(reported, &plan, Written::default(), &plan.after, true)
+            answer(reported, &plan, WrittenRecords::default(), &plan.after, true)
         });
     }
     app.mutate_unattributed(|tx| {
-        if let Some(answer) = repeated(tx, reported, known.as_ref())? {
+        if let Some(answer) = previous_answer(tx, reported, known.as_ref())? {
             return Ok(answer);
         }
         let plan = plan(app, tx, reported, &local, tx.now())?;
-        signs(app, tx, &plan.after.id)?;
-        let written = write(tx, reported, &plan, sha256.as_deref())?;
+        touch_acting_session(app, tx, &plan.after.id)?;
+        let written = write_records(tx, reported, &plan, sha256.as_deref())?;
         let now = lookup::session(tx, &plan.after.id)?;
         let answer = answer(reported, &plan, written, &now, false)?;
         if let Some(known) = &known {
@@ -101,8 +102,8 @@ pub fn event(app: &App, reported: &Reported, dry_run: bool) -> Result<Answer> {
     })
 }
 
-fn check(reported: &Reported) -> Result<(), Refusal> {
-    upsert::check(&reported.told)?;
+fn check(reported: &ProviderReport) -> Result<(), Refusal> {
+    upsert::validate(&reported.patch)?;
     for (what, value) in [("summary", &reported.summary), ("artifact", &reported.artifact)] {
         if let Some(value) = value {
             text::line(what, value)?;
@@ -116,8 +117,8 @@ fn check(reported: &Reported) -> Result<(), Refusal> {
 
 /// An event id as a request. It stands for what is reported and not for who reports it: a stream that is read again, by
 /// whomever, is the same stream. A caller's own request ids hold no spaces, so the two never meet.
-fn request(reported: &Reported, id: &str) -> IdempotencyKey {
-    let (provider, external) = (&reported.told.provider, &reported.told.external_session_id);
+fn idempotency_key(reported: &ProviderReport, id: &str) -> IdempotencyKey {
+    let (provider, external) = (&reported.patch.provider, &reported.patch.external_session_id);
     let provider = provider.as_ref().map(ToString::to_string).unwrap_or_default();
     IdempotencyKey {
         id: format!("event {provider} {} {id}", external.as_deref().unwrap_or_default()),
@@ -126,8 +127,8 @@ fn request(reported: &Reported, id: &str) -> IdempotencyKey {
 }
 
 /// The fields of an event under names of their own, which stay when Rust names change. The event's id is left out.
-fn canonical(reported: &Reported) -> serde_json::Value {
-    let Reported { state, told, summary, artifact, handoff_to, event_id: _ } = reported;
+fn canonical(reported: &ProviderReport) -> serde_json::Value {
+    let ProviderReport { state, patch: told, summary, artifact, handoff_to, event_id: _ } = reported;
     serde_json::json!({
         "state": state.as_str(),
         "id": told.id.as_ref().map(ToString::to_string),
@@ -136,7 +137,7 @@ fn canonical(reported: &Reported) -> serde_json::Value {
         "task": told.task.as_ref().map(ToString::to_string),
         "provider": told.provider.as_ref().map(ToString::to_string),
         "backend": told.backend,
-        "name": told.name,
+        "name": told.backend_name,
         "external_session_id": told.external_session_id,
         "pid": told.pid,
         "pane": told.pane,
@@ -155,7 +156,11 @@ fn canonical(reported: &Reported) -> serde_json::Value {
 }
 
 /// The answer that this event was given before.
-fn repeated(tx: &ReadTx<'_>, reported: &Reported, known: Option<&IdempotencyKey>) -> Result<Option<Answer>> {
+fn previous_answer(
+    tx: &ReadTx<'_>,
+    reported: &ProviderReport,
+    known: Option<&IdempotencyKey>,
+) -> Result<Option<Answer>> {
     let Some(known) = known else { return Ok(None) };
     app::stored_response(tx, known).map_err(|error| match (error.downcast_ref(), &reported.event_id) {
         // The id as it was given, and not as it is kept.
@@ -165,7 +170,7 @@ fn repeated(tx: &ReadTx<'_>, reported: &Reported, known: Option<&IdempotencyKey>
 }
 
 /// What will be written: nothing in it can be refused any more.
-struct Plan {
+struct EventPlan {
     /// The session as it is found, or as it begins.
     before: Session,
     /// Whether it is a new one.
@@ -177,26 +182,32 @@ struct Plan {
     /// The task that the records go to.
     task: Option<Task>,
     /// The words of the records.
-    words: String,
+    summary: String,
 }
 
-fn plan(app: &App, tx: &ReadTx<'_>, reported: &Reported, local: &Local<'_>, now: Timestamp) -> Result<Plan> {
-    let told = &reported.told;
-    upsert::links(tx, told)?;
-    let found = meant(app, tx, told, reported.state)?;
+fn plan(
+    app: &App,
+    tx: &ReadTx<'_>,
+    reported: &ProviderReport,
+    local: &LocalHost<'_>,
+    now: Timestamp,
+) -> Result<EventPlan> {
+    let told = &reported.patch;
+    upsert::check_references(tx, told)?;
+    let found = resolve(app, tx, told, reported.state)?;
     let is_new = found.is_none();
     let (before, after) = match found {
         Some(session) => {
             if app.actor.session.as_ref() == Some(&session.id) {
                 session.of_run(app.actor.run_id.as_deref())?;
             }
-            let after = upsert::told_of(app, told, &session, local, now);
-            upsert::free_external(tx, &after)?;
+            let after = upsert::apply_patch(app, told, &session, local, now);
+            upsert::check_external_id_unused(tx, &after)?;
             (session, after)
         }
         None => {
             let own = app.actor.session.is_none();
-            let session = upsert::newborn(app, tx, told, told.id.as_ref(), own, local, now)?;
+            let session = upsert::new_session(app, tx, told, told.id.as_ref(), own, local, now)?;
             (session.clone(), session)
         }
     };
@@ -205,7 +216,7 @@ fn plan(app: &App, tx: &ReadTx<'_>, reported: &Reported, local: &Local<'_>, now:
     let task = task.map(|id| lookup::task(tx, id)).transpose()?;
     match &task {
         Some(task) => {
-            lookup::check_authority(tx, task, &speaks(app, &after), Intent::Record)?;
+            lookup::check_authority(tx, task, &session_actor(app, &after), Intent::Record)?;
             if reported.handoff_to.is_some() {
                 handoff::require_open(task)?;
             }
@@ -215,12 +226,12 @@ fn plan(app: &App, tx: &ReadTx<'_>, reported: &Reported, local: &Local<'_>, now:
         }
         None => {}
     }
-    let words = words(reported, &effect, &after);
-    Ok(Plan { before, is_new, after, effect, task, words })
+    let words = summary_text(reported, &effect, &after);
+    Ok(EventPlan { before, is_new, after, effect, task, summary: words })
 }
 
 /// The session as the one who writes: it is fenced by its own claims, whoever brings the news.
-fn speaks(app: &App, session: &Session) -> Actor {
+fn session_actor(app: &App, session: &Session) -> Actor {
     Actor {
         name: session.id.to_string(),
         session: Some(session.id.clone()),
@@ -232,7 +243,7 @@ fn speaks(app: &App, session: &Session) -> Actor {
 }
 
 /// The words of the records. The first ones also say which conversation began, and where it is written down.
-fn words(reported: &Reported, effect: &Effect, after: &Session) -> String {
+fn summary_text(reported: &ProviderReport, effect: &Effect, after: &Session) -> String {
     let words = reported.summary.clone().unwrap_or_else(|| effect.words.to_owned());
     if reported.state != ProviderState::Started {
         return words;
@@ -249,28 +260,33 @@ fn words(reported: &Reported, effect: &Effect, after: &Session) -> String {
 }
 
 /// What the acting session does is a sign of its own life, when it speaks of another one.
-fn signs(app: &App, tx: &WriteTx<'_>, about: &SessionId) -> Result<()> {
+fn touch_acting_session(app: &App, tx: &WriteTx<'_>, about: &SessionId) -> Result<()> {
     let Some(actor) = app.actor.session.as_ref().filter(|actor| *actor != about) else { return Ok(()) };
-    keepalive::sign(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
+    keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
     tasks::renew_leases(tx, actor.as_str(), None)?;
     Ok(())
 }
 
 /// The records that an event left on its task.
 #[derive(Default)]
-struct Written {
+struct WrittenRecords {
     checkpoint: Option<CheckpointView>,
     evidence: Option<EvidenceView>,
     handoff: Option<HandoffView>,
 }
 
-fn write(tx: &WriteTx<'_>, reported: &Reported, plan: &Plan, sha256: Option<&str>) -> Result<Written> {
+fn write_records(
+    tx: &WriteTx<'_>,
+    reported: &ProviderReport,
+    plan: &EventPlan,
+    sha256: Option<&str>,
+) -> Result<WrittenRecords> {
     if plan.is_new {
         upsert::insert(tx, &plan.before)?;
     }
-    live(tx, reported, plan)?;
-    upsert::changed(tx, &plan.after, &upsert::differing(&plan.before, &plan.after))?;
-    let mut written = Written::default();
+    write_session(tx, reported, plan)?;
+    upsert::record_changes(tx, &plan.after, &upsert::changed_fields(&plan.before, &plan.after))?;
+    let mut written = WrittenRecords::default();
     let (Some(task), Some(state)) = (&plan.task, plan.effect.checkpoint) else { return Ok(written) };
     let session = &plan.after;
     let transcript = session.transcript.as_ref().filter(|_| reported.state == ProviderState::Started);
@@ -279,7 +295,7 @@ fn write(tx: &WriteTx<'_>, reported: &Reported, plan: &Plan, sha256: Option<&str
         session: Some(session.id.clone()),
         state,
         owner: None,
-        summary: plan.words.clone(),
+        summary: plan.summary.clone(),
         artifact: reported.artifact.as_ref().or(transcript).cloned(),
         due_at: None,
     };
@@ -289,11 +305,11 @@ fn write(tx: &WriteTx<'_>, reported: &Reported, plan: &Plan, sha256: Option<&str
     }
     match &reported.handoff_to {
         Some(role) => {
-            let made = handoff::insert(tx, offered(plan, task, role), Some(session))?;
+            let made = handoff::insert(tx, new_handoff(plan, task, role), Some(session))?;
             written.handoff = Some(HandoffView::from(&made));
         }
         None => {
-            let record = claimed(reported, plan, task, sha256);
+            let record = claimed_evidence(reported, plan, task, sha256);
             written.evidence = Some(EvidenceView::from(&evidence::insert(tx, task, record, Some(session))?));
         }
     }
@@ -301,49 +317,49 @@ fn write(tx: &WriteTx<'_>, reported: &Reported, plan: &Plan, sha256: Option<&str
 }
 
 /// Writes how the session stands now, with what is told of it.
-fn live(tx: &WriteTx<'_>, reported: &Reported, plan: &Plan) -> Result<()> {
+fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) -> Result<()> {
     let (before, after) = (&plan.before, &plan.after);
     match plan.effect.life {
         Life::Runs => {
             let mut alive = after.alive(tx.now())?;
             if let Some(activity) = plan.effect.activity {
-                alive = alive.doing(activity, waiting(reported, &plan.effect).as_deref(), SOURCE, tx.now());
+                alive = alive.doing(activity, waiting_for_text(reported, &plan.effect).as_deref(), SOURCE, tx.now());
             }
-            keepalive::write(tx, &alive)?;
-            prompt::heard(tx, before)?;
+            keepalive::update_session(tx, &alive)?;
+            prompt::confirm_typed(tx, before)?;
             if before.status != SessionStatus::Running {
-                keepalive::lifted(tx, before, &format!("reported {}", reported.state))?;
+                keepalive::record_running(tx, before, &format!("reported {}", reported.state))?;
             }
-            heartbeat::changes(tx, before, &alive)?;
+            heartbeat::record_activity_change(tx, before, &alive)?;
             tasks::renew_leases(tx, before.id.as_str(), None)?;
         }
         Life::Suspected => {
-            let why = reason(reported);
-            keepalive::write(tx, &after.suspected(Some(&why))?)?;
+            let why = reason_text(reported);
+            keepalive::update_session(tx, &after.suspected(Some(&why))?)?;
             if before.status != SessionStatus::Stale {
-                keepalive::marked(tx, before, &why)?;
+                keepalive::record_stale(tx, before, &why)?;
             }
         }
         Life::Over(status) => {
-            finish(tx, after, status, None, Some(&reason(reported)))?;
+            finish(tx, after, status, None, Some(&reason_text(reported)))?;
         }
     }
     Ok(())
 }
 
 /// What the session waits for, with its text.
-fn waiting(reported: &Reported, effect: &Effect) -> Option<String> {
+fn waiting_for_text(reported: &ProviderReport, effect: &Effect) -> Option<String> {
     let what = effect.waits_for?;
     Some(reported.summary.as_ref().map_or_else(|| what.to_owned(), |words| format!("{what}: {words}")))
 }
 
 /// Why the session is stale or over.
-fn reason(reported: &Reported) -> String {
+fn reason_text(reported: &ProviderReport) -> String {
     let words = reported.summary.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
     format!("reported {}{words}", reported.state)
 }
 
-fn offered(plan: &Plan, task: &Task, role: &Role) -> Handoff {
+fn new_handoff(plan: &EventPlan, task: &Task, role: &Role) -> Handoff {
     Handoff {
         id: 0,
         task: task.id.clone(),
@@ -352,7 +368,7 @@ fn offered(plan: &Plan, task: &Task, role: &Role) -> Handoff {
         to_role: Some(role.clone()),
         to_lane: None,
         status: HandoffStatus::Open,
-        summary: plan.words.clone(),
+        summary: plan.summary.clone(),
         payload: None,
         epoch: task.epoch,
         created_at: Timestamp::from_millis(0),
@@ -362,7 +378,7 @@ fn offered(plan: &Plan, task: &Task, role: &Role) -> Handoff {
 }
 
 /// The provider's own word that the work is done. It is not observed, and no gate counts its kind.
-fn claimed(reported: &Reported, plan: &Plan, task: &Task, sha256: Option<&str>) -> Evidence {
+fn claimed_evidence(reported: &ProviderReport, plan: &EventPlan, task: &Task, sha256: Option<&str>) -> Evidence {
     Evidence {
         id: 0,
         task: task.id.clone(),
@@ -376,13 +392,19 @@ fn claimed(reported: &Reported, plan: &Plan, task: &Task, sha256: Option<&str>) 
         artifact: reported.artifact.clone(),
         sha256: sha256.map(str::to_owned),
         commit: None,
-        summary: Some(plan.words.clone()),
+        summary: Some(plan.summary.clone()),
         observed: false,
         created_at: Timestamp::from_millis(0),
     }
 }
 
-fn answer(reported: &Reported, plan: &Plan, written: Written, session: &Session, dry_run: bool) -> Result<Answer> {
+fn answer(
+    reported: &ProviderReport,
+    plan: &EventPlan,
+    written: WrittenRecords,
+    session: &Session,
+    dry_run: bool,
+) -> Result<Answer> {
     let id = &session.id;
     let becomes = match (plan.effect.life, plan.effect.waits_for) {
         (Life::Runs, None) => "running".to_owned(),

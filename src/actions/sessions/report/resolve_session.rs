@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::upsert::Told;
+use super::upsert::SessionPatch;
 use crate::{
     actions::{App, core::lookup},
     domain::{Refusal, provider_event::ProviderState, session::Session},
@@ -17,7 +17,12 @@ use crate::{
 ///
 /// # Errors
 /// `not_found` when the acting session is unknown; `session_mismatch` for a session of another task or role.
-pub(crate) fn meant(app: &App, tx: &ReadTx<'_>, told: &Told, state: ProviderState) -> Result<Option<Session>> {
+pub(crate) fn resolve(
+    app: &App,
+    tx: &ReadTx<'_>,
+    told: &SessionPatch,
+    state: ProviderState,
+) -> Result<Option<Session>> {
     let acting = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
     let found = match (&told.id, &told.provider, &told.external_session_id) {
         (Some(id), ..) => sessions::find(tx, id)?,
@@ -29,16 +34,16 @@ pub(crate) fn meant(app: &App, tx: &ReadTx<'_>, told: &Told, state: ProviderStat
         (None, ..) => None,
     };
     let begins = told.id.is_none() && state == ProviderState::Started;
-    let found = found.or_else(|| acting.filter(|acting| told.id.is_none() && fits(acting, told)));
+    let found = found.or_else(|| acting.filter(|acting| told.id.is_none() && matches_patch(acting, told)));
     let found = found.filter(|found| !(begins && found.status.is_final()));
     if let Some(session) = &found {
-        belongs(session, told)?;
+        check_belongs(session, told)?;
     }
     Ok(found)
 }
 
 /// Whether a session can be the one that is told of: it is known under no other id, and nothing says otherwise.
-fn fits(session: &Session, told: &Told) -> bool {
+fn matches_patch(session: &Session, told: &SessionPatch) -> bool {
     fn agrees<T: PartialEq>(has: Option<&T>, told: Option<&T>) -> bool {
         has.is_none() || told.is_none() || has == told
     }
@@ -52,7 +57,7 @@ fn fits(session: &Session, told: &Told) -> bool {
 }
 
 /// An event that names another task or role is not this session's.
-fn belongs(session: &Session, told: &Told) -> Result<(), Refusal> {
+fn check_belongs(session: &Session, told: &SessionPatch) -> Result<(), Refusal> {
     session.open()?;
     let why = match (&session.task, &told.task, &told.role) {
         (Some(has), Some(told), _) if has != told => {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::actions::boundary::runtime::{session_of, sign};
+use crate::actions::boundary::runtime::{session_of_run, touch};
 use crate::{
     actions::{Answer, App},
     adapters::builtin_scripts::digest,
@@ -26,9 +26,9 @@ pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
         return Err(Refusal::invalid("events", why).into());
     }
     app.mutate_unattributed(|tx| {
-        let session = session_of(tx, run_id)?;
-        sign(tx, &session)?;
-        let counts = write(tx, &session, turns)?;
+        let session = session_of_run(tx, run_id)?;
+        touch(tx, &session)?;
+        let counts = store_turns(tx, &session, turns)?;
         let known = match counts.turns_known + counts.tools_known {
             0 => String::new(),
             known => format!(", {known} known already"),
@@ -43,11 +43,11 @@ pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
 ///
 /// # Errors
 /// `invalid_value` naming the field; as the store fails.
-pub fn write(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<CountsView> {
+pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<CountsView> {
     for (place, turn) in turns.iter().enumerate() {
         turn.check(place)?;
     }
-    let session = &at_work(tx, session)?;
+    let session = &with_current_task(tx, session)?;
     let mut counts = CountsView::default();
     for turn in turns {
         let key = digest(turn_key(turn).as_bytes());
@@ -78,8 +78,8 @@ pub fn write(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<Coun
             &Event::new(Kind::UsageReported)
                 .session(&session.id, &session.run_id)
                 .lane(session.lane.as_ref())
-                .with("turns", number(counts.turns))
-                .with("tools", number(counts.tools))
+                .with("turns", to_i64(counts.turns))
+                .with("tools", to_i64(counts.tools))
                 .with("task_id", session.task.as_ref().map(ToString::to_string)),
         )?;
     }
@@ -88,12 +88,12 @@ pub fn write(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<Coun
 
 /// The session with the task that it works on now, and the lane of that: what it claimed last goes before what it was started
 /// for.
-fn at_work(tx: &WriteTx<'_>, session: &Session) -> Result<Session> {
+fn with_current_task(tx: &WriteTx<'_>, session: &Session) -> Result<Session> {
     let Some((task, lane)) = tasks::newest_held_by(tx, session.id.as_str())? else { return Ok(session.clone()) };
     Ok(Session { task: Some(task), lane: session.lane.clone().or(lane), ..session.clone() })
 }
 
-fn number(count: usize) -> i64 {
+fn to_i64(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

@@ -32,7 +32,7 @@ use crate::{
 
 /// What is told about a session; what is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct SessionPatch {
     /// Its id.
     pub id: Option<SessionId>,
     /// Its role; a new one needs it.
@@ -46,7 +46,7 @@ pub struct Told {
     /// Its backend.
     pub backend: Option<String>,
     /// Its name in the backend.
-    pub name: Option<String>,
+    pub backend_name: Option<String>,
     /// The provider's own id for it.
     pub external_session_id: Option<String>,
     /// Its root process, on this host.
@@ -77,45 +77,45 @@ pub struct Told {
 /// `session_final`; `session_mismatch` for another run, an external id that another live session has, or the way back to
 /// starting; `not_found` for lane and task; `ambiguous` when an endpoint has several; `usage` for a new one without a
 /// role; `invalid_value`.
-pub fn upsert(app: &App, told: &Told) -> Result<Answer> {
-    check(told)?;
+pub fn upsert(app: &App, told: &SessionPatch) -> Result<Answer> {
+    validate(told)?;
     // Looked at before the transaction, like everything outside.
-    let process = told.pid.map(process).transpose()?;
-    let server = server(app, told)?;
+    let process = told.pid.map(process_key).transpose()?;
+    let server = pane_server(app, told)?;
     let here = host::identity();
     let boot = host::boot_id();
-    let local = Local {
-        here: &here,
-        boot: (!boot.is_empty()).then_some(boot.as_str()),
+    let local = LocalHost {
+        host: &here,
+        boot_id: (!boot.is_empty()).then_some(boot.as_str()),
         process: process.as_ref(),
         server: server.as_ref(),
     };
     let answer = app.mutate_unattributed(|tx| {
         let own = app.actor.session.is_none() || told.id.is_none() || told.id == app.actor.session;
-        let found = find(app, tx, told, &here)?;
+        let found = find_target(app, tx, told, &here)?;
         if let Some(actor) = &app.actor.session
             && !own
         {
-            keepalive::sign(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
+            keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
         }
         if app.actor.session.is_some() {
             tasks::renew_leases(tx, &app.actor.name, None)?;
         }
-        links(tx, told)?;
+        check_references(tx, told)?;
         match found {
-            Some(session) => change(app, tx, told, &session, &local),
-            None => make(app, tx, told, own, &local),
+            Some(session) => update(app, tx, told, &session, &local),
+            None => create(app, tx, told, own, &local),
         }
     })?;
-    Ok(prompt::brought(app, told.activity, answer))
+    Ok(prompt::deliver_when_idle(app, told.activity, answer))
 }
 
 /// What this host knows.
-pub(in crate::actions) struct Local<'a> {
+pub(in crate::actions) struct LocalHost<'a> {
     /// Host and pid namespace.
-    pub(in crate::actions) here: &'a str,
+    pub(in crate::actions) host: &'a str,
     /// The boot, when it is known.
-    pub(in crate::actions) boot: Option<&'a str>,
+    pub(in crate::actions) boot_id: Option<&'a str>,
     /// The session's root process, when one is told.
     pub(in crate::actions) process: Option<&'a ProcessKey>,
     /// The server of its pane, when one is told.
@@ -124,7 +124,7 @@ pub(in crate::actions) struct Local<'a> {
 
 /// The server of the pane that is told: by it a pane is known from one of the same id in a server that was started later.
 /// `None` where it does not answer, or nobody here knows how to ask.
-fn server(app: &App, told: &Told) -> Result<Option<ProcessKey>> {
+fn pane_server(app: &App, told: &SessionPatch) -> Result<Option<ProcessKey>> {
     let Some(pane) = &told.pane else { return Ok(None) };
     let backend = match (&told.backend, told.id.as_ref().or(app.actor.session.as_ref())) {
         (Some(backend), _) => Some(backend.clone()),
@@ -140,15 +140,15 @@ fn server(app: &App, told: &Told) -> Result<Option<ProcessKey>> {
         .map(|found| found.server))
 }
 
-fn process(pid: i64) -> Result<ProcessKey, Refusal> {
+fn process_key(pid: i64) -> Result<ProcessKey, Refusal> {
     let key = i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(ProcessKey::of);
     key.ok_or_else(|| Refusal::invalid("pid", format!("{pid} is no process that runs here")))
 }
 
-pub(in crate::actions) fn check(told: &Told) -> Result<(), Refusal> {
+pub(in crate::actions) fn validate(told: &SessionPatch) -> Result<(), Refusal> {
     for (what, value) in [
         ("backend", &told.backend),
-        ("name", &told.name),
+        ("name", &told.backend_name),
         ("external-session-id", &told.external_session_id),
         ("pane", &told.pane),
         ("socket", &told.socket),
@@ -168,7 +168,7 @@ pub(in crate::actions) fn check(told: &Told) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(in crate::actions) fn links(tx: &ReadTx<'_>, told: &Told) -> Result<()> {
+pub(in crate::actions) fn check_references(tx: &ReadTx<'_>, told: &SessionPatch) -> Result<()> {
     if let Some(lane) = &told.lane {
         lookup::lane(tx, lane)?;
     }
@@ -179,7 +179,7 @@ pub(in crate::actions) fn links(tx: &ReadTx<'_>, told: &Told) -> Result<()> {
 }
 
 /// The session that is meant: by its id, by the acting session, by the provider's id, by its endpoint.
-fn find(app: &App, tx: &ReadTx<'_>, told: &Told, here: &str) -> Result<Option<Session>> {
+fn find_target(app: &App, tx: &ReadTx<'_>, told: &SessionPatch, here: &str) -> Result<Option<Session>> {
     if let Some(id) = told.id.as_ref().or(app.actor.session.as_ref()) {
         return Ok(sessions::find(tx, id)?);
     }
@@ -189,11 +189,11 @@ fn find(app: &App, tx: &ReadTx<'_>, told: &Told, here: &str) -> Result<Option<Se
         return Ok(Some(session));
     }
     let Some(backend) = &told.backend else { return Ok(None) };
-    let (socket, pane, name) = (told.socket.as_deref(), told.pane.as_deref(), told.name.as_deref());
+    let (socket, pane, name) = (told.socket.as_deref(), told.pane.as_deref(), told.backend_name.as_deref());
     let at = Endpoint { host: here, backend, socket, pane, name };
     let mut found = sessions::by_endpoint(tx, &at)?;
     // A pane outlives its program: another run, provider or conversation in it is another session.
-    found.retain(|session| same_conversation(session, told));
+    found.retain(|session| is_same_conversation(session, told));
     match found.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one.clone())),
@@ -205,7 +205,7 @@ fn find(app: &App, tx: &ReadTx<'_>, told: &Told, here: &str) -> Result<Option<Se
     }
 }
 
-fn same_conversation(session: &Session, told: &Told) -> bool {
+fn is_same_conversation(session: &Session, told: &SessionPatch) -> bool {
     fn agrees<T: PartialEq>(has: Option<&T>, told: Option<&T>) -> bool {
         has.is_none() || told.is_none() || has == told
     }
@@ -214,9 +214,9 @@ fn same_conversation(session: &Session, told: &Told) -> bool {
         && agrees(Some(&session.run_id), told.run_id.as_ref())
 }
 
-fn make(app: &App, tx: &WriteTx<'_>, told: &Told, own: bool, local: &Local<'_>) -> Result<Answer> {
+fn create(app: &App, tx: &WriteTx<'_>, told: &SessionPatch, own: bool, local: &LocalHost<'_>) -> Result<Answer> {
     let given = told.id.as_ref().or(app.actor.session.as_ref());
-    let session = newborn(app, tx, told, given, own, local, tx.now())?;
+    let session = new_session(app, tx, told, given, own, local, tx.now())?;
     insert(tx, &session)?;
     let line = format!("new session {}: {}", session.id, session.status);
     Answer::new(&SessionView::from(&session), &session.id, line)
@@ -227,13 +227,13 @@ fn make(app: &App, tx: &WriteTx<'_>, told: &Told, own: bool, local: &Local<'_>) 
 ///
 /// # Errors
 /// `usage` without a role; `session_mismatch` when its run or external id is another live session's.
-pub(in crate::actions) fn newborn(
+pub(in crate::actions) fn new_session(
     app: &App,
     tx: &ReadTx<'_>,
-    told: &Told,
+    told: &SessionPatch,
     given: Option<&SessionId>,
     own: bool,
-    local: &Local<'_>,
+    local: &LocalHost<'_>,
     now: Timestamp,
 ) -> Result<Session> {
     // The surroundings speak of the acting session, not of another one.
@@ -243,7 +243,7 @@ pub(in crate::actions) fn newborn(
     };
     let id = match given {
         Some(id) => id.clone(),
-        None => free_id(app, tx, &role, told.provider.as_ref())?,
+        None => unused_id(app, tx, &role, told.provider.as_ref())?,
     };
     let own_run = app.actor.run_id.as_deref().filter(|_| own && app.actor.session.is_some());
     let own_run = own_run.map(|run_id| match uuid::Uuid::parse_str(run_id) {
@@ -259,12 +259,12 @@ pub(in crate::actions) fn newborn(
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let blank = Session {
-        host: local.here.to_owned(),
+        host: local.host.to_owned(),
         last_heartbeat_at: Some(now),
         ..Session::new(id, run_id, role, told.status.unwrap_or(SessionStatus::Running), now)
     };
-    let session = told_of(app, told, &blank, local, now);
-    free_external(tx, &session)?;
+    let session = apply_patch(app, told, &blank, local, now);
+    check_external_id_unused(tx, &session)?;
     Ok(session)
 }
 
@@ -289,12 +289,12 @@ pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<
 }
 
 /// `<role>-<provider>-<5 letters>`.
-fn free_id(app: &App, tx: &ReadTx<'_>, role: &Role, provider: Option<&Label>) -> Result<SessionId> {
+fn unused_id(app: &App, tx: &ReadTx<'_>, role: &Role, provider: Option<&Label>) -> Result<SessionId> {
     const LETTERS: usize = 5;
-    const LONGEST: usize = 64 - LETTERS - 1;
+    const MAX_PREFIX_CHARS: usize = 64 - LETTERS - 1;
     const TRIES: usize = 100;
     let provider = provider.map(|provider| format!("-{provider}")).unwrap_or_default();
-    let beginning: String = format!("{role}{provider}").chars().take(LONGEST).collect();
+    let beginning: String = format!("{role}{provider}").chars().take(MAX_PREFIX_CHARS).collect();
     for _ in 0..TRIES {
         let id = SessionId::parse(&format!("{beginning}-{}", app.env.ids.letters()))?;
         if sessions::find(tx, &id)?.is_none() {
@@ -304,36 +304,46 @@ fn free_id(app: &App, tx: &ReadTx<'_>, role: &Role, provider: Option<&Label>) ->
     Err(errors::internal("no free session id was found"))
 }
 
-fn change(app: &App, tx: &WriteTx<'_>, told: &Told, session: &Session, local: &Local<'_>) -> Result<Answer> {
+fn update(
+    app: &App,
+    tx: &WriteTx<'_>,
+    told: &SessionPatch,
+    session: &Session,
+    local: &LocalHost<'_>,
+) -> Result<Answer> {
     let id = &session.id;
     session.open()?;
     let own = app.actor.session.as_ref() == Some(id);
     let own_run = app.actor.run_id.as_deref().filter(|_| own);
     session.of_run(told.run_id.as_deref().or(own_run))?;
-    let mut after = told_of(app, told, session, local, tx.now());
+    let mut after = apply_patch(app, told, session, local, tx.now());
     if let Some(status) = told.status {
         after = after.reported(status)?;
     } else if own {
         after = after.running()?;
     }
-    free_external(tx, &after)?;
-    let fields = differing(session, &after);
+    check_external_id_unused(tx, &after)?;
+    let fields = changed_fields(session, &after);
     if told.status != Some(SessionStatus::Stale) {
         after.last_heartbeat_at = Some(tx.now());
     }
-    keepalive::write(tx, &after)?;
+    keepalive::update_session(tx, &after)?;
     if own || told.activity.is_some() {
-        prompt::heard(tx, session)?;
+        prompt::confirm_typed(tx, session)?;
     }
     if after.status != session.status {
         match after.status {
             SessionStatus::Stale => {
-                keepalive::marked(tx, session, "reported stale")?;
+                keepalive::record_stale(tx, session, "reported stale")?;
             }
-            _ => keepalive::lifted(tx, session, if told.status.is_some() { "reported running" } else { "it acts" })?,
+            _ => keepalive::record_running(
+                tx,
+                session,
+                if told.status.is_some() { "reported running" } else { "it acts" },
+            )?,
         }
     }
-    changed(tx, &after, &fields)?;
+    record_changes(tx, &after, &fields)?;
     let line = match (fields.as_slice(), after.status == session.status) {
         ([], true) => format!("unchanged: {id} is {}", after.status),
         ([], false) => format!("{id} is {}", after.status),
@@ -348,7 +358,7 @@ fn change(app: &App, tx: &WriteTx<'_>, told: &Told, session: &Session, local: &L
 ///
 /// # Errors
 /// As the store fails.
-pub(in crate::actions) fn changed(tx: &WriteTx<'_>, after: &Session, fields: &[&'static str]) -> Result<()> {
+pub(in crate::actions) fn record_changes(tx: &WriteTx<'_>, after: &Session, fields: &[&'static str]) -> Result<()> {
     if fields.is_empty() {
         return Ok(());
     }
@@ -362,14 +372,14 @@ pub(in crate::actions) fn changed(tx: &WriteTx<'_>, after: &Session, fields: &[&
 }
 
 /// The session with the fields that are told. Its status is decided elsewhere.
-pub(in crate::actions) fn told_of(
+pub(in crate::actions) fn apply_patch(
     app: &App,
-    told: &Told,
+    told: &SessionPatch,
     session: &Session,
-    local: &Local<'_>,
+    local: &LocalHost<'_>,
     now: Timestamp,
 ) -> Session {
-    fn or<T: Clone>(told: Option<&T>, has: Option<&T>) -> Option<T> {
+    fn or_existing<T: Clone>(told: Option<&T>, has: Option<&T>) -> Option<T> {
         told.or(has).cloned()
     }
     let under = |base: &Path, path: &String| normal(&base.join(path)).to_string_lossy().into_owned();
@@ -377,17 +387,17 @@ pub(in crate::actions) fn told_of(
     let worktree = told.worktree.as_ref().map(|path| under(&app.env.cwd, path));
     let mut after = Session {
         role: told.role.clone().unwrap_or_else(|| session.role.clone()),
-        lane: or(told.lane.as_ref(), session.lane.as_ref()),
-        task: or(told.task.as_ref(), session.task.as_ref()),
-        provider: or(told.provider.as_ref(), session.provider.as_ref()),
-        backend: or(told.backend.as_ref(), session.backend.as_ref()),
-        session_name: or(told.name.as_ref(), session.session_name.as_ref()),
-        external_session_id: or(told.external_session_id.as_ref(), session.external_session_id.as_ref()),
-        pane: or(told.pane.as_ref(), session.pane.as_ref()),
-        socket: or(told.socket.as_ref(), session.socket.as_ref()),
-        transcript: or(transcript.as_ref(), session.transcript.as_ref()),
-        worktree: or(worktree.as_ref(), session.worktree.as_ref()),
-        branch: or(told.branch.as_ref(), session.branch.as_ref()),
+        lane: or_existing(told.lane.as_ref(), session.lane.as_ref()),
+        task: or_existing(told.task.as_ref(), session.task.as_ref()),
+        provider: or_existing(told.provider.as_ref(), session.provider.as_ref()),
+        backend: or_existing(told.backend.as_ref(), session.backend.as_ref()),
+        session_name: or_existing(told.backend_name.as_ref(), session.session_name.as_ref()),
+        external_session_id: or_existing(told.external_session_id.as_ref(), session.external_session_id.as_ref()),
+        pane: or_existing(told.pane.as_ref(), session.pane.as_ref()),
+        socket: or_existing(told.socket.as_ref(), session.socket.as_ref()),
+        transcript: or_existing(transcript.as_ref(), session.transcript.as_ref()),
+        worktree: or_existing(worktree.as_ref(), session.worktree.as_ref()),
+        branch: or_existing(told.branch.as_ref(), session.branch.as_ref()),
         started_at: told.started_at.unwrap_or(session.started_at),
         ..session.clone()
     };
@@ -401,8 +411,8 @@ pub(in crate::actions) fn told_of(
     }
     if local.process.is_some() || told.pane.is_some() || told.socket.is_some() {
         // What is told of a process or a pane is told of this host and this boot.
-        local.here.clone_into(&mut after.host);
-        after.boot_id = local.boot.map(str::to_owned);
+        local.host.clone_into(&mut after.host);
+        after.boot_id = local.boot_id.map(str::to_owned);
         if local.process.is_none() && (&session.host, &session.boot_id) != (&after.host, &after.boot_id) {
             (after.pid, after.pid_started) = (None, None);
         }
@@ -415,7 +425,7 @@ pub(in crate::actions) fn told_of(
 }
 
 /// Two live sessions cannot be one conversation of a provider.
-pub(in crate::actions) fn free_external(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
+pub(in crate::actions) fn check_external_id_unused(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
     let (Some(provider), Some(external)) = (&session.provider, &session.external_session_id) else { return Ok(()) };
     match sessions::by_external(tx, provider, external)? {
         Some(other) if other.id != session.id => {
@@ -427,7 +437,7 @@ pub(in crate::actions) fn free_external(tx: &ReadTx<'_>, session: &Session) -> R
 }
 
 /// The names of the fields in which two looks at a session differ, times of looking apart.
-pub(in crate::actions) fn differing(before: &Session, after: &Session) -> Vec<&'static str> {
+pub(in crate::actions) fn changed_fields(before: &Session, after: &Session) -> Vec<&'static str> {
     let pairs = [
         ("role", before.role != after.role),
         ("lane", before.lane != after.lane),

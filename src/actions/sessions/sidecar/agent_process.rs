@@ -13,13 +13,13 @@ use crate::{
 
 /// The process that a session names, once it was seen.
 #[derive(Debug, Default)]
-pub(super) struct Agent {
+pub(super) struct AgentProcess {
     known: Option<(ProcessKey, OwnedFd)>,
 }
 
-impl Agent {
+impl AgentProcess {
     /// Whether it is certain that the process is gone which the session names on this host. From now on its end wakes.
-    pub(super) fn is_gone(&mut self, session: &Session) -> bool {
+    pub(super) fn has_exited(&mut self, session: &Session) -> bool {
         if session.host != host::identity() {
             self.known = None;
             return false;
@@ -32,16 +32,16 @@ impl Agent {
                 (key.presence() == Presence::Alive).then_some((key, end))
             });
         }
-        matches!(facts::process(session), Process::Gone(_))
+        matches!(facts::process_state(session), Process::Gone(_))
     }
 
     /// Whether it was seen to be there.
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn is_alive(&self) -> bool {
         self.known.as_ref().is_some_and(|(key, _)| key.presence() == Presence::Alive)
     }
 
     /// Readable when it has ended.
-    pub(super) fn end(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn exit_fd(&self) -> Option<BorrowedFd<'_>> {
         self.known.as_ref().map(|(_, end)| end.as_fd())
     }
 }

@@ -14,12 +14,12 @@ use std::{
 
 use anyhow::Result;
 
-use self::{agent_process::Agent, transcript::Record};
+use self::{agent_process::AgentProcess, transcript::TranscriptTail};
 use super::{
-    liveness::check_exited::gone,
+    liveness::check_exited::mark_if_exited,
     prompt::{
         self,
-        listener::{self, Kind, Listener},
+        listener::{self, Listener, ListenerKind},
     },
 };
 use crate::actions::{
@@ -40,18 +40,18 @@ use crate::{
 };
 
 /// How long until something that failed is tried again, when nothing changes before.
-const AGAIN: Duration = Duration::from_secs(15);
+const RETRY_DELAY: Duration = Duration::from_secs(15);
 
 /// Reads a provider's own record of a session from an offset on. Only the door knows one provider from another.
-pub type ReadRecord = fn(provider: &str, record: &Path, offset: u64) -> io::Result<Reading>;
+pub type ReadTranscript = fn(provider: &str, record: &Path, offset: u64) -> io::Result<Reading>;
 
 /// What a sidecar is to do.
 #[derive(Debug)]
-pub struct Wish {
+pub struct SidecarOptions {
     /// The session whose companion it is.
     pub session: SessionId,
     /// The provider's own record; `None`: what the session's reports or its row name.
-    pub record: Option<PathBuf>,
+    pub transcript: Option<PathBuf>,
     /// Whose record it is; `None`: the session's provider's.
     pub provider: Option<Label>,
     /// Type also while nobody says what the agent does. Unknown is not idle: it may be in the middle of a question.
@@ -59,35 +59,35 @@ pub struct Wish {
     /// The providers whose records can be read.
     pub providers: &'static [&'static str],
     /// How they are read.
-    pub read: ReadRecord,
+    pub read_transcript: ReadTranscript,
 }
 
 /// Why a sidecar ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum EndReason {
     /// It is final, or nobody sees it any more.
-    Over(SessionStatus),
-    Gone,
-    Replaced,
+    SessionInactive(SessionStatus),
+    AgentExited,
+    Superseded,
 }
 
-impl End {
+impl EndReason {
     fn reason(self) -> String {
         match self {
-            Self::Over(status) => format!("the session is {status}"),
-            Self::Gone => "the agent is gone".to_owned(),
-            Self::Replaced => "another sidecar has taken its place".to_owned(),
+            Self::SessionInactive(status) => format!("the session is {status}"),
+            Self::AgentExited => "the agent is gone".to_owned(),
+            Self::Superseded => "another sidecar has taken its place".to_owned(),
         }
     }
 }
 
 struct Sidecar<'a> {
     app: &'a App,
-    wish: &'a Wish,
+    options: &'a SidecarOptions,
     waiter: Waiter,
     listener: Listener,
-    agent: Agent,
-    record: Option<Record>,
+    agent: AgentProcess,
+    transcript: Option<TranscriptTail>,
     turns: usize,
 }
 
@@ -95,7 +95,7 @@ struct Sidecar<'a> {
 ///
 /// # Errors
 /// `not_found`, `session_final`, `usage` for a record that cannot be read; `untrusted`; as the store fails.
-pub fn run(app: &App, wish: &Wish, tell: &mut dyn FnMut(&str)) -> Result<Answer> {
+pub fn run(app: &App, wish: &SidecarOptions, tell: &mut dyn FnMut(&str)) -> Result<Answer> {
     // What it does is not the session's doing.
     let own = Actor { name: format!("sidecar:{}", wish.session), session: None, run_id: None, ..app.actor.clone() };
     let app = &app.with_actor(own, None);
@@ -103,13 +103,14 @@ pub fn run(app: &App, wish: &Wish, tell: &mut dyn FnMut(&str)) -> Result<Answer>
     if session.status.is_final() {
         return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
     }
-    let record = Record::find(app, wish, &session)?;
+    let record = TranscriptTail::find(app, wish, &session)?;
     // Before the first look, so that nothing falls between look and wait; and before it listens, because from then on all
     // others leave the session to it.
     let waiter = app.waiter("sidecar")?;
-    let listener = listener::listen(app, &session.id, Kind::Sidecar)?;
-    let mut sidecar = Sidecar { app, wish, waiter, listener, agent: Agent::default(), record, turns: 0 };
-    let end = sidecar.stay(tell)?;
+    let listener = listener::listen(app, &session.id, ListenerKind::Sidecar)?;
+    let mut sidecar =
+        Sidecar { app, options: wish, waiter, listener, agent: AgentProcess::default(), transcript: record, turns: 0 };
+    let end = sidecar.run_loop(tell)?;
     let Sidecar { listener, turns, .. } = sidecar;
     drop(listener);
     let view = SidecarView { session_id: session.id.to_string(), reason: end.reason(), turns };
@@ -117,72 +118,76 @@ pub fn run(app: &App, wish: &Wish, tell: &mut dyn FnMut(&str)) -> Result<Answer>
 }
 
 impl Sidecar<'_> {
-    fn stay(&mut self, tell: &mut dyn FnMut(&str)) -> Result<End> {
+    fn run_loop(&mut self, tell: &mut dyn FnMut(&str)) -> Result<EndReason> {
         let mut watch = Watch::new();
         let mut said = String::new();
         loop {
             // What comes from here on wakes again.
             self.waiter.calm().map_err(errors::internal)?;
-            if let Some(record) = &self.record {
+            if let Some(record) = &self.transcript {
                 record.watch(&mut watch);
             }
-            let limit = match self.look() {
+            let limit = match self.poll() {
                 Ok(Some(end)) => return Ok(end),
                 Ok(None) => {
                     said.clear();
-                    self.lapse()?
+                    self.next_offer_expiry()?
                 }
-                Err(error) if is_lasting(&error) => return Err(error),
+                Err(error) if is_permanent(&error) => return Err(error),
                 Err(error) => {
                     let words = format!("{error:#}; it is tried again");
                     if words != said {
                         tell(&words);
                         said = words;
                     }
-                    Some(AGAIN)
+                    Some(RETRY_DELAY)
                 }
             };
             let ends: Vec<_> =
-                [self.waiter.as_fd(), self.listener.as_fd()].into_iter().chain(self.agent.end()).collect();
+                [self.waiter.as_fd(), self.listener.as_fd()].into_iter().chain(self.agent.exit_fd()).collect();
             watch.wait(limit, &ends, None);
         }
     }
 
     /// One look at everything, and what follows from it.
-    fn look(&mut self) -> Result<Option<End>> {
-        if self.listener.is_replaced() {
-            return Ok(Some(End::Replaced));
+    fn poll(&mut self) -> Result<Option<EndReason>> {
+        if self.listener.is_superseded() {
+            return Ok(Some(EndReason::Superseded));
         }
         let session = self.session()?;
         if session.status.is_final() {
-            return Ok(Some(End::Over(session.status)));
+            return Ok(Some(EndReason::SessionInactive(session.status)));
         }
-        if self.agent.is_gone(&session) {
-            gone(self.app, &session.id)?;
+        if self.agent.has_exited(&session) {
+            mark_if_exited(self.app, &session.id)?;
             let session = self.session()?;
-            return Ok(Some(if session.status.is_final() { End::Over(session.status) } else { End::Gone }));
+            return Ok(Some(if session.status.is_final() {
+                EndReason::SessionInactive(session.status)
+            } else {
+                EndReason::AgentExited
+            }));
         }
-        if session.status == SessionStatus::Stale && !self.agent.is_there() {
-            return Ok(Some(End::Over(session.status)));
+        if session.status == SessionStatus::Stale && !self.agent.is_alive() {
+            return Ok(Some(EndReason::SessionInactive(session.status)));
         }
-        if let Some(record) = &mut self.record {
-            self.turns += record.read(self.app, self.wish, &session)?;
+        if let Some(record) = &mut self.transcript {
+            self.turns += record.read_new(self.app, self.options, &session)?;
         }
         // What the record says of it is known now.
-        if self.session()?.activity != Activity::Unknown || self.wish.when_unknown {
-            prompt::typed(self.app, &self.wish.session)?;
+        if self.session()?.activity != Activity::Unknown || self.options.when_unknown {
+            prompt::type_pending(self.app, &self.options.session)?;
         }
         Ok(None)
     }
 
     fn session(&self) -> Result<Session> {
-        self.app.read(|tx| lookup::session(tx, &self.wish.session))
+        self.app.read(|tx| lookup::session(tx, &self.options.session))
     }
 
     /// How long until something that somebody else holds comes free; nobody is woken by that.
-    fn lapse(&self) -> Result<Option<Duration>> {
+    fn next_offer_expiry(&self) -> Result<Option<Duration>> {
         let now = self.app.env.now();
-        let to = Recipient::Session(self.wish.session.clone());
+        let to = Recipient::Session(self.options.session.clone());
         let unsettled = self.app.read(|tx| Ok(messages::unsettled(tx, &to)?))?;
         let held = unsettled.iter().filter(|message| message.is_held(now) && !message.is_typed());
         let first = held.filter_map(|message| message.offered_until).min();
@@ -191,6 +196,6 @@ impl Sidecar<'_> {
 }
 
 /// Whether trying again would only say the same.
-fn is_lasting(error: &anyhow::Error) -> bool {
+fn is_permanent(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Refusal::Untrusted { .. } | Refusal::Tracked { .. } | Refusal::NotFound { .. }))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::Wish;
+use super::SidecarOptions;
 use crate::{
     actions::{App, boundary::runtime, sessions::report::telemetry},
     domain::{
@@ -21,26 +21,26 @@ const SOURCE: &str = "sidecar";
 
 /// A record and whose it is.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct TranscriptTail {
     path: PathBuf,
     /// As it is stored.
-    name: String,
+    stored_path: String,
     provider: String,
 }
 
-impl Record {
+impl TranscriptTail {
     /// The record that is wished for, or that is known of the session; `None` when there is none to be read.
     ///
     /// # Errors
     /// `usage` for one that is wished for and cannot be read; as the store fails.
-    pub(super) fn find(app: &App, wish: &Wish, session: &Session) -> Result<Option<Self>> {
+    pub(super) fn find(app: &App, wish: &SidecarOptions, session: &Session) -> Result<Option<Self>> {
         let provider = wish
             .provider
             .as_ref()
             .map(ToString::to_string)
             .or_else(|| session.provider.as_ref().map(ToString::to_string));
         let provider = provider.filter(|provider| wish.providers.contains(&provider.as_str()));
-        let wished = wish.record.is_some() || wish.provider.is_some();
+        let wished = wish.transcript.is_some() || wish.provider.is_some();
         let Some(provider) = provider else {
             let why = format!("whose record it is must be said: --provider, one of {}", wish.providers.join(", "));
             return if wished { Err(Refusal::Usage { why }.into()) } else { Ok(None) };
@@ -49,13 +49,13 @@ impl Record {
         // What lies beside the store is the terminal's, which we wrote ourselves.
         let own = |path: &String| Path::new(path).starts_with(&app.project.state);
         let recorded = session.transcript.clone().filter(|path| !own(path));
-        let path = wish.record.clone().or_else(|| reported.or(recorded).map(PathBuf::from));
+        let path = wish.transcript.clone().or_else(|| reported.or(recorded).map(PathBuf::from));
         let Some(path) = path else { return Ok(None) };
         let path = app.env.cwd.join(path);
         let Some(name) = path.to_str().map(str::to_owned) else {
             return Err(Refusal::invalid("transcript", "must be UTF-8").into());
         };
-        Ok(Some(Self { path, name, provider }))
+        Ok(Some(Self { path, stored_path: name, provider }))
     }
 
     /// Wakes when it grows, is replaced, or comes to be.
@@ -72,34 +72,34 @@ impl Record {
     ///
     /// # Errors
     /// When it cannot be read; as the store fails.
-    pub(super) fn read(&self, app: &App, wish: &Wish, session: &Session) -> Result<usize> {
+    pub(super) fn read_new(&self, app: &App, wish: &SidecarOptions, session: &Session) -> Result<usize> {
         if !self.path.exists() {
             return Ok(0);
         }
         let known = app.read(|tx| Ok(session_reports::find(tx, &session.id)?))?;
-        let is_known = known.usage_path.as_deref() == Some(self.name.as_str());
+        let is_known = known.usage_path.as_deref() == Some(self.stored_path.as_str());
         let offset = if is_known { u64::try_from(known.usage_offset).unwrap_or(0) } else { 0 };
-        let reading = (wish.read)(&self.provider, &self.path, offset)
-            .with_context(|| format!("the record {} cannot be read", self.name))?;
+        let reading = (wish.read_transcript)(&self.provider, &self.path, offset)
+            .with_context(|| format!("the record {} cannot be read", self.stored_path))?;
         if is_known && reading.offset == offset {
             return Ok(0);
         }
-        app.transaction(|tx| self.write(app, tx, session, &reading))
+        app.transaction(|tx| self.store(app, tx, session, &reading))
     }
 
-    fn write(&self, app: &App, tx: &WriteTx<'_>, session: &Session, reading: &Reading) -> Result<usize> {
-        let counts = telemetry::write(tx, session, &reading.turns)?;
+    fn store(&self, app: &App, tx: &WriteTx<'_>, session: &Session, reading: &Reading) -> Result<usize> {
+        let counts = telemetry::store_turns(tx, session, &reading.turns)?;
         let reports = session_reports::find(tx, &session.id)?;
         let offset = i64::try_from(reading.offset).unwrap_or(i64::MAX);
-        session_reports::usage_read(tx, &session.id, &self.name, offset)?;
+        session_reports::usage_read(tx, &session.id, &self.stored_path, offset)?;
         // An agent whose hooks or API tell what it does needs nobody to conclude it.
         let tells_itself = reports.hooked_at.is_some() || reports.lifecycle_at.is_some();
         if let Some(is_busy) = reading.is_busy.filter(|_| !tells_itself) {
             let activity = if is_busy { Activity::Busy } else { Activity::Idle };
-            runtime::doing(tx, session, activity, None, SOURCE)?;
+            runtime::report_activity(tx, session, activity, None, SOURCE)?;
         }
         if let Some(share) = reading.context_share() {
-            runtime::context_usage(app, tx, session, share)?;
+            runtime::report_context_usage(app, tx, session, share)?;
         }
         Ok(counts.turns)
     }
