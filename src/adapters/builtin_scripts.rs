@@ -67,23 +67,23 @@ pub fn find(name: &str) -> Option<&'static BuiltIn> {
 
 /// The built-in script that lies at this path, or would.
 #[must_use]
-pub fn lying_at(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
+pub fn at_path(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
     // By name first: the place of each is a digest to be worked out.
     let named = ALL.iter().find(|one| path.file_name() == Some(one.file.as_ref()));
-    named.filter(|one| one.place(env).as_deref() == Some(path))
+    named.filter(|one| one.path(env).as_deref() == Some(path))
 }
 
 /// Bytes as the digest that names them.
 #[must_use]
-pub fn digest(bytes: &[u8]) -> String {
+pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl BuiltIn {
     /// Where it lies, or will; `None` when there is no home.
     #[must_use]
-    pub fn place(&self, env: &Env) -> Option<PathBuf> {
-        Some(env.state_dir()?.join("scripts").join(digest(self.text.as_bytes())).join(self.file))
+    pub fn path(&self, env: &Env) -> Option<PathBuf> {
+        Some(env.state_dir()?.join("scripts").join(sha256_hex(self.text.as_bytes())).join(self.file))
     }
 
     /// Writes it to its place, unless it is there as it should be.
@@ -92,13 +92,13 @@ impl BuiltIn {
     /// When it cannot be written.
     pub fn unpack(&self, env: &Env) -> io::Result<PathBuf> {
         let none = || io::Error::other("there is no home folder to keep scripts in; set HOME or XDG_STATE_HOME");
-        let place = self.place(env).ok_or_else(none)?;
+        let place = self.path(env).ok_or_else(none)?;
         let is_whole = fs::read(&place).is_ok_and(|found| found == self.text.as_bytes());
         for folder in place.ancestors().skip(1).take(3).collect::<Vec<_>>().into_iter().rev() {
             files::private_dir(folder)?;
         }
         if !is_whole {
-            files::write_whole(&place, self.text.as_bytes(), 0o700)?;
+            files::write_atomic(&place, self.text.as_bytes(), 0o700)?;
         }
         Ok(place)
     }
@@ -119,7 +119,7 @@ pub fn install(folder: &Path) -> io::Result<Vec<PathBuf>> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        files::write_whole(&path, script.text.as_bytes(), 0o755)?;
+        files::write_atomic(&path, script.text.as_bytes(), 0o755)?;
         written.push(path);
     }
     Ok(written)

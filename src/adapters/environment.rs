@@ -10,7 +10,7 @@ use std::{
 use crate::env::{Env, vars};
 
 /// The names that a session's environment holds besides those of [`vars::IDENTITY`], and that nobody else sets.
-const BESIDES: &[&str] = &[
+const ADDITIONAL: &[&str] = &[
     vars::FAIRWAY_BIN,
     vars::FAIRWAY_ROOT,
     vars::FAIRWAY_DB,
@@ -20,19 +20,19 @@ const BESIDES: &[&str] = &[
 ];
 
 /// The names that a session's environment holds and that nobody else sets.
-pub fn ours() -> impl Iterator<Item = &'static str> {
-    vars::IDENTITY.iter().chain(BESIDES).copied()
+pub fn session_vars() -> impl Iterator<Item = &'static str> {
+    vars::IDENTITY.iter().chain(ADDITIONAL).copied()
 }
 
 /// Whether a variable is one of a session's own.
 #[must_use]
-pub fn names_ours(name: &str) -> bool {
-    ours().any(|one| one == name)
+pub fn is_session_var(name: &str) -> bool {
+    session_vars().any(|one| one == name)
 }
 
 /// The environment of this process without anything of Fairway's: what surrounds a session is not its own.
 #[must_use]
-pub fn bare(env: &Env) -> BTreeMap<OsString, OsString> {
+pub fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
     let is_fairway = |name: &OsStr| name.as_bytes().starts_with(b"FAIRWAY_");
     let mut bare: BTreeMap<_, _> = env
         .vars()
@@ -50,7 +50,7 @@ pub fn bare(env: &Env) -> BTreeMap<OsString, OsString> {
 /// Where adapters keep their state: `FAIRWAY_ADAPTER_STATE`, else `GC_EXEC_STATE_DIR`, else below the state folder. Never a
 /// temporary folder: the same script is called from inside and outside the session. `None` when there is no home.
 #[must_use]
-pub fn state_folder(env: &Env) -> Option<PathBuf> {
+pub fn state_dir(env: &Env) -> Option<PathBuf> {
     let stated = [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].into_iter().find_map(|name| env.var_os(name));
     match stated {
         Some(folder) => Some(env.cwd.join(folder)),

@@ -20,25 +20,25 @@ pub enum AdapterError {
     Unsupported { script: PathBuf, operation: &'static str },
     /// It cannot now.
     #[error("{} cannot {operation} now: {why}", .script.display())]
-    Later { script: PathBuf, operation: &'static str, why: String },
+    Busy { script: PathBuf, operation: &'static str, why: String },
     /// A live session of that name is there.
     #[error("{} has a session of that name: {why}", .script.display())]
-    Exists { script: PathBuf, why: String },
+    SessionExists { script: PathBuf, why: String },
     /// It cannot be run at all.
     #[error("{} cannot be run: {source}", .script.display())]
-    Unrunnable { script: PathBuf, source: io::Error },
+    CannotRun { script: PathBuf, source: io::Error },
     /// The session's program has ended already.
-    #[error("{session} was started, but {why}{}", last_words(.screen))]
-    Ended { session: String, why: String, screen: String },
+    #[error("{session} was started, but {why}{}", screen_suffix(.screen))]
+    ProgramEnded { session: String, why: String, screen: String },
     /// It does not keep to the protocol.
     #[error("{} breaks the contract at {operations}", .script.display())]
-    Broken { script: PathBuf, operations: String },
+    ContractBroken { script: PathBuf, operations: String },
     /// A signal to us ended the work with it.
     #[error("interrupted by {signal}; {} was not checked to the end, and what it had started is stopped", .script.display())]
     Interrupted { script: PathBuf, signal: String },
     /// A repeat found that the first call failed, or was cut off.
     #[error("{why}")]
-    Before { why: String, retryable: bool },
+    PreviousFailed { why: String, retryable: bool },
 }
 
 impl AdapterError {
@@ -46,15 +46,15 @@ impl AdapterError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Failed { .. } | Self::Unrunnable { .. } => "adapter_failed",
+            Self::Failed { .. } | Self::CannotRun { .. } => "adapter_failed",
             Self::TimedOut { .. } => "adapter_timeout",
             Self::Unsupported { .. } => "adapter_unsupported",
-            Self::Later { .. } => "adapter_busy",
-            Self::Exists { .. } => "session_exists",
-            Self::Ended { .. } => "program_failed",
-            Self::Broken { .. } => "contract_broken",
+            Self::Busy { .. } => "adapter_busy",
+            Self::SessionExists { .. } => "session_exists",
+            Self::ProgramEnded { .. } => "program_failed",
+            Self::ContractBroken { .. } => "contract_broken",
             Self::Interrupted { .. } => "interrupted",
-            Self::Before { .. } => "launch_failed",
+            Self::PreviousFailed { .. } => "launch_failed",
         }
     }
 
@@ -62,7 +62,7 @@ impl AdapterError {
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
-            Self::Ended { session, why, .. } => format!("{session} was started, but {why}"),
+            Self::ProgramEnded { session, why, .. } => format!("{session} was started, but {why}"),
             other => other.to_string(),
         }
     }
@@ -70,18 +70,18 @@ impl AdapterError {
     /// Whether the same call may work later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Later { .. } | Self::Before { retryable: true, .. })
+        matches!(self, Self::Busy { .. } | Self::PreviousFailed { retryable: true, .. })
     }
 
     /// Whether a failed start may have left something of ours behind that `stop` should end.
     #[must_use]
-    pub const fn leaves_ours(&self) -> bool {
-        matches!(self, Self::Failed { .. } | Self::TimedOut { .. } | Self::Ended { .. })
+    pub const fn may_leave_session(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::TimedOut { .. } | Self::ProgramEnded { .. })
     }
 }
 
 /// The last lines of a screen, as the end of a sentence.
-fn last_words(screen: &str) -> String {
+fn screen_suffix(screen: &str) -> String {
     let lines: Vec<&str> = screen.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { String::new() } else { format!("; it last showed: {}", lines.join(" | ")) }
 }

@@ -17,8 +17,8 @@ pub mod tmux_panes;
 
 pub use call::Adapter;
 pub use capabilities::Capabilities;
-pub use environment::{bare, names_ours, ours, state_folder};
+pub use environment::{clean_env, is_session_var, session_vars, state_dir};
 pub use error::AdapterError;
-pub use operations::Known;
-pub use resolve_backend::{Backends, Located, Place, check, locate};
-pub use start_config::{CopyFile, Report, StartConfig, Terminal};
+pub use operations::Tristate;
+pub use resolve_backend::{BackendSource, Backends, ResolvedBackend, check_permissions, resolve_backend};
+pub use start_config::{CopyFile, StartConfig, StartReport, Terminal};

@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeSet, io, time::Duration};
 
-use super::{Adapter, AdapterError, Capabilities, Report, StartConfig, call::LIMIT};
+use super::{Adapter, AdapterError, Capabilities, StartConfig, StartReport, call::OPERATION_TIMEOUT};
 use crate::{domain::secrets, env::vars, os::capture::Captured};
 
 /// How many lines of what a successful start remarked are told on.
-const REMARKS: usize = 20;
+const MAX_WARNING_LINES: usize = 20;
 
 /// What a question was answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known {
+pub enum Tristate {
     /// `true`.
     Yes,
     /// `false`.
@@ -19,7 +19,7 @@ pub enum Known {
     Unknown(String),
 }
 
-impl From<Result<bool, AdapterError>> for Known {
+impl From<Result<bool, AdapterError>> for Tristate {
     fn from(answer: Result<bool, AdapterError>) -> Self {
         match answer {
             Ok(true) => Self::Yes,
@@ -34,42 +34,47 @@ impl Adapter {
     ///
     /// # Errors
     /// By what the script did; `Exists` when it says that a live one of that name is there.
-    pub fn start(&self, name: &str, config: &StartConfig, limit: Duration) -> Result<Option<Report>, AdapterError> {
-        self.start_and_tell(name, config, limit, &mut |_| {})
+    pub fn start(
+        &self,
+        name: &str,
+        config: &StartConfig,
+        limit: Duration,
+    ) -> Result<Option<StartReport>, AdapterError> {
+        self.start_with_callback(name, config, limit, &mut |_| {})
     }
 
     /// The same; `tell` gets what the script remarked on stderr, a line at a time, without what looks like a secret.
     ///
     /// # Errors
     /// By what the script did; `Exists` when it says that a live one of that name is there.
-    pub fn start_and_tell(
+    pub fn start_with_callback(
         &self,
         name: &str,
         config: &StartConfig,
         limit: Duration,
         tell: &mut dyn FnMut(String),
-    ) -> Result<Option<Report>, AdapterError> {
+    ) -> Result<Option<StartReport>, AdapterError> {
         let text = serde_json::to_vec(config)
             .map_err(|error| self.failed("start", format!("the configuration cannot be written: {error}")))?;
         let done = self.call("start", &[name], &text, limit, Some(config.run_id.as_deref().unwrap_or_default()));
         let remarks = done.as_ref().map(|done| done.stderr.clone()).unwrap_or_default();
-        let said = self.settled("start", done, limit).map_err(|error| match error {
+        let said = self.classify("start", done, limit).map_err(|error| match error {
             AdapterError::Failed { script, why, .. } if why.to_lowercase().contains("already exists") => {
-                AdapterError::Exists { script, why: config.hidden(&why) }
+                AdapterError::SessionExists { script, why: config.redacted(&why) }
             }
             AdapterError::Failed { script, operation, why } => {
-                AdapterError::Failed { script, operation, why: config.hidden(&why) }
+                AdapterError::Failed { script, operation, why: config.redacted(&why) }
             }
-            AdapterError::Later { script, operation, why } => {
-                AdapterError::Later { script, operation, why: config.hidden(&why) }
+            AdapterError::Busy { script, operation, why } => {
+                AdapterError::Busy { script, operation, why: config.redacted(&why) }
             }
             error => error,
         })?;
-        let remarks = secrets::masked(&config.hidden(&String::from_utf8_lossy(&remarks)));
-        for line in remarks.lines().map(str::trim).filter(|line| !line.is_empty()).take(REMARKS) {
+        let remarks = secrets::masked(&config.redacted(&String::from_utf8_lossy(&remarks)));
+        for line in remarks.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_WARNING_LINES) {
             tell(line.to_owned());
         }
-        Ok(Report::read(&said))
+        Ok(StartReport::read(&said))
     }
 
     /// Stops a session; one that is not there is no failure.
@@ -77,7 +82,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn stop(&self, name: &str) -> Result<(), AdapterError> {
-        self.told("stop", &[name], b"")
+        self.run_operation("stop", &[name], b"")
     }
 
     /// Interrupts what a session does, as Ctrl-C would; one that is not there is no failure.
@@ -85,7 +90,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn interrupt(&self, name: &str) -> Result<(), AdapterError> {
-        self.told("interrupt", &[name], b"")
+        self.run_operation("interrupt", &[name], b"")
     }
 
     /// Types a text into a session and submits it; one that is not there is no failure.
@@ -93,7 +98,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn nudge(&self, name: &str, text: &[u8]) -> Result<(), AdapterError> {
-        self.told("nudge", &[name], text)
+        self.run_operation("nudge", &[name], text)
     }
 
     /// Brings a session to this process's own terminal until somebody detaches or it ends; answers with the script's exit
@@ -102,7 +107,7 @@ impl Adapter {
     /// # Errors
     /// When the script cannot be run, or does not know the operation.
     pub fn attach(&self, name: &str) -> Result<u8, AdapterError> {
-        self.shown("attach", &[name])
+        self.call_on_terminal("attach", &[name])
     }
 
     /// Presses keys in a session, by their names.
@@ -111,21 +116,21 @@ impl Adapter {
     /// By what the script did.
     pub fn send_keys(&self, name: &str, keys: &[&str]) -> Result<(), AdapterError> {
         let args: Vec<&str> = std::iter::once(name).chain(keys.iter().copied()).collect();
-        self.told("send-keys", &args, b"")
+        self.run_operation("send-keys", &args, b"")
     }
 
     /// Asks whether a session runs.
     ///
     /// # Errors
     /// When it cannot be told: not dead and not alive.
-    pub fn runs(&self, name: &str) -> Result<bool, AdapterError> {
-        self.asked("is-running", name, b"")
+    pub fn query_running(&self, name: &str) -> Result<bool, AdapterError> {
+        self.query_bool("is-running", name, b"")
     }
 
     /// The same as a word.
     #[must_use]
-    pub fn is_running(&self, name: &str) -> Known {
-        self.runs(name).into()
+    pub fn is_running(&self, name: &str) -> Tristate {
+        self.query_running(name).into()
     }
 
     /// Asks whether one of these programs, by exact base name, runs in a session; with no names, whether it lives.
@@ -133,7 +138,7 @@ impl Adapter {
     /// # Errors
     /// When it cannot be told.
     pub fn process_alive(&self, name: &str, programs: &[String]) -> Result<bool, AdapterError> {
-        self.asked("process-alive", name, programs.join("\n").as_bytes())
+        self.query_bool("process-alive", name, programs.join("\n").as_bytes())
     }
 
     /// Asks whether somebody's terminal is attached to a session.
@@ -141,7 +146,7 @@ impl Adapter {
     /// # Errors
     /// When it cannot be told.
     pub fn is_attached(&self, name: &str) -> Result<bool, AdapterError> {
-        self.asked("is-attached", name, b"")
+        self.query_bool("is-attached", name, b"")
     }
 
     /// The sessions that this script started and that run, by the beginning of their names.
@@ -149,13 +154,13 @@ impl Adapter {
     /// # Errors
     /// When it cannot be told: no name may then be taken for absent.
     pub fn list_running(&self, prefix: &str) -> Result<BTreeSet<String>, AdapterError> {
-        let said = self.said("list-running", &[prefix])?;
+        let said = self.query("list-running", &[prefix])?;
         Ok(String::from_utf8_lossy(&said).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }
 
     /// Whether the session of this name is the one of this run; `None` when the script does not tell.
     #[must_use]
-    pub fn is_of_run(&self, name: &str, run: &str) -> Option<bool> {
+    pub fn matches_session_run(&self, name: &str, run: &str) -> Option<bool> {
         let said = self.get_meta(name, vars::FAIRWAY_RUN_ID).ok()?;
         let named = String::from_utf8_lossy(&said).trim_end().to_owned();
         (!named.is_empty()).then(|| named == run)
@@ -166,7 +171,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn get_meta(&self, name: &str, key: &str) -> Result<Vec<u8>, AdapterError> {
-        self.said("get-meta", &[name, key])
+        self.query("get-meta", &[name, key])
     }
 
     /// Keeps a value with a session.
@@ -174,7 +179,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn set_meta(&self, name: &str, key: &str, value: &[u8]) -> Result<(), AdapterError> {
-        self.told("set-meta", &[name, key], value)
+        self.run_operation("set-meta", &[name, key], value)
     }
 
     /// Forgets a value.
@@ -182,7 +187,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn remove_meta(&self, name: &str, key: &str) -> Result<(), AdapterError> {
-        self.told("remove-meta", &[name, key], b"")
+        self.run_operation("remove-meta", &[name, key], b"")
     }
 
     /// The last lines that a session shows; all of them for 0 lines.
@@ -190,7 +195,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn peek(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
-        let said = self.said("peek", &[name, &lines.to_string()])?;
+        let said = self.query("peek", &[name, &lines.to_string()])?;
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
@@ -199,7 +204,7 @@ impl Adapter {
     /// # Errors
     /// By what the script did.
     pub fn last_activity(&self, name: &str) -> Result<String, AdapterError> {
-        Ok(String::from_utf8_lossy(&self.said("get-last-activity", &[name])?).trim().to_owned())
+        Ok(String::from_utf8_lossy(&self.query("get-last-activity", &[name])?).trim().to_owned())
     }
 
     /// What the script says that it can do. One that does not know the question can nothing beyond the protocol's floor.
@@ -207,30 +212,33 @@ impl Adapter {
     /// # Errors
     /// By what the script did, also when its answer is no such document.
     pub fn capabilities(&self) -> Result<Capabilities, AdapterError> {
-        match self.said("protocol", &[]) {
+        match self.query("protocol", &[]) {
             Ok(said) => Capabilities::read(&said).map_err(|error| self.failed("protocol", error.to_string())),
             Err(AdapterError::Unsupported { .. }) => Ok(Capabilities::default()),
             Err(error) => Err(error),
         }
     }
 
-    fn said(&self, operation: &'static str, args: &[&str]) -> Result<Vec<u8>, AdapterError> {
-        self.within_limit(operation, self.call(operation, args, b"", LIMIT, None))
+    fn query(&self, operation: &'static str, args: &[&str]) -> Result<Vec<u8>, AdapterError> {
+        self.classify_operation(operation, self.call(operation, args, b"", OPERATION_TIMEOUT, None))
     }
 
-    fn told(&self, operation: &'static str, args: &[&str], stdin: &[u8]) -> Result<(), AdapterError> {
-        self.within_limit(operation, self.call(operation, args, stdin, LIMIT, None)).map(drop)
+    fn run_operation(&self, operation: &'static str, args: &[&str], stdin: &[u8]) -> Result<(), AdapterError> {
+        self.classify_operation(operation, self.call(operation, args, stdin, OPERATION_TIMEOUT, None)).map(drop)
     }
 
-    fn asked(&self, operation: &'static str, name: &str, stdin: &[u8]) -> Result<bool, AdapterError> {
-        match self.within_limit(operation, self.call(operation, &[name], stdin, LIMIT, None))?.trim_ascii() {
+    fn query_bool(&self, operation: &'static str, name: &str, stdin: &[u8]) -> Result<bool, AdapterError> {
+        match self
+            .classify_operation(operation, self.call(operation, &[name], stdin, OPERATION_TIMEOUT, None))?
+            .trim_ascii()
+        {
             b"true" => Ok(true),
             b"false" => Ok(false),
             _ => Err(self.failed(operation, "it answered neither true nor false".to_owned())),
         }
     }
 
-    fn within_limit(&self, operation: &'static str, done: io::Result<Captured>) -> Result<Vec<u8>, AdapterError> {
-        self.settled(operation, done, LIMIT)
+    fn classify_operation(&self, operation: &'static str, done: io::Result<Captured>) -> Result<Vec<u8>, AdapterError> {
+        self.classify(operation, done, OPERATION_TIMEOUT)
     }
 }

@@ -7,18 +7,18 @@ use super::StartConfig;
 use crate::os::poll_until;
 
 /// How long each sign may take.
-const LIMIT: Duration = Duration::from_secs(30);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest pause between two looks.
-const PAUSE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How a session is looked at. `None` is "cannot be told": it is asked again.
-pub trait Look {
+pub trait ReadinessProbe {
     /// Whether one of these programs runs in it, by exact base name.
-    fn runs(&mut self, names: &[String]) -> Option<bool>;
+    fn has_program(&mut self, names: &[String]) -> Option<bool>;
     /// What it shows.
     fn screen(&mut self) -> Option<String>;
     /// Whether it has ended.
-    fn is_over(&mut self) -> bool;
+    fn has_exited(&mut self) -> bool;
 }
 
 /// What the waiting came to.
@@ -27,61 +27,61 @@ pub enum Readiness {
     /// It is ready, as far as the configuration says how to tell.
     Ready,
     /// It is not, in time, and what was waited for. No failure: it may be slow, or the sign a wrong one.
-    Late(String),
+    TimedOut(String),
     /// It has ended.
-    Over,
+    Exited,
 }
 
 /// Waits for every sign that the configuration names: one of its programs, then its prompt or, without one, the delay.
-pub fn wait(start: &StartConfig, look: &mut impl Look) -> Readiness {
-    within(LIMIT, start, look)
+pub fn wait(start: &StartConfig, look: &mut impl ReadinessProbe) -> Readiness {
+    wait_with_timeout(READY_TIMEOUT, start, look)
 }
 
-fn within(limit: Duration, start: &StartConfig, look: &mut impl Look) -> Readiness {
+fn wait_with_timeout(limit: Duration, start: &StartConfig, look: &mut impl ReadinessProbe) -> Readiness {
     if let Some(names) = start.process_names.as_deref().filter(|names| !names.is_empty()) {
-        let seen = until(limit, look, |look| look.runs(names).unwrap_or(false));
+        let seen = poll_probe(limit, look, |look| look.has_program(names).unwrap_or(false));
         if seen != Readiness::Ready {
-            return late(seen, limit, &format!("none of {} runs in it", names.join(", ")));
+            return with_reason(seen, limit, &format!("none of {} runs in it", names.join(", ")));
         }
     }
-    if let Some(prefix) = start.ready_prompt_prefix.as_deref().filter(|prefix| !plain(prefix).is_empty()) {
-        let seen = until(limit, look, |look| look.screen().is_some_and(|screen| shows(&screen, prefix)));
-        return late(seen, limit, &format!("no line begins with '{prefix}'"));
+    if let Some(prefix) = start.ready_prompt_prefix.as_deref().filter(|prefix| !trim_blanks(prefix).is_empty()) {
+        let seen = poll_probe(limit, look, |look| look.screen().is_some_and(|screen| has_line_prefix(&screen, prefix)));
+        return with_reason(seen, limit, &format!("no line begins with '{prefix}'"));
     }
     match start.ready_delay_ms {
-        Some(delay) => match until(Duration::from_millis(delay), look, |_| false) {
-            Readiness::Over => Readiness::Over,
+        Some(delay) => match poll_probe(Duration::from_millis(delay), look, |_| false) {
+            Readiness::Exited => Readiness::Exited,
             _ => Readiness::Ready,
         },
         None => Readiness::Ready,
     }
 }
 
-fn until<L: Look>(limit: Duration, look: &mut L, mut is_seen: impl FnMut(&mut L) -> bool) -> Readiness {
-    let found = poll_until::until(limit, PAUSE, || {
-        if look.is_over() {
-            return Some(Readiness::Over);
+fn poll_probe<L: ReadinessProbe>(limit: Duration, look: &mut L, mut is_seen: impl FnMut(&mut L) -> bool) -> Readiness {
+    let found = poll_until::poll_until(limit, POLL_INTERVAL, || {
+        if look.has_exited() {
+            return Some(Readiness::Exited);
         }
         is_seen(look).then_some(Readiness::Ready)
     });
-    found.unwrap_or(Readiness::Late(String::new()))
+    found.unwrap_or(Readiness::TimedOut(String::new()))
 }
 
-fn late(seen: Readiness, limit: Duration, why: &str) -> Readiness {
+fn with_reason(seen: Readiness, limit: Duration, why: &str) -> Readiness {
     match seen {
-        Readiness::Late(_) => Readiness::Late(format!("{why} after {} s", limit.as_secs())),
+        Readiness::TimedOut(_) => Readiness::TimedOut(format!("{why} after {} s", limit.as_secs())),
         seen => seen,
     }
 }
 
 /// Whether a line of a screen begins with a prompt, whatever blanks stand before and after it.
-fn shows(screen: &str, prefix: &str) -> bool {
-    let prefix = plain(prefix);
-    screen.lines().any(|line| plain(line).starts_with(&prefix))
+fn has_line_prefix(screen: &str, prefix: &str) -> bool {
+    let prefix = trim_blanks(prefix);
+    screen.lines().any(|line| trim_blanks(line).starts_with(&prefix))
 }
 
 /// Text without blanks around it; a blank that does not break is one as well.
-fn plain(text: &str) -> String {
+fn trim_blanks(text: &str) -> String {
     text.replace('\u{a0}', " ").trim().to_owned()
 }
 
@@ -92,8 +92,8 @@ mod tests {
     /// Shows one thing after the other, and ends after the last.
     struct Screens(Vec<&'static str>);
 
-    impl Look for Screens {
-        fn runs(&mut self, names: &[String]) -> Option<bool> {
+    impl ReadinessProbe for Screens {
+        fn has_program(&mut self, names: &[String]) -> Option<bool> {
             let shown = self.screen()?;
             Some(names.contains(&shown))
         }
@@ -102,47 +102,49 @@ mod tests {
             Some(self.0.remove(0).to_owned()).filter(|shown| !shown.is_empty())
         }
 
-        fn is_over(&mut self) -> bool {
+        fn has_exited(&mut self) -> bool {
             self.0.is_empty()
         }
     }
 
     fn waited(start: &StartConfig, screens: &[&'static str]) -> Readiness {
-        within(Duration::from_secs(5), start, &mut Screens(screens.to_vec()))
+        wait_with_timeout(Duration::from_secs(5), start, &mut Screens(screens.to_vec()))
     }
 
     #[test]
     fn waits_for_what_the_configuration_names() {
         let named = StartConfig { process_names: Some(vec!["a".into(), "b".into()]), ..StartConfig::default() };
         assert_eq!(waited(&named, &["sh", "", "b"]), Readiness::Ready);
-        assert_eq!(waited(&named, &["sh", "ab"]), Readiness::Over);
+        assert_eq!(waited(&named, &["sh", "ab"]), Readiness::Exited);
         let prompt = StartConfig { ready_prompt_prefix: Some("❯ ".into()), ..StartConfig::default() };
         assert_eq!(waited(&prompt, &["x ❯", "", "hello\n ❯\u{a0}type here"]), Readiness::Ready);
-        assert_eq!(waited(&prompt, &["x ❯"]), Readiness::Over);
+        assert_eq!(waited(&prompt, &["x ❯"]), Readiness::Exited);
         let both = StartConfig { process_names: Some(vec!["b".into()]), ..prompt.clone() };
         assert_eq!(waited(&both, &["b", "x", "❯"]), Readiness::Ready);
         let delay = StartConfig { ready_delay_ms: Some(1), ..StartConfig::default() };
         assert_eq!(waited(&delay, &["x"]), Readiness::Ready);
-        assert_eq!(waited(&delay, &[]), Readiness::Over);
+        assert_eq!(waited(&delay, &[]), Readiness::Exited);
         assert_eq!(waited(&StartConfig::default(), &[]), Readiness::Ready);
     }
 
     #[test]
     fn what_never_comes_is_late_and_says_what() {
         struct Never;
-        impl Look for Never {
-            fn runs(&mut self, _: &[String]) -> Option<bool> {
+        impl ReadinessProbe for Never {
+            fn has_program(&mut self, _: &[String]) -> Option<bool> {
                 None
             }
             fn screen(&mut self) -> Option<String> {
                 None
             }
-            fn is_over(&mut self) -> bool {
+            fn has_exited(&mut self) -> bool {
                 false
             }
         }
         let start = StartConfig { process_names: Some(vec!["a".into()]), ..StartConfig::default() };
-        let Readiness::Late(why) = within(Duration::from_millis(20), &start, &mut Never) else { panic!() };
+        let Readiness::TimedOut(why) = wait_with_timeout(Duration::from_millis(20), &start, &mut Never) else {
+            panic!()
+        };
         assert!(why.starts_with("none of a runs"), "{why}");
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// Where a backend's name was said, which decides what a relative path means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum BackendSource {
     /// On the command line: from the working directory.
     Flag,
     /// In the configuration or the store: from the root.
@@ -29,7 +29,7 @@ pub type Backends = BTreeMap<String, Backend>;
 
 /// A script.
 #[derive(Debug, Clone)]
-pub struct Located {
+pub struct ResolvedBackend {
     /// The backend as it is recorded: a name, or `exec:` and an absolute path.
     pub backend: String,
     /// The script's file; of a built-in one where it lies or will.
@@ -42,13 +42,19 @@ pub struct Located {
 ///
 /// # Errors
 /// `not_found`; `untrusted` when others can write to the file.
-pub fn locate(word: &str, place: Place, env: &Env, root: &Path, backends: &Backends) -> Result<Located, Refusal> {
+pub fn resolve_backend(
+    word: &str,
+    place: BackendSource,
+    env: &Env,
+    root: &Path,
+    backends: &Backends,
+) -> Result<ResolvedBackend, Refusal> {
     let configured = backends.get(word).and_then(|backend| backend.script.as_deref());
     let (stated, base, backend) = match (configured, word.strip_prefix("exec:")) {
         (Some(script), _) => (script, root, Some(word.to_owned())),
-        (None, Some(stated)) if place == Place::Flag => (stated, env.cwd.as_path(), None),
+        (None, Some(stated)) if place == BackendSource::Flag => (stated, env.cwd.as_path(), None),
         (None, Some(stated)) => (stated, root, None),
-        (None, None) => return built_in(word, env, backends),
+        (None, None) => return resolve_built_in(word, env, backends),
     };
     let missing = || Refusal::not_found("backend", word);
     if stated.is_empty() || stated.contains('\0') {
@@ -56,27 +62,27 @@ pub fn locate(word: &str, place: Place, env: &Env, root: &Path, backends: &Backe
     }
     let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
     let script = normal(&executable::find(stated, path, base).ok_or_else(missing)?);
-    check(&script)?;
+    check_permissions(&script)?;
     let backend = backend.unwrap_or_else(|| format!("exec:{}", script.display()));
-    Ok(Located { backend, script, built_in: None })
+    Ok(ResolvedBackend { backend, script, built_in: None })
 }
 
-fn built_in(word: &str, env: &Env, backends: &Backends) -> Result<Located, Refusal> {
+fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<ResolvedBackend, Refusal> {
     let Some(found) = builtin_scripts::find(word) else {
         let names = builtin_scripts::ALL.iter().map(|one| one.name.to_owned()).chain(backends.keys().cloned());
         let near = names.filter(|name| strsim::damerau_levenshtein(name, word) <= 3).collect();
         return Err(Refusal::NotFound { noun: "backend", id: word.to_owned(), near });
     };
     let home = || Refusal::invalid("the environment", "names no home folder; set HOME or XDG_STATE_HOME");
-    let script = found.place(env).ok_or_else(home)?;
-    Ok(Located { backend: word.to_owned(), script, built_in: Some(found) })
+    let script = found.path(env).ok_or_else(home)?;
+    Ok(ResolvedBackend { backend: word.to_owned(), script, built_in: Some(found) })
 }
 
 /// Whether a script is this user's (or the system's) and nobody else can write to it.
 ///
 /// # Errors
 /// `untrusted`; `not_found` when it is gone.
-pub fn check(script: &Path) -> Result<(), Refusal> {
+pub fn check_permissions(script: &Path) -> Result<(), Refusal> {
     let Ok(found) = fs::metadata(script) else {
         return Err(Refusal::not_found("adapter script", script.display().to_string()));
     };

@@ -115,7 +115,7 @@ impl StartConfig {
     }
 
     /// Lays the session's own variables over others; an empty value takes one away.
-    pub fn lay_over(&self, around: &mut BTreeMap<OsString, OsString>) {
+    pub fn apply_env(&self, around: &mut BTreeMap<OsString, OsString>) {
         for (name, value) in self.env.iter().flatten() {
             if value.is_empty() {
                 around.remove(OsStr::new(name));
@@ -127,7 +127,7 @@ impl StartConfig {
 
     /// Text without the secrets that the session is given, whatever their form.
     #[must_use]
-    pub fn hidden(&self, text: &str) -> String {
+    pub fn redacted(&self, text: &str) -> String {
         let given = self.env.iter().flatten();
         let secret = given.filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
         secret.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
@@ -144,7 +144,7 @@ impl StartConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(missing_docs, reason = "the fields are those of a session")]
-pub struct Report {
+pub struct StartReport {
     pub session_name: Option<String>,
     pub pid: Option<i32>,
     pub pane: Option<String>,
@@ -154,7 +154,7 @@ pub struct Report {
     pub status: Option<String>,
 }
 
-impl Report {
+impl StartReport {
     /// Reads what `start` printed; anything but one such document is no report.
     #[must_use]
     pub fn read(stdout: &[u8]) -> Option<Self> {
@@ -179,9 +179,9 @@ mod tests {
 
     #[test]
     fn garbage_is_no_report() {
-        assert_eq!(Report::read(b"{\"pid\":7,\"x\":[]}\n").unwrap().pid, Some(7));
+        assert_eq!(StartReport::read(b"{\"pid\":7,\"x\":[]}\n").unwrap().pid, Some(7));
         for garbage in [&b""[..], b"started\n", b"{\"pid\":\"seven\"}", b"\xff", b"{}{}"] {
-            assert_eq!(Report::read(garbage), None);
+            assert_eq!(StartReport::read(garbage), None);
         }
     }
 }

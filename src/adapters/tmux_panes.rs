@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
-use super::bare;
+use super::clean_env;
 use crate::{
     env::{Env, vars},
     os::{
-        capture::{self, Call, End},
+        capture::{self, Call, ExitReason},
         executable,
         process::ProcessKey,
     },
@@ -21,9 +21,9 @@ use crate::{
 pub const BACKEND: &str = "tmux";
 
 /// How long a server may take: a stopped one would hold its callers for ever.
-const LIMIT: Duration = Duration::from_secs(2);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
-const FORMAT: &str = "#{pid} #{pane_id} #{pane_dead}";
+const LIST_FORMAT: &str = "#{pid} #{pane_id} #{pane_dead}";
 
 /// What a server answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,29 +31,29 @@ pub struct Panes {
     /// The server that answered.
     pub server: ProcessKey,
     /// Its panes, and whether each is dead: its program has ended and it is only kept to be looked at.
-    dead: BTreeMap<String, bool>,
+    is_dead: BTreeMap<String, bool>,
 }
 
 impl Panes {
     /// Whether there is such a pane, dead or not.
     #[must_use]
     pub fn has(&self, pane: &str) -> bool {
-        self.dead.contains_key(pane)
+        self.is_dead.contains_key(pane)
     }
 
     /// Whether a pane is there and lives; why not, otherwise.
     ///
     /// # Errors
     /// The reason, in words.
-    pub fn lives(&self, pane: &str) -> Result<(), String> {
-        match self.dead.get(pane) {
+    pub fn check_alive(&self, pane: &str) -> Result<(), String> {
+        match self.is_dead.get(pane) {
             Some(false) => Ok(()),
             Some(true) => Err(format!("the pane {pane} is dead")),
             None => Err(format!("there is no pane {pane} in its tmux server")),
         }
     }
 
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let (mut pid, mut dead) = (None, BTreeMap::new());
         for line in text.lines() {
             let mut words = line.split(' ');
@@ -64,7 +64,7 @@ impl Panes {
             let pane = words.next().filter(|pane| pane.starts_with('%'))?;
             dead.insert(pane.to_owned(), words.next()? != "0");
         }
-        Some(Self { server: ProcessKey::of(pid?)?, dead })
+        Some(Self { server: ProcessKey::of(pid?)?, is_dead: dead })
     }
 }
 
@@ -72,33 +72,33 @@ impl Panes {
 ///
 /// # Errors
 /// Why there is no answer, in words: nothing follows from that for any pane.
-pub fn panes(env: &Env, socket: Option<&str>) -> Result<Panes, String> {
-    let around = bare(env);
+pub fn list_panes(env: &Env, socket: Option<&str>) -> Result<Panes, String> {
+    let around = clean_env(env);
     let path = around.get(OsStr::new(vars::PATH)).map(OsString::as_os_str);
     let program = executable::find(BACKEND, path, &env.cwd).ok_or("there is no program tmux")?;
     let mut args: Vec<OsString> = Vec::new();
     if let Some(socket) = socket {
         args.extend([OsString::from("-S"), socket.into()]);
     }
-    args.extend(["list-panes", "-a", "-F", FORMAT].map(OsString::from));
+    args.extend(["list-panes", "-a", "-F", LIST_FORMAT].map(OsString::from));
     let call = Call {
         program: &program,
         args: &args,
         env: &around,
         cwd: &env.cwd,
         stdin: b"",
-        limit: LIMIT,
+        limit: QUERY_TIMEOUT,
         ends_group: true,
     };
     let at = socket.unwrap_or("its usual socket");
     let done = capture::capture(&call).map_err(|error| format!("tmux cannot be run: {error}"))?;
-    match done.end {
-        End::Exit(0) => {
+    match done.exit {
+        ExitReason::Code(0) => {
             let text = String::from_utf8_lossy(&done.stdout);
-            Panes::read(&text).ok_or_else(|| format!("tmux at {at} gave an answer that nobody understands"))
+            Panes::parse(&text).ok_or_else(|| format!("tmux at {at} gave an answer that nobody understands"))
         }
-        End::TimedOut => Err(format!("tmux at {at} did not answer within {} s", LIMIT.as_secs())),
-        End::Exit(_) | End::Signal(_) => {
+        ExitReason::TimedOut => Err(format!("tmux at {at} did not answer within {} s", QUERY_TIMEOUT.as_secs())),
+        ExitReason::Code(_) | ExitReason::Signal(_) => {
             let said = String::from_utf8_lossy(&done.stderr);
             Err(format!("tmux at {at} gave no answer: {}", said.lines().next().unwrap_or("it said nothing").trim()))
         }
@@ -112,13 +112,13 @@ mod tests {
     #[test]
     fn one_line_that_nobody_understands_spoils_the_answer() {
         let own = std::process::id();
-        let panes = Panes::read(&format!("{own} %0 0\n{own} %12 1\n")).unwrap();
-        assert_eq!(panes.lives("%0"), Ok(()));
-        assert!(panes.lives("%12").unwrap_err().contains("dead"));
+        let panes = Panes::parse(&format!("{own} %0 0\n{own} %12 1\n")).unwrap();
+        assert_eq!(panes.check_alive("%0"), Ok(()));
+        assert!(panes.check_alive("%12").unwrap_err().contains("dead"));
         // No prefix of an id is that id.
-        assert!(panes.lives("%1").unwrap_err().contains("no pane"));
+        assert!(panes.check_alive("%1").unwrap_err().contains("no pane"));
         for garbage in ["", "no server", &format!("{own} %0 0\n1 %1 0"), &format!("{own} 0 0"), &format!("{own} %0")] {
-            assert_eq!(Panes::read(garbage), None, "{garbage}");
+            assert_eq!(Panes::parse(garbage), None, "{garbage}");
         }
     }
 }

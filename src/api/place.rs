@@ -92,7 +92,7 @@ impl Place {
 
     fn file(&mut self, name: &str, text: &str) -> Result<()> {
         let path = self.runtime.join(name);
-        files::write_passing(&path, text.as_bytes(), 0o600)
+        files::write_atomic_nosync(&path, text.as_bytes(), 0o600)
             .with_context(|| format!("{} cannot be written", path.display()))?;
         self.made.push(path);
         Ok(())

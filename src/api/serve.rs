@@ -26,7 +26,7 @@ use super::{
 use crate::{
     actions::{App, boundary::runtime::session_of_run},
     domain::{Actor, SessionId},
-    os::{core_dumps, notify::Waiter},
+    os::{core_dumps, notify::ChangeWaiter},
 };
 
 /// How long requests that are being answered may still take when the server is to end.
@@ -64,7 +64,7 @@ pub struct Listening {
 /// # Errors
 /// `serve_running` when another one does; `exists`; as the store or the settings cannot be read.
 pub fn serve(app: &App, options: &Options, tell: impl FnOnce(&Listening) -> Result<()>) -> Result<()> {
-    core_dumps::keep().context("this process cannot be kept from writing its memory to a file")?;
+    core_dumps::disable().context("this process cannot be kept from writing its memory to a file")?;
     let mut place = Place::take(app)?;
     // Whoever asks acts as themselves, and not as the session or the person that has started us.
     let name = NAME.to_owned();
@@ -145,10 +145,10 @@ fn forget_who_is_gone() {
 }
 
 /// Tells everybody here that somebody has changed the store.
-async fn listen_for_changes(waiter: Waiter, change: watch::Sender<u64>) {
+async fn listen_for_changes(waiter: ChangeWaiter, change: watch::Sender<u64>) {
     let Ok(bell) = watched(waiter) else { return };
     while let Ok(mut rang) = bell.readable().await {
-        let _ = bell.get_ref().0.calm();
+        let _ = bell.get_ref().0.drain();
         rang.clear_ready();
         forget_who_is_gone();
         change.send_modify(|count| *count += 1);

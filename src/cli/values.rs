@@ -103,7 +103,7 @@ pub fn hook_providers() -> impl TypedValueParser<Value = Provider> {
 
 /// A signal by its name or number.
 pub fn signal(text: &str) -> Result<Signal, String> {
-    signals::named(text).ok_or_else(|| format!("'{}' is no signal: name one as TERM, INT or 9", text.escape_debug()))
+    signals::parse(text).ok_or_else(|| format!("'{}' is no signal: name one as TERM, INT or 9", text.escape_debug()))
 }
 
 /// A span of time.

@@ -199,7 +199,7 @@ pub fn remember(env: &Env, content: &Content) -> io::Result<PathBuf> {
         files::private_dir(folder)?;
     }
     let text = serde_json::to_vec_pretty(content).map_err(io::Error::other)?;
-    files::write_whole(&path, &text, 0o600)?;
+    files::write_atomic(&path, &text, 0o600)?;
     Ok(path)
 }
 

@@ -99,7 +99,7 @@ pub(super) fn app(env: Env, project: Project) -> Result<App> {
 /// would end a session that lives: whoever is not known for certain is none.
 pub(super) fn agent(provider: Provider, env: &Env) -> Option<ProcessKey> {
     let named = provider.pid_variable().and_then(|name| env.var(name)?.parse().ok()).and_then(ProcessKey::of);
-    if let Some(named) = named.filter(process::is_above_us) {
+    if let Some(named) = named.filter(process::is_own_ancestor) {
         return Some(named);
     }
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).ok()?;

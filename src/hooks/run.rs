@@ -20,7 +20,7 @@ use crate::{
     config::Project,
     domain::{id::Label, secrets},
     env::{Env, vars},
-    os::exit_on_signal::{self, Ending},
+    os::exit_on_signal::{self, ExitPlan},
     render,
 };
 
@@ -34,19 +34,19 @@ const MOST: u64 = 8 << 20;
 const LONGEST: usize = 1_000;
 
 /// While a tool waits for a decision.
-static DENIES: Ending = Ending {
+static DENIES: ExitPlan = ExitPlan {
     code: 2,
-    late: "fairway hook: there was no decision in time; the tool call is denied\n",
-    stopped: "fairway hook: it was stopped before there was a decision; the tool call is denied\n",
+    on_timeout: "fairway hook: there was no decision in time; the tool call is denied\n",
+    on_signal: "fairway hook: it was stopped before there was a decision; the tool call is denied\n",
 };
 /// While nothing waits for us but an agent that goes on without.
-static FAILS: Ending = Ending {
+static FAILS: ExitPlan = ExitPlan {
     code: 1,
-    late: "fairway hook: it was not done in time\n",
-    stopped: "fairway hook: it was stopped before it was done\n",
+    on_timeout: "fairway hook: it was not done in time\n",
+    on_signal: "fairway hook: it was stopped before it was done\n",
 };
 /// When the answer is out.
-static SAID: Ending = Ending { code: 0, late: "", stopped: "" };
+static SAID: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
 /// One call.
 #[derive(Debug)]
@@ -86,7 +86,8 @@ pub fn run(call: &Call<'_>, env: impl FnOnce() -> Env) -> u8 {
     }
     let is_tool = Cell::new(is_tool_moment(call.event));
     let ending = if is_tool.get() { &DENIES } else { &FAILS };
-    let tied = exit_on_signal::tie(ending).and_then(|()| exit_on_signal::within(call.provider.limit(call.event)));
+    let tied =
+        exit_on_signal::install(ending).and_then(|()| exit_on_signal::set_deadline(call.provider.limit(call.event)));
     let tied = tied.map_err(|error| format!("no time limit can be set: {error}"));
     match tied.and_then(|()| silently(|| answer(call, env, &is_tool))) {
         Ok(()) => 0,
@@ -110,7 +111,7 @@ fn answer(call: &Call<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> R
     let payload = stdin().and_then(|bytes| Payload::read(&bytes));
     if payload.as_ref().is_ok_and(|told| told.hook_event_name.as_deref().is_some_and(is_tool_moment)) {
         is_tool.set(true);
-        exit_on_signal::retie(&DENIES);
+        exit_on_signal::replace(&DENIES);
     }
     let denial = |reason: &str| print(call, &Reply::Deny(reason.to_owned()));
     if let Ok(told) = &payload
@@ -145,13 +146,13 @@ fn answer(call: &Call<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> R
     let wait = app.settings.boundary.approval_wait;
     if matches!(moment, HookEvent::PermissionRequest(_)) {
         let limit = call.provider.limit(call.event).saturating_add(wait);
-        exit_on_signal::within(limit).map_err(|error| format!("no time limit can be set: {error}"))?;
+        exit_on_signal::set_deadline(limit).map_err(|error| format!("no time limit can be set: {error}"))?;
     }
     let caller = caller(call.provider, &app.env, told, external)?;
     let records = |path: &Path, offset: u64| house::records(call.provider, path, offset);
     let outcome = hook::handle(&app, &caller, &moment, &records, wait).map_err(|error| sentence(&error))?;
     print(call, &outcome.reply)?;
-    exit_on_signal::retie(&SAID);
+    exit_on_signal::replace(&SAID);
     // What could not be noted comes again; the answer is out and stands.
     let _ = hook::confirm_written(&app, &outcome);
     Ok(())

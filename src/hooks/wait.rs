@@ -10,17 +10,17 @@ use super::{Provider, claude, house, payload::Payload, run};
 use crate::{
     actions::boundary::hook::{self, HookEvent},
     env::Env,
-    os::exit_on_signal::{self, Ending},
+    os::exit_on_signal::{self, ExitPlan},
 };
 
 /// Who stops a waiting hook wants it gone, and nothing more.
-static ENDS: Ending = Ending { code: 0, late: "", stopped: "" };
+static ENDS: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
 /// Waits; the exit code is 2 when there is something to tell, 0 when there is nothing to wait for any more, and 1 for a
 /// failure, which wakes nobody.
 #[must_use]
 pub fn wait(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> u8 {
-    let tied = exit_on_signal::tie(&ENDS).map_err(|error| error.to_string());
+    let tied = exit_on_signal::install(&ENDS).map_err(|error| error.to_string());
     match tied.and_then(|()| run::silently(|| told(provider, root, env))) {
         Ok(code) => code,
         Err(why) => {

@@ -33,23 +33,23 @@ const LONGEST: u64 = 4_096;
 #[must_use]
 pub fn of(runtime: &Path, env: &Env) -> Option<PathBuf> {
     let here = runtime.join(SOCKET);
-    if socket::fits(&here) {
+    if socket::fits_address(&here) {
         return Some(here);
     }
     let folder = env.var_os(vars::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|folder| folder.is_absolute())?;
     let there = folder.join(format!("fairway-{}.sock", digest(runtime)));
-    socket::fits(&there).then_some(there)
+    socket::fits_address(&there).then_some(there)
 }
 
 /// Where somebody may listen now, for whoever has another environment than the server.
 pub(super) fn found(runtime: &Path) -> Option<PathBuf> {
     let here = runtime.join(SOCKET);
-    if socket::fits(&here) {
+    if socket::fits_address(&here) {
         return Some(here);
     }
     let mut path = String::new();
     File::open(runtime.join(POINTER)).ok()?.take(LONGEST).read_to_string(&mut path).ok()?;
-    Some(PathBuf::from(path.trim_end())).filter(|path| path.is_absolute() && socket::fits(path))
+    Some(PathBuf::from(path.trim_end())).filter(|path| path.is_absolute() && socket::fits_address(path))
 }
 
 fn digest(path: &Path) -> String {

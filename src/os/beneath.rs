@@ -17,17 +17,17 @@ use nix::{
 
 /// A folder that is written below.
 #[derive(Debug)]
-pub struct Below {
+pub struct BeneathRoot {
     root: OwnedFd,
 }
 
 /// A folder below it, or itself.
 #[derive(Debug)]
-pub struct Place {
-    folder: OwnedFd,
+pub struct BeneathDir {
+    dir: OwnedFd,
 }
 
-impl Below {
+impl BeneathRoot {
     /// Opens a folder.
     ///
     /// # Errors
@@ -39,40 +39,40 @@ impl Below {
 
     /// Whether there is a folder at this path, seen from here.
     #[must_use]
-    pub fn has_folder(&self, path: &Path) -> bool {
-        self.at(if path.as_os_str().is_empty() { Path::new(".") } else { path }).is_ok()
+    pub fn has_dir(&self, path: &Path) -> bool {
+        self.open_beneath(if path.as_os_str().is_empty() { Path::new(".") } else { path }).is_ok()
     }
 
     /// A folder below this one; it is made with its parents.
     ///
     /// # Errors
     /// When the path leads out of the folder, or it cannot be made.
-    pub fn folder(&self, path: &Path) -> io::Result<Place> {
+    pub fn create_dir(&self, path: &Path) -> io::Result<BeneathDir> {
         // Before anything is made.
         if !path.components().all(|part| matches!(part, Component::CurDir | Component::Normal(_))) {
-            return Err(leads_out(path));
+            return Err(escapes_root(path));
         }
         let mut seen = PathBuf::new();
-        let mut folder = self.at(Path::new("."))?;
+        let mut folder = self.open_beneath(Path::new("."))?;
         for part in path.components() {
             let Component::Normal(name) = part else { continue };
             seen.push(name);
-            folder = match self.at(&seen) {
+            folder = match self.open_beneath(&seen) {
                 Err(Errno::ENOENT) => {
                     match mkdirat(&folder, name, Mode::from_bits_truncate(0o777)) {
                         Ok(()) | Err(Errno::EEXIST) => {}
                         Err(error) => return Err(error.into()),
                     }
-                    self.at(&seen)
+                    self.open_beneath(&seen)
                 }
                 found => found,
             }
-            .map_err(|error| if error == Errno::EXDEV { leads_out(path) } else { error.into() })?;
+            .map_err(|error| if error == Errno::EXDEV { escapes_root(path) } else { error.into() })?;
         }
-        Ok(Place { folder })
+        Ok(BeneathDir { dir: folder })
     }
 
-    fn at(&self, path: &Path) -> Result<OwnedFd, Errno> {
+    fn open_beneath(&self, path: &Path) -> Result<OwnedFd, Errno> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let how =
             OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS);
@@ -80,23 +80,23 @@ impl Below {
     }
 }
 
-fn leads_out(path: &Path) -> io::Error {
+fn escapes_root(path: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, format!("{} leads out of the folder", path.display()))
 }
 
-impl Place {
+impl BeneathDir {
     /// Puts a copy of a file here, whole, in the place of what has this name; a link is replaced, not followed.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn put(&self, name: &OsStr, from: &mut File, mode: u32) -> io::Result<()> {
-        let draft = draft();
+    pub fn copy_file(&self, name: &OsStr, from: &mut File, mode: u32) -> io::Result<()> {
+        let draft = temp_name();
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut write = || -> io::Result<()> {
-            let mut to = File::from(nix::fcntl::openat(&self.folder, &*draft, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
+            let mut to = File::from(nix::fcntl::openat(&self.dir, &*draft, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
             io::copy(from, &mut to)?;
             fchmod(&to, Mode::from_bits_truncate(mode & 0o777))?;
-            Ok(renameat(&self.folder, &*draft, &self.folder, name)?)
+            Ok(renameat(&self.dir, &*draft, &self.dir, name)?)
         };
         write().inspect_err(|_| self.remove(&draft))
     }
@@ -105,11 +105,11 @@ impl Place {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn link(&self, name: &OsStr, target: &Path) -> io::Result<()> {
-        let draft = draft();
+    pub fn symlink(&self, name: &OsStr, target: &Path) -> io::Result<()> {
+        let draft = temp_name();
         let make = || -> io::Result<()> {
-            symlinkat(target, &self.folder, &*draft)?;
-            Ok(renameat(&self.folder, &*draft, &self.folder, name)?)
+            symlinkat(target, &self.dir, &*draft)?;
+            Ok(renameat(&self.dir, &*draft, &self.dir, name)?)
         };
         make().inspect_err(|_| self.remove(&draft))
     }
@@ -117,17 +117,17 @@ impl Place {
     /// Device and number of what has this name here, links not followed.
     #[must_use]
     pub fn identity(&self, name: &OsStr) -> Option<(u64, u64)> {
-        let found = fstatat(&self.folder, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
+        let found = fstatat(&self.dir, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
         Some((found.st_dev, found.st_ino))
     }
 
     fn remove(&self, name: &str) {
-        let _ = unlinkat(&self.folder, name, UnlinkatFlags::NoRemoveDir);
+        let _ = unlinkat(&self.dir, name, UnlinkatFlags::NoRemoveDir);
     }
 }
 
 /// A name that nobody has.
-fn draft() -> String {
+fn temp_name() -> String {
     format!(".fairway-{}.tmp", std::process::id())
 }
 
@@ -148,19 +148,19 @@ mod tests {
         symlink(&outside, root.join("absolute")).unwrap();
         symlink("real", root.join("in")).unwrap();
         symlink("../outside/file", root.join("real/link")).unwrap();
-        let below = Below::open(&root).unwrap();
+        let below = BeneathRoot::open(&root).unwrap();
         for path in ["..", "../outside", "a/../../outside", "/tmp", "out", "out/deep", "absolute", "absolute/x"] {
-            assert!(below.folder(Path::new(path)).is_err(), "{path}");
+            assert!(below.create_dir(Path::new(path)).is_err(), "{path}");
         }
         let from = home.path().join("from");
         fs::write(&from, "new").unwrap();
         for (folder, name) in [("", "a"), ("x/y/./z", "b"), ("in/deep", "c"), ("real", "link")] {
             let mut file = File::open(&from).unwrap();
-            below.folder(Path::new(folder)).unwrap().put(OsStr::new(name), &mut file, 0o755).unwrap();
+            below.create_dir(Path::new(folder)).unwrap().copy_file(OsStr::new(name), &mut file, 0o755).unwrap();
             assert_eq!(fs::read_to_string(root.join(folder).join(name)).unwrap(), "new");
         }
         assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "theirs");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
-        assert!(root.join("real/deep/c").is_file() && !below.has_folder(Path::new("out")));
+        assert!(root.join("real/deep/c").is_file() && !below.has_dir(Path::new("out")));
     }
 }

@@ -25,7 +25,7 @@ use nix::{
 use super::{poll_until, process};
 
 /// How much of each stream is kept, in bytes; what follows is read and thrown away.
-pub const KEPT: usize = 1 << 20;
+pub const CAPTURE_LIMIT: usize = 1 << 20;
 
 /// What a group that was told to end may take for it.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -51,9 +51,9 @@ pub struct Call<'a> {
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum ExitReason {
     /// With this code.
-    Exit(i32),
+    Code(i32),
     /// By this signal.
     Signal(i32),
     /// Its time was over; it is gone.
@@ -64,7 +64,7 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// How it ended.
-    pub end: End,
+    pub exit: ExitReason,
     /// The beginning of its stdout.
     pub stdout: Vec<u8>,
     /// The beginning of its stderr.
@@ -76,14 +76,14 @@ pub struct Captured {
 /// # Errors
 /// When it cannot be started.
 pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
-    capture_up_to(call, KEPT)
+    capture_with_limit(call, CAPTURE_LIMIT)
 }
 
 /// The same for one that may say more: so many bytes of each stream are kept.
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn capture_up_to(call: &Call<'_>, most: usize) -> io::Result<Captured> {
+pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> {
     let mut child = spawn(call)?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
@@ -104,25 +104,25 @@ pub fn capture_up_to(call: &Call<'_>, most: usize) -> io::Result<Captured> {
             Some(Signal::SIGTERM) => Signal::SIGKILL,
             Some(_) => return Err(io::Error::other("the command cannot be killed")),
         };
-        tell(pid, next)?;
+        signal_group(pid, next)?;
         told = Some(next);
         deadline = Instant::now() + GRACE;
     }
     pipes.drain();
     if told.is_some() {
-        tell(pid, Signal::SIGKILL)?;
+        signal_group(pid, Signal::SIGKILL)?;
     }
-    let failed = told.is_some() || !peeked(pid)?;
+    let failed = told.is_some() || !has_exited_ok(pid)?;
     if failed && call.ends_group {
         end_group(pid)?;
     }
     let status = child.wait()?;
     let end = match (told, status.code(), status.signal()) {
-        (Some(_), ..) => End::TimedOut,
-        (None, Some(code), _) => End::Exit(code),
-        (None, None, signal) => End::Signal(signal.unwrap_or_default()),
+        (Some(_), ..) => ExitReason::TimedOut,
+        (None, Some(code), _) => ExitReason::Code(code),
+        (None, None, signal) => ExitReason::Signal(signal.unwrap_or_default()),
     };
-    Ok(Captured { end, stdout: pipes.stdout.kept, stderr: pipes.stderr.kept })
+    Ok(Captured { exit: end, stdout: pipes.stdout.captured, stderr: pipes.stderr.captured })
 }
 
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
@@ -140,7 +140,7 @@ fn spawn(call: &Call<'_>) -> io::Result<Child> {
 }
 
 /// Signals a group; one that is gone is no failure.
-fn tell(group: i32, signal: Signal) -> io::Result<()> {
+fn signal_group(group: i32, signal: Signal) -> io::Result<()> {
     match killpg(Pid::from_raw(group), signal) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error) => Err(error.into()),
@@ -148,7 +148,7 @@ fn tell(group: i32, signal: Signal) -> io::Result<()> {
 }
 
 /// Whether an ended child that is not reaped yet ended with 0.
-fn peeked(pid: i32) -> io::Result<bool> {
+fn has_exited_ok(pid: i32) -> io::Result<bool> {
     use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     let status = waitid(Id::Pid(Pid::from_raw(pid)), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)?;
     Ok(matches!(status, WaitStatus::Exited(_, 0)))
@@ -162,10 +162,10 @@ fn end_group(group: i32) -> io::Result<()> {
     if empty().is_some() {
         return Ok(());
     }
-    tell(group, Signal::SIGTERM)?;
-    if poll_until::until(GRACE, Duration::from_millis(20), empty).is_none() {
-        tell(group, Signal::SIGKILL)?;
-        let _ = poll_until::until(GRACE, Duration::from_millis(20), empty);
+    signal_group(group, Signal::SIGTERM)?;
+    if poll_until::poll_until(GRACE, Duration::from_millis(20), empty).is_none() {
+        signal_group(group, Signal::SIGKILL)?;
+        let _ = poll_until::poll_until(GRACE, Duration::from_millis(20), empty);
     }
     Ok(())
 }
@@ -173,16 +173,16 @@ fn end_group(group: i32) -> io::Result<()> {
 /// Our ends of a command's three pipes.
 struct Pipes<'a> {
     stdin: Option<std::process::ChildStdin>,
-    unsaid: &'a [u8],
+    unsent: &'a [u8],
     stdout: Stream<std::process::ChildStdout>,
     stderr: Stream<std::process::ChildStderr>,
 }
 
 struct Stream<T> {
     pipe: Option<T>,
-    kept: Vec<u8>,
+    captured: Vec<u8>,
     /// How much is kept, in bytes.
-    most: usize,
+    limit: usize,
 }
 
 impl<'a> Pipes<'a> {
@@ -194,13 +194,13 @@ impl<'a> Pipes<'a> {
                 .into_iter()
                 .flatten()
         {
-            unblock(pipe)?;
+            set_nonblocking(pipe)?;
         }
         Ok(Self {
             stdin,
-            unsaid,
-            stdout: Stream { pipe: stdout, kept: Vec::new(), most },
-            stderr: Stream { pipe: stderr, kept: Vec::new(), most },
+            unsent: unsaid,
+            stdout: Stream { pipe: stdout, captured: Vec::new(), limit: most },
+            stderr: Stream { pipe: stderr, captured: Vec::new(), limit: most },
         })
     }
 
@@ -219,22 +219,22 @@ impl<'a> Pipes<'a> {
             }
             ready.first().and_then(PollFd::any).unwrap_or(false)
         };
-        self.say();
-        self.stdout.read_some(KEPT);
-        self.stderr.read_some(KEPT);
+        self.write_stdin();
+        self.stdout.read_some(CAPTURE_LIMIT);
+        self.stderr.read_some(CAPTURE_LIMIT);
         Ok(ended)
     }
 
-    fn say(&mut self) {
+    fn write_stdin(&mut self) {
         while let Some(pipe) = &mut self.stdin {
-            match pipe.write(self.unsaid) {
-                Ok(written) => self.unsaid = self.unsaid.get(written..).unwrap_or_default(),
+            match pipe.write(self.unsent) {
+                Ok(written) => self.unsent = self.unsent.get(written..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // It does not want to hear more: its own affair.
-                Err(_) => self.unsaid = &[],
+                Err(_) => self.unsent = &[],
             }
-            if self.unsaid.is_empty() {
+            if self.unsent.is_empty() {
                 self.stdin = None;
             }
         }
@@ -243,8 +243,8 @@ impl<'a> Pipes<'a> {
     /// Takes what the command left in the pipes when it ended.
     fn drain(&mut self) {
         self.stdin = None;
-        self.stdout.read_some(self.stdout.most);
-        self.stderr.read_some(self.stderr.most);
+        self.stdout.read_some(self.stdout.limit);
+        self.stderr.read_some(self.stderr.limit);
     }
 }
 
@@ -256,8 +256,8 @@ impl<T: Read> Stream<T> {
             match pipe.read(&mut buffer) {
                 Ok(0) => self.pipe = None,
                 Ok(read) => {
-                    let room = self.most.saturating_sub(self.kept.len()).min(read);
-                    self.kept.extend_from_slice(buffer.get(..room).unwrap_or_default());
+                    let room = self.limit.saturating_sub(self.captured.len()).min(read);
+                    self.captured.extend_from_slice(buffer.get(..room).unwrap_or_default());
                     total += read;
                     if total >= most {
                         return;
@@ -272,7 +272,7 @@ impl<T: Read> Stream<T> {
 }
 
 /// Makes reads and writes on a descriptor of ours return at once.
-pub(super) fn unblock(descriptor: BorrowedFd<'_>) -> io::Result<()> {
+pub(super) fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(descriptor, FcntlArg::F_GETFL)?);
     fcntl(descriptor, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
     Ok(())
@@ -294,16 +294,19 @@ mod tests {
     #[test]
     fn keeps_both_streams_and_the_code() {
         let seen = sh("cat; echo bad >&2; exit 3", b"in\0put", LONG);
-        assert_eq!(seen, Captured { end: End::Exit(3), stdout: b"in\0put".to_vec(), stderr: b"bad\n".to_vec() });
-        assert_eq!(sh("kill -9 $$", b"", LONG).end, End::Signal(9));
+        assert_eq!(
+            seen,
+            Captured { exit: ExitReason::Code(3), stdout: b"in\0put".to_vec(), stderr: b"bad\n".to_vec() }
+        );
+        assert_eq!(sh("kill -9 $$", b"", LONG).exit, ExitReason::Signal(9));
     }
 
     #[test]
     fn a_flood_is_cut_and_a_large_input_does_not_lock_up() {
-        let input = vec![b'x'; 3 * KEPT];
+        let input = vec![b'x'; 3 * CAPTURE_LIMIT];
         let seen = sh("cat; printf end >&2", &input, LONG);
-        assert_eq!((seen.end, seen.stdout.len(), &seen.stderr[..]), (End::Exit(0), KEPT, &b"end"[..]));
-        assert_eq!(sh("exit 0", &input, LONG).end, End::Exit(0));
+        assert_eq!((seen.exit, seen.stdout.len(), &seen.stderr[..]), (ExitReason::Code(0), CAPTURE_LIMIT, &b"end"[..]));
+        assert_eq!(sh("exit 0", &input, LONG).exit, ExitReason::Code(0));
     }
 
     #[test]
@@ -320,16 +323,16 @@ mod tests {
     fn time_over_ends_the_whole_group_even_one_that_ignores_term() {
         let seen =
             sh("trap '' TERM; sh -c 'trap \"\" TERM; echo $$; sleep 60' & sleep 60", b"", Duration::from_millis(300));
-        assert_eq!(seen.end, End::TimedOut);
+        assert_eq!(seen.exit, ExitReason::TimedOut);
         let pid: i32 = String::from_utf8(seen.stdout).unwrap().trim().parse().unwrap();
         let gone = || process::ProcessKey::of(pid).is_none().then_some(());
-        assert!(poll_until::until(Duration::from_secs(5), Duration::from_millis(5), gone).is_some());
+        assert!(poll_until::poll_until(Duration::from_secs(5), Duration::from_millis(5), gone).is_some());
     }
 
     #[test]
     fn what_a_failing_command_left_in_its_group_is_ended() {
         let seen = sh("sleep 60 & echo $!; exit 1", b"", LONG);
         let pid: i32 = String::from_utf8(seen.stdout).unwrap().trim().parse().unwrap();
-        assert_eq!((seen.end, process::ProcessKey::of(pid)), (End::Exit(1), None));
+        assert_eq!((seen.exit, process::ProcessKey::of(pid)), (ExitReason::Code(1), None));
     }
 }

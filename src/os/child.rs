@@ -29,12 +29,12 @@ use nix::{
 };
 
 use super::{
-    capture::unblock,
+    capture::set_nonblocking,
     process::{self, ProcessKey},
 };
 
 /// Leaves the session and group of whoever started this process. One that leads a group already stays where it is.
-pub fn lead() {
+pub fn setsid() {
     let _ = unistd::setsid();
 }
 
@@ -42,19 +42,19 @@ pub fn lead() {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn adopt() -> io::Result<()> {
+pub fn become_subreaper() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
 }
 
-extern "C" fn nothing(_: libc::c_int) {}
+extern "C" fn no_op_handler(_: libc::c_int) {}
 
 /// The group of the program on this process's terminal, until it was told that the terminal is gone.
-static ON_TERMINAL: AtomicI32 = AtomicI32::new(0);
+static TERMINAL_GROUP: AtomicI32 = AtomicI32::new(0);
 
 /// Of a terminal that goes, the kernel tells only the head of its session; the program hears of it from here, once.
 #[expect(unsafe_code, reason = "a handler may only call what is safe in one")]
-extern "C" fn hang_up(_: libc::c_int) {
-    let group = ON_TERMINAL.swap(0, Ordering::SeqCst);
+extern "C" fn forward_sighup(_: libc::c_int) {
+    let group = TERMINAL_GROUP.swap(0, Ordering::SeqCst);
     if group > 0 {
         // SAFETY: plain numbers, and a call that is allowed in a handler.
         unsafe { libc::kill(-group, libc::SIGHUP) };
@@ -67,20 +67,20 @@ extern "C" fn hang_up(_: libc::c_int) {
 /// # Errors
 /// When the kernel refuses.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
-pub fn outlive_signals() -> io::Result<()> {
-    let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
+pub fn ignore_termination() -> io::Result<()> {
+    let action = SigAction::new(SigHandler::Handler(no_op_handler), SaFlags::empty(), SigSet::empty());
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGCHLD] {
         // SAFETY: the handler touches nothing.
         unsafe { sigaction(signal, &action) }?;
     }
-    let action = SigAction::new(SigHandler::Handler(hang_up), SaFlags::empty(), SigSet::empty());
+    let action = SigAction::new(SigHandler::Handler(forward_sighup), SaFlags::empty(), SigSet::empty());
     // SAFETY: the handler only calls what may be called in one.
     unsafe { sigaction(Signal::SIGHUP, &action) }?;
     Ok(())
 }
 
 /// Starts a thread, or whatever `make` starts, that no signal to this process interrupts.
-pub fn undisturbed<T>(make: impl FnOnce() -> T) -> T {
+pub fn with_signals_blocked<T>(make: impl FnOnce() -> T) -> T {
     let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
     let made = make();
     if let Ok(before) = before {
@@ -104,7 +104,7 @@ pub struct Program<'a> {
 #[derive(Debug)]
 pub struct Running {
     pid: i32,
-    done: OwnedFd,
+    pidfd: OwnedFd,
     output: Option<File>,
 }
 
@@ -114,32 +114,32 @@ pub struct Running {
 /// # Errors
 /// When it cannot be started.
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
-pub fn start(program: &Program<'_>, input: Option<File>) -> io::Result<Running> {
+pub fn spawn(program: &Program<'_>, input: Option<File>) -> io::Result<Running> {
     let (first, rest) = program.argv.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
     let mut command = Command::new(first);
     command.args(rest).env_clear().envs(program.env).current_dir(program.cwd);
     let mut output = None;
     if let Some(input) = input {
         let (reader, writer) = io::pipe()?;
-        unblock(reader.as_fd())?;
+        set_nonblocking(reader.as_fd())?;
         command.stdin(input).stdout(writer.try_clone()?).stderr(writer).process_group(0);
         output = Some(File::from(OwnedFd::from(reader)));
     }
-    let running = Running { output, ..Running::of(&command.spawn()?)? };
+    let running = Running { output, ..Running::from_child(&command.spawn()?)? };
     if running.output.is_none()
         && let Ok(group) = unistd::getpgid(Some(unistd::Pid::from_raw(running.pid)))
     {
-        ON_TERMINAL.store(group.as_raw(), Ordering::SeqCst);
+        TERMINAL_GROUP.store(group.as_raw(), Ordering::SeqCst);
     }
     Ok(running)
 }
 
 impl Running {
     /// A child of ours whose output is another's affair.
-    pub(super) fn of(child: &Child) -> io::Result<Self> {
+    pub(super) fn from_child(child: &Child) -> io::Result<Self> {
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
         let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
-        Ok(Self { pid, done, output: None })
+        Ok(Self { pid, pidfd: done, output: None })
     }
 
     /// Its process, and its process group's number.
@@ -159,9 +159,9 @@ impl Running {
     ///
     /// # Errors
     /// When it cannot be waited for.
-    pub fn finish(&mut self, mut see: impl FnMut(&[u8])) -> io::Result<i32> {
+    pub fn wait(&mut self, mut see: impl FnMut(&[u8])) -> io::Result<i32> {
         loop {
-            if let Some(code) = self.finish_within(None, &mut see)? {
+            if let Some(code) = self.wait_with_timeout(None, &mut see)? {
                 return Ok(code);
             }
         }
@@ -171,11 +171,15 @@ impl Running {
     ///
     /// # Errors
     /// When it cannot be waited for.
-    pub fn finish_within(&mut self, limit: Option<Duration>, see: &mut impl FnMut(&[u8])) -> io::Result<Option<i32>> {
+    pub fn wait_with_timeout(
+        &mut self,
+        limit: Option<Duration>,
+        see: &mut impl FnMut(&[u8]),
+    ) -> io::Result<Option<i32>> {
         let deadline = limit.map(|limit| Instant::now() + limit);
         loop {
             if let Some(code) = self.reap()? {
-                self.hand_on(see);
+                self.read_output(see);
                 return Ok(Some(code));
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -185,18 +189,18 @@ impl Running {
             let pause = left.map_or(PollTimeout::NONE, |left| {
                 PollTimeout::from(u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
             });
-            let mut ready = vec![PollFd::new(self.done.as_fd(), PollFlags::POLLIN)];
+            let mut ready = vec![PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
             ready.extend(self.output.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
             match poll(&mut ready, pause) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            self.hand_on(see);
+            self.read_output(see);
         }
     }
 
     /// Hands on what is in the pipe now.
-    pub fn hand_on(&mut self, see: &mut impl FnMut(&[u8])) {
+    pub fn read_output(&mut self, see: &mut impl FnMut(&[u8])) {
         const MOST: usize = 1 << 20;
         let (mut buffer, mut total) = ([0; 16 * 1024], 0);
         while let Some(pipe) = &mut self.output {
@@ -231,7 +235,7 @@ impl Running {
                 Err(error) => return Err(error.into()),
             };
             if pid.as_raw() == self.pid {
-                ON_TERMINAL.store(0, Ordering::SeqCst);
+                TERMINAL_GROUP.store(0, Ordering::SeqCst);
                 return Ok(Some(code));
             }
         }
@@ -241,7 +245,7 @@ impl Running {
 impl AsFd for Running {
     /// Becomes readable when the program has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.done.as_fd()
+        self.pidfd.as_fd()
     }
 }
 
@@ -251,11 +255,14 @@ impl AsFd for Running {
 /// # Errors
 /// When it cannot be started, or ended without that line.
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
-pub fn detached(args: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Result<Result<String, String>> {
+pub fn spawn_self_until_ready(
+    args: &[OsString],
+    env: &BTreeMap<OsString, OsString>,
+) -> io::Result<Result<String, String>> {
     use std::io::BufRead;
     // A lock that whoever called holds would else be held as long as the session lives.
     super::exec::close_on_exec()?;
-    let mut child: Child = Command::new(super::executable::own()?)
+    let mut child: Child = Command::new(super::executable::current_executable()?)
         .args(args)
         .env_clear()
         .envs(env)

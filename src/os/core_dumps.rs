@@ -10,7 +10,7 @@ use nix::sys::{
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn keep() -> std::io::Result<()> {
+pub fn disable() -> std::io::Result<()> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     prctl::set_dumpable(false)?;
     Ok(())

@@ -8,7 +8,7 @@ use nix::{errno::Errno, libc};
 /// would else be held by a server for good. Returns only when that fails, with why.
 #[expect(clippy::disallowed_methods, reason = "one of the places that start programs")]
 #[must_use]
-pub fn become_program(words: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Error {
+pub fn replace_process(words: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Error {
     let Some((program, args)) = words.split_first() else { return io::Error::other("there is no program") };
     if let Err(error) = close_on_exec() {
         return error;

@@ -12,21 +12,21 @@ use nix::unistd::{AccessFlags, access};
 #[must_use]
 pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     if word.contains('/') {
-        return Some(cwd.join(word)).filter(|file| can_run(file));
+        return Some(cwd.join(word)).filter(|file| is_executable(file));
     }
     let folders = path.unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    std::env::split_paths(folders).map(|folder| cwd.join(folder).join(word)).find(|file| can_run(file))
+    std::env::split_paths(folders).map(|folder| cwd.join(folder).join(word)).find(|file| is_executable(file))
 }
 
 /// Whether a path is a file that this user may run.
 #[must_use]
-pub fn can_run(file: &Path) -> bool {
+pub fn is_executable(file: &Path) -> bool {
     file.is_file() && access(file, AccessFlags::X_OK).is_ok()
 }
 
 /// Whether this user may write to a path that exists.
 #[must_use]
-pub fn can_write(path: &Path) -> bool {
+pub fn is_writable(path: &Path) -> bool {
     access(path, AccessFlags::W_OK).is_ok()
 }
 
@@ -34,7 +34,7 @@ pub fn can_write(path: &Path) -> bool {
 ///
 /// # Errors
 /// When the kernel does not tell it, or it was replaced meanwhile.
-pub fn own() -> io::Result<PathBuf> {
+pub fn current_executable() -> io::Result<PathBuf> {
     let own = std::env::current_exe()?;
     if own.is_file() {
         return Ok(own);
@@ -53,6 +53,6 @@ mod tests {
         assert_eq!(find("bin/sh", None, root), Some(PathBuf::from("/bin/sh")));
         assert_eq!(find("sh", Some(OsStr::new("/nowhere")), root), None);
         assert_eq!(find("/etc/passwd", None, root), None);
-        assert!(own().is_ok());
+        assert!(current_executable().is_ok());
     }
 }

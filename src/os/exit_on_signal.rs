@@ -17,17 +17,17 @@ use nix::{
 
 /// How this process ends when something stops it.
 #[derive(Debug)]
-pub struct Ending {
+pub struct ExitPlan {
     /// Its exit code.
     pub code: i32,
     /// What it says when its time is over; nothing when this is empty.
-    pub late: &'static str,
+    pub on_timeout: &'static str,
     /// What it says when a signal or a fault stops it; nothing when this is empty.
-    pub stopped: &'static str,
+    pub on_signal: &'static str,
 }
 
 /// The ending in force; null before there is one.
-static ENDING: AtomicPtr<Ending> = AtomicPtr::new(null_mut());
+static PLAN: AtomicPtr<ExitPlan> = AtomicPtr::new(null_mut());
 
 /// What would end the process by itself, or comes from outside to end it.
 const SIGNALS: &[Signal] = &[
@@ -52,11 +52,12 @@ const SIGNALS: &[Signal] = &[
 ];
 
 #[expect(unsafe_code, reason = "a handler may make two plain system calls, and nothing else")]
-extern "C" fn end(signal: libc::c_int) {
+extern "C" fn exit_handler(signal: libc::c_int) {
     // SAFETY: only endings that live for ever are ever put there.
-    let ending = unsafe { ENDING.load(SeqCst).as_ref() };
-    let (code, words) = ending
-        .map_or((2, ""), |ending| (ending.code, if signal == libc::SIGALRM { ending.late } else { ending.stopped }));
+    let ending = unsafe { PLAN.load(SeqCst).as_ref() };
+    let (code, words) = ending.map_or((2, ""), |ending| {
+        (ending.code, if signal == libc::SIGALRM { ending.on_timeout } else { ending.on_signal })
+    });
     // SAFETY: the bytes live for ever; a closed descriptor is an error that nobody looks at; `_exit` runs nothing of ours.
     unsafe {
         libc::write(2, words.as_ptr().cast(), words.len());
@@ -69,10 +70,10 @@ extern "C" fn end(signal: libc::c_int) {
 /// # Errors
 /// When the kernel refuses.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
-pub fn tie(ending: &'static Ending) -> io::Result<()> {
-    retie(ending);
+pub fn install(ending: &'static ExitPlan) -> io::Result<()> {
+    replace(ending);
     // A stack that overflowed has no room left for a handler.
-    let action = SigAction::new(SigHandler::Handler(end), SaFlags::SA_ONSTACK, SigSet::empty());
+    let action = SigAction::new(SigHandler::Handler(exit_handler), SaFlags::SA_ONSTACK, SigSet::empty());
     for signal in SIGNALS {
         // SAFETY: the handler makes two system calls and does not return.
         unsafe { sigaction(*signal, &action) }?;
@@ -82,8 +83,8 @@ pub fn tie(ending: &'static Ending) -> io::Result<()> {
 }
 
 /// Lays down another ending.
-pub fn retie(ending: &'static Ending) {
-    ENDING.store(std::ptr::from_ref(ending).cast_mut(), SeqCst);
+pub fn replace(ending: &'static ExitPlan) {
+    PLAN.store(std::ptr::from_ref(ending).cast_mut(), SeqCst);
 }
 
 /// Ends this process so after this long from now; an earlier limit is forgotten.
@@ -91,7 +92,7 @@ pub fn retie(ending: &'static Ending) {
 /// # Errors
 /// When the kernel refuses.
 #[expect(unsafe_code, reason = "setitimer has no safe form in the crates used here")]
-pub fn within(limit: Duration) -> io::Result<()> {
+pub fn set_deadline(limit: Duration) -> io::Result<()> {
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
     // A span of zero would take the limit away.
     let limit = limit.max(Duration::from_millis(1));

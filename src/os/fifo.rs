@@ -23,15 +23,15 @@ use nix::{
 use super::poll_until;
 
 /// The largest size that the kernel gives to everybody, in bytes.
-const LARGEST: usize = 1 << 20;
+const MAX_PIPE_BYTES: usize = 1 << 20;
 /// The kernel counts in pages: a part of one may be unusable at either end.
-const WASTE: usize = 2 * 4096;
+const PAGE_SLACK_BYTES: usize = 2 * 4096;
 
 /// Makes a FIFO of mode 0600 and opens it for both directions, so that its reader never sees an end.
 ///
 /// # Errors
 /// When it cannot be made or opened.
-pub fn make(path: &Path) -> io::Result<File> {
+pub fn create(path: &Path) -> io::Result<File> {
     unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
     OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
 }
@@ -56,14 +56,14 @@ pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()>
     }
     let deadline = Instant::now() + limit;
     let full = |why: &str| io::Error::new(io::ErrorKind::TimedOut, why.to_owned());
-    if text.len() + WASTE <= LARGEST {
+    if text.len() + PAGE_SLACK_BYTES <= MAX_PIPE_BYTES {
         let has_room = || {
-            let (held, size) = (held(&fifo).ok()?, size(&fifo).ok()?);
-            let needed = held + text.len() + WASTE;
-            let size = if needed > size { grown(&fifo, needed).unwrap_or(size) } else { size };
+            let (held, size) = (unread_bytes(&fifo).ok()?, capacity(&fifo).ok()?);
+            let needed = held + text.len() + PAGE_SLACK_BYTES;
+            let size = if needed > size { grow(&fifo, needed).unwrap_or(size) } else { size };
             (needed <= size || (held == 0 && text.len() <= size)).then_some(())
         };
-        if poll_until::until(limit, Duration::from_millis(50), has_room).is_none() {
+        if poll_until::poll_until(limit, Duration::from_millis(50), has_room).is_none() {
             return Err(full("the program does not read its input, and there is no room for more"));
         }
     }
@@ -90,18 +90,18 @@ pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()>
     Ok(())
 }
 
-fn size(fifo: &File) -> Result<usize, Errno> {
+fn capacity(fifo: &File) -> Result<usize, Errno> {
     usize::try_from(fcntl(fifo, FcntlArg::F_GETPIPE_SZ)?).map_err(|_| Errno::EINVAL)
 }
 
-fn grown(fifo: &File, to: usize) -> Result<usize, Errno> {
-    let to = i32::try_from(to.min(LARGEST)).map_err(|_| Errno::EINVAL)?;
+fn grow(fifo: &File, to: usize) -> Result<usize, Errno> {
+    let to = i32::try_from(to.min(MAX_PIPE_BYTES)).map_err(|_| Errno::EINVAL)?;
     usize::try_from(fcntl(fifo, FcntlArg::F_SETPIPE_SZ(to))?).map_err(|_| Errno::EINVAL)
 }
 
 /// How many bytes nobody has read yet.
 #[expect(unsafe_code, reason = "asking a pipe how full it is has no safe form in the crates used here")]
-fn held(fifo: &File) -> Result<usize, Errno> {
+fn unread_bytes(fifo: &File) -> Result<usize, Errno> {
     let mut held: libc::c_int = 0;
     // SAFETY: the descriptor is open as long as the file is borrowed, and the call writes one integer.
     Errno::result(unsafe { libc::ioctl(fifo.as_raw_fd(), libc::FIONREAD, &raw mut held) })?;
@@ -118,7 +118,7 @@ mod tests {
     fn a_text_is_written_whole_or_not_at_all() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("fifo");
-        let mut reader = make(&path).unwrap();
+        let mut reader = create(&path).unwrap();
         let text: Vec<u8> = (0..400_000_u32).map(|at| u8::try_from(at % 251).unwrap()).collect();
         for _ in 0..2 {
             write_within(&path, &text, Duration::ZERO).unwrap();
@@ -128,7 +128,7 @@ mod tests {
         let mut seen = vec![0; 2 * text.len()];
         reader.read_exact(&mut seen).unwrap();
         assert_eq!(seen, [&text[..], &text[..]].concat());
-        assert_eq!(held(&reader).unwrap(), 0);
+        assert_eq!(unread_bytes(&reader).unwrap(), 0);
         // More than any FIFO holds arrives when somebody reads.
         let long = text.repeat(8);
         let read = std::thread::scope(|scope| {

@@ -13,16 +13,16 @@ use nix::{
 };
 
 /// How long a wait lasts where nothing wakes it.
-const PAUSE: Duration = Duration::from_millis(100);
+const FALLBACK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Some files and folders under watch. Look at what you wait for once after adding it, then after each wait: so nothing is
 /// missed.
 #[derive(Debug)]
-pub struct Watch {
+pub struct FileWatch {
     inotify: Option<Inotify>,
 }
 
-impl Watch {
+impl FileWatch {
     /// Watches nothing yet.
     #[must_use]
     pub fn new() -> Self {
@@ -30,13 +30,13 @@ impl Watch {
     }
 
     /// Wakes when an entry of this folder comes, goes or is replaced, and when the folder itself goes.
-    pub fn entries(&mut self, folder: &Path) {
+    pub fn watch_dir(&mut self, folder: &Path) {
         use AddWatchFlags as Flags;
         self.add(folder, Flags::IN_CREATE | Flags::IN_MOVED_TO | Flags::IN_DELETE | Flags::IN_DELETE_SELF);
     }
 
     /// Wakes when something is written to this file.
-    pub fn content(&mut self, file: &Path) {
+    pub fn watch_file(&mut self, file: &Path) {
         self.add(file, AddWatchFlags::IN_MODIFY);
     }
 
@@ -52,7 +52,7 @@ impl Watch {
     pub fn wait(&self, limit: Option<Duration>, ends: &[BorrowedFd<'_>], stream: Option<BorrowedFd<'_>>) {
         let limit = match &self.inotify {
             Some(_) => limit,
-            None => Some(limit.map_or(PAUSE, |limit| limit.min(PAUSE))),
+            None => Some(limit.map_or(FALLBACK_INTERVAL, |limit| limit.min(FALLBACK_INTERVAL))),
         };
         let pause = limit.map_or(PollTimeout::NONE, |limit| {
             PollTimeout::from(u16::try_from(limit.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
@@ -70,7 +70,7 @@ impl Watch {
 }
 
 /// Sleeps until one of these is readable, or the limit is over (`None`: no limit). Whoever was interrupted looks again.
-pub fn readable(these: &[BorrowedFd<'_>], limit: Option<Duration>) {
+pub fn wait_readable(these: &[BorrowedFd<'_>], limit: Option<Duration>) {
     let pause = limit.map_or(PollTimeout::NONE, |limit| {
         PollTimeout::try_from(limit.as_millis().saturating_add(1)).unwrap_or(PollTimeout::MAX)
     });
@@ -78,7 +78,7 @@ pub fn readable(these: &[BorrowedFd<'_>], limit: Option<Duration>) {
     let _ = poll(&mut ready, pause);
 }
 
-impl Default for Watch {
+impl Default for FileWatch {
     fn default() -> Self {
         Self::new()
     }
@@ -95,19 +95,19 @@ mod tests {
         const LONG: Duration = Duration::from_secs(20);
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("f");
-        let mut watch = Watch::new();
-        watch.entries(home.path());
+        let mut watch = FileWatch::new();
+        watch.watch_dir(home.path());
         let start = Instant::now();
         watch.wait(Some(Duration::from_millis(20)), &[], None);
         assert!(start.elapsed() >= Duration::from_millis(20));
         fs::write(&file, "").unwrap();
         watch.wait(Some(LONG), &[], None);
-        watch.content(&file);
+        watch.watch_file(&file);
         fs::write(&file, "x").unwrap();
         watch.wait(Some(LONG), &[], None);
         assert!(start.elapsed() < LONG);
         // Without a watch to be had it still ends.
-        watch.content(&home.path().join("none"));
+        watch.watch_file(&home.path().join("none"));
         watch.wait(None, &[], None);
     }
 }

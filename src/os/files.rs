@@ -11,7 +11,7 @@ use nix::fcntl::{AT_FDCWD, OFlag, RenameFlags, renameat2};
 
 /// Whether a file could have this path: no name in it, and not the whole, is too long.
 #[must_use]
-pub fn is_nameable(path: &Path) -> bool {
+pub fn is_path_length_valid(path: &Path) -> bool {
     !fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename)
 }
 
@@ -72,19 +72,19 @@ pub fn private_file(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// When it cannot be written; the old content then stands.
-pub fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    write(path, content, mode, true)
+pub fn write_atomic(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    write_and_rename(path, content, mode, true)
 }
 
 /// The same for what need not outlive the machine's run: a power cut may lose it.
 ///
 /// # Errors
 /// When it cannot be written; the old content then stands.
-pub fn write_passing(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    write(path, content, mode, false)
+pub fn write_atomic_nosync(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    write_and_rename(path, content, mode, false)
 }
 
-fn write(path: &Path, content: &[u8], mode: u32, outlives: bool) -> io::Result<()> {
+fn write_and_rename(path: &Path, content: &[u8], mode: u32, outlives: bool) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let draft = folder.join(format!(".{name}.{}.tmp", std::process::id()));
@@ -100,7 +100,7 @@ fn write(path: &Path, content: &[u8], mode: u32, outlives: bool) -> io::Result<(
         // Closed first: a script that is still open for writing cannot be run by whoever finds it under its name.
         drop(file);
         fs::rename(&draft, path)?;
-        sync_folder(path)
+        sync_parent_dir(path)
     };
     write().inspect_err(|_| {
         let _ = fs::remove_file(&draft);
@@ -111,7 +111,7 @@ fn write(path: &Path, content: &[u8], mode: u32, outlives: bool) -> io::Result<(
 ///
 /// # Errors
 /// As the operating system says.
-pub fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_parent_dir(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
 }
@@ -120,7 +120,7 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// `AlreadyExists` when somebody has it; as the operating system says.
-pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+pub fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE)?;
     Ok(())
 }
@@ -163,7 +163,7 @@ mod tests {
         let link = home.path().join("link");
         std::os::unix::fs::symlink(&target, &link).unwrap();
         assert!(private_file(&link).is_err());
-        write_whole(&link, b"new", 0o600).unwrap();
+        write_atomic(&link, b"new", 0o600).unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
         assert_eq!(fs::read_to_string(&link).unwrap(), "new");
     }

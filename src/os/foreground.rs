@@ -20,34 +20,39 @@ use nix::{
     },
 };
 
-use super::{capture::End, process, signals};
+use super::{capture::ExitReason, process, signals};
 
 /// Runs a command to its end, without limit. INT and QUIT from the terminal reach it directly and leave this process alone;
 /// a signal that somebody sends to this process alone is passed on.
 ///
 /// # Errors
 /// When it cannot be started or watched.
-pub fn run(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<End> {
+pub fn run(
+    program: &Path,
+    args: &[OsString],
+    env: &BTreeMap<OsString, OsString>,
+    cwd: &Path,
+) -> io::Result<ExitReason> {
     let mut kept = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP] {
         kept.add(signal);
     }
     let before = kept.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
-    let ran = watched(program, args, env, cwd, &kept);
+    let ran = run_forwarding_signals(program, args, env, cwd, &kept);
     let _ = before.thread_set_mask();
     ran
 }
 
-fn watched(
+fn run_forwarding_signals(
     program: &Path,
     args: &[OsString],
     env: &BTreeMap<OsString, OsString>,
     cwd: &Path,
     kept: &SigSet,
-) -> io::Result<End> {
+) -> io::Result<ExitReason> {
     use std::os::unix::process::ExitStatusExt;
     let signals = SignalFd::with_flags(kept, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-    let mut child = start(program, args, env, cwd)?;
+    let mut child = spawn(program, args, env, cwd)?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     let key = process::ProcessKey::of(pid);
     let ended = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
@@ -74,14 +79,14 @@ fn watched(
     while signals.read_signal()?.is_some() {}
     let status = child.wait()?;
     Ok(match status.code() {
-        Some(code) => End::Exit(code),
-        None => End::Signal(status.signal().unwrap_or_default()),
+        Some(code) => ExitReason::Code(code),
+        None => ExitReason::Signal(status.signal().unwrap_or_default()),
     })
 }
 
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
-fn start(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Child> {
-    signals::unblocked(Command::new(program).args(args).env_clear().envs(env).current_dir(cwd)).spawn()
+fn spawn(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Child> {
+    signals::with_empty_mask(Command::new(program).args(args).env_clear().envs(env).current_dir(cwd)).spawn()
 }
 
 #[cfg(test)]
@@ -91,8 +96,8 @@ mod tests {
     #[test]
     fn answers_with_how_it_ended() {
         let sh = |text: &str| run(Path::new("/bin/sh"), &["-c".into(), text.into()], &BTreeMap::new(), Path::new("/"));
-        assert_eq!(sh("exit 7").unwrap(), End::Exit(7));
-        assert_eq!(sh("kill -9 $$").unwrap(), End::Signal(9));
+        assert_eq!(sh("exit 7").unwrap(), ExitReason::Code(7));
+        assert_eq!(sh("kill -9 $$").unwrap(), ExitReason::Signal(9));
         assert!(run(Path::new("/no/such"), &[], &BTreeMap::new(), Path::new("/")).is_err());
     }
 }

@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 /// Bytes as they came, at most `limit` of them besides one line that says what was left out.
 #[derive(Debug)]
-pub struct Kept {
+pub struct HeadTailBuffer {
     half: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    left_out: u64,
+    dropped: u64,
 }
 
-impl Kept {
+impl HeadTailBuffer {
     /// Nothing yet.
     #[must_use]
     pub const fn new(limit: usize) -> Self {
-        Self { half: limit / 2, head: Vec::new(), tail: VecDeque::new(), left_out: 0 }
+        Self { half: limit / 2, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
     }
 
     /// Adds what came.
@@ -28,15 +28,15 @@ impl Kept {
         let over = (self.tail.len() + rest.len()).saturating_sub(self.half);
         self.tail.drain(..over);
         self.tail.extend(rest);
-        self.left_out += u64::try_from(skipped + over).unwrap_or_default();
+        self.dropped += u64::try_from(skipped + over).unwrap_or_default();
     }
 
     /// What is kept.
     #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.head.clone();
-        if self.left_out > 0 {
-            bytes.extend_from_slice(format!("\n[{} bytes left out]\n", self.left_out).as_bytes());
+        if self.dropped > 0 {
+            bytes.extend_from_slice(format!("\n[{} bytes left out]\n", self.dropped).as_bytes());
         }
         bytes.extend(&self.tail);
         bytes
@@ -51,15 +51,15 @@ mod tests {
     fn the_beginning_and_the_end_stay_however_it_is_split() {
         let all: Vec<u8> = (0..100).map(|number| b'a' + number % 26).collect();
         for size in [1, 3, 7, 50, 100] {
-            let mut kept = Kept::new(20);
+            let mut kept = HeadTailBuffer::new(20);
             for chunk in all.chunks(size) {
                 kept.push(chunk);
             }
             let want = [&all[..10], b"\n[80 bytes left out]\n", &all[90..]].concat();
-            assert_eq!(kept.bytes(), want, "{size}");
+            assert_eq!(kept.to_bytes(), want, "{size}");
         }
-        let mut short = Kept::new(20);
+        let mut short = HeadTailBuffer::new(20);
         short.push(&all[..20]);
-        assert_eq!(short.bytes(), &all[..20]);
+        assert_eq!(short.to_bytes(), &all[..20]);
     }
 }

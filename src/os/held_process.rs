@@ -20,13 +20,13 @@ use nix::{
     libc, unistd,
 };
 
-use super::{capture::unblock, exec, process::ProcessKey, signals};
+use super::{capture::set_nonblocking, exec, process::ProcessKey, signals};
 
 /// What a gate is called, as its own first word.
-const NAME: &str = "fairway-gate";
+const HELD_ARGV0: &str = "fairway-gate";
 /// This very binary, also when another file has taken its place since.
-const OWN: &str = "/proc/self/exe";
-const GO: u8 = b'g';
+const SELF_EXE: &str = "/proc/self/exe";
+const RELEASE_BYTE: u8 = b'g';
 
 /// A program that is to wait behind a gate.
 #[derive(Debug)]
@@ -54,20 +54,20 @@ pub struct Streams {
 
 /// A process that waits. When this is dropped before [`Gate::open`], it ends without having done anything.
 #[derive(Debug)]
-pub struct Gate {
-    line: UnixStream,
+pub struct HeldProcess {
+    control: UnixStream,
     key: ProcessKey,
 }
 
 /// What became of a gate that was opened.
 #[derive(Debug)]
-pub enum Opened {
+pub enum ReleaseState {
     /// The program has begun.
-    Begun,
+    Started,
     /// It cannot be run, for this reason.
-    Refused(io::Error),
+    ExecFailed(io::Error),
     /// Not yet.
-    Undecided,
+    Pending,
 }
 
 /// Starts a process that waits, at the head of a session of its own, and with no descriptor but its streams.
@@ -76,14 +76,14 @@ pub enum Opened {
 /// When it cannot be started; its working directory may be gone.
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 #[expect(unsafe_code, reason = "a session and its terminal can only be taken between fork and exec")]
-pub fn start(program: &Program<'_>, streams: Streams) -> io::Result<Gate> {
+pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldProcess> {
     if program.argv.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program"));
     }
     let (line, theirs) = UnixStream::pair()?;
     let number = theirs.as_raw_fd();
-    let mut command = Command::new(OWN);
-    command.arg0(NAME).arg(number.to_string()).args(program.argv);
+    let mut command = Command::new(SELF_EXE);
+    command.arg0(HELD_ARGV0).arg(number.to_string()).args(program.argv);
     command.env_clear().envs(program.env).current_dir(program.cwd);
     command.stdin(streams.stdin).stdout(streams.stdout).stderr(streams.stderr);
     let is_terminal = streams.is_terminal;
@@ -98,15 +98,15 @@ pub fn start(program: &Program<'_>, streams: Streams) -> io::Result<Gate> {
             Ok(())
         });
     }
-    let child = signals::unblocked(&mut command).spawn()?;
+    let child = signals::with_empty_mask(&mut command).spawn()?;
     drop(theirs);
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     let key = ProcessKey::of(pid).ok_or_else(|| io::Error::other("the process that was to wait has ended"))?;
-    unblock(line.as_fd())?;
-    Ok(Gate { line, key })
+    set_nonblocking(line.as_fd())?;
+    Ok(HeldProcess { control: line, key })
 }
 
-impl Gate {
+impl HeldProcess {
     /// Which process waits; the program will be the same one.
     #[must_use]
     pub const fn key(&self) -> &ProcessKey {
@@ -117,57 +117,57 @@ impl Gate {
     ///
     /// # Errors
     /// When nobody waits any more.
-    pub fn open(&mut self) -> io::Result<()> {
-        self.line.write_all(&[GO])
+    pub fn release(&mut self) -> io::Result<()> {
+        self.control.write_all(&[RELEASE_BYTE])
     }
 
     /// What became of it. Never waits.
-    pub fn look(&mut self) -> Opened {
+    pub fn poll_state(&mut self) -> ReleaseState {
         let mut number = [0; 4];
-        match self.line.read(&mut number) {
-            Ok(4) => Opened::Refused(io::Error::from_raw_os_error(i32::from_ne_bytes(number))),
+        match self.control.read(&mut number) {
+            Ok(4) => ReleaseState::ExecFailed(io::Error::from_raw_os_error(i32::from_ne_bytes(number))),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                Opened::Undecided
+                ReleaseState::Pending
             }
             // Its end of the line is closed by becoming the program, and by nothing else that it survives.
-            Ok(_) | Err(_) => Opened::Begun,
+            Ok(_) | Err(_) => ReleaseState::Started,
         }
     }
 }
 
-impl AsFd for Gate {
+impl AsFd for HeldProcess {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.line.as_fd()
+        self.control.as_fd()
     }
 }
 
 /// The exit code of a gate that was never opened, or behind which was no program; whoever opened it knows better.
-const SHUT: u8 = 127;
+const EXIT_NOT_RUN: u8 = 127;
 
 /// Waits and becomes the program, when this process was started as a gate; its exit code when that fails. `None`: it was
 /// not.
 #[must_use]
-pub fn serve() -> Option<u8> {
+pub fn main_if_held() -> Option<u8> {
     let mut words = std::env::args_os();
-    if words.next().as_deref() != Some(OsStr::new(NAME)) {
+    if words.next().as_deref() != Some(OsStr::new(HELD_ARGV0)) {
         return None;
     }
     let number = words.next().and_then(|word| std::str::from_utf8(word.as_bytes()).ok()?.parse().ok());
     let argv: Vec<OsString> = words.collect();
-    if let Some(mut line) = number.and_then(line) {
+    if let Some(mut line) = number.and_then(inherited_socket) {
         let mut said = [0];
-        if matches!(line.read(&mut said), Ok(1)) && said == [GO] {
-            let error = become_it(&argv);
+        if matches!(line.read(&mut said), Ok(1)) && said == [RELEASE_BYTE] {
+            let error = exec_argv(&argv);
             let number = error.raw_os_error().unwrap_or(libc::EINVAL);
             let _ = line.write_all(&number.to_ne_bytes());
         }
     }
-    Some(SHUT)
+    Some(EXIT_NOT_RUN)
 }
 
 /// The line that came with us; `None` when there is none of that number.
 #[expect(unsafe_code, reason = "a descriptor that was inherited has no owner yet")]
-fn line(number: RawFd) -> Option<File> {
+fn inherited_socket(number: RawFd) -> Option<File> {
     if number <= libc::STDERR_FILENO {
         return None;
     }
@@ -184,11 +184,11 @@ fn line(number: RawFd) -> Option<File> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "one of the places that start programs")]
-fn become_it(argv: &[OsString]) -> io::Error {
+fn exec_argv(argv: &[OsString]) -> io::Error {
     let Some((program, args)) = argv.split_first() else { return io::Error::from_raw_os_error(libc::EINVAL) };
     if let Err(error) = exec::close_on_exec() {
         return error;
     }
-    signals::obey_all();
+    signals::reset_all();
     Command::new(program).args(args).exec()
 }

@@ -11,11 +11,11 @@ pub fn name() -> String {
 /// The host as processes know it: its name and its pid namespace, since a pid means nothing in another one.
 #[must_use]
 pub fn identity() -> String {
-    static IDENTITY: LazyLock<String> = LazyLock::new(look_at_identity);
+    static IDENTITY: LazyLock<String> = LazyLock::new(read_identity);
     IDENTITY.clone()
 }
 
-fn look_at_identity() -> String {
+fn read_identity() -> String {
     let namespace = fs::read_link("/proc/self/ns/pid").ok();
     let number = namespace
         .as_deref()
@@ -31,10 +31,10 @@ fn look_at_identity() -> String {
 #[must_use]
 pub fn boot_id() -> String {
     // Asked for with every process that is looked at, and no process outlives its boot.
-    static BOOT: LazyLock<String> = LazyLock::new(look_at_boot_id);
+    static BOOT: LazyLock<String> = LazyLock::new(read_boot_id);
     BOOT.clone()
 }
 
-fn look_at_boot_id() -> String {
+fn read_boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }

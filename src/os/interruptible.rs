@@ -19,23 +19,23 @@ use nix::{
 };
 
 /// Ignored where nobody handles it: a late one can do no harm.
-const SIGNAL: Signal = Signal::SIGURG;
+const INTERRUPT_SIGNAL: Signal = Signal::SIGURG;
 
 /// How often a thread is interrupted again: the first time it may not have entered the call yet.
-const AGAIN: Duration = Duration::from_millis(50);
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Repeats `call`, which may block, until it is not interrupted or the limit is over; `None` when it is.
 ///
 /// # Errors
 /// As `call` fails, or when there is no timer to be had.
-pub fn within<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<Option<T>> {
-    handle()?;
+pub fn with_timeout<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<Option<T>> {
+    install_handler()?;
     let deadline = Instant::now() + limit;
-    let notify = SigevNotify::SigevThreadId { signal: SIGNAL, thread_id: gettid().as_raw(), si_value: 0 };
+    let notify = SigevNotify::SigevThreadId { signal: INTERRUPT_SIGNAL, thread_id: gettid().as_raw(), si_value: 0 };
     let mut timer = Timer::new(ClockId::CLOCK_MONOTONIC, SigEvent::new(notify))?;
     // A span of zero would disarm it.
     let first = TimeSpec::from_duration(limit.max(Duration::from_millis(1)));
-    let expiration = Expiration::IntervalDelayed(first, TimeSpec::from_duration(AGAIN));
+    let expiration = Expiration::IntervalDelayed(first, TimeSpec::from_duration(INTERRUPT_INTERVAL));
     timer.set(expiration, TimerSetTimeFlags::empty())?;
     loop {
         match call() {
@@ -46,20 +46,20 @@ pub fn within<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) ->
     }
 }
 
-extern "C" fn nothing(_: libc::c_int) {}
+extern "C" fn no_op_handler(_: libc::c_int) {}
 
 /// Makes the signal interrupt a call instead of being ignored.
 #[expect(unsafe_code, reason = "the only way to install a handler; it does nothing, so it is safe in every thread")]
-fn handle() -> io::Result<()> {
+fn install_handler() -> io::Result<()> {
     static HANDLED: OnceLock<Result<(), Errno>> = OnceLock::new();
     let done = HANDLED.get_or_init(|| {
-        let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
+        let action = SigAction::new(SigHandler::Handler(no_op_handler), SaFlags::empty(), SigSet::empty());
         // SAFETY: the handler touches nothing.
-        unsafe { sigaction(SIGNAL, &action) }.map(drop)
+        unsafe { sigaction(INTERRUPT_SIGNAL, &action) }.map(drop)
     });
     (*done)?;
     // Whoever started us may have blocked it.
-    SigSet::from(SIGNAL).thread_unblock()?;
+    SigSet::from(INTERRUPT_SIGNAL).thread_unblock()?;
     Ok(())
 }
 
@@ -74,8 +74,8 @@ mod tests {
         let (mut reader, _writer) = io::pipe().unwrap();
         let mut read = || reader.read(&mut [0; 1]).map_err(|error| Errno::from_raw(error.raw_os_error().unwrap()));
         let start = Instant::now();
-        assert_eq!(within(Duration::from_millis(30), &mut read).unwrap(), None);
+        assert_eq!(with_timeout(Duration::from_millis(30), &mut read).unwrap(), None);
         assert!(start.elapsed() >= Duration::from_millis(30));
-        assert_eq!(within(Duration::from_secs(60), || Ok(7)).unwrap(), Some(7));
+        assert_eq!(with_timeout(Duration::from_secs(60), || Ok(7)).unwrap(), Some(7));
     }
 }

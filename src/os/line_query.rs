@@ -15,19 +15,19 @@ use nix::{
     unistd::Pid,
 };
 
-use super::capture::{Call, unblock};
+use super::capture::{Call, set_nonblocking};
 
 /// The longest talk that is listened to, in bytes.
-const MOST: usize = 8 << 20;
+const MAX_REPLY_BYTES: usize = 8 << 20;
 
 /// Asks a program, and answers with the first of its lines that `wanted` makes something of; `None` when there was none before
 /// its end or the call's limit. It is gone afterwards, with its group.
 ///
 /// # Errors
 /// When it cannot be started or heard.
-pub fn ask<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
+pub fn query<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
     let mut child = spawn(call)?;
-    let heard = hear(&mut child, call, &mut wanted);
+    let heard = read_reply(&mut child, call, &mut wanted);
     // Not reaped yet: the group's number cannot be another's.
     let killed = i32::try_from(child.id()).map(|pid| killpg(Pid::from_raw(pid), Signal::SIGKILL));
     child.wait()?;
@@ -51,19 +51,23 @@ fn spawn(call: &Call<'_>) -> io::Result<Child> {
         .spawn()
 }
 
-fn hear<T>(child: &mut Child, call: &Call<'_>, wanted: &mut dyn FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
+fn read_reply<T>(
+    child: &mut Child,
+    call: &Call<'_>,
+    wanted: &mut dyn FnMut(&str) -> Option<T>,
+) -> io::Result<Option<T>> {
     let (Some(mut stdin), Some(mut stdout)) = (child.stdin.take(), child.stdout.take()) else { return Ok(None) };
     // What is said is short: a pipe takes it at once. The pipe stays open, or the program would take it for the end.
     match stdin.write_all(call.stdin) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
         _ => {}
     }
-    unblock(stdout.as_fd())?;
+    set_nonblocking(stdout.as_fd())?;
     let (deadline, mut said, mut total) = (Instant::now() + call.limit, Vec::new(), 0);
     let mut buffer = [0; 16 * 1024];
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || total > MOST {
+        if left.is_zero() || total > MAX_REPLY_BYTES {
             return Ok(None);
         }
         let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
@@ -103,7 +107,7 @@ mod tests {
         let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
         let (program, cwd) = (Path::new("/bin/sh"), Path::new("/"));
         let call = Call { program, args: &args, env: &env, cwd, stdin: b"one\ntwo\n", limit, ends_group: true };
-        ask(&call, |line| line.strip_prefix("wanted ").map(str::to_owned)).unwrap()
+        query(&call, |line| line.strip_prefix("wanted ").map(str::to_owned)).unwrap()
     }
 
     #[test]

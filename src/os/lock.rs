@@ -51,14 +51,14 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let locked = interruptible::within(limit, || wait(&file))?;
+        let locked = interruptible::with_timeout(limit, || flock_interruptible(&file))?;
         Ok(locked.map(|()| Self { _file: file }))
     }
 }
 
 /// `File::lock` starts again when it is interrupted; this does not.
 #[expect(unsafe_code, reason = "flock that can be interrupted has no safe form in the crates used here")]
-fn wait(file: &File) -> Result<(), Errno> {
+fn flock_interruptible(file: &File) -> Result<(), Errno> {
     // SAFETY: a call with plain numbers; the descriptor is open as long as the file is borrowed.
     Errno::result(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }).map(drop)
 }
@@ -66,19 +66,19 @@ fn wait(file: &File) -> Result<(), Errno> {
 /// Being interested in something, as many others may be at once, until it is dropped. Others can ask whether anybody is,
 /// without being it for a moment themselves.
 #[derive(Debug)]
-pub struct Interest {
+pub struct SharedLock {
     // Closing the descriptor unlocks it.
     _file: File,
 }
 
-impl Interest {
+impl SharedLock {
     /// Takes an interest.
     ///
     /// # Errors
     /// When the file cannot be opened or locked.
-    pub fn take(path: &Path) -> io::Result<Self> {
+    pub fn acquire(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
-        fcntl(&file, FcntlArg::F_OFD_SETLK(&whole(libc::F_RDLCK)?))?;
+        fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_RDLCK)?))?;
         Ok(Self { _file: file })
     }
 
@@ -86,12 +86,12 @@ impl Interest {
     ///
     /// # Errors
     /// When the file is there and cannot be asked.
-    pub fn is_taken(path: &Path) -> io::Result<bool> {
+    pub fn is_locked(path: &Path) -> io::Result<bool> {
         if !path.exists() {
             return Ok(false);
         }
         let file = files::private_file(path)?;
-        let mut found = whole(libc::F_WRLCK)?;
+        let mut found = whole_file(libc::F_WRLCK)?;
         fcntl(&file, FcntlArg::F_OFD_GETLK(&mut found))?;
         Ok(i32::from(found.l_type) != libc::F_UNLCK)
     }
@@ -101,18 +101,18 @@ impl Interest {
 /// moment themselves. It belongs to the open file: a process that is started with that file has it too, and it is free when
 /// the last of them has closed it.
 #[derive(Debug)]
-pub struct Hold {
+pub struct InheritableLock {
     file: File,
 }
 
-impl Hold {
+impl InheritableLock {
     /// Takes it; `None` when somebody has it.
     ///
     /// # Errors
     /// When the file cannot be opened or locked at all.
-    pub fn try_take(path: &Path) -> io::Result<Option<Self>> {
+    pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
-        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole(libc::F_WRLCK)?)) {
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK)?)) {
             Ok(_) => Ok(Some(Self { file })),
             Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
             Err(error) => Err(error.into()),
@@ -123,8 +123,8 @@ impl Hold {
     ///
     /// # Errors
     /// When the file is there and cannot be asked.
-    pub fn is_taken(path: &Path) -> io::Result<bool> {
-        Interest::is_taken(path)
+    pub fn is_locked(path: &Path) -> io::Result<bool> {
+        SharedLock::is_locked(path)
     }
 
     /// The one that this process was started with, as its stdin, which reads nothing from then on; `None` when what came is
@@ -132,7 +132,7 @@ impl Hold {
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn handed_on(path: &Path) -> io::Result<Option<Self>> {
+    pub fn from_stdin(path: &Path) -> io::Result<Option<Self>> {
         let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let nothing = File::open("/dev/null")?;
         let (found, wanted) = (file.metadata()?, fs::symlink_metadata(path)?);
@@ -142,7 +142,7 @@ impl Hold {
         // A program that is started with our stdin would have the lock.
         unistd::dup2_stdin(&nothing)?;
         // Of a lock that this open file has already, taking it again changes nothing.
-        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole(libc::F_WRLCK)?)) {
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK)?)) {
             Ok(_) => Ok(Some(Self { file })),
             Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
             Err(error) => Err(error.into()),
@@ -157,7 +157,7 @@ impl Hold {
 }
 
 /// A lock of a whole file.
-fn whole(kind: i32) -> Result<libc::flock, Errno> {
+fn whole_file(kind: i32) -> Result<libc::flock, Errno> {
     let short = |number: i32| i16::try_from(number).map_err(|_| Errno::EINVAL);
     Ok(libc::flock { l_type: short(kind)?, l_whence: short(libc::SEEK_SET)?, l_start: 0, l_len: 0, l_pid: 0 })
 }
@@ -181,12 +181,12 @@ mod tests {
     fn several_may_be_interested_and_asking_is_no_interest() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("interest");
-        assert!(!Interest::is_taken(&path).unwrap());
-        let (one, two) = (Interest::take(&path).unwrap(), Interest::take(&path).unwrap());
-        assert!(Interest::is_taken(&path).unwrap());
+        assert!(!SharedLock::is_locked(&path).unwrap());
+        let (one, two) = (SharedLock::acquire(&path).unwrap(), SharedLock::acquire(&path).unwrap());
+        assert!(SharedLock::is_locked(&path).unwrap());
         drop(one);
-        assert!(Interest::is_taken(&path).unwrap());
+        assert!(SharedLock::is_locked(&path).unwrap());
         drop(two);
-        assert!(!Interest::is_taken(&path).unwrap());
+        assert!(!SharedLock::is_locked(&path).unwrap());
     }
 }

@@ -22,31 +22,31 @@ use nix::{
 
 use super::{files, interruptible};
 
-const DOOR: i64 = 0;
-const MAIN: i64 = 1;
+const TICKET_BYTE: i64 = 0;
+const MAIN_BYTE: i64 = 1;
 /// The byte of number 0.
-const NUMBERS: i64 = 16;
-const LARGEST: i64 = i64::MAX - NUMBERS;
+const FIRST_WAITER_BYTE: i64 = 16;
+const MAX_TICKET: i64 = i64::MAX - FIRST_WAITER_BYTE;
 
 /// How long the one who is next asks again and again for the main byte before it sleeps.
-const AWAKE: Duration = Duration::from_micros(300);
+const SPIN_TIME: Duration = Duration::from_micros(300);
 
 /// Being the first in the queue, until it is dropped.
 #[derive(Debug)]
-pub struct Turn {
+pub struct QueuedLock {
     // Closing the descriptor frees every byte.
     file: File,
     /// The byte that the next one waits for.
-    number: Option<i64>,
+    waiter_byte: Option<i64>,
 }
 
-impl Turn {
+impl QueuedLock {
     /// Wakes the next one, who then waits for the main byte without sleeping: call it when all that is left to do is
     /// short. Waking takes as long as the work itself, and so it happens meanwhile.
-    pub fn call_next(&self) {
-        if let Some(number) = self.number {
+    pub fn release_next(&self) {
+        if let Some(number) = self.waiter_byte {
             // When this fails the next one is woken by the end of the turn.
-            let _ = set(&self.file, libc::F_UNLCK, number, false);
+            let _ = set_lock(&self.file, libc::F_UNLCK, number, false);
         }
     }
 }
@@ -55,52 +55,52 @@ impl Turn {
 ///
 /// # Errors
 /// When the file cannot be opened or locked at all.
-pub fn enter(path: &Path, limit: Duration) -> io::Result<Option<Turn>> {
+pub fn acquire(path: &Path, limit: Duration) -> io::Result<Option<QueuedLock>> {
     let file = files::private_file(path)?;
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
-    if !lock(&file, DOOR, left())? {
+    if !lock_with_timeout(&file, TICKET_BYTE, left())? {
         return Ok(None);
     }
     let mut number = [0; 8];
     // An empty file, and one that cannot be written, cost the order, never the turn.
     let before = match file.read_at(&mut number, 0) {
-        Ok(8) => i64::from_le_bytes(number).clamp(0, LARGEST),
+        Ok(8) => i64::from_le_bytes(number).clamp(0, MAX_TICKET),
         _ => 0,
     };
-    let mine = if before < LARGEST { before + 1 } else { 1 };
-    let drawn = try_lock(&file, NUMBERS + mine)? && file.write_at(&mine.to_le_bytes(), 0).is_ok();
-    set(&file, libc::F_UNLCK, DOOR, false)?;
-    if drawn && !lock(&file, NUMBERS + before, left())? {
+    let mine = if before < MAX_TICKET { before + 1 } else { 1 };
+    let drawn = try_lock(&file, FIRST_WAITER_BYTE + mine)? && file.write_at(&mine.to_le_bytes(), 0).is_ok();
+    set_lock(&file, libc::F_UNLCK, TICKET_BYTE, false)?;
+    if drawn && !lock_with_timeout(&file, FIRST_WAITER_BYTE + before, left())? {
         return Ok(None);
     }
-    let first = lock_soon(&file, MAIN)? || lock(&file, MAIN, left())?;
-    Ok(first.then_some(Turn { file, number: drawn.then_some(NUMBERS + mine) }))
+    let first = spin_lock(&file, MAIN_BYTE)? || lock_with_timeout(&file, MAIN_BYTE, left())?;
+    Ok(first.then_some(QueuedLock { file, waiter_byte: drawn.then_some(FIRST_WAITER_BYTE + mine) }))
 }
 
 /// Asks for a byte that is about to be free, for a moment, without sleeping.
-fn lock_soon(file: &File, byte: i64) -> io::Result<bool> {
+fn spin_lock(file: &File, byte: i64) -> io::Result<bool> {
     let start = Instant::now();
     loop {
         if try_lock(file, byte)? {
             return Ok(true);
         }
-        if start.elapsed() > AWAKE {
+        if start.elapsed() > SPIN_TIME {
             return Ok(false);
         }
         thread::yield_now();
     }
 }
 
-fn lock(file: &File, byte: i64, limit: Duration) -> io::Result<bool> {
+fn lock_with_timeout(file: &File, byte: i64, limit: Duration) -> io::Result<bool> {
     if try_lock(file, byte)? {
         return Ok(true);
     }
-    Ok(interruptible::within(limit, || set(file, libc::F_WRLCK, byte, true))?.is_some())
+    Ok(interruptible::with_timeout(limit, || set_lock(file, libc::F_WRLCK, byte, true))?.is_some())
 }
 
 fn try_lock(file: &File, byte: i64) -> io::Result<bool> {
-    match set(file, libc::F_WRLCK, byte, false) {
+    match set_lock(file, libc::F_WRLCK, byte, false) {
         Ok(()) => Ok(true),
         Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
         Err(error) => Err(error.into()),
@@ -108,7 +108,7 @@ fn try_lock(file: &File, byte: i64) -> io::Result<bool> {
 }
 
 /// Locks one byte for this open file, which threads of one process do not share.
-fn set(file: &File, kind: i32, byte: i64, wait: bool) -> Result<(), Errno> {
+fn set_lock(file: &File, kind: i32, byte: i64, wait: bool) -> Result<(), Errno> {
     let short = |number: i32| i16::try_from(number).map_err(|_| Errno::EINVAL);
     let lock =
         libc::flock { l_type: short(kind)?, l_whence: short(libc::SEEK_SET)?, l_start: byte, l_len: 1, l_pid: 0 };
@@ -134,18 +134,19 @@ mod tests {
     fn they_go_in_the_order_in_which_they_came() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("queue");
-        let first = enter(&path, LONG).unwrap().unwrap();
+        let first = acquire(&path, LONG).unwrap().unwrap();
         let (sender, order) = mpsc::channel();
         thread::scope(|scope| {
             for place in 2..10 {
                 let (sender, path) = (sender.clone(), &path);
                 scope.spawn(move || {
-                    let turn = enter(path, LONG).unwrap().unwrap();
+                    let turn = acquire(path, LONG).unwrap().unwrap();
                     sender.send(place).unwrap();
                     drop(turn);
                 });
                 // The next one comes when this one stands in the queue.
-                poll_until::until(LONG, Duration::from_millis(5), || (drawn(path) == place).then_some(())).unwrap();
+                poll_until::poll_until(LONG, Duration::from_millis(5), || (drawn(path) == place).then_some(()))
+                    .unwrap();
             }
             drop(first);
         });
@@ -158,10 +159,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("queue");
         std::fs::write(&path, i64::MAX.to_le_bytes()).unwrap();
-        let first = enter(&path, LONG).unwrap().unwrap();
-        assert!(enter(&path, Duration::from_millis(20)).unwrap().is_none());
+        let first = acquire(&path, LONG).unwrap().unwrap();
+        assert!(acquire(&path, Duration::from_millis(20)).unwrap().is_none());
         drop(first);
         std::fs::write(&path, "?").unwrap();
-        assert!(enter(&path, LONG).unwrap().is_some());
+        assert!(acquire(&path, LONG).unwrap().is_some());
     }
 }

@@ -12,16 +12,16 @@ use std::{
     time::Duration,
 };
 
-use super::{files, lock::FileLock, socket::below};
+use super::{files, lock::FileLock, socket::short_path};
 
 /// How long one who takes or leaves a place is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// The file by which those who come and go take turns.
-const TURNS: &str = "turns";
+const LOCK_FILE: &str = "turns";
 
 /// One who is there.
 #[derive(Debug)]
-pub struct Presence {
+pub struct NamedListener {
     socket: UnixDatagram,
     folder: PathBuf,
     name: String,
@@ -29,22 +29,22 @@ pub struct Presence {
     file: (u64, u64),
 }
 
-impl Presence {
+impl NamedListener {
     /// Takes the place of this name, from whoever has it.
     ///
     /// # Errors
     /// When the folder cannot be made, or the socket not bound.
-    pub fn take(folder: &Path, name: &str) -> io::Result<Self> {
+    pub fn bind_replacing(folder: &Path, name: &str) -> io::Result<Self> {
         files::private_dir(folder)?;
-        let _turn = turn(folder)?;
+        let _turn = lock_dir(folder)?;
         let open = File::open(folder)?;
-        let before = reach(&open, name);
+        let before = connect(&open, name);
         // Nobody else makes this name: it is our turn. What one who was killed left under it goes.
         let draft = format!("{name}.new");
         let _ = fs::remove_file(folder.join(&draft));
-        let socket = UnixDatagram::bind(below(&open, &draft))?;
+        let socket = UnixDatagram::bind(short_path(&open, &draft))?;
         socket.set_nonblocking(true)?;
-        let file = identity(&folder.join(&draft))?;
+        let file = file_identity(&folder.join(&draft))?;
         fs::rename(folder.join(&draft), folder.join(name))?;
         if let Ok(before) = before {
             // A full socket is readable already.
@@ -55,27 +55,27 @@ impl Presence {
 
     /// Whether another has taken the place. It is so when the descriptor is readable, and never again otherwise.
     #[must_use]
-    pub fn is_taken_over(&self) -> bool {
-        !self.is_own()
+    pub fn is_superseded(&self) -> bool {
+        !self.owns_name()
     }
 
-    fn is_own(&self) -> bool {
-        identity(&self.folder.join(&self.name)).is_ok_and(|file| file == self.file)
+    fn owns_name(&self) -> bool {
+        file_identity(&self.folder.join(&self.name)).is_ok_and(|file| file == self.file)
     }
 }
 
-impl AsFd for Presence {
+impl AsFd for NamedListener {
     /// Becomes readable when another takes the place.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Drop for Presence {
+impl Drop for NamedListener {
     fn drop(&mut self) {
         // Without a turn the file stays: it is dead, and the next who asks or comes sees that.
-        if let Ok(_turn) = turn(&self.folder)
-            && self.is_own()
+        if let Ok(_turn) = lock_dir(&self.folder)
+            && self.owns_name()
         {
             let _ = fs::remove_file(self.folder.join(&self.name));
         }
@@ -84,15 +84,15 @@ impl Drop for Presence {
 
 /// Whether anybody is there. The file of one who died is removed.
 #[must_use]
-pub fn is_there(folder: &Path, name: &str) -> bool {
+pub fn is_listening(folder: &Path, name: &str) -> bool {
     let Ok(open) = File::open(folder) else { return false };
     let is_dead = |asked: &io::Result<UnixDatagram>| {
         asked.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     };
-    let asked = reach(&open, name);
+    let asked = connect(&open, name);
     if is_dead(&asked)
-        && let Ok(_turn) = turn(folder)
-        && is_dead(&reach(&open, name))
+        && let Ok(_turn) = lock_dir(folder)
+        && is_dead(&connect(&open, name))
     {
         let _ = fs::remove_file(folder.join(name));
     }
@@ -100,18 +100,18 @@ pub fn is_there(folder: &Path, name: &str) -> bool {
 }
 
 /// A way to whoever is there; it disturbs nobody.
-fn reach(folder: &File, name: &str) -> io::Result<UnixDatagram> {
+fn connect(folder: &File, name: &str) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     socket.set_nonblocking(true)?;
-    socket.connect(below(folder, name))?;
+    socket.connect(short_path(folder, name))?;
     Ok(socket)
 }
 
-fn turn(folder: &Path) -> io::Result<FileLock> {
-    FileLock::acquire_within(&folder.join(TURNS), PATIENCE)?.ok_or_else(|| io::ErrorKind::TimedOut.into())
+fn lock_dir(folder: &Path) -> io::Result<FileLock> {
+    FileLock::acquire_within(&folder.join(LOCK_FILE), LOCK_TIMEOUT)?.ok_or_else(|| io::ErrorKind::TimedOut.into())
 }
 
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
+fn file_identity(path: &Path) -> io::Result<(u64, u64)> {
     let found = fs::symlink_metadata(path)?;
     Ok((found.dev(), found.ino()))
 }
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    fn is_readable(presence: &Presence) -> bool {
+    fn is_readable(presence: &NamedListener) -> bool {
         poll(&mut [PollFd::new(presence.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO).unwrap() == 1
     }
 
@@ -130,17 +130,17 @@ mod tests {
     fn a_newcomer_takes_the_place_and_the_one_before_learns_of_it() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("x".repeat(200));
-        assert!(!is_there(&folder, "a"));
-        let first = Presence::take(&folder, "a").unwrap();
-        assert!(is_there(&folder, "a") && !is_there(&folder, "b"));
-        assert!(!is_readable(&first) && !first.is_taken_over());
-        let second = Presence::take(&folder, "a").unwrap();
-        assert!(is_readable(&first) && first.is_taken_over());
-        assert!(!is_readable(&second) && !second.is_taken_over());
+        assert!(!is_listening(&folder, "a"));
+        let first = NamedListener::bind_replacing(&folder, "a").unwrap();
+        assert!(is_listening(&folder, "a") && !is_listening(&folder, "b"));
+        assert!(!is_readable(&first) && !first.is_superseded());
+        let second = NamedListener::bind_replacing(&folder, "a").unwrap();
+        assert!(is_readable(&first) && first.is_superseded());
+        assert!(!is_readable(&second) && !second.is_superseded());
         drop(first);
-        assert!(is_there(&folder, "a") && !second.is_taken_over());
+        assert!(is_listening(&folder, "a") && !second.is_superseded());
         drop(second);
-        assert!(!is_there(&folder, "a") && !folder.join("a").exists());
+        assert!(!is_listening(&folder, "a") && !folder.join("a").exists());
     }
 
     #[test]
@@ -149,11 +149,11 @@ mod tests {
         let folder = home.path();
         for _ in 0..2 {
             drop(UnixDatagram::bind(folder.join("a")).unwrap());
-            assert!(!is_there(folder, "a"));
+            assert!(!is_listening(folder, "a"));
             assert!(!folder.join("a").exists());
         }
         drop(UnixDatagram::bind(folder.join("a")).unwrap());
-        let _now = Presence::take(folder, "a").unwrap();
-        assert!(is_there(folder, "a"));
+        let _now = NamedListener::bind_replacing(folder, "a").unwrap();
+        assert!(is_listening(folder, "a"));
     }
 }

@@ -12,23 +12,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{files, socket::below};
+use super::{files, socket::short_path};
 
 /// One who waits. The socket is removed when it is dropped.
 #[derive(Debug)]
-pub struct Waiter {
+pub struct ChangeWaiter {
     socket: UnixDatagram,
     path: PathBuf,
 }
 
-impl Waiter {
+impl ChangeWaiter {
     /// Binds a socket in `folder`, which no other may have the name of. Read what you wait for once after this, then after each wake: so nothing is missed.
     ///
     /// # Errors
     /// When the folder cannot be made or the socket not bound.
     pub fn bind(folder: &Path, name: &str) -> io::Result<Self> {
         files::private_dir(folder)?;
-        let socket = UnixDatagram::bind(below(&File::open(folder)?, name))?;
+        let socket = UnixDatagram::bind(short_path(&File::open(folder)?, name))?;
         let path = folder.join(name);
         Ok(Self { socket, path })
     }
@@ -52,7 +52,7 @@ impl Waiter {
                 Err(error) => return Err(error),
             }
         }
-        self.calm()?;
+        self.drain()?;
         Ok(true)
     }
 
@@ -60,21 +60,21 @@ impl Waiter {
     ///
     /// # Errors
     /// When the socket fails.
-    pub fn calm(&self) -> io::Result<()> {
+    pub fn drain(&self) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         while self.socket.recv(&mut [0; 16]).is_ok() {}
         self.socket.set_nonblocking(false)
     }
 }
 
-impl AsFd for Waiter {
+impl AsFd for ChangeWaiter {
     /// Becomes readable when a byte has come.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Drop for Waiter {
+impl Drop for ChangeWaiter {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -82,7 +82,7 @@ impl Drop for Waiter {
 
 /// Sends a byte to every waiter in `folder`. Never waits and never fails: a full socket is about to wake anyway, and a
 /// dead one is removed.
-pub fn wake_all(folder: &Path) {
+pub fn notify_all(folder: &Path) {
     let (Ok(folder), Ok(entries)) = (File::open(folder), fs::read_dir(folder)) else { return };
     let mut sender = None;
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -91,7 +91,7 @@ pub fn wake_all(folder: &Path) {
             sender = UnixDatagram::unbound().ok().filter(|socket| socket.set_nonblocking(true).is_ok());
         }
         let Some(socket) = &sender else { return };
-        if let Err(error) = socket.send_to(&[1], below(&folder, name))
+        if let Err(error) = socket.send_to(&[1], short_path(&folder, name))
             && error.kind() == io::ErrorKind::ConnectionRefused
         {
             let _ = fs::remove_file(&path);
@@ -107,9 +107,9 @@ mod tests {
     fn a_folder_with_a_long_path_will_do() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("x".repeat(200));
-        let waiter = Waiter::bind(&folder, "a").unwrap();
-        assert!(Waiter::bind(&folder, "a").is_err());
-        wake_all(&folder);
+        let waiter = ChangeWaiter::bind(&folder, "a").unwrap();
+        assert!(ChangeWaiter::bind(&folder, "a").is_err());
+        notify_all(&folder);
         assert!(waiter.wait(Some(Duration::from_secs(5))).unwrap());
     }
 
@@ -117,11 +117,11 @@ mod tests {
     fn a_waiter_wakes_and_a_dead_one_is_swept() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("wake");
-        let waiter = Waiter::bind(&folder, "a").unwrap();
+        let waiter = ChangeWaiter::bind(&folder, "a").unwrap();
         assert!(!waiter.wait(Some(Duration::from_millis(5))).unwrap());
 
         drop(UnixDatagram::bind(folder.join("dead")).unwrap());
-        wake_all(&folder);
+        notify_all(&folder);
         assert!(!folder.join("dead").exists());
         assert!(waiter.wait(Some(Duration::from_secs(5))).unwrap());
         assert!(!waiter.wait(Some(Duration::from_millis(5))).unwrap());

@@ -13,14 +13,14 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{child::Program, head_tail_buffer::Kept, pty, terminal::Size};
+use super::{child::Program, head_tail_buffer::HeadTailBuffer, pty, terminal::Size};
 
 /// How much of what it shows is kept, in bytes.
-const KEPT: usize = 8 * 1024;
+const CAPTURE_LIMIT: usize = 8 * 1024;
 
 /// What became of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct Output {
     /// Its exit code; `None` when it took too long and was killed.
     pub code: Option<i32>,
     /// What it showed.
@@ -31,10 +31,10 @@ pub struct Shown {
 ///
 /// # Errors
 /// When it cannot be started or watched.
-pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Shown> {
+pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Output> {
     let deadline = Instant::now() + limit;
-    let (mut pty, running) = pty::start(program, size, None)?;
-    let (mut screen, mut is_open) = (Kept::new(KEPT), true);
+    let (mut pty, running) = pty::spawn(program, size, None)?;
+    let (mut screen, mut is_open) = (HeadTailBuffer::new(CAPTURE_LIMIT), true);
     loop {
         let mut buffer = [0; 4096];
         while is_open {
@@ -45,13 +45,13 @@ pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Sho
             }
         }
         if let Some(code) = running.reap()? {
-            return Ok(Shown { code: Some(code), screen: screen.bytes() });
+            return Ok(Output { code: Some(code), screen: screen.to_bytes() });
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             // Not reaped yet: the number is still its own.
             let _ = killpg(Pid::from_raw(running.pid()), Signal::SIGKILL);
-            return Ok(Shown { code: None, screen: screen.bytes() });
+            return Ok(Output { code: None, screen: screen.to_bytes() });
         }
         let mut watched = vec![PollFd::new(running.as_fd(), PollFlags::POLLIN)];
         if is_open {
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    fn sh(script: &str, limit: Duration) -> Shown {
+    fn sh(script: &str, limit: Duration) -> Output {
         let argv = ["/bin/sh", "-c", script].map(OsString::from);
         let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
         run(&Program { argv: &argv, env: &env, cwd: Path::new("/") }, Size { rows: 7, cols: 9 }, limit).unwrap()
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn what_it_shows_is_kept_and_it_does_not_stay() {
         let long = Duration::from_secs(30);
-        assert_eq!(sh("stty size; exit 3", long), Shown { code: Some(3), screen: b"7 9\r\n".to_vec() });
+        assert_eq!(sh("stty size; exit 3", long), Output { code: Some(3), screen: b"7 9\r\n".to_vec() });
         let begun = Instant::now();
         assert_eq!(sh("sleep 60", Duration::from_millis(50)).code, None);
         // A child that keeps the terminal is not waited for.

@@ -8,11 +8,11 @@ use nix::fcntl::{FcntlArg, fcntl};
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn unblock(end: BorrowedFd<'_>) -> io::Result<()> {
-    super::capture::unblock(end)
+pub fn set_nonblocking(end: BorrowedFd<'_>) -> io::Result<()> {
+    super::capture::set_nonblocking(end)
 }
 
 /// Lets a pipe hold so many bytes, where that is allowed: what a user's pipes may hold together has a limit.
-pub fn enlarge(end: BorrowedFd<'_>, bytes: usize) {
+pub fn set_capacity(end: BorrowedFd<'_>, bytes: usize) {
     let _ = i32::try_from(bytes).map(|bytes| fcntl(end, FcntlArg::F_SETPIPE_SZ(bytes)));
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Asks again, after growing pauses, until the answer is `Some` or the limit is over.
 ///
 /// `pause` is the longest pause; the first is a millisecond. The question is asked at least once.
-pub fn until<T>(limit: Duration, pause: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+pub fn poll_until<T>(limit: Duration, pause: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     let mut next = Duration::from_millis(1);
     loop {
@@ -30,11 +30,11 @@ mod tests {
     #[test]
     fn asks_until_there_is_an_answer_or_no_time() {
         let mut asked = 0;
-        let answer = until(Duration::from_secs(5), Duration::from_millis(2), || {
+        let answer = poll_until(Duration::from_secs(5), Duration::from_millis(2), || {
             asked += 1;
             (asked == 3).then_some("there")
         });
         assert_eq!(answer, Some("there"));
-        assert_eq!(until(Duration::ZERO, Duration::ZERO, || None::<()>), None);
+        assert_eq!(poll_until(Duration::ZERO, Duration::ZERO, || None::<()>), None);
     }
 }

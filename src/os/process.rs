@@ -28,7 +28,7 @@ pub struct ProcessKey {
 
 /// What `/proc/PID/stat` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessStat {
+pub struct ProcStat {
     /// Its pid.
     pub pid: i32,
     /// Its state's letter; `Z` and `X` are dead.
@@ -45,7 +45,7 @@ pub struct ProcessStat {
 
 /// Whether a process is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Presence {
+pub enum ProcessStatus {
     /// It is.
     Alive,
     /// It is not, and why that is certain.
@@ -58,12 +58,12 @@ pub enum Presence {
 ///
 /// # Errors
 /// When `/proc` does not answer in its known form.
-pub fn stat(pid: i32) -> io::Result<Option<ProcessStat>> {
+pub fn stat(pid: i32) -> io::Result<Option<ProcStat>> {
     // 0, -1 and below mean groups to the kernel; nobody's process has them.
     if pid <= 0 {
         return Ok(None);
     }
-    let text = match read(pid) {
+    let text = match read_stat(pid) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH) => {
             // Without /proc every process would look gone.
@@ -72,22 +72,22 @@ pub fn stat(pid: i32) -> io::Result<Option<ProcessStat>> {
         }
         Err(error) => return Err(error),
     };
-    parse(pid, &text).map(Some).ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be read")))
+    parse_stat(pid, &text).map(Some).ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be read")))
 }
 
 /// The kernel gives the whole line in one read, and asking for the file's size first tells nothing.
-fn read(pid: i32) -> io::Result<String> {
+fn read_stat(pid: i32) -> io::Result<String> {
     // The name has at most 64 bytes, and each of the fifty numbers at most twenty digits.
     let mut buffer = [0; 2048];
     let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut buffer)?;
     Ok(String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned())
 }
 
-fn parse(pid: i32, text: &str) -> Option<ProcessStat> {
+fn parse_stat(pid: i32, text: &str) -> Option<ProcStat> {
     // The name may hold spaces and brackets: what counts stands behind the last one.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<i32>().ok();
-    Some(ProcessStat {
+    Some(ProcStat {
         pid,
         state: fields.first()?.chars().next()?,
         parent: number(1)?,
@@ -99,7 +99,7 @@ fn parse(pid: i32, text: &str) -> Option<ProcessStat> {
 
 /// Whether a process is this one's parent, or one above.
 #[must_use]
-pub fn is_above_us(key: &ProcessKey) -> bool {
+pub fn is_own_ancestor(key: &ProcessKey) -> bool {
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
     while let Ok(Some(found)) = stat(pid) {
         if found.key() == *key {
@@ -114,7 +114,7 @@ pub fn is_above_us(key: &ProcessKey) -> bool {
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
-pub fn all() -> io::Result<Vec<ProcessStat>> {
+pub fn all() -> io::Result<Vec<ProcStat>> {
     let pids = fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     Ok(pids.filter_map(|pid| stat(pid).ok().flatten()).collect())
 }
@@ -142,7 +142,7 @@ pub fn names(pid: i32) -> Vec<String> {
     names
 }
 
-impl ProcessStat {
+impl ProcStat {
     /// Dead, but its parent has not looked yet.
     #[must_use]
     pub const fn is_zombie(&self) -> bool {
@@ -159,7 +159,7 @@ impl ProcessStat {
 impl ProcessKey {
     /// The key that was recorded as three values somewhere; `None` when one of them is missing or no such number.
     #[must_use]
-    pub fn recorded(pid: Option<i64>, started: Option<i64>, boot: Option<&str>) -> Option<Self> {
+    pub fn from_record(pid: Option<i64>, started: Option<i64>, boot: Option<&str>) -> Option<Self> {
         let (pid, started) = (i32::try_from(pid?).ok()?, u64::try_from(started?).ok()?);
         Some(Self { pid, started, boot: boot?.to_owned() })
     }
@@ -172,22 +172,22 @@ impl ProcessKey {
 
     /// Whether this very process is there.
     #[must_use]
-    pub fn presence(&self) -> Presence {
+    pub fn status(&self) -> ProcessStatus {
         let boot = host::boot_id();
         if boot.is_empty() {
-            return Presence::Unknown("the kernel does not tell its boot id".into());
+            return ProcessStatus::Unknown("the kernel does not tell its boot id".into());
         }
         if self.boot != boot {
-            return Presence::Gone("the machine was booted again".into());
+            return ProcessStatus::Gone("the machine was booted again".into());
         }
         match stat(self.pid) {
-            Err(error) => Presence::Unknown(error.to_string()),
-            Ok(None) => Presence::Gone(format!("process {} is gone", self.pid)),
+            Err(error) => ProcessStatus::Unknown(error.to_string()),
+            Ok(None) => ProcessStatus::Gone(format!("process {} is gone", self.pid)),
             Ok(Some(found)) if found.started != self.started => {
-                Presence::Gone(format!("process {} is another one now", self.pid))
+                ProcessStatus::Gone(format!("process {} is another one now", self.pid))
             }
-            Ok(Some(found)) if found.is_zombie() => Presence::Gone(format!("process {} has ended", self.pid)),
-            Ok(Some(_)) => Presence::Alive,
+            Ok(Some(found)) if found.is_zombie() => ProcessStatus::Gone(format!("process {} has ended", self.pid)),
+            Ok(Some(_)) => ProcessStatus::Alive,
         }
     }
 
@@ -198,10 +198,10 @@ impl ProcessKey {
     pub fn signal(&self, signal: Signal) -> io::Result<bool> {
         // A descriptor pins the process; its identity is checked after, so no other one can be hit.
         let Some(descriptor) = pidfd(self.pid)? else { return Ok(false) };
-        if self.presence() != Presence::Alive {
+        if self.status() != ProcessStatus::Alive {
             return Ok(false);
         }
-        send(&descriptor, signal)
+        send_signal(&descriptor, signal)
     }
 }
 
@@ -212,7 +212,7 @@ impl ProcessKey {
     /// When the kernel refuses.
     pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
         // As long as it is there, nobody else has its number.
-        if self.presence() != Presence::Alive {
+        if self.status() != ProcessStatus::Alive {
             return Ok(false);
         }
         match killpg(Pid::from_raw(self.pid), signal) {
@@ -243,7 +243,7 @@ pub fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
 }
 
 #[expect(unsafe_code, reason = "pidfd_send_signal has no safe form in the crates used here")]
-fn send(descriptor: &OwnedFd, signal: Signal) -> io::Result<bool> {
+fn send_signal(descriptor: &OwnedFd, signal: Signal) -> io::Result<bool> {
     let none = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: the descriptor is open, the signal is a known one, and no siginfo is passed.
     let done = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, descriptor.as_raw_fd(), signal as i32, none, 0) };
@@ -263,23 +263,25 @@ mod tests {
     fn tells_a_process_from_its_corpse_and_from_the_next_of_its_pid() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let key = ProcessKey::of(i32::try_from(child.id()).unwrap()).unwrap();
-        assert_eq!(key.presence(), Presence::Alive);
+        assert_eq!(key.status(), ProcessStatus::Alive);
 
         let other = ProcessKey { started: key.started + 1, ..key.clone() };
-        assert!(matches!(other.presence(), Presence::Gone(_)));
+        assert!(matches!(other.status(), ProcessStatus::Gone(_)));
         assert!(!other.signal(Signal::SIGKILL).unwrap());
         let old_boot = ProcessKey { boot: "another".into(), ..key.clone() };
-        assert!(matches!(old_boot.presence(), Presence::Gone(_)));
+        assert!(matches!(old_boot.status(), ProcessStatus::Gone(_)));
 
         assert!(key.signal(Signal::SIGKILL).unwrap());
         // Not yet waited for: a zombie.
-        crate::os::poll_until::until(std::time::Duration::from_secs(5), std::time::Duration::from_millis(5), || {
-            (key.presence() != Presence::Alive).then_some(())
-        })
+        crate::os::poll_until::poll_until(
+            std::time::Duration::from_secs(5),
+            std::time::Duration::from_millis(5),
+            || (key.status() != ProcessStatus::Alive).then_some(()),
+        )
         .unwrap();
         assert!(ProcessKey::of(key.pid).is_none());
         child.wait().unwrap();
-        assert!(matches!(key.presence(), Presence::Gone(_)));
+        assert!(matches!(key.status(), ProcessStatus::Gone(_)));
     }
 
     #[test]
@@ -289,6 +291,6 @@ mod tests {
             assert!(ProcessKey::of(pid).is_none());
         }
         let name = "1 (a) b (c)) S 1 2 3 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 777 0";
-        assert_eq!(parse(1, name).map(|found| (found.session, found.started)), Some((3, 777)));
+        assert_eq!(parse_stat(1, name).map(|found| (found.session, found.started)), Some((3, 777)));
     }
 }

@@ -6,12 +6,12 @@ use nix::sys::signal::Signal;
 
 use super::{
     poll_until,
-    process::{self, Presence, ProcessKey, ProcessStat},
+    process::{self, ProcStat, ProcessKey, ProcessStatus},
     user,
 };
 
 /// How long a killed process may take to be gone.
-const DYING: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The root and everything below it, also what left its session or group while its parents live. With `mark`
 /// (`NAME=value`) whatever has another value of that name in its environment is passed by, with all below it: somebody
@@ -19,15 +19,15 @@ const DYING: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
-pub fn below(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
+pub fn subtree(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let (mut inside, mut passed) = (BTreeSet::from([root]), BTreeSet::new());
     // Processes are few: widening until nothing is added needs no index.
     loop {
-        let is_new = |one: &&ProcessStat| !inside.contains(&one.pid) && !passed.contains(&one.pid);
+        let is_new = |one: &&ProcStat| !inside.contains(&one.pid) && !passed.contains(&one.pid);
         let more = all.iter().filter(is_new).filter(|one| inside.contains(&one.parent) || one.session == root);
         let (others, more): (Vec<i32>, Vec<i32>) =
-            more.map(|one| one.pid).partition(|pid| mark.is_some_and(|mark| is_anothers(*pid, mark)));
+            more.map(|one| one.pid).partition(|pid| mark.is_some_and(|mark| belongs_to_other(*pid, mark)));
         passed.extend(others);
         if more.is_empty() {
             break;
@@ -37,16 +37,16 @@ pub fn below(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
     Ok(keys(all.iter().filter(|one| inside.contains(&one.pid))))
 }
 
-fn is_anothers(pid: i32, mark: &str) -> bool {
+fn belongs_to_other(pid: i32, mark: &str) -> bool {
     let Some((name, _)) = mark.split_once('=') else { return false };
-    entries(pid).split(|byte| *byte == 0).any(|found| {
+    environ(pid).split(|byte| *byte == 0).any(|found| {
         let value = found.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
         value.is_some_and(|value| !value.is_empty()) && found != mark.as_bytes()
     })
 }
 
 /// The environment that a process was started with; empty when nobody may look.
-fn entries(pid: i32) -> Vec<u8> {
+fn environ(pid: i32) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
 }
 
@@ -55,10 +55,9 @@ fn entries(pid: i32) -> Vec<u8> {
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
-pub fn marked(entry: &str) -> io::Result<Vec<ProcessKey>> {
+pub fn with_env_entry(entry: &str) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
-    let is_marked =
-        |one: &&ProcessStat| entries(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());
+    let is_marked = |one: &&ProcStat| environ(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());
     Ok(keys(all.iter().filter(is_marked)))
 }
 
@@ -66,9 +65,9 @@ pub fn marked(entry: &str) -> io::Result<Vec<ProcessKey>> {
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
-pub fn naming(text: &str) -> io::Result<Vec<ProcessKey>> {
+pub fn with_command_line_text(text: &str) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
-    let names = |one: &&ProcessStat| {
+    let names = |one: &&ProcStat| {
         let words = fs::read(format!("/proc/{}/cmdline", one.pid)).unwrap_or_default();
         let is_mine = fs::metadata(format!("/proc/{}", one.pid)).is_ok_and(|found| found.uid() == user::uid());
         is_mine && words.windows(text.len().max(1)).any(|part| part == text.as_bytes())
@@ -76,11 +75,11 @@ pub fn naming(text: &str) -> io::Result<Vec<ProcessKey>> {
     Ok(keys(all.iter().filter(names)))
 }
 
-fn keys<'a>(found: impl Iterator<Item = &'a ProcessStat>) -> Vec<ProcessKey> {
+fn keys<'a>(found: impl Iterator<Item = &'a ProcStat>) -> Vec<ProcessKey> {
     let own = std::process::id();
     found
         .filter(|one| !one.is_zombie() && u32::try_from(one.pid).is_ok_and(|pid| pid != own && pid != 1))
-        .map(ProcessStat::key)
+        .map(ProcStat::key)
         .collect()
 }
 
@@ -88,18 +87,21 @@ fn keys<'a>(found: impl Iterator<Item = &'a ProcessStat>) -> Vec<ProcessKey> {
 ///
 /// # Errors
 /// As `collect` fails.
-pub fn end(grace: Duration, mut collect: impl FnMut() -> io::Result<Vec<ProcessKey>>) -> io::Result<Vec<ProcessKey>> {
+pub fn terminate(
+    grace: Duration,
+    mut collect: impl FnMut() -> io::Result<Vec<ProcessKey>>,
+) -> io::Result<Vec<ProcessKey>> {
     let mut known = collect()?;
     for key in &known {
         // Another user's, started through sudo, does not hear us: it will be among what would not die.
         let _ = key.signal(Signal::SIGTERM);
     }
-    let gone = |known: &[ProcessKey]| known.iter().all(|key| matches!(key.presence(), Presence::Gone(_)));
-    let _ = poll_until::until(grace, Duration::from_millis(20), || gone(&known).then_some(()));
-    let left = poll_until::until(DYING, Duration::from_millis(20), || {
+    let gone = |known: &[ProcessKey]| known.iter().all(|key| matches!(key.status(), ProcessStatus::Gone(_)));
+    let _ = poll_until::poll_until(grace, Duration::from_millis(20), || gone(&known).then_some(()));
+    let left = poll_until::poll_until(KILL_TIMEOUT, Duration::from_millis(20), || {
         // Whatever was born meanwhile, or was handed over when its parent died.
         known.extend(collect().ok()?);
-        known.retain(|key| !matches!(key.presence(), Presence::Gone(_)));
+        known.retain(|key| !matches!(key.status(), ProcessStatus::Gone(_)));
         for key in &known {
             let _ = key.signal(Signal::SIGKILL);
         }
@@ -118,13 +120,13 @@ mod tests {
         let script = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 60 & wait' & sleep 60 & wait";
         let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
         let root = i32::try_from(child.id()).unwrap();
-        let found = poll_until::until(DYING, Duration::from_millis(5), || {
-            below(root, None).ok().filter(|found| found.len() >= 4)
+        let found = poll_until::poll_until(KILL_TIMEOUT, Duration::from_millis(5), || {
+            subtree(root, None).ok().filter(|found| found.len() >= 4)
         });
         let found = found.expect("the tree has come up");
-        let left = end(Duration::from_millis(50), || below(root, None)).unwrap();
+        let left = terminate(Duration::from_millis(50), || subtree(root, None)).unwrap();
         assert!(left.is_empty(), "{left:?}");
         child.wait().unwrap();
-        assert!(found.iter().all(|key| matches!(key.presence(), Presence::Gone(_))));
+        assert!(found.iter().all(|key| matches!(key.status(), ProcessStatus::Gone(_))));
     }
 }

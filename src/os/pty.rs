@@ -19,7 +19,7 @@ use nix::{
 };
 
 use super::{
-    capture::unblock,
+    capture::set_nonblocking,
     child::{Program, Running},
     terminal::{self, Size},
 };
@@ -27,7 +27,7 @@ use super::{
 /// Our end of a program's terminal: what is written here is typed there, what is printed there is read here. Never blocks.
 #[derive(Debug)]
 pub struct Pty {
-    end: File,
+    controller: File,
 }
 
 /// Starts a program at the head of a session of its own, with a new terminal of this size and, where one is given, these
@@ -37,9 +37,9 @@ pub struct Pty {
 /// When there is no terminal to be had, or the program cannot be started.
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 #[expect(unsafe_code, reason = "a controlling terminal can only be taken between fork and exec")]
-pub fn start(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
+pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
     let (first, rest) = program.argv.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
-    let (ours, end) = ends(size, like)?;
+    let (ours, end) = open_pair(size, like)?;
     let mut command = Command::new(first);
     command.args(rest).env_clear().envs(program.env).current_dir(program.cwd);
     command.stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
@@ -51,7 +51,7 @@ pub fn start(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::R
             Ok(())
         });
     }
-    let running = Running::of(&command.spawn()?)?;
+    let running = Running::from_child(&command.spawn()?)?;
     // The command holds our copies of the program's end; as long as they are open its last word has no end.
     drop(command);
     Ok((ours, running))
@@ -62,16 +62,16 @@ pub fn start(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::R
 /// # Errors
 /// When there is none to be had.
 pub fn open(size: Size) -> io::Result<(Pty, OwnedFd)> {
-    ends(size, None)
+    open_pair(size, None)
 }
 
-fn ends(size: Size, like: Option<&Termios>) -> io::Result<(Pty, OwnedFd)> {
+fn open_pair(size: Size, like: Option<&Termios>) -> io::Result<(Pty, OwnedFd)> {
     let pty = openpty(None, like)?;
     terminal::resize(pty.master.as_fd(), size)?;
     close_on_exec(&pty.master)?;
     close_on_exec(&pty.slave)?;
-    unblock(pty.master.as_fd())?;
-    Ok((Pty { end: File::from(pty.master) }, pty.slave))
+    set_nonblocking(pty.master.as_fd())?;
+    Ok((Pty { controller: File::from(pty.master) }, pty.slave))
 }
 
 fn close_on_exec(end: &OwnedFd) -> io::Result<()> {
@@ -87,7 +87,7 @@ impl Pty {
     /// # Errors
     /// As the kernel says.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.end.read(buffer) {
+        match self.controller.read(buffer) {
             Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(0),
             done => done,
         }
@@ -98,23 +98,23 @@ impl Pty {
     /// # Errors
     /// As the kernel says.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.end.write(bytes)
+        self.controller.write(bytes)
     }
 
     /// The byte by which a terminal that hands on whole lines ends the input; `None` when it hands on every byte.
     #[must_use]
-    pub fn line_mode(&self) -> Option<u8> {
-        let mode = termios::tcgetattr(&self.end).ok()?;
-        mode.local_flags.contains(LocalFlags::ICANON).then(|| self.end_of_input())
+    pub fn canonical_eof(&self) -> Option<u8> {
+        let mode = termios::tcgetattr(&self.controller).ok()?;
+        mode.local_flags.contains(LocalFlags::ICANON).then(|| self.eof_byte())
     }
 
     /// The byte that ends the input, Ctrl-D unless the program has chosen another.
     #[must_use]
-    pub fn end_of_input(&self) -> u8 {
+    pub fn eof_byte(&self) -> u8 {
         const USUAL: u8 = 4;
         let chosen = |mode: Termios| mode.control_chars.get(SpecialCharacterIndices::VEOF as usize).copied();
         // 0 switches it off.
-        termios::tcgetattr(&self.end).ok().and_then(chosen).filter(|byte| *byte != 0).unwrap_or(USUAL)
+        termios::tcgetattr(&self.controller).ok().and_then(chosen).filter(|byte| *byte != 0).unwrap_or(USUAL)
     }
 
     /// Gives it another size.
@@ -122,19 +122,19 @@ impl Pty {
     /// # Errors
     /// As the kernel says.
     pub fn resize(&self, size: Size) -> io::Result<()> {
-        terminal::resize(self.end.as_fd(), size)
+        terminal::resize(self.controller.as_fd(), size)
     }
 }
 
 impl AsFd for Pty {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.end.as_fd()
+        self.controller.as_fd()
     }
 }
 
 impl AsRawFd for Pty {
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        self.end.as_raw_fd()
+        self.controller.as_raw_fd()
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
         let argv = ["/bin/sh", "-c", script].map(OsString::from);
         let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
         let program = Program { argv: &argv, env: &env, cwd: Path::new("/") };
-        let (mut pty, mut running) = start(&program, Size { rows: 33, cols: 44 }, None).unwrap();
+        let (mut pty, mut running) = spawn(&program, Size { rows: 33, cols: 44 }, None).unwrap();
         let (mut seen, mut resized) = (String::new(), false);
         loop {
             let mut buffer = [0; 4096];
@@ -168,7 +168,7 @@ mod tests {
             }
         }
         assert!(seen.starts_with("33 44\r\npts/") && seen.ends_with("own\r\n5 6\r\n"), "{seen:?}");
-        let code = running.finish_within(Some(Duration::from_secs(10)), &mut |_| {}).unwrap();
+        let code = running.wait_with_timeout(Some(Duration::from_secs(10)), &mut |_| {}).unwrap();
         assert_eq!(code, Some(7));
     }
 }

@@ -6,7 +6,7 @@ use nix::{errno::Errno, libc};
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ChildExit {
     /// With this code.
     Code(i32),
     /// By this signal.
@@ -18,14 +18,14 @@ pub enum Ended {
 /// # Errors
 /// When they cannot be waited for.
 #[expect(unsafe_code, reason = "the crates used here lose how a child ended when a real-time signal did it")]
-pub fn bury(see: &mut dyn FnMut(i32, Ended)) -> io::Result<bool> {
+pub fn reap_exited(see: &mut dyn FnMut(i32, ChildExit)) -> io::Result<bool> {
     loop {
         let mut status = 0;
         // SAFETY: the kernel writes one number, to where there is one.
         match Errno::result(unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) }) {
             Ok(0) => return Ok(true),
-            Ok(pid) if libc::WIFEXITED(status) => see(pid, Ended::Code(libc::WEXITSTATUS(status))),
-            Ok(pid) if libc::WIFSIGNALED(status) => see(pid, Ended::Signal(libc::WTERMSIG(status))),
+            Ok(pid) if libc::WIFEXITED(status) => see(pid, ChildExit::Code(libc::WEXITSTATUS(status))),
+            Ok(pid) if libc::WIFSIGNALED(status) => see(pid, ChildExit::Signal(libc::WTERMSIG(status))),
             Ok(_) | Err(Errno::EINTR) => {}
             Err(Errno::ECHILD) => return Ok(false),
             Err(error) => return Err(error.into()),

@@ -15,81 +15,93 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::socket;
 
 /// How many may wait for their turn.
-const MOST: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 /// What tells that a caller has said all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whole {
+pub enum Framing {
     /// The end of a line. Who hangs up before it is gone.
     Line,
     /// That they hang up their side.
-    End,
+    Eof,
 }
 
 /// A socket, and those who call there.
 #[derive(Debug)]
-pub struct Callers {
+pub struct RequestSocket {
     path: PathBuf,
     listener: UnixListener,
-    all: Vec<Caller>,
-    next: u64,
-    whole: Whole,
-    longest: usize,
+    connections: Vec<Connection>,
+    next_id: u64,
+    framing: Framing,
+    max_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Caller {
+struct Connection {
     id: u64,
     stream: UnixStream,
-    said: Vec<u8>,
-    waits: bool,
+    received: Vec<u8>,
+    is_complete: bool,
 }
 
 /// What came in.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum Incoming {
     /// This one has said all, and waits.
-    Said(u64, Vec<u8>),
+    Request(u64, Vec<u8>),
     /// This one says more than anybody may, and waits.
-    TooMuch(u64),
+    TooLarge(u64),
     /// This one is gone.
-    Gone(u64),
+    Closed(u64),
 }
 
-impl Callers {
+impl RequestSocket {
     /// Listens under a name in a folder; a call is at most `longest` bytes.
     ///
     /// # Errors
     /// When the folder is not there, or the name is taken.
-    pub fn listen(folder: &Path, name: &str, whole: Whole, longest: usize) -> io::Result<Self> {
+    pub fn listen(folder: &Path, name: &str, whole: Framing, longest: usize) -> io::Result<Self> {
         let listener = socket::listen(folder, name)?;
-        Ok(Self { path: folder.join(name), listener, all: Vec::new(), next: 0, whole, longest })
+        Ok(Self {
+            path: folder.join(name),
+            listener,
+            connections: Vec::new(),
+            next_id: 0,
+            framing: whole,
+            max_bytes: longest,
+        })
     }
 
     /// What to wait for.
-    pub fn watched(&self) -> impl Iterator<Item = PollFd<'_>> {
-        let callers = self.all.iter().map(|caller| PollFd::new(caller.stream.as_fd(), caller.events()));
+    pub fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let callers = self.connections.iter().map(|caller| PollFd::new(caller.stream.as_fd(), caller.events()));
         std::iter::once(PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)).chain(callers)
     }
 
     /// Looks after everybody.
-    pub fn look(&mut self) -> Vec<Came> {
+    pub fn accept_and_read(&mut self) -> Vec<Incoming> {
         while let Ok((stream, _)) = self.listener.accept() {
-            if self.all.len() >= MOST
-                && let Some(silent) = self.all.iter().position(|caller| !caller.waits)
+            if self.connections.len() >= MAX_CONNECTIONS
+                && let Some(silent) = self.connections.iter().position(|caller| !caller.is_complete)
             {
                 // Who says nothing keeps nobody out.
-                self.all.remove(silent);
+                self.connections.remove(silent);
             }
-            if self.all.len() < MOST && stream.set_nonblocking(true).is_ok() {
-                self.all.push(Caller { id: self.next, stream, said: Vec::new(), waits: false });
-                self.next += 1;
+            if self.connections.len() < MAX_CONNECTIONS && stream.set_nonblocking(true).is_ok() {
+                self.connections.push(Connection {
+                    id: self.next_id,
+                    stream,
+                    received: Vec::new(),
+                    is_complete: false,
+                });
+                self.next_id += 1;
             }
         }
         let mut came = Vec::new();
-        self.all.retain_mut(|caller| {
-            let Some(heard) = caller.listen(self.whole, self.longest) else { return true };
-            let stays = !matches!(heard, Came::Gone(_));
+        self.connections.retain_mut(|caller| {
+            let Some(heard) = caller.read_request(self.framing, self.max_bytes) else { return true };
+            let stays = !matches!(heard, Incoming::Closed(_));
             came.push(heard);
             stays
         });
@@ -97,71 +109,71 @@ impl Callers {
     }
 
     /// Tells one something, and lets it go.
-    pub fn answer(&mut self, id: u64, text: &[u8]) {
-        self.all.retain_mut(|caller| {
+    pub fn reply(&mut self, id: u64, text: &[u8]) {
+        self.connections.retain_mut(|caller| {
             if caller.id == id {
-                caller.tell(text);
+                caller.send(text);
             }
             caller.id != id
         });
     }
 
     /// Tells everybody something, and lets them go.
-    pub fn answer_all(&mut self, text: &[u8]) {
-        for mut caller in self.all.drain(..) {
-            caller.tell(text);
+    pub fn reply_to_all(&mut self, text: &[u8]) {
+        for mut caller in self.connections.drain(..) {
+            caller.send(text);
         }
     }
 
     /// Lets nobody in any more; who is in can still be answered.
-    pub fn shut(&self) {
+    pub fn stop_accepting(&self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-impl Drop for Callers {
+impl Drop for RequestSocket {
     fn drop(&mut self) {
-        self.shut();
+        self.stop_accepting();
     }
 }
 
-impl Caller {
+impl Connection {
     /// One that waits has nothing more to say: only its going is of interest.
     const fn events(&self) -> PollFlags {
-        if self.waits { PollFlags::empty() } else { PollFlags::POLLIN }
+        if self.is_complete { PollFlags::empty() } else { PollFlags::POLLIN }
     }
 
-    fn tell(&mut self, text: &[u8]) {
+    fn send(&mut self, text: &[u8]) {
         // A socket takes a line at once; who is gone does not want it.
         let _ = self.stream.write(text);
     }
 
-    fn listen(&mut self, whole: Whole, longest: usize) -> Option<Came> {
-        if self.waits {
+    fn read_request(&mut self, whole: Framing, longest: usize) -> Option<Incoming> {
+        if self.is_complete {
             let mut watched = [PollFd::new(self.stream.as_fd(), PollFlags::empty())];
             let is_gone = poll(&mut watched, PollTimeout::ZERO).is_ok_and(|found| found > 0);
-            return is_gone.then_some(Came::Gone(self.id));
+            return is_gone.then_some(Incoming::Closed(self.id));
         }
         let mut buffer = [0; 16 * 1024];
         loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) if whole == Whole::End => break,
-                Ok(0) => return Some(Came::Gone(self.id)),
-                Ok(read) => self.said.extend_from_slice(buffer.get(..read).unwrap_or_default()),
+                Ok(0) if whole == Framing::Eof => break,
+                Ok(0) => return Some(Incoming::Closed(self.id)),
+                Ok(read) => self.received.extend_from_slice(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
-                Err(_) => return Some(Came::Gone(self.id)),
+                Err(_) => return Some(Incoming::Closed(self.id)),
             }
-            if whole == Whole::Line && self.said.ends_with(b"\n") {
+            if whole == Framing::Line && self.received.ends_with(b"\n") {
                 break;
             }
-            if self.said.len() > longest {
-                self.waits = true;
-                return Some(Came::TooMuch(self.id));
+            if self.received.len() > longest {
+                self.is_complete = true;
+                return Some(Incoming::TooLarge(self.id));
             }
         }
-        self.waits = true;
-        Some(Came::Said(self.id, std::mem::take(&mut self.said)))
+        self.is_complete = true;
+        Some(Incoming::Request(self.id, std::mem::take(&mut self.received)))
     }
 }
 
@@ -171,9 +183,9 @@ mod tests {
 
     use super::*;
 
-    fn callers(whole: Whole) -> (tempfile::TempDir, Callers) {
+    fn callers(whole: Framing) -> (tempfile::TempDir, RequestSocket) {
         let home = tempfile::tempdir().unwrap();
-        let callers = Callers::listen(home.path(), "c", whole, 8).unwrap();
+        let callers = RequestSocket::listen(home.path(), "c", whole, 8).unwrap();
         (home, callers)
     }
 
@@ -185,14 +197,14 @@ mod tests {
 
     #[test]
     fn each_says_one_thing_and_is_told_one() {
-        let (home, mut callers) = callers(Whole::Line);
+        let (home, mut callers) = callers(Framing::Line);
         let mut one = call(&home, b"a\n");
         let two = call(&home, b"b");
         let _three = call(&home, b"123456789");
-        assert_eq!(callers.look(), [Came::Said(0, b"a\n".to_vec()), Came::TooMuch(2)]);
+        assert_eq!(callers.accept_and_read(), [Incoming::Request(0, b"a\n".to_vec()), Incoming::TooLarge(2)]);
         drop(two);
-        assert_eq!(callers.look(), [Came::Gone(1)]);
-        callers.answer(0, b"yes");
+        assert_eq!(callers.accept_and_read(), [Incoming::Closed(1)]);
+        callers.reply(0, b"yes");
         let mut told = String::new();
         one.read_to_string(&mut told).unwrap();
         assert_eq!(told, "yes");
@@ -202,12 +214,12 @@ mod tests {
 
     #[test]
     fn the_end_of_a_side_is_the_end_of_what_is_said() {
-        let (home, mut callers) = callers(Whole::End);
+        let (home, mut callers) = callers(Framing::Eof);
         let mut one = call(&home, b"a\nb");
-        assert_eq!(callers.look(), []);
+        assert_eq!(callers.accept_and_read(), []);
         one.shutdown(Shutdown::Write).unwrap();
-        assert_eq!(callers.look(), [Came::Said(0, b"a\nb".to_vec())]);
-        callers.answer_all(b"no");
+        assert_eq!(callers.accept_and_read(), [Incoming::Request(0, b"a\nb".to_vec())]);
+        callers.reply_to_all(b"no");
         let mut told = String::new();
         one.read_to_string(&mut told).unwrap();
         assert_eq!(told, "no");
@@ -215,11 +227,11 @@ mod tests {
 
     #[test]
     fn who_says_nothing_keeps_nobody_out() {
-        let (home, mut callers) = callers(Whole::Line);
-        let silent: Vec<_> = (0..MOST).map(|_| call(&home, b"")).collect();
-        assert_eq!(callers.look(), []);
+        let (home, mut callers) = callers(Framing::Line);
+        let silent: Vec<_> = (0..MAX_CONNECTIONS).map(|_| call(&home, b"")).collect();
+        assert_eq!(callers.accept_and_read(), []);
         let _last = call(&home, b"x\n");
-        assert_eq!(callers.look(), [Came::Said(64, b"x\n".to_vec())]);
+        assert_eq!(callers.accept_and_read(), [Incoming::Request(64, b"x\n".to_vec())]);
         drop(silent);
     }
 }

@@ -52,29 +52,29 @@ pub struct Program<'a> {
     /// How long it may run.
     pub timeout: Option<Duration>,
     /// Both streams are one, which keeps what is written to them in its order; all of it comes as [`Stream::Out`].
-    pub together: bool,
+    pub merge_output: bool,
 }
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProgramExit {
     /// By itself, with this code.
     Exited(i32),
     /// By a signal that was not ours.
-    Signalled(i32),
+    Signaled(i32),
     /// By us, when its time was over.
     TimedOut,
 }
 
 /// What became of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ran {
+pub struct StreamResult {
     /// How it ended.
-    pub ending: Ending,
+    pub exit: ProgramExit,
     /// How long it ran.
-    pub took: Duration,
+    pub elapsed: Duration,
     /// Whether it left processes behind, which were ended.
-    pub left_some: bool,
+    pub left_processes: bool,
 }
 
 /// Why a program did not run to its end.
@@ -101,12 +101,12 @@ pub enum StreamError {
 impl StreamError {
     /// Whether it is certain that nothing was run.
     #[must_use]
-    pub const fn is_unstarted(&self) -> bool {
+    pub const fn is_not_started(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::NoFolder { .. } | Self::Start { .. })
     }
 }
 
-fn watch(error: impl Into<io::Error>) -> StreamError {
+fn watch_error(error: impl Into<io::Error>) -> StreamError {
     StreamError::Watch(error.into())
 }
 
@@ -114,64 +114,67 @@ fn watch(error: impl Into<io::Error>) -> StreamError {
 ///
 /// # Errors
 /// When it cannot be started, or we are told to stop (by INT, TERM or HUP) before its end.
-pub fn run(program: &Program<'_>, see: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> Result<Ran, StreamError> {
+pub fn run(
+    program: &Program<'_>,
+    see: impl Fn(Stream, &[u8]) + Send + Sync + 'static,
+) -> Result<StreamResult, StreamError> {
     let mut stops = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
         stops.add(signal);
     }
     // Threads inherit the mask; off the program it is taken again.
-    let before = stops.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(watch)?;
-    let ran = watched(program, Arc::new(see), &stops);
+    let before = stops.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(watch_error)?;
+    let ran = run_watched(program, Arc::new(see), &stops);
     let _ = before.thread_set_mask();
     ran
 }
 
-fn watched(
+fn run_watched(
     program: &Program<'_>,
     see: Arc<impl Fn(Stream, &[u8]) + Send + Sync + 'static>,
     stops: &SigSet,
-) -> Result<Ran, StreamError> {
-    let signals = SignalFd::with_flags(stops, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map_err(watch)?;
+) -> Result<StreamResult, StreamError> {
+    let signals = SignalFd::with_flags(stops, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map_err(watch_error)?;
     // Whoever loses its parent becomes our child, so that everything the program started is found below us.
-    prctl::set_child_subreaper(true).map_err(watch)?;
+    prctl::set_child_subreaper(true).map_err(watch_error)?;
     let begun = Instant::now();
-    let (mut child, both) = start(program)?;
-    let guard = Guard;
-    let root = i32::try_from(child.id()).map_err(io::Error::other).map_err(watch)?;
+    let (mut child, both) = spawn(program)?;
+    let guard = KillOnDrop;
+    let root = i32::try_from(child.id()).map_err(io::Error::other).map_err(watch_error)?;
     let signals = Signals { signals, root };
-    let (done, working) = UnixStream::pair().map_err(watch)?;
-    read(both, Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch)?)?;
-    read(child.stdout.take(), Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch)?)?;
-    read(child.stderr.take(), Stream::Err, see, working)?;
+    let (done, working) = UnixStream::pair().map_err(watch_error)?;
+    spawn_reader(both, Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch_error)?)?;
+    spawn_reader(child.stdout.take(), Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch_error)?)?;
+    spawn_reader(child.stderr.take(), Stream::Err, see, working)?;
 
-    let ended = process::pidfd(root).map_err(watch)?;
+    let ended = process::pidfd(root).map_err(watch_error)?;
     let limit = program.timeout.map(|timeout| begun + timeout);
     let event = match &ended {
-        Some(ended) => wait(&signals, ended.as_fd(), limit).map_err(watch)?,
-        None => Event::Ready,
+        Some(ended) => wait(&signals, ended.as_fd(), limit).map_err(watch_error)?,
+        None => WaitOutcome::Ready,
     };
     match event {
-        Event::Ready => {}
-        Event::Late => stop(&signals, root, Signal::SIGTERM, ended.as_ref().map(AsFd::as_fd)),
-        Event::Stop(signal) => stop(&signals, root, signal, ended.as_ref().map(AsFd::as_fd)),
+        WaitOutcome::Ready => {}
+        WaitOutcome::TimedOut => stop(&signals, root, Signal::SIGTERM, ended.as_ref().map(AsFd::as_fd)),
+        WaitOutcome::Stop(signal) => stop(&signals, root, signal, ended.as_ref().map(AsFd::as_fd)),
     }
     let took = begun.elapsed();
-    if event != Event::Ready {
-        process_tree::end(Duration::ZERO, below_us).map_err(watch)?;
+    if event != WaitOutcome::Ready {
+        process_tree::terminate(Duration::ZERO, own_descendants).map_err(watch_error)?;
     }
-    let status = child.wait().map_err(watch)?;
+    let status = child.wait().map_err(watch_error)?;
     // A pipe that a child still reads may hold the last words: let it finish them.
-    let drained = wait(&signals, done.as_fd(), Some(Instant::now() + DRAIN)).map_err(watch)?;
-    let left = below_us().map_err(watch)?;
+    let drained = wait(&signals, done.as_fd(), Some(Instant::now() + DRAIN)).map_err(watch_error)?;
+    let left = own_descendants().map_err(watch_error)?;
     if !left.is_empty() {
-        process_tree::end(GRACE, below_us).map_err(watch)?;
+        process_tree::terminate(GRACE, own_descendants).map_err(watch_error)?;
     }
     drop(guard);
     let stopped = match (event, drained) {
-        (Event::Stop(signal), _) | (_, Event::Stop(signal)) => Some(signal),
+        (WaitOutcome::Stop(signal), _) | (_, WaitOutcome::Stop(signal)) => Some(signal),
         // Nothing writes any more; whoever reads what we print may take its time.
-        (Event::Ready, Event::Late) => match wait(&signals, done.as_fd(), None).map_err(watch)? {
-            Event::Stop(signal) => Some(signal),
+        (WaitOutcome::Ready, WaitOutcome::TimedOut) => match wait(&signals, done.as_fd(), None).map_err(watch_error)? {
+            WaitOutcome::Stop(signal) => Some(signal),
             _ => None,
         },
         _ => None,
@@ -179,43 +182,43 @@ fn watched(
     if let Some(signal) = stopped {
         return Err(StreamError::Interrupted { signal });
     }
-    let ending = if event == Event::Late { Ending::TimedOut } else { ending(status) };
-    Ok(Ran { ending, took, left_some: event == Event::Ready && !left.is_empty() })
+    let ending = if event == WaitOutcome::TimedOut { ProgramExit::TimedOut } else { exit_of(status) };
+    Ok(StreamResult { exit: ending, elapsed: took, left_processes: event == WaitOutcome::Ready && !left.is_empty() })
 }
 
 /// Ends everything below us when it is dropped on the way out of an error.
-struct Guard;
+struct KillOnDrop;
 
-impl Drop for Guard {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        if below_us().is_ok_and(|left| !left.is_empty()) {
-            let _ = process_tree::end(GRACE, below_us);
+        if own_descendants().is_ok_and(|left| !left.is_empty()) {
+            let _ = process_tree::terminate(GRACE, own_descendants);
         }
     }
 }
 
-fn below_us() -> io::Result<Vec<process::ProcessKey>> {
-    process_tree::below(i32::try_from(std::process::id()).map_err(io::Error::other)?, None)
+fn own_descendants() -> io::Result<Vec<process::ProcessKey>> {
+    process_tree::subtree(i32::try_from(std::process::id()).map_err(io::Error::other)?, None)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the place that runs programs whose output streams; argv as data")]
-fn start(program: &Program<'_>) -> Result<(Child, Option<PipeReader>), StreamError> {
+fn spawn(program: &Program<'_>) -> Result<(Child, Option<PipeReader>), StreamError> {
     let name = program.argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if !program.folder.is_dir() {
         return Err(StreamError::NoFolder { folder: program.folder.to_path_buf() });
     }
     let mut words = program.argv.iter();
     let mut command = Command::new(words.next().cloned().unwrap_or_default());
-    signals::unblocked(&mut command)
+    signals::with_empty_mask(&mut command)
         .args(words)
         .current_dir(program.folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    let both = if program.together {
-        let (both, end) = io::pipe().map_err(watch)?;
-        command.stdout(end.try_clone().map_err(watch)?).stderr(end);
+    let both = if program.merge_output {
+        let (both, end) = io::pipe().map_err(watch_error)?;
+        command.stdout(end.try_clone().map_err(watch_error)?).stderr(end);
         Some(both)
     } else {
         None
@@ -228,7 +231,7 @@ fn start(program: &Program<'_>) -> Result<(Child, Option<PipeReader>), StreamErr
     Ok((child, both))
 }
 
-fn read(
+fn spawn_reader(
     pipe: Option<impl Read + Send + 'static>,
     stream: Stream,
     see: Arc<impl Fn(Stream, &[u8]) + Send + Sync + 'static>,
@@ -248,17 +251,17 @@ fn read(
         // When both ends are dropped, the other side of the pair becomes readable.
         drop(working);
     };
-    std::thread::Builder::new().name("stream".into()).spawn(reader).map_err(watch)?;
+    std::thread::Builder::new().name("stream".into()).spawn(reader).map_err(watch_error)?;
     Ok(())
 }
 
 /// What a wait ended with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
+enum WaitOutcome {
     /// The descriptor is readable.
     Ready,
     /// The time is over.
-    Late,
+    TimedOut,
     /// We are told to stop.
     Stop(Signal),
 }
@@ -272,18 +275,18 @@ struct Signals {
 impl Signals {
     /// The next signal that tells us to stop, if one came. When children ended, those of them that became ours because
     /// their parents are gone are buried.
-    fn told(&self) -> io::Result<Option<Signal>> {
+    fn next_stop_signal(&self) -> io::Result<Option<Signal>> {
         while let Some(told) = self.signals.read_signal()? {
             let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
             match signal {
-                Some(Signal::SIGCHLD) => self.bury(),
+                Some(Signal::SIGCHLD) => self.reap_orphans(),
                 signal => return Ok(Some(signal.unwrap_or(Signal::SIGTERM))),
             }
         }
         Ok(None)
     }
 
-    fn bury(&self) {
+    fn reap_orphans(&self) {
         let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         // The program itself is waited for elsewhere; when it shows up here, the run is over anyway.
         while let Ok(Some(ended)) = waitid(Id::All, look).map(|status| status.pid()) {
@@ -294,7 +297,7 @@ impl Signals {
     }
 }
 
-fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io::Result<Event> {
+fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io::Result<WaitOutcome> {
     loop {
         let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
         // Rounded up: a wait of less than a millisecond must not become a busy loop. Longer than the kernel takes is
@@ -310,15 +313,15 @@ fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io:
         }
         let happened = |at: usize| watched.get(at).and_then(PollFd::any).unwrap_or(false);
         if happened(0)
-            && let Some(signal) = signals.told()?
+            && let Some(signal) = signals.next_stop_signal()?
         {
-            return Ok(Event::Stop(signal));
+            return Ok(WaitOutcome::Stop(signal));
         }
         if happened(1) {
-            return Ok(Event::Ready);
+            return Ok(WaitOutcome::Ready);
         }
         if limit.is_some_and(|limit| limit <= Instant::now()) {
-            return Ok(Event::Late);
+            return Ok(WaitOutcome::TimedOut);
         }
     }
 }
@@ -332,10 +335,10 @@ fn stop(signals: &Signals, root: i32, signal: Signal, ended: Option<BorrowedFd<'
     }
 }
 
-fn ending(status: ExitStatus) -> Ending {
+fn exit_of(status: ExitStatus) -> ProgramExit {
     use std::os::unix::process::ExitStatusExt;
     match status.code() {
-        Some(code) => Ending::Exited(code),
-        None => Ending::Signalled(status.signal().unwrap_or_default()),
+        Some(code) => ProgramExit::Exited(code),
+        None => ProgramExit::Signaled(status.signal().unwrap_or_default()),
     }
 }

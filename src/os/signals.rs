@@ -14,47 +14,47 @@ use nix::{
     sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
 };
 
-use super::capture::unblock;
+use super::capture::set_nonblocking;
 
 /// Where the handler writes to; a handler can be given nothing else.
-static DOOR: AtomicI32 = AtomicI32::new(-1);
+static WRITE_FD: AtomicI32 = AtomicI32::new(-1);
 
 /// Signals that are caught until this is dropped; there is one at a time. Nothing is blocked, since programs that are started
 /// meanwhile would inherit that; a handler is back at its default in each of them.
 #[derive(Debug)]
-pub struct Caught {
+pub struct SignalPipe {
     read: File,
     _write: OwnedFd,
-    before: Vec<(Signal, SigAction)>,
+    previous: Vec<(Signal, SigAction)>,
 }
 
 #[expect(unsafe_code, reason = "the one thing that a signal handler may do is a plain system call")]
-extern "C" fn tell(signal: libc::c_int) {
+extern "C" fn write_signal(signal: libc::c_int) {
     let kept = Errno::last_raw();
     let number = u8::try_from(signal).unwrap_or_default();
     // SAFETY: one byte that is there for the whole call; a closed descriptor is an error that nobody looks at.
-    let _ = unsafe { libc::write(DOOR.load(Relaxed), (&raw const number).cast(), 1) };
+    let _ = unsafe { libc::write(WRITE_FD.load(Relaxed), (&raw const number).cast(), 1) };
     Errno::set_raw(kept);
 }
 
-impl Caught {
+impl SignalPipe {
     /// Catches these from now on.
     ///
     /// # Errors
     /// When the kernel refuses.
     #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
-    pub fn these(signals: &[Signal]) -> io::Result<Self> {
+    pub fn install(signals: &[Signal]) -> io::Result<Self> {
         let (read, write) = io::pipe()?;
-        unblock(read.as_fd())?;
+        set_nonblocking(read.as_fd())?;
         // Nobody would ever read so many that it is full, and a handler must not wait.
-        unblock(write.as_fd())?;
+        set_nonblocking(write.as_fd())?;
         let write = OwnedFd::from(write);
-        DOOR.store(write.as_raw_fd(), Relaxed);
-        let mut caught = Self { read: File::from(OwnedFd::from(read)), _write: write, before: Vec::new() };
-        let action = SigAction::new(SigHandler::Handler(tell), SaFlags::empty(), SigSet::empty());
+        WRITE_FD.store(write.as_raw_fd(), Relaxed);
+        let mut caught = Self { read: File::from(OwnedFd::from(read)), _write: write, previous: Vec::new() };
+        let action = SigAction::new(SigHandler::Handler(write_signal), SaFlags::empty(), SigSet::empty());
         for signal in signals {
             // SAFETY: the handler makes one system call and keeps errno.
-            caught.before.push((*signal, unsafe { sigaction(*signal, &action) }?));
+            caught.previous.push((*signal, unsafe { sigaction(*signal, &action) }?));
         }
         Ok(caught)
     }
@@ -73,26 +73,26 @@ impl Caught {
     }
 }
 
-impl AsFd for Caught {
+impl AsFd for SignalPipe {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.read.as_fd()
     }
 }
 
-impl Drop for Caught {
+impl Drop for SignalPipe {
     #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
     fn drop(&mut self) {
-        for (signal, before) in &self.before {
+        for (signal, before) in &self.previous {
             // SAFETY: what stood there before is put back.
             let _ = unsafe { sigaction(*signal, before) };
         }
-        DOOR.store(-1, Relaxed);
+        WRITE_FD.store(-1, Relaxed);
     }
 }
 
 /// The signal of this name, with or without `SIG`, or of this number.
 #[must_use]
-pub fn named(text: &str) -> Option<Signal> {
+pub fn parse(text: &str) -> Option<Signal> {
     if let Ok(number) = text.parse::<i32>() {
         return Signal::try_from(number).ok();
     }
@@ -103,7 +103,7 @@ pub fn named(text: &str) -> Option<Signal> {
 /// Lets every signal do again what it does by default: whoever started us may have made us ignore some, which a program
 /// would inherit. Of a terminal's Ctrl-C nothing would be left then.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
-pub fn obey_all() {
+pub fn reset_all() {
     for number in 1..=libc::SIGRTMAX() {
         // SAFETY: no handler is installed, only taken away; the kernel refuses for the two that have none.
         unsafe { libc::signal(number, libc::SIG_DFL) };
@@ -113,7 +113,7 @@ pub fn obey_all() {
 /// Hears again of children that end: whoever started us may have made us ignore that, and the kernel then forgets how they
 /// ended.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
-pub fn know_of_children() {
+pub fn enable_sigchld() {
     // SAFETY: no handler is installed, only taken away.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
@@ -121,14 +121,14 @@ pub fn know_of_children() {
 /// A file that would grow larger than this process may make one is an error to whoever writes it, as a full disk is, and no
 /// end of the process.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
-pub fn outlive_large_files() {
+pub fn ignore_sigxfsz() {
     // SAFETY: no handler is installed.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// A command whose program blocks no signal, whatever this thread holds back: the standard library hands the mask on.
 #[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
-pub fn unblocked(command: &mut std::process::Command) -> &mut std::process::Command {
+pub fn with_empty_mask(command: &mut std::process::Command) -> &mut std::process::Command {
     use std::os::unix::process::CommandExt;
     // SAFETY: the call is async-signal-safe and touches no memory of ours.
     unsafe { command.pre_exec(|| Ok(SigSet::empty().thread_set_mask()?)) }
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_caught_signal_is_read_and_ends_nothing() {
-        let caught = Caught::these(&[Signal::SIGUSR1]).unwrap();
+        let caught = SignalPipe::install(&[Signal::SIGUSR1]).unwrap();
         assert_eq!(caught.next().unwrap(), None);
         raise(Signal::SIGUSR1).unwrap();
         assert_eq!(caught.next().unwrap(), Some(Signal::SIGUSR1));
@@ -155,10 +155,10 @@ mod tests {
     #[test]
     fn signals_go_by_name_and_number() {
         for text in ["TERM", "sigterm", "15"] {
-            assert_eq!(named(text), Some(Signal::SIGTERM), "{text}");
+            assert_eq!(parse(text), Some(Signal::SIGTERM), "{text}");
         }
         for text in ["", "SIG", "0", "-15", "65", "TERMINATE", "SIGSIGTERM"] {
-            assert_eq!(named(text), None, "{text}");
+            assert_eq!(parse(text), None, "{text}");
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
         let held: SigSet = [Signal::SIGUSR2].into_iter().collect();
         let before = held.thread_swap_mask(SigmaskHow::SIG_BLOCK).unwrap();
         let mut command = Command::new("/bin/cat");
-        let output = unblocked(command.arg("/proc/self/status")).output().unwrap();
+        let output = with_empty_mask(command.arg("/proc/self/status")).output().unwrap();
         before.thread_set_mask().unwrap();
         let status = String::from_utf8(output.stdout).unwrap();
         assert!(status.contains("SigBlk:\t0000000000000000"), "{status}");

@@ -19,12 +19,12 @@ use nix::sys::socket::{
 };
 
 /// How many bytes of a path an address holds.
-const LONGEST: usize = 107;
+const MAX_ADDRESS_BYTES: usize = 107;
 
 /// Whether a socket of this path can be reached by its path.
 #[must_use]
-pub fn fits(path: &Path) -> bool {
-    path.as_os_str().as_bytes().len() <= LONGEST
+pub fn fits_address(path: &Path) -> bool {
+    path.as_os_str().as_bytes().len() <= MAX_ADDRESS_BYTES
 }
 
 /// Listens under a name in a folder, for this user alone. Never blocks.
@@ -33,7 +33,7 @@ pub fn fits(path: &Path) -> bool {
 /// When the folder is not there, or the name is taken.
 pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
     let folder = File::open(folder)?;
-    let path = below(&folder, name);
+    let path = short_path(&folder, name);
     let listener = UnixListener::bind(&path)?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     listener.set_nonblocking(true)?;
@@ -46,7 +46,7 @@ pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
 /// When nobody does.
 pub fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     let folder = File::open(folder)?;
-    UnixStream::connect(below(&folder, name))
+    UnixStream::connect(short_path(&folder, name))
 }
 
 /// Connects to whoever listens at a path that [`fits`], without waiting: one whose queue is full counts as nobody.
@@ -71,7 +71,7 @@ pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
 }
 
 /// A short path of a name in an open folder.
-pub(super) fn below(folder: &File, name: impl AsRef<Path>) -> PathBuf {
+pub(super) fn short_path(folder: &File, name: impl AsRef<Path>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name)
 }
 
@@ -85,7 +85,7 @@ mod tests {
     fn a_path_is_connected_to_without_waiting_and_the_other_end_is_known() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("s");
-        assert!(fits(&path) && !fits(&path.join("x".repeat(200))));
+        assert!(fits_address(&path) && !fits_address(&path.join("x".repeat(200))));
         assert!(connect_at(&path).is_err());
         let _listener = listen(home.path(), "s").unwrap();
         let stream = connect_at(&path).unwrap();

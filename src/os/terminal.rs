@@ -58,34 +58,34 @@ pub fn resize(terminal: BorrowedFd<'_>, size: Size) -> io::Result<()> {
 
 /// A terminal that hands every byte on as it is, until this is dropped.
 #[derive(Debug)]
-pub struct Raw {
+pub struct RawMode {
     terminal: OwnedFd,
-    before: Termios,
+    original: Termios,
 }
 
-impl Raw {
+impl RawMode {
     /// Makes a terminal raw; `None` when it is none.
     ///
     /// # Errors
     /// When it cannot be made so.
-    pub fn of(terminal: BorrowedFd<'_>) -> io::Result<Option<Self>> {
+    pub fn enable(terminal: BorrowedFd<'_>) -> io::Result<Option<Self>> {
         let Ok(before) = termios::tcgetattr(terminal) else { return Ok(None) };
         let mut raw = before.clone();
         termios::cfmakeraw(&mut raw);
         termios::tcsetattr(terminal, SetArg::TCSANOW, &raw)?;
-        Ok(Some(Self { terminal: terminal.try_clone_to_owned()?, before }))
+        Ok(Some(Self { terminal: terminal.try_clone_to_owned()?, original: before }))
     }
 
     /// How the terminal was before.
     #[must_use]
-    pub const fn before(&self) -> &Termios {
-        &self.before
+    pub const fn original(&self) -> &Termios {
+        &self.original
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawMode {
     fn drop(&mut self) {
-        let _ = termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
+        let _ = termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.original);
     }
 }
 
@@ -94,7 +94,7 @@ impl Drop for Raw {
 ///
 /// # Errors
 /// When the terminal refuses.
-pub fn hand_on_bytes() -> io::Result<()> {
+pub fn enable_cbreak() -> io::Result<()> {
     let stdin = io::stdin();
     let Ok(mut mode) = termios::tcgetattr(stdin.as_fd()) else { return Ok(()) };
     mode.local_flags &= !(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::IEXTEN);

@@ -7,13 +7,13 @@ use nix::unistd::{Uid, User};
 /// The login name, else the uid as text.
 #[must_use]
 pub fn name() -> String {
-    entry().map_or_else(|| uid().to_string(), |(name, _)| name)
+    passwd_entry().map_or_else(|| uid().to_string(), |(name, _)| name)
 }
 
 /// The home folder of the passwd entry.
 #[must_use]
 pub fn home() -> Option<PathBuf> {
-    entry().map(|(_, home)| home)
+    passwd_entry().map(|(_, home)| home)
 }
 
 /// The effective uid.
@@ -24,12 +24,12 @@ pub fn uid() -> u32 {
 
 /// Name and home. The local file is asked first: the library call opens sockets to a name service and, in a static
 /// binary, loads code at run time.
-fn entry() -> Option<(String, PathBuf)> {
-    let local = fs::read_to_string("/etc/passwd").ok().and_then(|text| find(&text, uid()));
+fn passwd_entry() -> Option<(String, PathBuf)> {
+    let local = fs::read_to_string("/etc/passwd").ok().and_then(|text| find_in_passwd(&text, uid()));
     local.or_else(|| User::from_uid(Uid::effective()).ok().flatten().map(|user| (user.name, user.dir)))
 }
 
-fn find(passwd: &str, uid: u32) -> Option<(String, PathBuf)> {
+fn find_in_passwd(passwd: &str, uid: u32) -> Option<(String, PathBuf)> {
     passwd.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
         let is_ours = fields.get(2)?.parse() == Ok(uid);
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn reads_the_entry_of_a_uid_and_passes_what_is_none() {
         let passwd = "# comment\nroot:x:0:0:root:/root:/bin/sh\nbroken\n+::::::\nann:x:1000:1000::/home/ann:/bin/sh\n";
-        assert_eq!(find(passwd, 1000), Some(("ann".into(), PathBuf::from("/home/ann"))));
-        assert_eq!(find(passwd, 7), None);
+        assert_eq!(find_in_passwd(passwd, 1000), Some(("ann".into(), PathBuf::from("/home/ann"))));
+        assert_eq!(find_in_passwd(passwd, 7), None);
     }
 }

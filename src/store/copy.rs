@@ -99,9 +99,9 @@ pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackedUp, 
     let io = |error| StoreError::io(target.display().to_string(), error);
     let file = fs::File::open(&draft.path).map_err(io)?;
     file.sync_all().map_err(io)?;
-    let done = if replace { fs::rename(&draft.path, target) } else { files::rename_new(&draft.path, target) };
+    let done = if replace { fs::rename(&draft.path, target) } else { files::rename_noreplace(&draft.path, target) };
     done.map_err(io)?;
-    files::sync_folder(target).map_err(io)?;
+    files::sync_parent_dir(target).map_err(io)?;
     Ok(BackedUp { bytes: file.metadata().map_err(io)?.len(), tasks })
 }
 
@@ -154,7 +154,7 @@ pub fn restore(
         None => task.instead(draft)?,
     };
     drop(making);
-    notify::wake_all(&runtime.join("wake"));
+    notify::notify_all(&runtime.join("wake"));
     Ok(done)
 }
 
@@ -263,8 +263,8 @@ impl Restore<'_> {
         pages(&open::open_checked(self.path, &STATE)?, &draft.path)?;
         let io = |error| StoreError::io(kept.display().to_string(), error);
         fs::File::open(&draft.path).and_then(|file| file.sync_all()).map_err(io)?;
-        files::rename_new(&draft.path, &kept).map_err(io)?;
-        files::sync_folder(&kept).map_err(io)?;
+        files::rename_noreplace(&draft.path, &kept).map_err(io)?;
+        files::sync_parent_dir(&kept).map_err(io)?;
         Ok(kept)
     }
 

@@ -184,11 +184,11 @@ impl Store {
         self.still_there()?;
         let done = change(&WriteTx::new(&tx, now, actor))?;
         if let Some(turn) = &turn {
-            turn.call_next();
+            turn.release_next();
         }
         tx.commit().map_err(StoreError::from)?;
         drop(turn);
-        notify::wake_all(&self.wake);
+        notify::notify_all(&self.wake);
         Ok(done)
     }
 }

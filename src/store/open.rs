@@ -129,7 +129,7 @@ pub(super) fn put_in_place(draft: &Path, path: &Path) -> Result<(), StoreError> 
         remove_one(&beside(path, suffix))?;
     }
     fs::rename(draft, path).map_err(io)?;
-    files::sync_folder(path).map_err(io)
+    files::sync_parent_dir(path).map_err(io)
 }
 
 /// Removes a database file and what SQLite keeps beside it.

@@ -3,7 +3,7 @@
 
 use std::{io, path::Path, time::Duration};
 
-use crate::os::lock_queue::{self, Turn};
+use crate::os::lock_queue::{self, QueuedLock};
 
 /// How long a turn is waited for, when nothing else waits meanwhile.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -12,8 +12,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When the queue's file cannot be opened.
-pub(super) fn enter(store: &Path, patience: Duration) -> io::Result<Option<Turn>> {
-    lock_queue::enter(&beside(store, "-turn"), patience)
+pub(super) fn enter(store: &Path, patience: Duration) -> io::Result<Option<QueuedLock>> {
+    lock_queue::acquire(&beside(store, "-turn"), patience)
 }
 
 /// A file beside the store, by the suffix to its name.

@@ -13,7 +13,7 @@ use std::{
 use crate::{
     domain::run::{ItemType, TerminalSize},
     os::{
-        held_process::{self, Gate, Program, Streams},
+        held_process::{self, HeldProcess, Program, Streams},
         pipe,
         pty::{self, Pty},
         terminal::Size,
@@ -21,13 +21,13 @@ use crate::{
 };
 
 /// How much of a stream is read before somebody else's turn, in bytes: a flood must hide neither door nor end.
-const MOST: usize = 1 << 20;
+const MAX_READ_BYTES: usize = 1 << 20;
 /// As much as a pipe has when nobody asks for more, in bytes: when all of it was there at once, more does some good.
-const PIPE: usize = 64 * 1024;
+const DEFAULT_PIPE_BYTES: usize = 64 * 1024;
 
 /// What a run begins with.
 #[derive(Debug)]
-pub struct Begin<'a> {
+pub struct ChildSpec<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
     /// Its whole environment.
@@ -44,18 +44,18 @@ pub struct Begin<'a> {
 #[derive(Debug)]
 pub struct Child {
     /// What it waits behind.
-    pub gate: Gate,
-    outputs: Vec<Output>,
+    pub held: HeldProcess,
+    outputs: Vec<OutputPipe>,
     terminal: Option<Pty>,
     /// The program's end of it. A terminal that nobody has open hangs up, and a program closes its own before it ends.
-    theirs: Option<OwnedFd>,
+    program_end: Option<OwnedFd>,
     had_terminal: bool,
-    input: Option<Feed>,
+    stdin_feed: Option<StdinFeed>,
 }
 
 /// A pipe that the program prints to.
 #[derive(Debug)]
-struct Output {
+struct OutputPipe {
     stream: ItemType,
     pipe: File,
     is_large: bool,
@@ -63,10 +63,10 @@ struct Output {
 
 /// What a program without a terminal reads, and how far it has come.
 #[derive(Debug)]
-struct Feed {
+struct StdinFeed {
     pipe: File,
     text: Vec<u8>,
-    taken: usize,
+    written: usize,
 }
 
 impl Child {
@@ -74,42 +74,42 @@ impl Child {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(begin: Begin<'_>) -> io::Result<Self> {
+    pub fn start(begin: ChildSpec<'_>) -> io::Result<Self> {
         let program = Program { argv: begin.argv, env: begin.env, cwd: begin.cwd };
         if let Some(size) = begin.pty {
-            let (terminal, end) = pty::open(cells(size))?;
+            let (terminal, end) = pty::open(to_size(size))?;
             let theirs = Some(end.try_clone()?);
             let (stdin, stdout) = (Stdio::from(end.try_clone()?), Stdio::from(end.try_clone()?));
             let streams = Streams { stdin, stdout, stderr: Stdio::from(end), is_terminal: true };
-            let gate = held_process::start(&program, streams)?;
+            let gate = held_process::spawn_held(&program, streams)?;
             return Ok(Self {
-                gate,
+                held: gate,
                 outputs: Vec::new(),
                 terminal: Some(terminal),
-                theirs,
+                program_end: theirs,
                 had_terminal: true,
-                input: None,
+                stdin_feed: None,
             });
         }
         let (stdin, input) = match begin.stdin {
             None => (Stdio::null(), None),
             Some(text) => {
                 let (reader, writer) = io::pipe()?;
-                pipe::unblock(writer.as_fd())?;
+                pipe::set_nonblocking(writer.as_fd())?;
                 let pipe = File::from(OwnedFd::from(writer));
-                (Stdio::from(reader), Some(Feed { pipe, text, taken: 0 }))
+                (Stdio::from(reader), Some(StdinFeed { pipe, text, written: 0 }))
             }
         };
         let mut outputs = Vec::new();
         let mut output = |stream| -> io::Result<Stdio> {
             let (reader, writer) = io::pipe()?;
-            pipe::unblock(reader.as_fd())?;
-            outputs.push(Output { stream, pipe: File::from(OwnedFd::from(reader)), is_large: false });
+            pipe::set_nonblocking(reader.as_fd())?;
+            outputs.push(OutputPipe { stream, pipe: File::from(OwnedFd::from(reader)), is_large: false });
             Ok(Stdio::from(writer))
         };
         let (stdout, stderr) = (output(ItemType::Stdout)?, output(ItemType::Stderr)?);
-        let gate = held_process::start(&program, Streams { stdin, stdout, stderr, is_terminal: false })?;
-        Ok(Self { gate, outputs, terminal: None, theirs: None, had_terminal: false, input })
+        let gate = held_process::spawn_held(&program, Streams { stdin, stdout, stderr, is_terminal: false })?;
+        Ok(Self { held: gate, outputs, terminal: None, program_end: None, had_terminal: false, stdin_feed: input })
     }
 
     /// Its terminal, as long as anybody has it open.
@@ -123,8 +123,8 @@ impl Child {
     }
 
     /// The program has ended: its terminal is over once nobody else has it open.
-    pub fn let_go(&mut self) {
-        self.theirs = None;
+    pub fn release_terminal(&mut self) {
+        self.program_end = None;
     }
 
     /// Whether it was given one.
@@ -133,17 +133,17 @@ impl Child {
     }
 
     /// The pipes that it prints to.
-    pub fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+    pub fn output_pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.outputs.iter().map(|output| output.pipe.as_fd())
     }
 
     /// What it reads from, while there is something left for it.
-    pub fn reading(&self) -> Option<BorrowedFd<'_>> {
-        self.input.as_ref().map(|feed| feed.pipe.as_fd())
+    pub fn stdin_pipe(&self) -> Option<BorrowedFd<'_>> {
+        self.stdin_feed.as_ref().map(|feed| feed.pipe.as_fd())
     }
 
     /// Whether nothing can come any more.
-    pub const fn is_silent(&self) -> bool {
+    pub const fn is_output_closed(&self) -> bool {
         self.outputs.is_empty() && self.terminal.is_none()
     }
 
@@ -152,9 +152,9 @@ impl Child {
         let mut total = 0;
         self.outputs.retain_mut(|output| {
             let (read, goes_on) = read_some(|buffer| output.pipe.read(buffer), &mut |bytes| see(output.stream, bytes));
-            if read >= PIPE && !output.is_large {
+            if read >= DEFAULT_PIPE_BYTES && !output.is_large {
                 output.is_large = true;
-                pipe::enlarge(output.pipe.as_fd(), MOST);
+                pipe::set_capacity(output.pipe.as_fd(), MAX_READ_BYTES);
             }
             total += read;
             goes_on
@@ -170,17 +170,17 @@ impl Child {
     }
 
     /// Hands to it what it is to read, as far as it takes that. Never waits.
-    pub fn feed(&mut self) {
-        while let Some(feed) = &mut self.input {
-            match feed.pipe.write(feed.text.get(feed.taken..).unwrap_or_default()) {
-                Ok(written) => feed.taken += written,
+    pub fn write_stdin(&mut self) {
+        while let Some(feed) = &mut self.stdin_feed {
+            match feed.pipe.write(feed.text.get(feed.written..).unwrap_or_default()) {
+                Ok(written) => feed.written += written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // It does not want to read more: its own affair.
-                Err(_) => feed.taken = feed.text.len(),
+                Err(_) => feed.written = feed.text.len(),
             }
-            if feed.taken >= feed.text.len() {
-                self.input = None;
+            if feed.written >= feed.text.len() {
+                self.stdin_feed = None;
             }
         }
     }
@@ -189,7 +189,7 @@ impl Child {
 /// Reads what is there; how much that was, and whether more may come.
 fn read_some(mut read: impl FnMut(&mut [u8]) -> io::Result<usize>, see: &mut dyn FnMut(&[u8])) -> (usize, bool) {
     let (mut buffer, mut total) = ([0; 16 * 1024], 0);
-    while total < MOST {
+    while total < MAX_READ_BYTES {
         match read(&mut buffer) {
             Ok(0) => return (total, false),
             Ok(read) => {
@@ -205,6 +205,6 @@ fn read_some(mut read: impl FnMut(&mut [u8]) -> io::Result<usize>, see: &mut dyn
 }
 
 /// A size as the operating system has it.
-pub const fn cells(size: TerminalSize) -> Size {
+pub const fn to_size(size: TerminalSize) -> Size {
     Size { rows: size.rows, cols: size.cols }
 }

@@ -10,20 +10,20 @@ use std::{
 use nix::{poll::PollFd, sys::signal::Signal};
 use serde_json::{Value, json};
 
-use super::RunFolder;
+use super::JobDir;
 use crate::{
     domain::typed::Input,
     os::{
-        request_socket::{self, Callers, Whole},
+        request_socket::{self, Framing, RequestSocket},
         socket,
     },
     wire::typed,
 };
 
 /// The socket's name in the run's folder.
-const NAME: &str = "door";
+const SOCKET_NAME: &str = "door";
 /// The longest request, in bytes: the most that is typed at once, when each byte of it is escaped.
-const LONGEST: usize = 8 << 20;
+const MAX_REQUEST_BYTES: usize = 8 << 20;
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Request {
         grace: Duration,
     },
     /// This is to be typed.
-    Type(Vec<Input>),
+    Input(Vec<Input>),
 }
 
 /// What became of it.
@@ -47,15 +47,15 @@ pub enum Reply {
     /// So many bytes were typed.
     Typed(usize),
     /// Its input is full: so many bytes were typed, and the rest was forgotten.
-    Full(usize),
+    InputFull(usize),
     /// A line of so many bytes is more than its terminal takes; nothing was typed.
-    LongLine(usize),
+    LineTooLong(usize),
     /// It has no terminal.
     NoTerminal,
     /// It has ended meanwhile: so many bytes were typed before that.
-    Over(usize),
+    EndedMeanwhile(usize),
     /// The request was none.
-    Unknown,
+    InvalidRequest,
 }
 
 impl Request {
@@ -64,11 +64,11 @@ impl Request {
             Self::Kill { signal, grace } => {
                 json!({ "do": "kill", "signal": *signal as i32, "grace_ms": u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) })
             }
-            Self::Type(inputs) => json!({ "do": "type", "input": typed::to_json(inputs) }),
+            Self::Input(inputs) => json!({ "do": "type", "input": typed::to_json(inputs) }),
         }
     }
 
-    fn read(line: &[u8]) -> Option<Self> {
+    fn from_json(line: &[u8]) -> Option<Self> {
         let document: Value = serde_json::from_slice(line).ok()?;
         match document.get("do")?.as_str()? {
             "kill" => {
@@ -76,7 +76,7 @@ impl Request {
                 let grace = Duration::from_millis(document.get("grace_ms")?.as_u64()?);
                 Some(Self::Kill { signal: Signal::try_from(signal).ok()?, grace })
             }
-            "type" => Some(Self::Type(typed::inputs(document.get("input")?).ok()?)),
+            "type" => Some(Self::Input(typed::inputs(document.get("input")?).ok()?)),
             _ => None,
         }
     }
@@ -87,26 +87,26 @@ impl Reply {
         match self {
             Self::Ended => json!({ "ended": true }),
             Self::Typed(bytes) => json!({ "typed": bytes }),
-            Self::Full(bytes) => json!({ "full": bytes }),
-            Self::LongLine(bytes) => json!({ "long_line": bytes }),
+            Self::InputFull(bytes) => json!({ "full": bytes }),
+            Self::LineTooLong(bytes) => json!({ "long_line": bytes }),
             Self::NoTerminal => json!({ "no_terminal": true }),
-            Self::Over(bytes) => json!({ "over": bytes }),
-            Self::Unknown => json!({ "unknown": true }),
+            Self::EndedMeanwhile(bytes) => json!({ "over": bytes }),
+            Self::InvalidRequest => json!({ "unknown": true }),
         }
     }
 
-    fn read(line: &[u8]) -> Option<Self> {
+    fn from_json(line: &[u8]) -> Option<Self> {
         let document: Value = serde_json::from_slice(line).ok()?;
         let (name, value) = document.as_object()?.iter().next()?;
         let number = || usize::try_from(value.as_u64()?).ok();
         match name.as_str() {
             "ended" => Some(Self::Ended),
             "typed" => number().map(Self::Typed),
-            "full" => number().map(Self::Full),
-            "long_line" => number().map(Self::LongLine),
+            "full" => number().map(Self::InputFull),
+            "long_line" => number().map(Self::LineTooLong),
             "no_terminal" => Some(Self::NoTerminal),
-            "over" => number().map(Self::Over),
-            "unknown" => Some(Self::Unknown),
+            "over" => number().map(Self::EndedMeanwhile),
+            "unknown" => Some(Self::InvalidRequest),
             _ => None,
         }
     }
@@ -114,65 +114,65 @@ impl Reply {
 
 /// The supervisor's side.
 #[derive(Debug)]
-pub struct Door {
-    callers: Callers,
+pub struct ControlSocket {
+    requests: RequestSocket,
 }
 
 /// What came in at the door.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum Incoming {
     /// This one asks for something.
-    Asked(u64, Request),
+    Request(u64, Request),
     /// This one is gone.
-    Gone(u64),
+    Closed(u64),
 }
 
-impl Door {
+impl ControlSocket {
     /// Opens it. One that a dead supervisor left is swept away: whoever opens it holds the run.
     ///
     /// # Errors
     /// When there is no socket to be had there.
-    pub fn open(folder: &RunFolder) -> io::Result<Self> {
-        match fs::remove_file(folder.file(NAME)) {
+    pub fn open(folder: &JobDir) -> io::Result<Self> {
+        match fs::remove_file(folder.file(SOCKET_NAME)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        Ok(Self { callers: Callers::listen(folder.path(), NAME, Whole::Line, LONGEST)? })
+        Ok(Self { requests: RequestSocket::listen(folder.path(), SOCKET_NAME, Framing::Line, MAX_REQUEST_BYTES)? })
     }
 
     /// What to wait for.
-    pub fn watched(&self) -> impl Iterator<Item = PollFd<'_>> {
-        self.callers.watched()
+    pub fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
+        self.requests.poll_fds()
     }
 
     /// Looks after everybody at the door. Never waits.
-    pub fn look(&mut self) -> Vec<Came> {
+    pub fn poll(&mut self) -> Vec<Incoming> {
         let mut came = Vec::new();
-        for one in self.callers.look() {
+        for one in self.requests.accept_and_read() {
             let (id, request) = match one {
-                request_socket::Came::Said(id, line) => (id, Request::read(&line)),
-                request_socket::Came::TooMuch(id) => (id, None),
-                request_socket::Came::Gone(id) => {
-                    came.push(Came::Gone(id));
+                request_socket::Incoming::Request(id, line) => (id, Request::from_json(&line)),
+                request_socket::Incoming::TooLarge(id) => (id, None),
+                request_socket::Incoming::Closed(id) => {
+                    came.push(Incoming::Closed(id));
                     continue;
                 }
             };
             match request {
-                Some(request) => came.push(Came::Asked(id, request)),
-                None => self.answer(id, &Reply::Unknown),
+                Some(request) => came.push(Incoming::Request(id, request)),
+                None => self.reply(id, &Reply::InvalidRequest),
             }
         }
         came
     }
 
     /// Lets nobody in any more; who is in is still answered.
-    pub fn shut(&self) {
-        self.callers.shut();
+    pub fn stop_accepting(&self) {
+        self.requests.stop_accepting();
     }
 
     /// Tells one what became of its request, and lets it go.
-    pub fn answer(&mut self, id: u64, reply: &Reply) {
-        self.callers.answer(id, format!("{}\n", reply.to_json()).as_bytes());
+    pub fn reply(&mut self, id: u64, reply: &Reply) {
+        self.requests.reply(id, format!("{}\n", reply.to_json()).as_bytes());
     }
 }
 
@@ -181,8 +181,8 @@ impl Door {
 ///
 /// # Errors
 /// `TimedOut` when it takes too long; as the socket fails.
-pub fn ask(folder: &RunFolder, request: &Request, patience: Duration) -> io::Result<Option<Reply>> {
-    let Ok(mut stream) = socket::connect(folder.path(), NAME) else { return Ok(None) };
+pub fn send_request(folder: &JobDir, request: &Request, patience: Duration) -> io::Result<Option<Reply>> {
+    let Ok(mut stream) = socket::connect(folder.path(), SOCKET_NAME) else { return Ok(None) };
     stream.set_write_timeout(Some(patience))?;
     stream.set_read_timeout(Some(patience))?;
     let mut line = Vec::new();
@@ -190,13 +190,13 @@ pub fn ask(folder: &RunFolder, request: &Request, patience: Duration) -> io::Res
         .write_all(format!("{}\n", request.to_json()).as_bytes())
         .and_then(|()| BufReader::new(&stream).read_until(b'\n', &mut line));
     match asked {
-        Ok(_) => Ok(Some(Reply::read(&line).unwrap_or(Reply::Over(0)))),
+        Ok(_) => Ok(Some(Reply::from_json(&line).unwrap_or(Reply::EndedMeanwhile(0)))),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             Err(io::Error::new(io::ErrorKind::TimedOut, "the run's supervisor does not answer in time"))
         }
         // It closed the door.
         Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
-            Ok(Some(Reply::Over(0)))
+            Ok(Some(Reply::EndedMeanwhile(0)))
         }
         Err(error) => Err(error),
     }
@@ -210,20 +210,20 @@ mod tests {
     fn requests_and_replies_are_read_back_as_they_were_said() {
         let inputs = vec![Input::Text("a\n\"".into()), Input::Key("C-c".into()), Input::Hex(vec![0, 255]), Input::Eof];
         let kill = Request::Kill { signal: Signal::SIGINT, grace: Duration::from_millis(1_500) };
-        for request in [kill, Request::Type(inputs)] {
-            assert_eq!(Request::read(request.to_json().to_string().as_bytes()), Some(request));
+        for request in [kill, Request::Input(inputs)] {
+            assert_eq!(Request::from_json(request.to_json().to_string().as_bytes()), Some(request));
         }
         for reply in [
             Reply::Ended,
             Reply::Typed(3),
-            Reply::Full(4),
-            Reply::LongLine(5),
+            Reply::InputFull(4),
+            Reply::LineTooLong(5),
             Reply::NoTerminal,
-            Reply::Over(0),
-            Reply::Unknown,
+            Reply::EndedMeanwhile(0),
+            Reply::InvalidRequest,
         ] {
-            assert_eq!(Reply::read(reply.to_json().to_string().as_bytes()), Some(reply));
+            assert_eq!(Reply::from_json(reply.to_json().to_string().as_bytes()), Some(reply));
         }
-        assert_eq!((Request::read(b"{}"), Reply::read(b"x")), (None, None));
+        assert_eq!((Request::from_json(b"{}"), Reply::from_json(b"x")), (None, None));
     }
 }

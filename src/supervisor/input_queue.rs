@@ -9,40 +9,40 @@ use crate::{
 };
 
 /// How long a terminal may refuse to take any more.
-const PATIENCE: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// What a terminal that hands on whole lines keeps of one, in bytes; the kernel forgets the rest.
-const LONGEST_LINE: usize = 4_095;
+const MAX_LINE_BYTES: usize = 4_095;
 
 /// Requests that wait, and the one whose turn it is.
 #[derive(Debug, Default)]
-pub struct Typing {
-    waiting: VecDeque<Job>,
+pub struct InputQueue {
+    waiting: VecDeque<QueuedInput>,
     /// What the program has asked of its terminal.
     pub modes: Modes,
 }
 
 #[derive(Debug)]
-struct Job {
+struct QueuedInput {
     id: u64,
     inputs: VecDeque<Input>,
     /// What is being handed over, and how much of it was.
     bytes: Vec<u8>,
-    at: usize,
+    offset: usize,
     /// All that was, of all inputs.
-    taken: usize,
-    until: Option<Duration>,
+    written: usize,
+    deadline: Option<Duration>,
 }
 
-impl Typing {
+impl InputQueue {
     /// Puts a request at the end of the queue.
     pub fn add(&mut self, id: u64, inputs: Vec<Input>) {
         let inputs = inputs.into();
-        self.waiting.push_back(Job { id, inputs, bytes: Vec::new(), at: 0, taken: 0, until: None });
+        self.waiting.push_back(QueuedInput { id, inputs, bytes: Vec::new(), offset: 0, written: 0, deadline: None });
     }
 
     /// Forgets a request whose caller is gone, unless it has begun.
-    pub fn forget(&mut self, id: u64) {
-        self.waiting.retain(|job| job.id != id || job.until.is_some());
+    pub fn cancel(&mut self, id: u64) {
+        self.waiting.retain(|job| job.id != id || job.deadline.is_some());
     }
 
     /// Whether the terminal is to be waited for.
@@ -54,17 +54,17 @@ impl Typing {
     /// When to come back though nothing happens.
     #[must_use]
     pub fn due(&self) -> Option<Duration> {
-        self.waiting.front()?.until
+        self.waiting.front()?.deadline
     }
 
     /// Types as much as the terminal takes now; answers with what became of those that are done. Without a terminal the
     /// run has ended.
-    pub fn go_on(&mut self, mut terminal: Option<&mut Pty>, now: Duration) -> Vec<(u64, Reply)> {
+    pub fn write_pending(&mut self, mut terminal: Option<&mut Pty>, now: Duration) -> Vec<(u64, Reply)> {
         let mut done = Vec::new();
         while let Some(job) = self.waiting.front_mut() {
             let reply = match &mut terminal {
-                None => Some(Reply::Over(job.taken)),
-                Some(terminal) => job.go_on(terminal, self.modes, now),
+                None => Some(Reply::EndedMeanwhile(job.written)),
+                Some(terminal) => job.write_pending(terminal, self.modes, now),
             };
             let Some(reply) = reply else { break };
             done.push((job.id, reply));
@@ -74,41 +74,42 @@ impl Typing {
     }
 }
 
-impl Job {
-    fn go_on(&mut self, terminal: &mut Pty, modes: Modes, now: Duration) -> Option<Reply> {
-        if self.until.is_none() {
-            self.until = Some(now + PATIENCE);
-            let ends = terminal.line_mode().map(|end_of_input| [b'\n', b'\r', end_of_input]);
-            if let Some(longest) = ends.map(|ends| self.longest_line(modes, ends)).filter(|line| *line > LONGEST_LINE) {
-                return Some(Reply::LongLine(longest));
+impl QueuedInput {
+    fn write_pending(&mut self, terminal: &mut Pty, modes: Modes, now: Duration) -> Option<Reply> {
+        if self.deadline.is_none() {
+            self.deadline = Some(now + WRITE_TIMEOUT);
+            let ends = terminal.canonical_eof().map(|end_of_input| [b'\n', b'\r', end_of_input]);
+            if let Some(longest) = ends.map(|ends| self.longest_line(modes, ends)).filter(|line| *line > MAX_LINE_BYTES)
+            {
+                return Some(Reply::LineTooLong(longest));
             }
         }
         loop {
-            while let rest = self.bytes.get(self.at..).unwrap_or_default()
+            while let rest = self.bytes.get(self.offset..).unwrap_or_default()
                 && !rest.is_empty()
             {
                 match terminal.write(rest) {
                     Ok(written) => {
-                        self.at += written;
-                        self.taken += written;
+                        self.offset += written;
+                        self.written += written;
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        let is_late = self.until.is_some_and(|until| now >= until);
-                        return is_late.then_some(Reply::Full(self.taken));
+                        let is_late = self.deadline.is_some_and(|until| now >= until);
+                        return is_late.then_some(Reply::InputFull(self.written));
                     }
-                    Err(_) => return Some(Reply::Over(self.taken)),
+                    Err(_) => return Some(Reply::EndedMeanwhile(self.written)),
                 }
             }
-            let Some(input) = self.inputs.pop_front() else { return Some(Reply::Typed(self.taken)) };
-            self.at = 0;
+            let Some(input) = self.inputs.pop_front() else { return Some(Reply::Typed(self.written)) };
+            self.offset = 0;
             self.bytes = match input {
                 Input::Size(size) => {
                     // One that has gone has no size.
-                    let _ = terminal.resize(child::cells(size));
+                    let _ = terminal.resize(child::to_size(size));
                     Vec::new()
                 }
-                Input::Eof => vec![terminal.end_of_input()],
+                Input::Eof => vec![terminal.eof_byte()],
                 input => input.bytes(modes.bracketed, modes.application_arrows),
             };
         }
@@ -144,13 +145,13 @@ mod tests {
             Input::Eof,
             Input::Text("x".repeat(4_094)),
         ];
-        let mut typing = Typing::default();
+        let mut typing = InputQueue::default();
         typing.add(1, inputs.to_vec());
         typing.add(2, vec![Input::Text("x".repeat(4_000)), Input::Text("y".repeat(96))]);
         let longest: Vec<usize> =
             typing.waiting.iter().map(|job| job.longest_line(Modes::default(), [b'\n', b'\r', 4])).collect();
         assert_eq!(longest, [4_095, 4_096]);
-        typing.forget(1);
-        assert_eq!(typing.go_on(None, Duration::ZERO), [(2, Reply::Over(0))]);
+        typing.cancel(1);
+        assert_eq!(typing.write_pending(None, Duration::ZERO), [(2, Reply::EndedMeanwhile(0))]);
     }
 }

@@ -14,33 +14,33 @@ use std::{
 
 use crate::{
     domain::run::{Ending, RunId, RunStatus},
-    os::{files, lock::Hold, notify},
+    os::{files, lock::InheritableLock, notify},
 };
 
 /// Held by whoever looks after the run.
-const LOCK: &str = "lock";
+const LOCK_FILE: &str = "lock";
 /// What the run is started with: working directory, arguments, environment. Gone when it is final.
-const START: &str = "start";
+const START_FILE: &str = "start";
 /// What the program reads. Gone when it is final.
-const STDIN: &str = "stdin";
+const STDIN_FILE: &str = "stdin";
 /// There from just before the program's first instruction.
-const BEGUN: &str = "begun";
+const STARTED_FILE: &str = "begun";
 /// How it ended, known before the store knows.
-const ENDED: &str = "ended";
+const RESULT_FILE: &str = "ended";
 /// Where its waiters are.
-const WAKE: &str = "wake";
+const WAKE_DIR: &str = "wake";
 /// What a whole start file begins and ends with.
-const HEAD: &[u8] = b"fairway-run-1";
+const START_FILE_MAGIC: &[u8] = b"fairway-run-1";
 
 /// The folder of one run.
 #[derive(Debug, Clone)]
-pub struct RunFolder {
+pub struct JobDir {
     path: PathBuf,
 }
 
 /// What a run is started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct StartSpec {
     /// Its working directory.
     pub cwd: PathBuf,
     /// The program and its arguments.
@@ -49,7 +49,7 @@ pub struct Start {
     pub env: Vec<(OsString, OsString)>,
 }
 
-impl RunFolder {
+impl JobDir {
     /// The folder of a run, under the folder of all runs.
     #[must_use]
     pub fn of(runs: &Path, id: &RunId) -> Self {
@@ -66,47 +66,47 @@ impl RunFolder {
     ///
     /// # Errors
     /// When it cannot be made, or is there already.
-    pub fn create(&self, start: &Start, stdin: Option<&[u8]>) -> io::Result<()> {
+    pub fn create(&self, start: &StartSpec, stdin: Option<&[u8]>) -> io::Result<()> {
         if let Some(runs) = self.path.parent() {
             files::private_dir(runs)?;
         }
         // Nobody else's: what is there already is another run's, and stays.
         DirBuilder::new().mode(0o700).create(&self.path)?;
-        self.fill(start, stdin).inspect_err(|_| drop(self.remove()))
+        self.write_start_files(start, stdin).inspect_err(|_| drop(self.remove()))
     }
 
-    fn fill(&self, start: &Start, stdin: Option<&[u8]>) -> io::Result<()> {
+    fn write_start_files(&self, start: &StartSpec, stdin: Option<&[u8]>) -> io::Result<()> {
         files::private_dir(&self.path)?;
         let mut text = Vec::new();
         let mut field = |bytes: &[u8]| {
             text.extend_from_slice(bytes);
             text.push(0);
         };
-        field(HEAD);
+        field(START_FILE_MAGIC);
         field(start.cwd.as_os_str().as_bytes());
         field(start.argv.len().to_string().as_bytes());
         start.argv.iter().for_each(|word| field(word.as_bytes()));
         for (name, value) in &start.env {
             field(&[name.as_bytes(), b"=", value.as_bytes()].concat());
         }
-        field(HEAD);
+        field(START_FILE_MAGIC);
         if let Some(stdin) = stdin {
-            files::write_passing(&self.path.join(STDIN), stdin, 0o600)?;
+            files::write_atomic_nosync(&self.path.join(STDIN_FILE), stdin, 0o600)?;
         }
-        files::write_passing(&self.path.join(START), &text, 0o600)
+        files::write_atomic_nosync(&self.path.join(START_FILE), &text, 0o600)
     }
 
     /// What the run is started with; `None` when that is not there any more, or not whole.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn start(&self) -> io::Result<Option<Start>> {
-        let text = match fs::read(self.path.join(START)) {
+    pub fn start_spec(&self) -> io::Result<Option<StartSpec>> {
+        let text = match fs::read(self.path.join(START_FILE)) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        Ok(parse(&text))
+        Ok(parse_start_spec(&text))
     }
 
     /// What the program reads, when it was given something.
@@ -114,7 +114,7 @@ impl RunFolder {
     /// # Errors
     /// When it cannot be read.
     pub fn stdin(&self) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(self.path.join(STDIN)) {
+        match fs::read(self.path.join(STDIN_FILE)) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -125,8 +125,8 @@ impl RunFolder {
     ///
     /// # Errors
     /// When it cannot be asked for.
-    pub fn hold(&self) -> io::Result<Option<Hold>> {
-        Hold::try_take(&self.path.join(LOCK))
+    pub fn try_lock(&self) -> io::Result<Option<InheritableLock>> {
+        InheritableLock::try_acquire(&self.path.join(LOCK_FILE))
     }
 
     /// The lock that this process was started with, as its stdin: so a run is looked after without a break. `None` when that
@@ -134,46 +134,46 @@ impl RunFolder {
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn handed_on(&self) -> io::Result<Option<Hold>> {
-        Hold::handed_on(&self.path.join(LOCK))
+    pub fn lock_from_stdin(&self) -> io::Result<Option<InheritableLock>> {
+        InheritableLock::from_stdin(&self.path.join(LOCK_FILE))
     }
 
     /// Whether somebody looks after the run. Asking takes nothing.
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn is_held(&self) -> io::Result<bool> {
-        Hold::is_taken(&self.path.join(LOCK))
+    pub fn is_locked(&self) -> io::Result<bool> {
+        InheritableLock::is_locked(&self.path.join(LOCK_FILE))
     }
 
     /// Notes that the program is about to begin.
     ///
     /// # Errors
     /// When it cannot be noted; the program must then not begin.
-    pub fn note_begun(&self) -> io::Result<()> {
-        files::private_file(&self.path.join(BEGUN)).map(drop)
+    pub fn mark_started(&self) -> io::Result<()> {
+        files::private_file(&self.path.join(STARTED_FILE)).map(drop)
     }
 
     /// Whether the program may have begun.
     #[must_use]
-    pub fn has_begun(&self) -> bool {
-        self.path.join(BEGUN).exists()
+    pub fn has_started(&self) -> bool {
+        self.path.join(STARTED_FILE).exists()
     }
 
     /// Forgets an earlier beginning, before the run is put back into its queue.
     ///
     /// # Errors
     /// When it cannot be forgotten.
-    pub fn forget_begun(&self) -> io::Result<()> {
-        remove(&self.path.join(BEGUN))?;
-        remove(&self.path.join(ENDED))
+    pub fn clear_started(&self) -> io::Result<()> {
+        remove_if_exists(&self.path.join(STARTED_FILE))?;
+        remove_if_exists(&self.path.join(RESULT_FILE))
     }
 
     /// Notes how the program ended, for whoever comes after a supervisor that dies before the store knows.
     ///
     /// # Errors
     /// When it cannot be noted.
-    pub fn note_ended(&self, ending: &Ending) -> io::Result<()> {
+    pub fn write_result(&self, ending: &Ending) -> io::Result<()> {
         let number = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
         let text = format!(
             "{}\n{}\n{}\n{}",
@@ -182,13 +182,13 @@ impl RunFolder {
             number(ending.signal),
             ending.error_message.as_deref().unwrap_or_default()
         );
-        files::write_passing(&self.path.join(ENDED), text.as_bytes(), 0o600)
+        files::write_atomic_nosync(&self.path.join(RESULT_FILE), text.as_bytes(), 0o600)
     }
 
     /// How the program ended, when that was noted.
     #[must_use]
-    pub fn ended(&self) -> Option<Ending> {
-        let text = fs::read_to_string(self.path.join(ENDED)).ok()?;
+    pub fn read_result(&self) -> Option<Ending> {
+        let text = fs::read_to_string(self.path.join(RESULT_FILE)).ok()?;
         let mut lines = text.splitn(4, '\n');
         let status = RunStatus::parse(lines.next()?).filter(|status| status.is_final())?;
         let (exit_code, signal) = (lines.next()?.parse().ok(), lines.next()?.parse().ok());
@@ -200,15 +200,15 @@ impl RunFolder {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub fn forget_start(&self) -> io::Result<()> {
-        remove(&self.path.join(START))?;
-        remove(&self.path.join(STDIN))
+    pub fn remove_start_spec(&self) -> io::Result<()> {
+        remove_if_exists(&self.path.join(START_FILE))?;
+        remove_if_exists(&self.path.join(STDIN_FILE))
     }
 
     /// Whether something of what the run was started with is there.
     #[must_use]
-    pub fn has_start(&self) -> bool {
-        self.path.join(START).exists() || self.path.join(STDIN).exists()
+    pub fn has_start_spec(&self) -> bool {
+        self.path.join(START_FILE).exists() || self.path.join(STDIN_FILE).exists()
     }
 
     /// Removes it with everything in it.
@@ -224,13 +224,13 @@ impl RunFolder {
 
     /// The folder where those who wait for the run bind their sockets.
     #[must_use]
-    pub fn wake_folder(&self) -> PathBuf {
-        self.path.join(WAKE)
+    pub fn wake_dir(&self) -> PathBuf {
+        self.path.join(WAKE_DIR)
     }
 
     /// Wakes all who wait for the run: after everything that was written about it.
-    pub fn wake(&self) {
-        notify::wake_all(&self.wake_folder());
+    pub fn notify_waiters(&self) {
+        notify::notify_all(&self.wake_dir());
     }
 
     /// The path of a file of this name in it.
@@ -239,17 +239,17 @@ impl RunFolder {
     }
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+fn remove_if_exists(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-fn parse(text: &[u8]) -> Option<Start> {
+fn parse_start_spec(text: &[u8]) -> Option<StartSpec> {
     let mut fields = text.strip_suffix(b"\0")?.split(|byte| *byte == 0);
     let own = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-    if fields.next()? != HEAD {
+    if fields.next()? != START_FILE_MAGIC {
         return None;
     }
     let cwd = PathBuf::from(own(fields.next()?));
@@ -259,7 +259,7 @@ fn parse(text: &[u8]) -> Option<Start> {
         argv.push(own(fields.next()?));
     }
     let mut env: Vec<&[u8]> = fields.collect();
-    if env.pop()? != HEAD {
+    if env.pop()? != START_FILE_MAGIC {
         return None;
     }
     let entry = |bytes: &[u8]| {
@@ -267,7 +267,7 @@ fn parse(text: &[u8]) -> Option<Start> {
         let at = bytes.iter().skip(1).position(|byte| *byte == b'=')? + 1;
         Some((own(bytes.get(..at)?), own(bytes.get(at + 1..)?)))
     };
-    Some(Start { cwd, argv, env: env.into_iter().map(entry).collect::<Option<_>>()? })
+    Some(StartSpec { cwd, argv, env: env.into_iter().map(entry).collect::<Option<_>>()? })
 }
 
 #[cfg(test)]
@@ -278,46 +278,46 @@ mod tests {
     fn what_a_run_is_started_with_is_read_back_whole_or_not_at_all() {
         let home = tempfile::tempdir().unwrap();
         let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
-        let folder = RunFolder::of(&home.path().join("runs"), &id);
+        let folder = JobDir::of(&home.path().join("runs"), &id);
         let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-        let start = Start {
+        let start = StartSpec {
             cwd: "/tmp/a b".into(),
             argv: vec![text(b"sh"), text(b""), text(b"\xff\n=x")],
             env: vec![(text(b"A"), text(b"")), (text(b"B"), text(b"1=2\n\xfe"))],
         };
         folder.create(&start, Some(b"\0in")).unwrap();
-        assert_eq!(folder.start().unwrap(), Some(start.clone()));
-        let twice = folder.create(&Start { argv: Vec::new(), ..start.clone() }, None).unwrap_err();
-        assert_eq!((twice.kind(), folder.start().unwrap()), (io::ErrorKind::AlreadyExists, Some(start)));
+        assert_eq!(folder.start_spec().unwrap(), Some(start.clone()));
+        let twice = folder.create(&StartSpec { argv: Vec::new(), ..start.clone() }, None).unwrap_err();
+        assert_eq!((twice.kind(), folder.start_spec().unwrap()), (io::ErrorKind::AlreadyExists, Some(start)));
         assert_eq!(folder.stdin().unwrap().as_deref(), Some(b"\0in".as_slice()));
-        let whole = fs::read(folder.file(START)).unwrap();
+        let whole = fs::read(folder.file(START_FILE)).unwrap();
         for length in 0..whole.len() {
-            assert_eq!(parse(&whole[..length]), None, "{length}");
+            assert_eq!(parse_start_spec(&whole[..length]), None, "{length}");
         }
-        folder.forget_start().unwrap();
-        assert_eq!((folder.start().unwrap(), folder.stdin().unwrap()), (None, None));
+        folder.remove_start_spec().unwrap();
+        assert_eq!((folder.start_spec().unwrap(), folder.stdin().unwrap()), (None, None));
         let ending = Ending {
             status: RunStatus::Failed,
             exit_code: None,
             signal: Some(9),
             error_message: Some("two\nlines".into()),
         };
-        folder.note_ended(&ending).unwrap();
-        assert_eq!(folder.ended(), Some(ending));
+        folder.write_result(&ending).unwrap();
+        assert_eq!(folder.read_result(), Some(ending));
     }
 
     #[test]
     fn one_looks_after_a_run_and_asking_takes_nothing() {
         let home = tempfile::tempdir().unwrap();
         let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
-        let folder = RunFolder::of(home.path(), &id);
-        folder.create(&Start { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
-        assert!(!folder.is_held().unwrap());
-        let held = folder.hold().unwrap().unwrap();
-        assert!(folder.is_held().unwrap() && folder.hold().unwrap().is_none());
+        let folder = JobDir::of(home.path(), &id);
+        folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
+        assert!(!folder.is_locked().unwrap());
+        let held = folder.try_lock().unwrap().unwrap();
+        assert!(folder.is_locked().unwrap() && folder.try_lock().unwrap().is_none());
         let again = held.into_file();
-        assert!(folder.hold().unwrap().is_none());
+        assert!(folder.try_lock().unwrap().is_none());
         drop(again);
-        assert!(folder.hold().unwrap().is_some());
+        assert!(folder.try_lock().unwrap().is_some());
     }
 }

@@ -14,54 +14,54 @@ use nix::{
 };
 
 use super::{
-    Recorder, RunFolder, SinkError,
-    supervise::{Host, SuperviseError},
-    watchers::{Noticed, Watching},
+    JobDir, OutputRecorder, SinkError,
+    supervise::{JobHost, SuperviseError},
+    watchers::{WatchEvent, Watchers},
 };
 use crate::{
     domain::run::{Ending, ItemType},
-    os::{process::ProcessKey, signals::Caught},
+    os::{process::ProcessKey, signals::SignalPipe},
 };
 
 /// How long the store may refuse the beginning before the run is left to others.
-const BEGINNING: Duration = Duration::from_secs(30);
+const START_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long what was printed last may take to be written before the end is.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the store may refuse the end before it is left to others, who find it in the folder.
-const CLOSING: Duration = Duration::from_secs(300);
+const RESULT_WRITE_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long after a failure it is tried again to hand over what is owed.
-const OWING: Duration = Duration::from_secs(1);
+const NOTIFY_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// The longest pause between two tries.
-const PAUSE: Duration = Duration::from_millis(500);
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// Where it is written down that a run begins, before anything else can be.
-pub(super) struct Desk<'a> {
+pub(super) struct StartJournal<'a> {
     /// Whoever comes after us finds the end here.
-    pub folder: &'a RunFolder,
+    pub job_dir: &'a JobDir,
     /// What we are told.
-    pub signals: Caught,
-    sink: &'a mut dyn Host,
-    begun: Instant,
+    pub signals: SignalPipe,
+    sink: &'a mut dyn JobHost,
+    created: Instant,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> StartJournal<'a> {
     /// With nothing written yet.
-    pub(super) fn new(folder: &'a RunFolder, signals: Caught, sink: &'a mut dyn Host) -> Self {
-        Self { folder, signals, sink, begun: Instant::now() }
+    pub(super) fn new(folder: &'a JobDir, signals: SignalPipe, sink: &'a mut dyn JobHost) -> Self {
+        Self { job_dir: folder, signals, sink, created: Instant::now() }
     }
 
     /// From here on there is output to be kept.
-    pub(super) fn open(self, key: &'a dyn Fn(&str) -> String) -> Book<'a> {
-        let (recorder, watching) = self.sink.kept();
-        Book { desk: self, recorder, watching, key, pays_at: None }
+    pub(super) fn into_journal(self, key: &'a dyn Fn(&str) -> String) -> Journal<'a> {
+        let (recorder, watching) = self.sink.open_output();
+        Journal { start_journal: self, recorder, watchers: watching, notification_key: key, notify_at: None }
     }
 
     fn now(&self) -> Duration {
-        self.begun.elapsed()
+        self.created.elapsed()
     }
 
     /// The first signal that came and means that we are to end.
-    pub(super) fn told(&self) -> io::Result<Option<Signal>> {
+    pub(super) fn termination_signal(&self) -> io::Result<Option<Signal>> {
         while let Some(signal) = self.signals.next()? {
             if signal != Signal::SIGCHLD {
                 return Ok(Some(signal));
@@ -71,23 +71,23 @@ impl<'a> Desk<'a> {
     }
 
     /// Waits a little before another try; `false` when we are told to end.
-    fn may_try_again(&self, pause: &mut Duration) -> io::Result<bool> {
+    fn wait_to_retry(&self, pause: &mut Duration) -> io::Result<bool> {
         let mut watched = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, timeout(Some(*pause))) {
+        match poll(&mut watched, poll_timeout(Some(*pause))) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
-        *pause = (*pause * 2).min(PAUSE);
-        Ok(self.told()?.is_none())
+        *pause = (*pause * 2).min(MAX_RETRY_DELAY);
+        Ok(self.termination_signal()?.is_none())
     }
 
     /// Writes down which process is about to begin.
-    pub(super) fn begin(&mut self, key: &ProcessKey) -> Result<(), SuperviseError> {
+    pub(super) fn record_started(&mut self, key: &ProcessKey) -> Result<(), SuperviseError> {
         let mut pause = Duration::from_millis(20);
         loop {
-            match self.sink.running(key) {
+            match self.sink.record_started(key) {
                 Ok(()) => return Ok(()),
-                Err(SinkError::Store(_)) if self.now() < BEGINNING && self.may_try_again(&mut pause)? => {}
+                Err(SinkError::Store(_)) if self.now() < START_WRITE_TIMEOUT && self.wait_to_retry(&mut pause)? => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -95,94 +95,102 @@ impl<'a> Desk<'a> {
 }
 
 /// What is written down about a run.
-pub(super) struct Book<'a> {
+pub(super) struct Journal<'a> {
     /// Where the beginning was written down.
-    pub desk: Desk<'a>,
+    pub start_journal: StartJournal<'a>,
     /// What is kept of the output.
-    pub recorder: Recorder,
-    watching: Watching,
-    key: &'a dyn Fn(&str) -> String,
+    pub recorder: OutputRecorder,
+    watchers: Watchers,
+    notification_key: &'a dyn Fn(&str) -> String,
     /// When to try again to hand over what is owed.
-    pays_at: Option<Duration>,
+    notify_at: Option<Duration>,
 }
 
-impl Book<'_> {
+impl Journal<'_> {
     /// The time since the supervisor began.
     pub(super) fn now(&self) -> Duration {
-        self.desk.now()
+        self.start_journal.now()
     }
 
     /// The program has printed this.
-    pub(super) fn printed(&mut self, stream: ItemType, bytes: &[u8]) {
+    pub(super) fn record_output(&mut self, stream: ItemType, bytes: &[u8]) {
         let now = self.now();
         self.recorder.push(stream, bytes, now);
-        let noticed = self.watching.feed(stream, bytes, now);
-        self.note(noticed);
+        let noticed = self.watchers.feed(stream, bytes, now);
+        self.record_matches(noticed);
     }
 
-    fn note(&mut self, noticed: Vec<Noticed>) {
+    fn record_matches(&mut self, noticed: Vec<WatchEvent>) {
         for one in noticed {
-            self.recorder.hit(one.place, one.hits);
-            self.recorder.event(one.payload, one.meta, one.owes.as_deref().map(self.key));
+            self.recorder.record_hits(one.place, one.hits);
+            self.recorder.event(one.payload, one.meta, one.notification_key.as_deref().map(self.notification_key));
         }
     }
 
     /// When there is something to be written or looked at, though nothing happens.
     pub(super) fn due(&self) -> Option<Duration> {
-        [self.recorder.due(), self.watching.due(), self.pays_at].into_iter().flatten().min()
+        [self.recorder.due(), self.watchers.due(), self.notify_at].into_iter().flatten().min()
     }
 
     /// Does what is due.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn tick(&mut self) {
         let now = self.now();
-        if self.watching.due().is_some_and(|due| due <= now) {
-            let noticed = self.watching.tick(now);
-            self.note(noticed);
+        if self.watchers.due().is_some_and(|due| due <= now) {
+            let noticed = self.watchers.tick(now);
+            self.record_matches(noticed);
         }
         if self.recorder.due().is_some_and(|due| due <= now) {
-            self.recorder.flush(now, self.desk.sink);
+            self.recorder.flush(now, self.start_journal.sink);
         }
-        if self.pays_at.is_some_and(|at| at <= now) {
-            self.desk.sink.pay();
-            self.pays_at = None;
+        if self.notify_at.is_some_and(|at| at <= now) {
+            self.start_journal.sink.flush_notifications();
+            self.notify_at = None;
         }
-        if self.desk.sink.owes() {
-            self.pays_at.get_or_insert(self.now() + OWING);
+        if self.start_journal.sink.has_pending_notifications() {
+            self.notify_at.get_or_insert(self.now() + NOTIFY_RETRY_DELAY);
         }
     }
 
     /// The end of a run that never began.
-    pub(super) fn unstarted(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
+    pub(super) fn record_unstarted(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
         // Whoever comes after us will find it in the store, or not at all, if there is no room for it here.
-        let _ = self.desk.folder.note_ended(ending);
-        self.end(ending)
+        let _ = self.start_journal.job_dir.write_result(ending);
+        self.record_finished(ending)
     }
 
     /// Writes what was printed last, then the end.
-    pub(super) fn end(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
-        let noticed = self.watching.finish(self.now());
-        self.note(noticed);
+    pub(super) fn record_finished(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
+        let noticed = self.watchers.finish(self.now());
+        self.record_matches(noticed);
         let (since, mut pause) = (Instant::now(), Duration::from_millis(20));
         loop {
-            self.recorder.flush(self.now(), self.desk.sink);
-            if self.recorder.due().is_none() || since.elapsed() >= LAST_WORDS || !self.desk.may_try_again(&mut pause)? {
+            self.recorder.flush(self.now(), self.start_journal.sink);
+            if self.recorder.due().is_none()
+                || since.elapsed() >= FINAL_FLUSH_TIMEOUT
+                || !self.start_journal.wait_to_retry(&mut pause)?
+            {
                 break;
             }
         }
         let mut ending = ending.clone();
-        if let Some(why) = self.recorder.trouble() {
+        if let Some(why) = self.recorder.write_failure() {
             let lost = format!("its output could not all be kept: {why}");
             let said = ending.error_message.take();
             ending.error_message = Some(said.map_or_else(|| lost.clone(), |said| format!("{said}; {lost}")));
         }
         loop {
-            match self.desk.sink.ended(&ending, self.recorder.output_bytes(), self.recorder.truncated()) {
+            match self.start_journal.sink.record_finished(
+                &ending,
+                self.recorder.output_bytes(),
+                self.recorder.is_truncated(),
+            ) {
                 Ok(()) => return Ok(()),
                 Err(SinkError::Store(why)) => {
                     // Others would take what is noted nowhere for a run that never ended, and might begin it again.
-                    let is_noted = self.desk.folder.ended().is_some() || self.desk.folder.note_ended(&ending).is_ok();
-                    let is_over = is_noted && since.elapsed() >= CLOSING;
-                    if is_over || !self.desk.may_try_again(&mut pause)? {
+                    let is_noted = self.start_journal.job_dir.read_result().is_some()
+                        || self.start_journal.job_dir.write_result(&ending).is_ok();
+                    let is_over = is_noted && since.elapsed() >= RESULT_WRITE_TIMEOUT;
+                    if is_over || !self.start_journal.wait_to_retry(&mut pause)? {
                         return Err(SinkError::Store(why).into());
                     }
                 }
@@ -193,7 +201,7 @@ impl Book<'_> {
 }
 
 /// A span as `poll` wants it, rounded up, so that a last part of a millisecond is no busy loop.
-pub(super) fn timeout(left: Option<Duration>) -> PollTimeout {
+pub(super) fn poll_timeout(left: Option<Duration>) -> PollTimeout {
     left.map_or(PollTimeout::NONE, |left| {
         PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX)
     })

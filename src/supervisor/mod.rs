@@ -13,7 +13,7 @@ pub mod state_machine;
 pub mod supervise;
 pub mod watchers;
 
-pub use job_dir::RunFolder;
-pub use output_recorder::Recorder;
+pub use job_dir::JobDir;
+pub use output_recorder::OutputRecorder;
 pub use sink::{Sink, SinkError};
-pub use watchers::{Noticed, Watching};
+pub use watchers::{WatchEvent, Watchers};

@@ -9,7 +9,7 @@ use std::{collections::VecDeque, io, time::Duration};
 
 use nix::errno::Errno;
 
-use super::{RunFolder, Sink, segments, segments::Writing};
+use super::{JobDir, Sink, segments, segments::OpenSegment};
 use crate::{
     domain::{
         output::{Batch, Gap, Hit, NewItem, Totals},
@@ -19,30 +19,30 @@ use crate::{
 };
 
 /// The largest item of output, in bytes.
-const PIECE: u64 = 16 << 10;
+const MAX_CHUNK_BYTES: u64 = 16 << 10;
 /// How long what was printed waits for more, and how long when it is this much already.
-const PACE: Duration = Duration::from_millis(20);
-const QUICK_PACE: Duration = Duration::from_millis(5);
-const MUCH: u64 = 64 << 10;
+const FLUSH_DELAY: Duration = Duration::from_millis(20);
+const QUICK_FLUSH_DELAY: Duration = Duration::from_millis(5);
+const QUICK_FLUSH_BYTES: u64 = 64 << 10;
 /// With so much in memory it is time to write, and with so much it is kept no longer, when writing fails.
-const FULL: u64 = 1 << 20;
-const TOO_FULL: u64 = 4 << 20;
+const IMMEDIATE_FLUSH_BYTES: u64 = 1 << 20;
+const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 /// How many events wait at most when writing fails.
-const MOST_EVENTS: usize = 4_096;
+const MAX_BUFFERED_EVENTS: usize = 4_096;
 /// How much is left free on the disk, in bytes, but at most this part of it: a run that fills it with what it prints must
 /// not keep its own end, and every other change of state, from being written.
-const RESERVE: u64 = 1 << 20;
-const RESERVED: u64 = 16;
+const DISK_RESERVE_BYTES: u64 = 1 << 20;
+const DISK_RESERVE_DIVISOR: u64 = 16;
 /// After writing has failed.
-const RETRY: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 /// Into how many segments the tail is cut.
-const PARTS: u64 = 4;
+const TAIL_SEGMENTS: u64 = 4;
 /// How many buffers are kept for the next pieces.
-const SPARES: usize = 64;
+const MAX_SPARE_BUFFERS: usize = 64;
 
 /// What waits to be written.
 #[derive(Debug)]
-enum Piece {
+enum Chunk {
     Output { seq: i64, stream: ItemType, bytes: Vec<u8>, origin: i64, is_head: bool },
     Event { seq: i64, payload: String, meta: String, owes: Option<String> },
 }
@@ -59,23 +59,23 @@ struct Segment {
 
 /// Why writing failed, and what was lost since.
 #[derive(Debug)]
-struct Trouble {
+struct WriteFailure {
     why: String,
     lost: u64,
 }
 
 /// Keeps what a run prints.
 #[derive(Debug)]
-pub struct Recorder {
-    folder: RunFolder,
+pub struct OutputRecorder {
+    job_dir: JobDir,
     /// How much the head still takes, and how much the tail may hold, in bytes.
     head_room: u64,
-    tail: u64,
-    pieces: VecDeque<Piece>,
+    tail_limit: u64,
+    chunks: VecDeque<Chunk>,
     /// How much output waits; and how much of it belongs to the tail.
-    pending: u64,
-    pending_tail: u64,
-    events: usize,
+    pending_bytes: u64,
+    pending_tail_bytes: u64,
+    pending_events: usize,
     hits: Vec<Hit>,
     /// What was left out before it reached the disk: its first and its last place.
     skipped: Option<(i64, i64)>,
@@ -83,32 +83,32 @@ pub struct Recorder {
     next_segment: i64,
     /// Whether the last segment takes more.
     is_open: bool,
-    writing: [Option<Writing>; 2],
+    open_segments: [Option<OpenSegment>; 2],
     /// A batch whose bytes lie in the files and which was not taken, and the segments that go after it.
-    refused: Option<(Batch, Vec<(i64, i64)>)>,
-    trouble: Option<Trouble>,
+    rejected_batch: Option<(Batch, Vec<(i64, i64)>)>,
+    write_failure: Option<WriteFailure>,
     next_seq: i64,
-    printed: [i64; 2],
-    dropped: i64,
-    since: Option<Duration>,
-    flushed: Option<Duration>,
-    retry: Option<Duration>,
-    spares: Vec<Vec<u8>>,
+    total_bytes: [i64; 2],
+    dropped_bytes: i64,
+    pending_since: Option<Duration>,
+    last_flush: Option<Duration>,
+    retry_at: Option<Duration>,
+    spare_buffers: Vec<Vec<u8>>,
 }
 
 const fn index(stream: ItemType) -> usize {
     if matches!(stream, ItemType::Stderr) { 1 } else { 0 }
 }
 
-fn signed(number: u64) -> i64 {
+fn saturating_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-impl Recorder {
+impl OutputRecorder {
     /// Keeps at most `max_output_bytes` in a run's folder, after what an earlier beginning of the run has left there.
     #[must_use]
-    pub fn new(folder: RunFolder, max_output_bytes: u64, resume: Totals) -> Self {
-        let found = segments::found(&folder).unwrap_or_default();
+    pub fn new(folder: JobDir, max_output_bytes: u64, resume: Totals) -> Self {
+        let found = segments::list(&folder).unwrap_or_default();
         let head = max_output_bytes.div_ceil(2);
         let in_head: u64 = found.iter().filter(|(number, _)| *number == 0).map(|(_, bytes)| bytes).sum();
         let older: Vec<_> = found.iter().filter(|(number, _)| *number > 0).collect();
@@ -122,28 +122,28 @@ impl Recorder {
         }
         let is_closed = !kept.is_empty() || resume.dropped_bytes > 0;
         Self {
-            folder,
+            job_dir: folder,
             head_room: if is_closed { 0 } else { head.saturating_sub(in_head) },
-            tail: max_output_bytes.saturating_sub(head),
-            pieces: VecDeque::new(),
-            pending: 0,
-            pending_tail: 0,
-            events: 0,
+            tail_limit: max_output_bytes.saturating_sub(head),
+            chunks: VecDeque::new(),
+            pending_bytes: 0,
+            pending_tail_bytes: 0,
+            pending_events: 0,
             hits: Vec::new(),
             skipped: None,
             next_segment: kept.back().map_or(1, |old| old.last.saturating_add(1)),
             segments: kept,
             is_open: false,
-            writing: [None, None],
-            refused: None,
-            trouble: None,
+            open_segments: [None, None],
+            rejected_batch: None,
+            write_failure: None,
             next_seq,
-            printed: [resume.stdout_bytes, resume.stderr_bytes],
-            dropped: resume.dropped_bytes,
-            since: None,
-            flushed: None,
-            retry: None,
-            spares: Vec::new(),
+            total_bytes: [resume.stdout_bytes, resume.stderr_bytes],
+            dropped_bytes: resume.dropped_bytes,
+            pending_since: None,
+            last_flush: None,
+            retry_at: None,
+            spare_buffers: Vec::new(),
         }
     }
 
@@ -152,41 +152,41 @@ impl Recorder {
         if bytes.is_empty() {
             return;
         }
-        self.since.get_or_insert(now);
-        let mut origin = self.printed[index(stream)];
-        self.printed[index(stream)] = origin.saturating_add(signed(bytes.len() as u64));
+        self.pending_since.get_or_insert(now);
+        let mut origin = self.total_bytes[index(stream)];
+        self.total_bytes[index(stream)] = origin.saturating_add(saturating_i64(bytes.len() as u64));
         let room = usize::try_from(self.head_room).unwrap_or(usize::MAX).min(bytes.len());
         let (head, rest) = bytes.split_at(room);
         self.head_room -= room as u64;
-        self.add(stream, head, &mut origin, true);
+        self.push_chunks(stream, head, &mut origin, true);
         // What the tail cannot hold is not even copied.
-        let surplus = rest.len().saturating_sub(usize::try_from(self.tail).unwrap_or(usize::MAX));
+        let surplus = rest.len().saturating_sub(usize::try_from(self.tail_limit).unwrap_or(usize::MAX));
         let (skipped, rest) = rest.split_at(surplus);
         if !skipped.is_empty() {
-            let seq = self.number();
-            self.skip(seq, skipped.len() as u64);
-            origin = origin.saturating_add(signed(skipped.len() as u64));
+            let seq = self.take_seq();
+            self.record_skipped(seq, skipped.len() as u64);
+            origin = origin.saturating_add(saturating_i64(skipped.len() as u64));
         }
-        self.add(stream, rest, &mut origin, false);
-        self.trim();
+        self.push_chunks(stream, rest, &mut origin, false);
+        self.drop_oldest();
     }
 
     /// Takes an event that follows everything pushed so far; answers its place.
     pub fn event(&mut self, payload: String, meta: String, owes: Option<String>) -> i64 {
-        if self.events >= MOST_EVENTS
-            && let Some(at) = self.pieces.iter().position(|piece| matches!(piece, Piece::Event { .. }))
+        if self.pending_events >= MAX_BUFFERED_EVENTS
+            && let Some(at) = self.chunks.iter().position(|piece| matches!(piece, Chunk::Event { .. }))
         {
-            self.pieces.remove(at);
-            self.events -= 1;
+            self.chunks.remove(at);
+            self.pending_events -= 1;
         }
-        let seq = self.number();
-        self.pieces.push_back(Piece::Event { seq, payload, meta, owes });
-        self.events += 1;
+        let seq = self.take_seq();
+        self.chunks.push_back(Chunk::Event { seq, payload, meta, owes });
+        self.pending_events += 1;
         seq
     }
 
     /// Notes how often a watcher has matched by now; written together with the events so far.
-    pub fn hit(&mut self, place: usize, hits: i64) {
+    pub fn record_hits(&mut self, place: usize, hits: i64) {
         // While writing fails only the newest number of each is kept.
         match self.hits.iter_mut().find(|known| known.place == place) {
             Some(known) => known.hits = hits,
@@ -197,37 +197,37 @@ impl Recorder {
     /// When it is time to flush, as the time since the supervisor's start; `None`: nothing waits.
     #[must_use]
     pub fn due(&self) -> Option<Duration> {
-        if self.pieces.is_empty() && self.hits.is_empty() && self.skipped.is_none() && self.refused.is_none() {
+        if self.chunks.is_empty() && self.hits.is_empty() && self.skipped.is_none() && self.rejected_batch.is_none() {
             return None;
         }
-        if self.retry.is_some() {
-            return self.retry;
+        if self.retry_at.is_some() {
+            return self.retry_at;
         }
-        let pace = match self.pending {
-            FULL.. => Duration::ZERO,
+        let pace = match self.pending_bytes {
+            IMMEDIATE_FLUSH_BYTES.. => Duration::ZERO,
             // A flood of which most goes: nobody could follow it anyway.
-            _ if self.skipped.is_some() => PACE,
-            MUCH.. => QUICK_PACE,
-            _ => PACE,
+            _ if self.skipped.is_some() => FLUSH_DELAY,
+            QUICK_FLUSH_BYTES.. => QUICK_FLUSH_DELAY,
+            _ => FLUSH_DELAY,
         };
-        let earliest = self.flushed.map_or(Duration::ZERO, |flushed| flushed.saturating_add(pace));
-        Some(self.since.unwrap_or_default().max(earliest))
+        let earliest = self.last_flush.map_or(Duration::ZERO, |flushed| flushed.saturating_add(pace));
+        Some(self.pending_since.unwrap_or_default().max(earliest))
     }
 
     /// Writes everything that waits. What cannot be written goes on waiting, within bounds, and is tried again when it is
     /// due.
     pub fn flush(&mut self, now: Duration, sink: &mut dyn Sink) {
-        let done = self.try_flush(sink) && (!self.say_loss() || self.try_flush(sink));
+        let done = self.try_flush(sink) && (!self.push_loss_event() || self.try_flush(sink));
         if done {
-            (self.flushed, self.since, self.retry) = (Some(now), None, None);
+            (self.last_flush, self.pending_since, self.retry_at) = (Some(now), None, None);
         } else {
-            self.retry = Some(now.saturating_add(RETRY));
+            self.retry_at = Some(now.saturating_add(RETRY_DELAY));
         }
     }
 
     /// Adds the event that says what could not be kept, now that it can be written; `false` when all was.
-    fn say_loss(&mut self) -> bool {
-        let Some(Trouble { why, lost: lost @ 1.. }) = self.trouble.take() else { return false };
+    fn push_loss_event(&mut self) -> bool {
+        let Some(WriteFailure { why, lost: lost @ 1.. }) = self.write_failure.take() else { return false };
         let meta = serde_json::json!({ "event": "not_kept", "bytes": lost, "reason": why });
         self.event(format!("{lost} bytes could not be kept: {why}"), meta.to_string(), None);
         true
@@ -236,38 +236,38 @@ impl Recorder {
     /// All that was printed, in bytes, kept or not.
     #[must_use]
     pub const fn output_bytes(&self) -> i64 {
-        self.printed[0].saturating_add(self.printed[1])
+        self.total_bytes[0].saturating_add(self.total_bytes[1])
     }
 
     /// Whether something of it was left out.
     #[must_use]
-    pub const fn truncated(&self) -> bool {
-        self.dropped > 0
+    pub const fn is_truncated(&self) -> bool {
+        self.dropped_bytes > 0
     }
 
     /// Why the last flush could not write everything.
     #[must_use]
-    pub fn trouble(&self) -> Option<&str> {
-        self.trouble.as_ref().map(|trouble| trouble.why.as_str())
+    pub fn write_failure(&self) -> Option<&str> {
+        self.write_failure.as_ref().map(|trouble| trouble.why.as_str())
     }
 
-    const fn number(&mut self) -> i64 {
+    const fn take_seq(&mut self) -> i64 {
         let seq = self.next_seq;
         self.next_seq += 1;
         seq
     }
 
     /// Cuts bytes into pieces behind what waits.
-    fn add(&mut self, stream: ItemType, mut rest: &[u8], origin: &mut i64, head: bool) {
-        let most = if head { PIECE } else { PIECE.min(self.part()) };
+    fn push_chunks(&mut self, stream: ItemType, mut rest: &[u8], origin: &mut i64, head: bool) {
+        let most = if head { MAX_CHUNK_BYTES } else { MAX_CHUNK_BYTES.min(self.segment_limit()) };
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        self.pending += rest.len() as u64;
+        self.pending_bytes += rest.len() as u64;
         if !head {
-            self.pending_tail += rest.len() as u64;
+            self.pending_tail_bytes += rest.len() as u64;
         }
         while !rest.is_empty() {
-            let taken = match self.pieces.back_mut() {
-                Some(Piece::Output { stream: last, bytes, is_head, .. })
+            let taken = match self.chunks.back_mut() {
+                Some(Chunk::Output { stream: last, bytes, is_head, .. })
                     if *last == stream && *is_head == head && bytes.len() < most =>
                 {
                     let (now, later) = rest.split_at(rest.len().min(most - bytes.len()));
@@ -277,75 +277,76 @@ impl Recorder {
                 }
                 _ => {
                     let (now, later) = rest.split_at(rest.len().min(most));
-                    let mut bytes = self.spares.pop().unwrap_or_default();
+                    let mut bytes = self.spare_buffers.pop().unwrap_or_default();
                     bytes.extend_from_slice(now);
-                    let seq = self.number();
-                    self.pieces.push_back(Piece::Output { seq, stream, bytes, origin: *origin, is_head: head });
+                    let seq = self.take_seq();
+                    self.chunks.push_back(Chunk::Output { seq, stream, bytes, origin: *origin, is_head: head });
                     rest = later;
                     now.len()
                 }
             };
-            *origin = origin.saturating_add(signed(taken as u64));
+            *origin = origin.saturating_add(saturating_i64(taken as u64));
         }
     }
 
     /// How large a segment of the tail may grow, in bytes.
-    fn part(&self) -> u64 {
-        self.tail.div_ceil(PARTS).max(1)
+    fn segment_limit(&self) -> u64 {
+        self.tail_limit.div_ceil(TAIL_SEGMENTS).max(1)
     }
 
     /// Notes what is left out for good before it reached the disk.
-    fn skip(&mut self, seq: i64, bytes: u64) {
+    fn record_skipped(&mut self, seq: i64, bytes: u64) {
         let (first, through) = self.skipped.unwrap_or((seq, seq));
         self.skipped = Some((first.min(seq), through.max(seq)));
-        self.dropped = self.dropped.saturating_add(signed(bytes));
+        self.dropped_bytes = self.dropped_bytes.saturating_add(saturating_i64(bytes));
     }
 
     /// Leaves out the oldest that waits, as long as it is more than the tail or the memory holds.
-    fn trim(&mut self) {
-        while self.pending_tail > self.tail || self.pending > TOO_FULL {
-            let is_tail = self.pending_tail > self.tail;
-            let oldest = self.pieces.iter().position(|piece| match piece {
-                Piece::Output { is_head, .. } => !(is_tail && *is_head),
-                Piece::Event { .. } => false,
+    fn drop_oldest(&mut self) {
+        while self.pending_tail_bytes > self.tail_limit || self.pending_bytes > MAX_BUFFERED_BYTES {
+            let is_tail = self.pending_tail_bytes > self.tail_limit;
+            let oldest = self.chunks.iter().position(|piece| match piece {
+                Chunk::Output { is_head, .. } => !(is_tail && *is_head),
+                Chunk::Event { .. } => false,
             });
-            let Some(Piece::Output { seq, mut bytes, .. }) = oldest.and_then(|oldest| self.pieces.remove(oldest))
+            let Some(Chunk::Output { seq, mut bytes, .. }) = oldest.and_then(|oldest| self.chunks.remove(oldest))
             else {
                 return;
             };
             let length = bytes.len() as u64;
-            self.pending -= length;
+            self.pending_bytes -= length;
             if is_tail {
-                self.pending_tail -= length;
-                self.skip(seq, length);
+                self.pending_tail_bytes -= length;
+                self.record_skipped(seq, length);
             } else {
-                self.lose(length);
+                self.record_loss(length);
             }
-            if self.spares.len() < SPARES {
+            if self.spare_buffers.len() < MAX_SPARE_BUFFERS {
                 bytes.clear();
-                self.spares.push(bytes);
+                self.spare_buffers.push(bytes);
             }
         }
     }
 
     /// Writing fails and memory is full: the oldest that waits is gone. What was kept before stays.
-    fn lose(&mut self, bytes: u64) {
-        self.dropped = self.dropped.saturating_add(signed(bytes));
-        let trouble = self.trouble.get_or_insert_with(|| Trouble { why: "it came too fast".into(), lost: 0 });
+    fn record_loss(&mut self, bytes: u64) {
+        self.dropped_bytes = self.dropped_bytes.saturating_add(saturating_i64(bytes));
+        let trouble =
+            self.write_failure.get_or_insert_with(|| WriteFailure { why: "it came too fast".into(), lost: 0 });
         trouble.lost += bytes;
         // What follows does not continue the files as they are.
         self.is_open = false;
         self.head_room = 0;
-        for piece in &mut self.pieces {
-            if let Piece::Output { is_head, .. } = piece {
+        for piece in &mut self.chunks {
+            if let Chunk::Output { is_head, .. } = piece {
                 *is_head = false;
             }
         }
-        self.pending_tail = self.pending;
+        self.pending_tail_bytes = self.pending_bytes;
     }
 
     fn try_flush(&mut self, sink: &mut dyn Sink) -> bool {
-        if let Some((batch, going)) = self.refused.take()
+        if let Some((batch, going)) = self.rejected_batch.take()
             && !self.submit(batch, going, sink)
         {
             return false;
@@ -355,38 +356,38 @@ impl Recorder {
         {
             return false;
         }
-        let (batch, whole) = self.write_out();
+        let (batch, whole) = self.write_pending();
         let is_empty = batch.items.is_empty() && batch.hits.is_empty();
         (is_empty || self.submit(batch, Vec::new(), sink)) && whole
     }
 
-    fn batch(&self) -> Batch {
+    fn new_batch(&self) -> Batch {
         Batch {
             next_seq: self.next_seq,
-            stdout_bytes: self.printed[0],
-            stderr_bytes: self.printed[1],
+            stdout_bytes: self.total_bytes[0],
+            stderr_bytes: self.total_bytes[1],
             ..Batch::default()
         }
     }
 
     /// Hands a batch over, then removes the files that it says are gone.
     fn submit(&mut self, batch: Batch, going: Vec<(i64, i64)>, sink: &mut dyn Sink) -> bool {
-        if let Err(error) = sink.batch(&batch) {
-            self.is_troubled(&error);
-            self.refused = Some((batch, going));
+        if let Err(error) = sink.write_batch(&batch) {
+            self.record_failure(&error);
+            self.rejected_batch = Some((batch, going));
             return false;
         }
         for (first, last) in going {
-            (first..=last).for_each(|segment| segments::remove(&self.folder, segment));
+            (first..=last).for_each(|segment| segments::remove(&self.job_dir, segment));
         }
         true
     }
 
-    fn is_troubled(&mut self, why: &impl ToString) {
+    fn record_failure(&mut self, why: &impl ToString) {
         let why = why.to_string();
-        match &mut self.trouble {
+        match &mut self.write_failure {
             Some(trouble) => trouble.why = why,
-            None => self.trouble = Some(Trouble { why, lost: 0 }),
+            None => self.write_failure = Some(WriteFailure { why, lost: 0 }),
         }
     }
 
@@ -396,11 +397,11 @@ impl Recorder {
         let (mut first_seq, mut through_seq) = (i64::MAX, 0);
         let mut going = Vec::new();
         // What was skipped lies behind all of them: they cannot stay.
-        while (kept + self.pending_tail > self.tail || self.skipped.is_some())
+        while (kept + self.pending_tail_bytes > self.tail_limit || self.skipped.is_some())
             && let Some(oldest) = self.segments.pop_front()
         {
             kept -= oldest.bytes;
-            self.dropped = self.dropped.saturating_add(signed(oldest.bytes));
+            self.dropped_bytes = self.dropped_bytes.saturating_add(saturating_i64(oldest.bytes));
             (first_seq, through_seq) = (first_seq.min(oldest.first_seq), through_seq.max(oldest.through_seq));
             going.push((oldest.first, oldest.last));
         }
@@ -410,40 +411,40 @@ impl Recorder {
         if self.segments.is_empty() {
             self.is_open = false;
         }
-        let gap = Gap { first_seq, through_seq, dropped_bytes: self.dropped };
-        (through_seq > 0).then(|| (Batch { gap: Some(gap), ..self.batch() }, going))
+        let gap = Gap { first_seq, through_seq, dropped_bytes: self.dropped_bytes };
+        (through_seq > 0).then(|| (Batch { gap: Some(gap), ..self.new_batch() }, going))
     }
 
     /// Writes the bytes that wait; answers the batch of what was written, and whether that was everything.
-    fn write_out(&mut self) -> (Batch, bool) {
-        let mut batch = self.batch();
-        let mut room = if self.pending > 0 { self.has_room() } else { Ok(()) };
-        while let Some(piece) = self.pieces.pop_front() {
+    fn write_pending(&mut self) -> (Batch, bool) {
+        let mut batch = self.new_batch();
+        let mut room = if self.pending_bytes > 0 { self.check_free_space() } else { Ok(()) };
+        while let Some(piece) = self.chunks.pop_front() {
             match piece {
-                Piece::Event { seq, payload, meta, owes } => {
-                    self.events -= 1;
+                Chunk::Event { seq, payload, meta, owes } => {
+                    self.pending_events -= 1;
                     batch.items.push(NewItem::Event { seq, payload, meta, owes });
                 }
-                Piece::Output { seq, stream, mut bytes, origin, is_head } => {
+                Chunk::Output { seq, stream, mut bytes, origin, is_head } => {
                     let room = std::mem::replace(&mut room, Ok(()));
-                    match room.and_then(|()| self.write(seq, stream, &bytes, is_head)) {
+                    match room.and_then(|()| self.write_chunk(seq, stream, &bytes, is_head)) {
                         Ok((segment, start)) => {
-                            let length = signed(bytes.len() as u64);
+                            let length = saturating_i64(bytes.len() as u64);
                             batch.items.push(NewItem::Output { seq, stream, segment, start, length, origin });
                         }
                         Err(error) => {
-                            self.pieces.push_front(Piece::Output { seq, stream, bytes, origin, is_head });
-                            self.is_troubled(&error);
+                            self.chunks.push_front(Chunk::Output { seq, stream, bytes, origin, is_head });
+                            self.record_failure(&error);
                             return (batch, false);
                         }
                     }
-                    self.pending -= bytes.len() as u64;
+                    self.pending_bytes -= bytes.len() as u64;
                     if !is_head {
-                        self.pending_tail -= bytes.len() as u64;
+                        self.pending_tail_bytes -= bytes.len() as u64;
                     }
-                    if self.spares.len() < SPARES {
+                    if self.spare_buffers.len() < MAX_SPARE_BUFFERS {
                         bytes.clear();
-                        self.spares.push(bytes);
+                        self.spare_buffers.push(bytes);
                     }
                 }
             }
@@ -454,26 +455,26 @@ impl Recorder {
     }
 
     /// Whether the disk takes what waits, and a little more.
-    fn has_room(&self) -> io::Result<()> {
-        let path = self.folder.path();
+    fn check_free_space(&self) -> io::Result<()> {
+        let path = self.job_dir.path();
         // What cannot be told shows when it is written.
-        let reserve = disk::size(path).map_or(0, |size| RESERVE.min(size / RESERVED));
-        let is_short = disk::free(path).is_ok_and(|free| free < reserve.saturating_add(self.pending));
+        let reserve = disk::size(path).map_or(0, |size| DISK_RESERVE_BYTES.min(size / DISK_RESERVE_DIVISOR));
+        let is_short = disk::free(path).is_ok_and(|free| free < reserve.saturating_add(self.pending_bytes));
         if is_short { Err(Errno::ENOSPC.into()) } else { Ok(()) }
     }
 
-    fn write(&mut self, seq: i64, stream: ItemType, bytes: &[u8], is_head: bool) -> io::Result<(i64, i64)> {
+    fn write_chunk(&mut self, seq: i64, stream: ItemType, bytes: &[u8], is_head: bool) -> io::Result<(i64, i64)> {
         let length = bytes.len() as u64;
-        let part = self.part();
+        let part = self.segment_limit();
         let open = self.segments.back().filter(|last| self.is_open && last.bytes + length <= part);
         let segment = match open {
             _ if is_head => 0,
             Some(last) => last.last,
             None => self.next_segment,
         };
-        let writing = &mut self.writing[index(stream)];
+        let writing = &mut self.open_segments[index(stream)];
         if writing.as_ref().is_none_or(|writing| writing.segment() != segment) {
-            *writing = Some(Writing::open(&self.folder, stream, segment)?);
+            *writing = Some(OpenSegment::open(&self.job_dir, stream, segment)?);
         }
         let start = match writing {
             Some(writing) => writing.append(bytes)?,
@@ -491,7 +492,7 @@ impl Recorder {
                 last.through_seq = seq;
             }
         }
-        Ok((segment, signed(start)))
+        Ok((segment, saturating_i64(start)))
     }
 }
 

@@ -7,11 +7,11 @@ use std::{
     os::unix::fs::FileExt,
 };
 
-use super::RunFolder;
+use super::JobDir;
 use crate::{domain::run::ItemType, os::files};
 
 /// The name of a segment of a stream.
-fn name(stream: ItemType, segment: i64) -> String {
+fn file_name(stream: ItemType, segment: i64) -> String {
     let stream = if stream == ItemType::Stderr { "err" } else { "out" };
     format!("{stream}.{segment}")
 }
@@ -20,14 +20,8 @@ fn name(stream: ItemType, segment: i64) -> String {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn read(
-    folder: &RunFolder,
-    stream: ItemType,
-    segment: i64,
-    start: u64,
-    length: usize,
-) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(folder.file(&name(stream, segment))) {
+pub fn read(folder: &JobDir, stream: ItemType, segment: i64, start: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(folder.file(&file_name(stream, segment))) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -50,7 +44,7 @@ pub fn read(
 ///
 /// # Errors
 /// When the folder cannot be listed.
-pub(super) fn found(folder: &RunFolder) -> io::Result<Vec<(i64, u64)>> {
+pub(super) fn list(folder: &JobDir) -> io::Result<Vec<(i64, u64)>> {
     let mut found: Vec<(i64, u64)> = Vec::new();
     for entry in fs::read_dir(folder.path())? {
         let entry = entry?;
@@ -68,24 +62,24 @@ pub(super) fn found(folder: &RunFolder) -> io::Result<Vec<(i64, u64)>> {
 }
 
 /// Removes both files of a segment. A file that cannot be removed now goes with the folder.
-pub(super) fn remove(folder: &RunFolder, segment: i64) {
+pub(super) fn remove(folder: &JobDir, segment: i64) {
     for stream in [ItemType::Stdout, ItemType::Stderr] {
-        let _ = fs::remove_file(folder.file(&name(stream, segment)));
+        let _ = fs::remove_file(folder.file(&file_name(stream, segment)));
     }
 }
 
 /// The end of a segment file that is being written.
 #[derive(Debug)]
-pub(super) struct Writing {
+pub(super) struct OpenSegment {
     segment: i64,
     file: File,
     length: u64,
 }
 
-impl Writing {
+impl OpenSegment {
     /// Opens a segment of a stream at its end.
-    pub(super) fn open(folder: &RunFolder, stream: ItemType, segment: i64) -> io::Result<Self> {
-        let file = files::private_file(&folder.file(&name(stream, segment)))?;
+    pub(super) fn open(folder: &JobDir, stream: ItemType, segment: i64) -> io::Result<Self> {
+        let file = files::private_file(&folder.file(&file_name(stream, segment)))?;
         let length = file.metadata()?.len();
         Ok(Self { segment, file, length })
     }

@@ -12,7 +12,7 @@ use crate::{
 pub enum SinkError {
     /// The run is not this supervisor's any more: nothing may be begun or said about it.
     #[error("the run belongs to somebody else by now")]
-    NotOurs,
+    NotOwner,
     /// The store did not take it.
     #[error("{0}")]
     Store(String),
@@ -24,25 +24,25 @@ pub trait Sink {
     ///
     /// # Errors
     /// When it was not written; the process must then never begin.
-    fn running(&mut self, process: &ProcessKey) -> Result<(), SinkError>;
+    fn record_started(&mut self, process: &ProcessKey) -> Result<(), SinkError>;
 
     /// Writes what was printed and noticed, in one transaction, and wakes those who wait for it.
     ///
     /// # Errors
     /// When it was not written; the supervisor goes on and keeps the batch for another try.
-    fn batch(&mut self, batch: &Batch) -> Result<(), SinkError>;
+    fn write_batch(&mut self, batch: &Batch) -> Result<(), SinkError>;
 
     /// Whether something is owed to others that could not be handed over yet.
-    fn owes(&self) -> bool {
+    fn has_pending_notifications(&self) -> bool {
         false
     }
 
     /// Tries again to hand it over.
-    fn pay(&mut self) {}
+    fn flush_notifications(&mut self) {}
 
     /// The run is over, everything of it is gone and written: writes the end.
     ///
     /// # Errors
     /// When it was not written; the supervisor tries again.
-    fn ended(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError>;
+    fn record_finished(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError>;
 }

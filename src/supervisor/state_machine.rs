@@ -7,15 +7,15 @@ use nix::sys::signal::Signal;
 use crate::domain::run::{Ending, RunStatus};
 
 /// How long the last words may take once the program itself has ended.
-pub const DRAIN: Duration = Duration::from_millis(300);
+pub const DRAIN_TIME: Duration = Duration::from_millis(300);
 /// How long what is told to end may take for it, when nobody says.
 pub const GRACE: Duration = Duration::from_secs(2);
 /// The same when we are told to end: whoever says so may kill us soon, and the end is to be written before.
-const SOON: Duration = Duration::from_secs(1);
+const TERMINATE_GRACE: Duration = Duration::from_secs(1);
 /// The pause between two looks at what must not be there any more.
-const AGAIN: Duration = Duration::from_millis(20);
+const KILL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long what was killed may take to be gone, before it is left to itself.
-const DYING: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How the program itself ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Exit {
     /// By this signal.
     Signal(i32),
     /// It never began: why.
-    Refused(String),
+    ExecFailed(String),
 }
 
 /// Something that has happened.
@@ -34,9 +34,9 @@ pub enum Event {
     /// The program itself has ended.
     Exited(Exit),
     /// Nobody can print anything any more.
-    Silent,
+    OutputClosed,
     /// Whether anything is left of the run, without the dead.
-    Looked {
+    TreeScanned {
         /// Something is.
         is_left: bool,
     },
@@ -48,22 +48,22 @@ pub enum Event {
         grace: Duration,
     },
     /// The supervisor itself is told to end.
-    Told(Signal),
+    Terminate(Signal),
     /// Time has passed, or something below has ended.
-    Turn,
+    Tick,
 }
 
 /// Something that is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Note how it ended, for whoever comes after us.
-    Note(Ending),
+    WriteResult(Ending),
     /// Look what is left, and come back with [`Event::Looked`].
-    Look,
+    ScanTree,
     /// Say in the output what outlived the program.
-    NameLeftovers,
+    ReportLeftovers,
     /// Say in the output what would not die.
-    NameSurvivors,
+    ReportSurvivors,
     /// Send this to everything that is left.
     Signal(Signal),
     /// All is over: read what is still there, and write the end.
@@ -73,9 +73,9 @@ pub enum Effect {
 /// Why a run is ended before its own end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    Asked(Signal),
-    Late(Duration),
-    Told(Signal),
+    KillRequested(Signal),
+    TimedOut(Duration),
+    SupervisorTerminated(Signal),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,32 +85,40 @@ enum Phase {
     /// It has ended; what it said last may still come.
     Draining { until: Duration },
     /// Everything that is left was told to end.
-    Ending { until: Duration },
+    Terminating { until: Duration },
     /// It was killed, again and again.
     Killing { next: Duration, until: Duration },
     /// Nothing more is to be done.
-    Over,
+    Finished,
 }
 
 /// A run in the eyes of its supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Machine {
+pub struct StateMachine {
     phase: Phase,
     timeout: Option<Duration>,
     cause: Option<Cause>,
     exit: Option<Exit>,
-    silent: bool,
+    output_closed: bool,
     /// The program had ended before anybody wanted it to; what outlived it was named.
-    named: bool,
+    leftovers_reported: bool,
     /// Something would not die.
-    survived: bool,
+    has_survivors: bool,
 }
 
-impl Machine {
+impl StateMachine {
     /// A program that begins now.
     #[must_use]
     pub const fn new(timeout: Option<Duration>) -> Self {
-        Self { phase: Phase::Running, timeout, cause: None, exit: None, silent: false, named: false, survived: false }
+        Self {
+            phase: Phase::Running,
+            timeout,
+            cause: None,
+            exit: None,
+            output_closed: false,
+            leftovers_reported: false,
+            has_survivors: false,
+        }
     }
 
     /// When to come back with [`Event::Turn`] though nothing happens.
@@ -118,9 +126,9 @@ impl Machine {
     pub fn due(&self) -> Option<Duration> {
         match self.phase {
             Phase::Running => self.timeout,
-            Phase::Draining { until } | Phase::Ending { until } => Some(until),
+            Phase::Draining { until } | Phase::Terminating { until } => Some(until),
             Phase::Killing { next, until } => Some(next.min(until)),
-            Phase::Over => None,
+            Phase::Finished => None,
         }
     }
 
@@ -129,61 +137,63 @@ impl Machine {
     pub fn step(mut self, event: Event, now: Duration) -> (Self, Vec<Effect>) {
         let effects = match event {
             Event::Exited(exit) => self.exited(exit, now),
-            Event::Silent => {
-                self.silent = true;
-                if matches!(self.phase, Phase::Draining { .. }) { vec![Effect::Look] } else { Vec::new() }
+            Event::OutputClosed => {
+                self.output_closed = true;
+                if matches!(self.phase, Phase::Draining { .. }) { vec![Effect::ScanTree] } else { Vec::new() }
             }
-            Event::Looked { is_left } => self.looked(is_left, now),
-            Event::Kill { signal, grace } => self.kill(Cause::Asked(signal), signal, grace, now),
-            Event::Told(signal) => self.kill(Cause::Told(signal), Signal::SIGTERM, SOON, now),
-            Event::Turn => self.turn(now),
+            Event::TreeScanned { is_left } => self.tree_scanned(is_left, now),
+            Event::Kill { signal, grace } => self.kill(Cause::KillRequested(signal), signal, grace, now),
+            Event::Terminate(signal) => {
+                self.kill(Cause::SupervisorTerminated(signal), Signal::SIGTERM, TERMINATE_GRACE, now)
+            }
+            Event::Tick => self.tick(now),
         };
         (self, effects)
     }
 
     fn exited(&mut self, exit: Exit, now: Duration) -> Vec<Effect> {
-        if self.exit.is_some() || self.phase == Phase::Over {
+        if self.exit.is_some() || self.phase == Phase::Finished {
             return Vec::new();
         }
         self.exit = Some(exit);
-        let mut effects = vec![Effect::Note(self.ending())];
+        let mut effects = vec![Effect::WriteResult(self.job_result())];
         if self.phase == Phase::Running {
-            self.phase = Phase::Draining { until: now + DRAIN };
-            if self.silent {
-                effects.push(Effect::Look);
+            self.phase = Phase::Draining { until: now + DRAIN_TIME };
+            if self.output_closed {
+                effects.push(Effect::ScanTree);
             }
         } else {
-            effects.push(Effect::Look);
+            effects.push(Effect::ScanTree);
         }
         effects
     }
 
-    fn looked(&mut self, is_left: bool, now: Duration) -> Vec<Effect> {
+    fn tree_scanned(&mut self, is_left: bool, now: Duration) -> Vec<Effect> {
         // While the program itself is not buried, something is left.
         let is_left = is_left || self.exit.is_none();
         match self.phase {
-            Phase::Running | Phase::Over => Vec::new(),
+            Phase::Running | Phase::Finished => Vec::new(),
             _ if !is_left => self.finish(),
             // What is about to end by itself is no leftover.
             Phase::Draining { until } if now < until => Vec::new(),
             Phase::Draining { .. } => {
-                self.phase = Phase::Ending { until: now + GRACE };
-                self.named = true;
-                vec![Effect::NameLeftovers, Effect::Signal(Signal::SIGTERM)]
+                self.phase = Phase::Terminating { until: now + GRACE };
+                self.leftovers_reported = true;
+                vec![Effect::ReportLeftovers, Effect::Signal(Signal::SIGTERM)]
             }
-            Phase::Ending { until } if now >= until => {
-                self.phase = Phase::Killing { next: now + AGAIN, until: now + DYING };
+            Phase::Terminating { until } if now >= until => {
+                self.phase = Phase::Killing { next: now + KILL_INTERVAL, until: now + KILL_TIMEOUT };
                 vec![Effect::Signal(Signal::SIGKILL)]
             }
-            Phase::Ending { .. } => Vec::new(),
+            Phase::Terminating { .. } => Vec::new(),
             Phase::Killing { until, .. } if now >= until => {
-                self.survived = true;
-                let mut effects = vec![Effect::NameSurvivors, Effect::Note(self.ending())];
+                self.has_survivors = true;
+                let mut effects = vec![Effect::ReportSurvivors, Effect::WriteResult(self.job_result())];
                 effects.extend(self.finish());
                 effects
             }
             Phase::Killing { next, until } if now >= next => {
-                self.phase = Phase::Killing { next: now + AGAIN, until };
+                self.phase = Phase::Killing { next: now + KILL_INTERVAL, until };
                 vec![Effect::Signal(Signal::SIGKILL)]
             }
             Phase::Killing { .. } => Vec::new(),
@@ -191,8 +201,8 @@ impl Machine {
     }
 
     fn finish(&mut self) -> Vec<Effect> {
-        self.phase = Phase::Over;
-        vec![Effect::Finish(self.ending())]
+        self.phase = Phase::Finished;
+        vec![Effect::Finish(self.job_result())]
     }
 
     fn kill(&mut self, cause: Cause, signal: Signal, grace: Duration, now: Duration) -> Vec<Effect> {
@@ -201,52 +211,52 @@ impl Machine {
             self.cause.get_or_insert(cause);
         }
         let mut effects = Vec::new();
-        if matches!(self.phase, Phase::Draining { .. }) && !self.named {
-            self.named = true;
-            effects.push(Effect::NameLeftovers);
+        if matches!(self.phase, Phase::Draining { .. }) && !self.leftovers_reported {
+            self.leftovers_reported = true;
+            effects.push(Effect::ReportLeftovers);
         }
         match self.phase {
-            Phase::Over | Phase::Killing { .. } => return Vec::new(),
+            Phase::Finished | Phase::Killing { .. } => return Vec::new(),
             _ if signal == Signal::SIGKILL || grace.is_zero() => {
-                self.phase = Phase::Killing { next: now + AGAIN, until: now + DYING };
+                self.phase = Phase::Killing { next: now + KILL_INTERVAL, until: now + KILL_TIMEOUT };
             }
-            Phase::Ending { until } => self.phase = Phase::Ending { until: until.min(now + grace) },
-            Phase::Running | Phase::Draining { .. } => self.phase = Phase::Ending { until: now + grace },
+            Phase::Terminating { until } => self.phase = Phase::Terminating { until: until.min(now + grace) },
+            Phase::Running | Phase::Draining { .. } => self.phase = Phase::Terminating { until: now + grace },
         }
         let is_last = matches!(self.phase, Phase::Killing { .. });
         effects.push(Effect::Signal(if is_last { Signal::SIGKILL } else { signal }));
-        effects.push(Effect::Look);
+        effects.push(Effect::ScanTree);
         effects
     }
 
-    fn turn(&mut self, now: Duration) -> Vec<Effect> {
+    fn tick(&mut self, now: Duration) -> Vec<Effect> {
         match self.phase {
             Phase::Running => match self.timeout {
-                Some(timeout) if now >= timeout => self.kill(Cause::Late(timeout), Signal::SIGTERM, GRACE, now),
+                Some(timeout) if now >= timeout => self.kill(Cause::TimedOut(timeout), Signal::SIGTERM, GRACE, now),
                 _ => Vec::new(),
             },
-            Phase::Draining { until } if now < until && !self.silent => Vec::new(),
-            Phase::Over => Vec::new(),
-            _ => vec![Effect::Look],
+            Phase::Draining { until } if now < until && !self.output_closed => Vec::new(),
+            Phase::Finished => Vec::new(),
+            _ => vec![Effect::ScanTree],
         }
     }
 
     /// How the run ended, as far as it is known.
-    fn ending(&self) -> Ending {
+    fn job_result(&self) -> Ending {
         let (exit_code, signal) = match self.exit {
             Some(Exit::Code(code)) => (Some(i64::from(code)), None),
             Some(Exit::Signal(signal)) => (None, Some(i64::from(signal))),
-            Some(Exit::Refused(_)) | None => (None, None),
+            Some(Exit::ExecFailed(_)) | None => (None, None),
         };
         let (status, error_message) = match (&self.cause, &self.exit) {
-            (Some(Cause::Asked(with)), _) => {
+            (Some(Cause::KillRequested(with)), _) => {
                 (RunStatus::Canceled, Some(format!("it was killed on request, by {with}")))
             }
-            (Some(Cause::Late(timeout)), _) => {
+            (Some(Cause::TimedOut(timeout)), _) => {
                 let span = humantime::format_duration(*timeout);
                 (RunStatus::TimedOut, Some(format!("it ran longer than {span}")))
             }
-            (Some(Cause::Told(signal)), _) => {
+            (Some(Cause::SupervisorTerminated(signal)), _) => {
                 (RunStatus::Canceled, Some(format!("its supervisor was told to end, by {signal}")))
             }
             (None, Some(Exit::Code(0))) => (RunStatus::Succeeded, None),
@@ -255,18 +265,18 @@ impl Machine {
                 let name = Signal::try_from(*number).map_or_else(|_| number.to_string(), |name| name.to_string());
                 (RunStatus::Failed, Some(format!("it was ended by {name}")))
             }
-            (None, Some(Exit::Refused(why))) => (RunStatus::Failed, Some(why.clone())),
+            (None, Some(Exit::ExecFailed(why))) => (RunStatus::Failed, Some(why.clone())),
         };
-        let error_message = match (self.survived, error_message) {
+        let error_message = match (self.has_survivors, error_message) {
             (false, said) => said,
-            (true, None) => Some(SURVIVED.to_owned()),
-            (true, Some(said)) => Some(format!("{said}; {SURVIVED}")),
+            (true, None) => Some(SURVIVORS_MESSAGE.to_owned()),
+            (true, Some(said)) => Some(format!("{said}; {SURVIVORS_MESSAGE}")),
         };
         Ending { status, exit_code, signal, error_message }
     }
 }
 
-const SURVIVED: &str = "some of its processes could not be ended";
+const SURVIVORS_MESSAGE: &str = "some of its processes could not be ended";
 
 #[cfg(test)]
 mod tests {
@@ -277,8 +287,8 @@ mod tests {
     }
 
     /// Plays events with their times; what is done is answered as effects of each.
-    fn play(timeout: Option<Duration>, events: &[(u64, Event)]) -> (Machine, Vec<Vec<Effect>>) {
-        let mut machine = Machine::new(timeout);
+    fn play(timeout: Option<Duration>, events: &[(u64, Event)]) -> (StateMachine, Vec<Vec<Effect>>) {
+        let mut machine = StateMachine::new(timeout);
         let mut seen = Vec::new();
         for (millis, event) in events {
             let (next, effects) = machine.step(event.clone(), at(*millis));
@@ -296,33 +306,33 @@ mod tests {
         Event::Kill { signal: Signal::SIGTERM, grace: at(grace) }
     }
 
-    const GONE: Event = Event::Looked { is_left: false };
-    const LEFT: Event = Event::Looked { is_left: true };
-    use Effect::{Finish, Look, NameLeftovers, NameSurvivors, Note, Signal as Send};
+    const GONE: Event = Event::TreeScanned { is_left: false };
+    const LEFT: Event = Event::TreeScanned { is_left: true };
+    use Effect::{Finish, ReportLeftovers, ReportSurvivors, ScanTree, Signal as Send, WriteResult};
 
     #[test]
     fn an_exit_is_noted_at_once_and_written_once_nothing_is_said_and_nothing_left() {
         let done = ending(RunStatus::Succeeded, Some(0), None, None);
         let exit = Event::Exited(Exit::Code(0));
-        let (machine, seen) = play(None, &[(5, exit.clone()), (9, Event::Silent), (9, GONE)]);
-        assert_eq!(seen, [vec![Note(done.clone())], vec![Look], vec![Finish(done.clone())]]);
+        let (machine, seen) = play(None, &[(5, exit.clone()), (9, Event::OutputClosed), (9, GONE)]);
+        assert_eq!(seen, [vec![WriteResult(done.clone())], vec![ScanTree], vec![Finish(done.clone())]]);
         assert_eq!(machine.due(), None);
         // The other order, as of a program that closes its streams first.
-        let (_, seen) = play(None, &[(5, Event::Silent), (9, exit), (9, GONE)]);
-        assert_eq!(seen, [vec![], vec![Note(done.clone()), Look], vec![Finish(done)]]);
+        let (_, seen) = play(None, &[(5, Event::OutputClosed), (9, exit), (9, GONE)]);
+        assert_eq!(seen, [vec![], vec![WriteResult(done.clone()), ScanTree], vec![Finish(done)]]);
     }
 
     #[test]
     fn a_stream_that_stays_open_is_waited_for_only_so_long() {
         let exit = Event::Exited(Exit::Code(3));
-        let (machine, seen) = play(None, &[(0, exit.clone()), (299, Event::Turn)]);
-        assert_eq!((machine.due(), &*seen[1]), (Some(DRAIN), &[][..]));
+        let (machine, seen) = play(None, &[(0, exit.clone()), (299, Event::Tick)]);
+        assert_eq!((machine.due(), &*seen[1]), (Some(DRAIN_TIME), &[][..]));
         let (machine, seen) =
-            play(None, &[(0, exit), (300, Event::Turn), (300, LEFT), (301, Event::Turn), (301, LEFT)]);
-        assert_eq!(seen[1..], [vec![Look], vec![NameLeftovers, Send(Signal::SIGTERM)], vec![Look], vec![]]);
+            play(None, &[(0, exit), (300, Event::Tick), (300, LEFT), (301, Event::Tick), (301, LEFT)]);
+        assert_eq!(seen[1..], [vec![ScanTree], vec![ReportLeftovers, Send(Signal::SIGTERM)], vec![ScanTree], vec![]]);
         assert_eq!(machine.due(), Some(at(2_300)));
-        let (machine, effects) = machine.step(Event::Turn, at(2_300));
-        assert_eq!(effects, [Look]);
+        let (machine, effects) = machine.step(Event::Tick, at(2_300));
+        assert_eq!(effects, [ScanTree]);
         let (machine, effects) = machine.step(LEFT, at(2_300));
         assert_eq!((effects, machine.due()), (vec![Send(Signal::SIGKILL)], Some(at(2_320))));
         let (machine, effects) = machine.step(LEFT, at(2_310));
@@ -337,19 +347,24 @@ mod tests {
         let canceled = ending(RunStatus::Canceled, Some(0), None, Some("it was killed on request, by SIGTERM"));
         assert_eq!(
             seen,
-            [vec![Send(Signal::SIGTERM), Look], vec![], vec![Note(canceled.clone()), Look], vec![Finish(canceled)]]
+            [
+                vec![Send(Signal::SIGTERM), ScanTree],
+                vec![],
+                vec![WriteResult(canceled.clone()), ScanTree],
+                vec![Finish(canceled)]
+            ]
         );
     }
 
     #[test]
     fn the_run_is_not_over_while_its_program_is_not_buried() {
-        let (_, seen) = play(None, &[(0, kill(500)), (0, GONE), (1, Event::Turn), (1, GONE)]);
-        assert_eq!(seen[1..], [vec![], vec![Look], vec![]]);
+        let (_, seen) = play(None, &[(0, kill(500)), (0, GONE), (1, Event::Tick), (1, GONE)]);
+        assert_eq!(seen[1..], [vec![], vec![ScanTree], vec![]]);
     }
 
     #[test]
     fn a_tree_that_ignores_the_first_signal_is_killed_after_the_grace() {
-        let (machine, seen) = play(None, &[(0, kill(500)), (0, LEFT), (499, Event::Turn), (499, LEFT)]);
+        let (machine, seen) = play(None, &[(0, kill(500)), (0, LEFT), (499, Event::Tick), (499, LEFT)]);
         assert_eq!((machine.due(), &*seen[3]), (Some(at(500)), &[][..]));
         let (_, effects) = machine.step(LEFT, at(500));
         assert_eq!(effects, [Send(Signal::SIGKILL)]);
@@ -362,54 +377,54 @@ mod tests {
         let (machine, _) = machine.step(kill(200), at(100));
         assert_eq!(machine.due(), Some(at(300)));
         let (machine, effects) = machine.step(Event::Kill { signal: Signal::SIGKILL, grace: at(9) }, at(150));
-        assert_eq!(effects, [Send(Signal::SIGKILL), Look]);
+        assert_eq!(effects, [Send(Signal::SIGKILL), ScanTree]);
         let (machine, effects) = machine.step(kill(200), at(160));
         assert_eq!(effects, []);
         let (_, effects) = machine.step(Event::Exited(Exit::Signal(9)), at(161));
         let first = "it was killed on request, by SIGTERM";
-        assert_eq!(effects, [Note(ending(RunStatus::Canceled, None, Some(9), Some(first))), Look]);
+        assert_eq!(effects, [WriteResult(ending(RunStatus::Canceled, None, Some(9), Some(first))), ScanTree]);
     }
 
     #[test]
     fn a_kill_after_the_exit_hastens_the_end_and_does_not_change_it() {
         let (machine, seen) = play(None, &[(0, Event::Exited(Exit::Code(0))), (10, kill(0)), (10, LEFT), (20, GONE)]);
-        assert_eq!(seen[1], [NameLeftovers, Send(Signal::SIGKILL), Look]);
+        assert_eq!(seen[1], [ReportLeftovers, Send(Signal::SIGKILL), ScanTree]);
         assert_eq!(seen[3], [Finish(ending(RunStatus::Succeeded, Some(0), None, None))]);
         assert_eq!(machine.due(), None);
     }
 
     #[test]
     fn time_runs_out_and_the_supervisor_may_be_told_to_end() {
-        let (machine, seen) = play(Some(at(1_000)), &[(999, Event::Turn), (1_000, Event::Turn)]);
-        assert_eq!(seen, [vec![], vec![Send(Signal::SIGTERM), Look]]);
+        let (machine, seen) = play(Some(at(1_000)), &[(999, Event::Tick), (1_000, Event::Tick)]);
+        assert_eq!(seen, [vec![], vec![Send(Signal::SIGTERM), ScanTree]]);
         let (_, effects) = machine.step(Event::Exited(Exit::Signal(15)), at(1_001));
         let late = ending(RunStatus::TimedOut, None, Some(15), Some("it ran longer than 1s"));
-        assert_eq!(effects, [Note(late), Look]);
-        let (machine, seen) = play(Some(at(1_000)), &[(1, Event::Told(Signal::SIGHUP))]);
-        assert_eq!((seen, machine.due()), (vec![vec![Send(Signal::SIGTERM), Look]], Some(at(1_001))));
+        assert_eq!(effects, [WriteResult(late), ScanTree]);
+        let (machine, seen) = play(Some(at(1_000)), &[(1, Event::Terminate(Signal::SIGHUP))]);
+        assert_eq!((seen, machine.due()), (vec![vec![Send(Signal::SIGTERM), ScanTree]], Some(at(1_001))));
         let (_, effects) = machine.step(Event::Exited(Exit::Code(0)), at(1_001));
         let told = ending(RunStatus::Canceled, Some(0), None, Some("its supervisor was told to end, by SIGHUP"));
-        assert_eq!(effects, [Note(told), Look]);
+        assert_eq!(effects, [WriteResult(told), ScanTree]);
     }
 
     #[test]
     fn a_foreign_signal_and_a_program_that_never_began_have_failed() {
         let (_, seen) = play(None, &[(0, Event::Exited(Exit::Signal(9)))]);
-        assert_eq!(seen[0], [Note(ending(RunStatus::Failed, None, Some(9), Some("it was ended by SIGKILL")))]);
+        assert_eq!(seen[0], [WriteResult(ending(RunStatus::Failed, None, Some(9), Some("it was ended by SIGKILL")))]);
         let (_, seen) =
-            play(None, &[(0, Event::Exited(Exit::Refused("no".into()))), (0, Event::Exited(Exit::Code(127)))]);
-        assert_eq!(seen, [vec![Note(ending(RunStatus::Failed, None, None, Some("no")))], vec![]]);
+            play(None, &[(0, Event::Exited(Exit::ExecFailed("no".into()))), (0, Event::Exited(Exit::Code(127)))]);
+        assert_eq!(seen, [vec![WriteResult(ending(RunStatus::Failed, None, None, Some("no")))], vec![]]);
     }
 
     #[test]
     fn what_cannot_be_killed_is_named_and_left() {
         let (machine, seen) =
-            play(None, &[(0, Event::Exited(Exit::Code(0))), (0, Event::Silent), (0, LEFT), (300, LEFT)]);
-        assert_eq!(seen[2..], [vec![], vec![NameLeftovers, Send(Signal::SIGTERM)]]);
+            play(None, &[(0, Event::Exited(Exit::Code(0))), (0, Event::OutputClosed), (0, LEFT), (300, LEFT)]);
+        assert_eq!(seen[2..], [vec![], vec![ReportLeftovers, Send(Signal::SIGTERM)]]);
         let (machine, _) = machine.step(LEFT, at(2_300));
         let (_, effects) = machine.step(LEFT, at(7_300));
-        let left = ending(RunStatus::Succeeded, Some(0), None, Some(SURVIVED));
-        assert_eq!(effects, [NameSurvivors, Note(left.clone()), Finish(left)]);
+        let left = ending(RunStatus::Succeeded, Some(0), None, Some(SURVIVORS_MESSAGE));
+        assert_eq!(effects, [ReportSurvivors, WriteResult(left.clone()), Finish(left)]);
     }
 
     use proptest::prelude::*;
@@ -419,11 +434,11 @@ mod tests {
         let event = prop_oneof![
             Just(Event::Exited(Exit::Code(0))),
             Just(Event::Exited(Exit::Signal(9))),
-            Just(Event::Silent),
-            Just(Event::Turn),
+            Just(Event::OutputClosed),
+            Just(Event::Tick),
             Just(GONE),
             Just(LEFT),
-            Just(Event::Told(Signal::SIGTERM)),
+            Just(Event::Terminate(Signal::SIGTERM)),
             (0_u64..3_000).prop_map(kill),
         ];
         (0_u64..1_000, event)
@@ -435,14 +450,14 @@ mod tests {
         /// its end, without anything being done twice in one moment for ever.
         #[test]
         fn every_run_ends_once(timeout in proptest::option::of(0_u64..5_000), happenings in proptest::collection::vec(happening(), 0..40)) {
-            let mut machine = Machine::new(timeout.map(at));
+            let mut machine = StateMachine::new(timeout.map(at));
             let (mut now, mut noted, mut finished, mut has_exited) = (0, Vec::new(), Vec::new(), false);
             let exit = [(0, Event::Exited(Exit::Code(1)))];
             // From here on nothing happens but time; what is left does not go by itself.
-            let rest = std::iter::repeat_n((0, Event::Turn), 2_000);
+            let rest = std::iter::repeat_n((0, Event::Tick), 2_000);
             for (pause, event) in happenings.into_iter().chain(exit).chain(rest) {
                 now += pause;
-                if event == Event::Turn && pause == 0 && has_exited {
+                if event == Event::Tick && pause == 0 && has_exited {
                     now = machine.due().map_or(now, |due| now.max(u64::try_from(due.as_millis()).unwrap()));
                 }
                 has_exited |= matches!(event, Event::Exited(_));
@@ -456,7 +471,7 @@ mod tests {
                     for effect in effects {
                         prop_assert!(finished.is_empty(), "{effect:?} after the end");
                         match effect {
-                            Note(ending) => noted.push(ending),
+                            WriteResult(ending) => noted.push(ending),
                             Finish(ending) => finished.push(ending),
                             Look => events.push_back(LEFT),
                             _ => {}

@@ -19,13 +19,13 @@ use serde_json::json;
 use thiserror::Error;
 
 use super::{
-    Recorder, RunFolder, Sink, SinkError,
-    child::{Begin, Child},
-    control_socket::{Came, Door, Reply, Request},
-    input_queue::Typing,
-    journal::{Book, Desk, timeout},
-    state_machine::{Effect, Event, Exit, Machine},
-    watchers::Watching,
+    JobDir, OutputRecorder, Sink, SinkError,
+    child::{Child, ChildSpec},
+    control_socket::{ControlSocket, Incoming, Reply, Request},
+    input_queue::InputQueue,
+    journal::{Journal, StartJournal, poll_timeout},
+    state_machine::{Effect, Event, Exit, StateMachine},
+    watchers::Watchers,
 };
 use crate::{
     domain::{
@@ -34,28 +34,28 @@ use crate::{
     },
     os::{
         child,
-        held_process::Opened,
+        held_process::ReleaseState,
         process::{self, ProcessKey},
         process_tree,
-        reap::{self, Ended},
-        signals::{self, Caught},
+        reap::{self, ChildExit},
+        signals::{self, SignalPipe},
     },
 };
 
 /// How many processes are named at most.
-const NAMED: usize = 16;
+const MAX_NAMED_PROCESSES: usize = 16;
 
 /// A run that is to be looked after.
-pub struct Order<'a> {
+pub struct JobSpec<'a> {
     /// Its folder, whose lock this process holds.
-    pub folder: &'a RunFolder,
+    pub job_dir: &'a JobDir,
     /// The program and its arguments.
     pub argv: &'a [OsString],
     /// Its whole environment.
     pub env: &'a BTreeMap<OsString, OsString>,
     /// The entry of it (`NAME=value`) that nobody else's processes have. What has another one of that name is a run of its
     /// own.
-    pub mark: &'a str,
+    pub env_tag: &'a str,
     /// Its working directory.
     pub cwd: &'a Path,
     /// What it reads.
@@ -65,14 +65,14 @@ pub struct Order<'a> {
     /// How long it may run.
     pub timeout: Option<Duration>,
     /// The key of a message, from what a watcher calls it.
-    pub key: &'a dyn Fn(&str) -> String,
+    pub notification_key: &'a dyn Fn(&str) -> String,
 }
 
 /// Whoever hears what happens to a run, and knows what has happened to it before.
-pub trait Host: Sink {
+pub trait JobHost: Sink {
     /// What is kept of the output goes on from here, and this is looked for in it. Asked once, when the program has begun or
     /// never will: it waits for nothing that can wait.
-    fn kept(&mut self) -> (Recorder, Watching);
+    fn open_output(&mut self) -> (OutputRecorder, Watchers);
 }
 
 /// Why a run was not looked after to its end.
@@ -90,109 +90,110 @@ pub enum SuperviseError {
 ///
 /// # Errors
 /// When it could not be written down that it begins, which then did not happen, or that it has ended.
-pub fn supervise<'a>(order: Order<'a>, sink: &'a mut dyn Host) -> Result<(), SuperviseError> {
-    signals::outlive_large_files();
-    let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
-    let Order { folder, argv, env, cwd, stdin, pty, .. } = order;
-    let mut desk = Desk::new(folder, signals, sink);
-    let unstarted = |desk: Desk<'a>, ending: Ending| desk.open(order.key).unstarted(&ending);
-    let door = match child::adopt().and_then(|()| Door::open(folder)) {
+pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(), SuperviseError> {
+    signals::ignore_sigxfsz();
+    let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
+    let JobSpec { job_dir: folder, argv, env, cwd, stdin, pty, .. } = order;
+    let mut desk = StartJournal::new(folder, signals, sink);
+    let unstarted =
+        |desk: StartJournal<'a>, ending: Ending| desk.into_journal(order.notification_key).record_unstarted(&ending);
+    let door = match child::become_subreaper().and_then(|()| ControlSocket::open(folder)) {
         Ok(door) => door,
-        Err(error) => return unstarted(desk, failed(format!("it cannot be looked after: {error}"))),
+        Err(error) => return unstarted(desk, failed_result(format!("it cannot be looked after: {error}"))),
     };
-    let mut child = match Child::start(Begin { argv, env, cwd, stdin, pty }) {
+    let mut child = match Child::start(ChildSpec { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
-            return unstarted(desk, failed(format!("the folder {} is not there", cwd.display())));
+            return unstarted(desk, failed_result(format!("the folder {} is not there", cwd.display())));
         }
-        Err(error) => return unstarted(desk, failed(format!("it cannot be started: {error}"))),
+        Err(error) => return unstarted(desk, failed_result(format!("it cannot be started: {error}"))),
     };
     // A gate that is dropped before it was opened ends without having done anything.
-    let key = child.gate.key().clone();
-    desk.begin(&key)?;
-    if let Some(signal) = desk.told()? {
+    let key = child.held.key().clone();
+    desk.record_started(&key)?;
+    if let Some(signal) = desk.termination_signal()? {
         drop(child);
         let why = format!("its supervisor was told to end, by {signal}, before it began");
-        return unstarted(desk, Ending { status: RunStatus::Canceled, ..failed(why) });
+        return unstarted(desk, Ending { status: RunStatus::Canceled, ..failed_result(why) });
     }
-    if let Err(error) = folder.note_begun().and_then(|()| child.gate.open()) {
+    if let Err(error) = folder.mark_started().and_then(|()| child.held.release()) {
         drop(child);
-        return unstarted(desk, failed(format!("it could not be let begin: {error}")));
+        return unstarted(desk, failed_result(format!("it could not be let begin: {error}")));
     }
     let begun = Instant::now();
-    let book = desk.open(order.key);
-    let mut at_work = Loop {
+    let book = desk.into_journal(order.notification_key);
+    let mut at_work = SupervisorLoop {
         root: key.pid,
-        mark: order.mark,
+        env_tag: order.env_tag,
         program: argv.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
-        begun,
-        machine: Machine::new(order.timeout),
+        started: begun,
+        machine: StateMachine::new(order.timeout),
         child,
-        door,
-        typing: Typing::default(),
-        killers: Vec::new(),
-        is_decided: false,
-        refused: None,
+        control: door,
+        input_queue: InputQueue::default(),
+        kill_requests: Vec::new(),
+        is_exec_decided: false,
+        exec_error: None,
         exited: None,
-        is_silent: false,
-        over: None,
-        book,
+        is_output_closed: false,
+        result: None,
+        journal: book,
     };
-    let ending = at_work.until_over().unwrap_or_else(|error| {
+    let ending = at_work.run_to_end().unwrap_or_else(|error| {
         // What nobody looks after must not go on.
-        let _ = process_tree::end(Duration::ZERO, || Ok(at_work.below()));
-        failed(format!("it could not be looked after any longer, and was ended: {error}"))
+        let _ = process_tree::terminate(Duration::ZERO, || Ok(at_work.live_processes()));
+        failed_result(format!("it could not be looked after any longer, and was ended: {error}"))
     });
-    let Loop { mut book, mut door, killers, child, .. } = at_work;
+    let SupervisorLoop { journal: mut book, control: mut door, kill_requests: killers, child, .. } = at_work;
     // Nobody types to what has ended, and who holds its streams still is none of the run's.
     drop(child);
-    book.end(&ending)?;
+    book.record_finished(&ending)?;
     // Who is answered finds nothing of the run going on.
-    door.shut();
+    door.stop_accepting();
     for id in killers {
-        door.answer(id, &Reply::Ended);
+        door.reply(id, &Reply::Ended);
     }
     Ok(())
 }
 
-fn failed(why: String) -> Ending {
+fn failed_result(why: String) -> Ending {
     Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(secrets::masked(&why)) }
 }
 
 /// A run that has begun.
-struct Loop<'a> {
+struct SupervisorLoop<'a> {
     root: i32,
-    mark: &'a str,
+    env_tag: &'a str,
     program: String,
-    begun: Instant,
-    machine: Machine,
+    started: Instant,
+    machine: StateMachine,
     child: Child,
-    door: Door,
-    typing: Typing,
+    control: ControlSocket,
+    input_queue: InputQueue,
     /// Who waits at the door for the end.
-    killers: Vec<u64>,
+    kill_requests: Vec<u64>,
     /// Whether it is known if the program could be run.
-    is_decided: bool,
+    is_exec_decided: bool,
     /// Why it could not.
-    refused: Option<String>,
+    exec_error: Option<String>,
     /// The program was buried, and the machine does not know yet.
     exited: Option<Exit>,
-    is_silent: bool,
-    over: Option<Ending>,
-    book: Book<'a>,
+    is_output_closed: bool,
+    result: Option<Ending>,
+    journal: Journal<'a>,
 }
 
-impl Loop<'_> {
+impl SupervisorLoop<'_> {
     fn now(&self) -> Duration {
-        self.begun.elapsed()
+        self.started.elapsed()
     }
 
     /// Goes on until everything is over and read.
-    fn until_over(&mut self) -> io::Result<Ending> {
+    fn run_to_end(&mut self) -> io::Result<Ending> {
         // How much can still lie in pipes that nobody writes to any more.
         const LAST_READS: u8 = 4;
         loop {
-            if let Some(ending) = self.over.take() {
+            if let Some(ending) = self.result.take() {
                 for _ in 0..LAST_READS {
                     if self.read() == 0 {
                         break;
@@ -201,147 +202,151 @@ impl Loop<'_> {
                 return Ok(ending);
             }
             self.wait()?;
-            self.turn()?;
+            self.process_ready()?;
         }
     }
 
     fn wait(&self) -> io::Result<()> {
-        let book = self.book.due().map(|due| due.saturating_sub(self.book.now()));
-        let own = [self.machine.due(), self.typing.due()].into_iter().flatten().min();
+        let book = self.journal.due().map(|due| due.saturating_sub(self.journal.now()));
+        let own = [self.machine.due(), self.input_queue.due()].into_iter().flatten().min();
         let left = own.map(|due| due.saturating_sub(self.now())).into_iter().chain(book).min();
-        let mut watched = vec![PollFd::new(self.book.desk.signals.as_fd(), PollFlags::POLLIN)];
-        if !self.is_decided {
-            watched.push(PollFd::new(self.child.gate.as_fd(), PollFlags::POLLIN));
+        let mut watched = vec![PollFd::new(self.journal.start_journal.signals.as_fd(), PollFlags::POLLIN)];
+        if !self.is_exec_decided {
+            watched.push(PollFd::new(self.child.held.as_fd(), PollFlags::POLLIN));
         }
-        watched.extend(self.child.pipes().map(|pipe| PollFd::new(pipe, PollFlags::POLLIN)));
+        watched.extend(self.child.output_pipes().map(|pipe| PollFd::new(pipe, PollFlags::POLLIN)));
         if let Some(terminal) = self.child.terminal() {
-            let wanted = if self.typing.is_busy() { PollFlags::POLLOUT } else { PollFlags::empty() };
+            let wanted = if self.input_queue.is_busy() { PollFlags::POLLOUT } else { PollFlags::empty() };
             watched.push(PollFd::new(terminal.as_fd(), PollFlags::POLLIN | wanted));
         }
-        watched.extend(self.child.reading().map(|pipe| PollFd::new(pipe, PollFlags::POLLOUT)));
-        watched.extend(self.door.watched());
-        match poll(&mut watched, timeout(left)) {
+        watched.extend(self.child.stdin_pipe().map(|pipe| PollFd::new(pipe, PollFlags::POLLOUT)));
+        watched.extend(self.control.poll_fds());
+        match poll(&mut watched, poll_timeout(left)) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn turn(&mut self) -> io::Result<()> {
+    fn process_ready(&mut self) -> io::Result<()> {
         let mut has_died = false;
-        while let Some(signal) = self.book.desk.signals.next()? {
+        while let Some(signal) = self.journal.start_journal.signals.next()? {
             if signal == Signal::SIGCHLD {
                 has_died = true;
             } else {
-                self.happen(Event::Told(signal));
+                self.handle(Event::Terminate(signal));
             }
         }
-        self.look_at_gate();
-        self.answer_door();
+        self.check_exec();
+        self.handle_requests();
         self.read();
-        self.child.feed();
-        for (id, reply) in self.typing.go_on(self.child.terminal_mut(), self.begun.elapsed()) {
-            self.door.answer(id, &reply);
+        self.child.write_stdin();
+        for (id, reply) in self.input_queue.write_pending(self.child.terminal_mut(), self.started.elapsed()) {
+            self.control.reply(id, &reply);
         }
-        if self.child.is_silent() && !self.is_silent {
-            self.is_silent = true;
-            self.happen(Event::Silent);
+        if self.child.is_output_closed() && !self.is_output_closed {
+            self.is_output_closed = true;
+            self.handle(Event::OutputClosed);
         }
         if has_died {
-            self.bury();
+            self.reap();
         }
         if let Some(exit) = self.exited.take() {
-            self.happen(Event::Exited(exit));
+            self.handle(Event::Exited(exit));
         }
         if has_died || self.machine.due().is_some_and(|due| due <= self.now()) {
-            self.happen(Event::Turn);
+            self.handle(Event::Tick);
         }
-        self.book.go_on();
+        self.journal.tick();
         Ok(())
     }
 
-    fn answer_door(&mut self) {
-        for came in self.door.look() {
+    fn handle_requests(&mut self) {
+        for came in self.control.poll() {
             match came {
-                Came::Asked(id, Request::Kill { signal, grace }) => {
-                    self.killers.push(id);
-                    self.happen(Event::Kill { signal, grace });
+                Incoming::Request(id, Request::Kill { signal, grace }) => {
+                    self.kill_requests.push(id);
+                    self.handle(Event::Kill { signal, grace });
                 }
-                Came::Asked(id, Request::Type(inputs)) => match (self.child.had_terminal(), self.child.terminal()) {
-                    (false, _) => self.door.answer(id, &Reply::NoTerminal),
-                    (true, None) => self.door.answer(id, &Reply::Over(0)),
-                    (true, Some(_)) => self.typing.add(id, inputs),
-                },
-                Came::Gone(id) => {
-                    self.killers.retain(|killer| *killer != id);
-                    self.typing.forget(id);
+                Incoming::Request(id, Request::Input(inputs)) => {
+                    match (self.child.had_terminal(), self.child.terminal()) {
+                        (false, _) => self.control.reply(id, &Reply::NoTerminal),
+                        (true, None) => self.control.reply(id, &Reply::EndedMeanwhile(0)),
+                        (true, Some(_)) => self.input_queue.add(id, inputs),
+                    }
+                }
+                Incoming::Closed(id) => {
+                    self.kill_requests.retain(|killer| *killer != id);
+                    self.input_queue.cancel(id);
                 }
             }
         }
     }
 
     fn read(&mut self) -> usize {
-        let Self { child, book, typing, .. } = self;
+        let Self { child, journal: book, input_queue: typing, .. } = self;
         let has_terminal = child.had_terminal();
         child.read(&mut |stream, bytes| {
             if has_terminal {
                 typing.modes.see(bytes);
             }
-            book.printed(stream, bytes);
+            book.record_output(stream, bytes);
         })
     }
 
     /// Tells the machine, and does what it says.
-    fn happen(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
             let (machine, effects) = self.machine.clone().step(event, self.now());
             self.machine = machine;
             for effect in effects {
                 match effect {
-                    Effect::Note(ending) => {
+                    Effect::WriteResult(ending) => {
                         // The store will know; this is for whoever comes after one that dies before that.
-                        let _ = self.book.desk.folder.note_ended(&ending);
+                        let _ = self.journal.start_journal.job_dir.write_result(&ending);
                     }
-                    Effect::Look => {
-                        let is_left = self.bury() && !self.below().is_empty();
+                    Effect::ScanTree => {
+                        let is_left = self.reap() && !self.live_processes().is_empty();
                         events.extend(self.exited.take().map(Event::Exited));
-                        events.push_back(Event::Looked { is_left });
+                        events.push_back(Event::TreeScanned { is_left });
                     }
-                    Effect::NameLeftovers => self.name("leftovers", "left behind by the program, and ended"),
-                    Effect::NameSurvivors => self.name("survivors", "could not be ended"),
-                    Effect::Signal(signal) => self.signal(signal),
-                    Effect::Finish(ending) => self.over = Some(ending),
+                    Effect::ReportLeftovers => {
+                        self.report_processes("leftovers", "left behind by the program, and ended")
+                    }
+                    Effect::ReportSurvivors => self.report_processes("survivors", "could not be ended"),
+                    Effect::Signal(signal) => self.signal_all(signal),
+                    Effect::Finish(ending) => self.result = Some(ending),
                 }
             }
         }
     }
 
     /// Whether the program could be run. Looked at before its end is: what it has to say it says first.
-    fn look_at_gate(&mut self) {
-        if self.is_decided {
+    fn check_exec(&mut self) {
+        if self.is_exec_decided {
             return;
         }
-        match self.child.gate.look() {
-            Opened::Undecided => {}
-            Opened::Begun => self.is_decided = true,
-            Opened::Refused(error) => {
-                self.is_decided = true;
-                self.refused = Some(secrets::masked(&format!("'{}' cannot be run: {error}", self.program)));
+        match self.child.held.poll_state() {
+            ReleaseState::Pending => {}
+            ReleaseState::Started => self.is_exec_decided = true,
+            ReleaseState::ExecFailed(error) => {
+                self.is_exec_decided = true;
+                self.exec_error = Some(secrets::masked(&format!("'{}' cannot be run: {error}", self.program)));
             }
         }
     }
 
     /// Buries the dead; says whether any child is left.
-    fn bury(&mut self) -> bool {
-        self.look_at_gate();
-        let Self { root, exited, refused, child, .. } = self;
-        reap::bury(&mut |pid, ended| {
+    fn reap(&mut self) -> bool {
+        self.check_exec();
+        let Self { root, exited, exec_error: refused, child, .. } = self;
+        reap::reap_exited(&mut |pid, ended| {
             if pid == *root {
-                child.let_go();
+                child.release_terminal();
                 *exited = Some(match (refused.take(), ended) {
-                    (Some(why), _) => Exit::Refused(why),
-                    (None, Ended::Code(code)) => Exit::Code(code),
-                    (None, Ended::Signal(signal)) => Exit::Signal(signal),
+                    (Some(why), _) => Exit::ExecFailed(why),
+                    (None, ChildExit::Code(code)) => Exit::Code(code),
+                    (None, ChildExit::Signal(signal)) => Exit::Signal(signal),
                 });
             }
         })
@@ -350,18 +355,18 @@ impl Loop<'_> {
     }
 
     /// Everything of the run that lives.
-    fn below(&self) -> Vec<ProcessKey> {
+    fn live_processes(&self) -> Vec<ProcessKey> {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         // Every orphan is handed to us, so that nothing of the run is elsewhere.
-        process_tree::below(own, Some(self.mark)).unwrap_or_default()
+        process_tree::subtree(own, Some(self.env_tag)).unwrap_or_default()
     }
 
-    fn signal(&self, signal: Signal) {
+    fn signal_all(&self, signal: Signal) {
         // Who is born while the others are told would hear nothing, and be waited for as long as may be.
         const LOOKS: u8 = 3;
         let mut told = Vec::new();
         for _ in 0..LOOKS {
-            let new: Vec<_> = self.below().into_iter().filter(|key| !told.contains(key)).collect();
+            let new: Vec<_> = self.live_processes().into_iter().filter(|key| !told.contains(key)).collect();
             if new.is_empty() {
                 return;
             }
@@ -377,13 +382,13 @@ impl Loop<'_> {
         }
     }
 
-    fn name(&mut self, event: &str, what: &str) {
-        let found = self.below();
+    fn report_processes(&mut self, event: &str, what: &str) {
+        let found = self.live_processes();
         if found.is_empty() {
             return;
         }
         let mut names = Vec::new();
-        for key in found.iter().take(NAMED) {
+        for key in found.iter().take(MAX_NAMED_PROCESSES) {
             let name = process::names(key.pid).into_iter().next().unwrap_or_default();
             names.push((secrets::masked(&name), key.pid));
         }
@@ -394,6 +399,6 @@ impl Loop<'_> {
         let said: Vec<String> = names.iter().map(|(name, pid)| format!("{name} ({pid})")).collect();
         let processes: Vec<_> = names.iter().map(|(name, pid)| json!({ "pid": pid, "name": name })).collect();
         let meta = json!({ "event": event, "count": found.len(), "processes": processes });
-        self.book.recorder.event(format!("{what}: {}{more}", said.join(", ")), meta.to_string(), None);
+        self.journal.recorder.event(format!("{what}: {}{more}", said.join(", ")), meta.to_string(), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     config::{Layers, Project, Settings},
     domain::{Actor, Refusal},
     env::Env,
-    os::notify::Waiter,
+    os::notify::ChangeWaiter,
     store::{ReadTx, Store, WriteTx, requests, tasks},
 };
 
@@ -138,11 +138,11 @@ impl App {
     ///
     /// # Errors
     /// As the store fails; when the socket cannot be bound.
-    pub fn waiter(&self, noun: &str) -> Result<Waiter> {
+    pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
         let folder = self.store_for_writing()?.wake_folder();
         // A pid alone may be another's in another container, or one that was killed.
         let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.letters());
-        Ok(Waiter::bind(folder, &name)?)
+        Ok(ChangeWaiter::bind(folder, &name)?)
     }
 
     /// One change by whoever acts: an IMMEDIATE transaction, remembered under the `--request-id`. The acting session

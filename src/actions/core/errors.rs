@@ -273,13 +273,13 @@ fn store(error: &StoreError) -> Failure {
 
 fn adapter(error: &AdapterError) -> Failure {
     let hint = match error {
-        AdapterError::Ended { session, .. } => Some(format!("fairway session peek {session}")),
-        AdapterError::Later { .. } => Some("try again later".into()),
+        AdapterError::ProgramEnded { session, .. } => Some(format!("fairway session peek {session}")),
+        AdapterError::Busy { .. } => Some("try again later".into()),
         AdapterError::Unsupported { operation, .. } => alternative_hint(operation).map(str::to_owned),
         _ => None,
     };
     let details = match error {
-        AdapterError::Ended { screen, .. } if !screen.is_empty() => json!({ "screen": screen }),
+        AdapterError::ProgramEnded { screen, .. } if !screen.is_empty() => json!({ "screen": screen }),
         _ => Value::Null,
     };
     let failure = plain(error.code(), FailureKind::External, error.to_string());

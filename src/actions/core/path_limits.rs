@@ -9,5 +9,5 @@ use crate::{domain::Refusal, os::files};
 /// # Errors
 /// `invalid_value` naming `what`.
 pub fn check_path(what: &'static str, path: &Path) -> Result<(), Refusal> {
-    if files::is_nameable(path) { Ok(()) } else { Err(Refusal::invalid(what, "has a name that is too long")) }
+    if files::is_path_length_valid(path) { Ok(()) } else { Err(Refusal::invalid(what, "has a name that is too long")) }
 }

@@ -10,7 +10,7 @@ use crate::{
     domain::run::{RunId, RunStatus},
     env::Timestamp,
     store::exec_runs,
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// A younger folder may be one that is just being made.
@@ -25,10 +25,10 @@ pub(super) fn remove_stale(app: &App) -> Result<()> {
     let known: BTreeMap<RunId, RunStatus> = app.read(|tx| Ok(exec_runs::every(tx)?))?.into_iter().collect();
     let mut done = Ok(());
     for (id, path, is_fresh) in job_dirs(app) {
-        let folder = RunFolder::of(&app.project.runs(), &id);
+        let folder = JobDir::of(&app.project.runs(), &id);
         let is_left = match known.get(&id) {
             // The lock of a run that waits is its starter's.
-            Some(status) => status.is_final() && folder.has_start(),
+            Some(status) => status.is_final() && folder.has_start_spec(),
             None => !is_fresh,
         };
         if !is_left {
@@ -40,10 +40,10 @@ pub(super) fn remove_stale(app: &App) -> Result<()> {
     done
 }
 
-fn clean_dir(app: &App, folder: &RunFolder, id: &RunId) -> Result<()> {
-    let Some(_hold) = folder.hold()? else { return Ok(()) };
+fn clean_dir(app: &App, folder: &JobDir, id: &RunId) -> Result<()> {
+    let Some(_hold) = folder.try_lock()? else { return Ok(()) };
     match app.read(|tx| Ok(exec_runs::find(tx, id)?))? {
-        Some(run) if run.status.is_final() => Ok(folder.forget_start()?),
+        Some(run) if run.status.is_final() => Ok(folder.remove_start_spec()?),
         Some(_) => Ok(()),
         None => rm::delete_files(app, std::slice::from_ref(id)).map(drop),
     }
@@ -52,8 +52,8 @@ fn clean_dir(app: &App, folder: &RunFolder, id: &RunId) -> Result<()> {
 /// Folders that no row knows of, which nobody is just making or looks after.
 pub(in crate::actions) fn orphan_dirs(app: &App, known: &BTreeMap<RunId, RunStatus>) -> Vec<(RunId, PathBuf)> {
     let is_left = |(id, _, is_fresh): &(RunId, PathBuf, bool)| {
-        let folder = RunFolder::of(&app.project.runs(), id);
-        !known.contains_key(id) && !is_fresh && folder.is_held().is_ok_and(|held| !held)
+        let folder = JobDir::of(&app.project.runs(), id);
+        !known.contains_key(id) && !is_fresh && folder.is_locked().is_ok_and(|held| !held)
     };
     job_dirs(app).into_iter().filter(is_left).map(|(id, path, _)| (id, path)).collect()
 }

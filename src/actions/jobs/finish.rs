@@ -13,7 +13,7 @@ use crate::{
         secrets,
     },
     store::{StoreError, WriteTx, exec_runs, output::OutputStore},
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// Writes the end of a run, with its event. `false` when it is final already; it then stays as it is.
@@ -53,9 +53,9 @@ pub fn finish_unsupervised(app: &App, run: &ExecRun, ending: &Ending) -> Result<
     });
     let done = app.transaction(|tx| record_finished(tx, run, ending, bytes, truncated))?;
     // What it was started with holds its environment: gone as soon as nobody needs it.
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
-    let _ = folder.forget_start();
-    folder.wake();
+    let folder = JobDir::of(&app.project.runs(), &run.id);
+    let _ = folder.remove_start_spec();
+    folder.notify_waiters();
     if let Some(output) = &output {
         // What could not be told now stays owed.
         let _ = notify::send_pending(app, output, run);

@@ -14,8 +14,8 @@ use crate::{
     config::show_duration,
     domain::{Refusal, run::MAX_OUTPUT_BYTES, secrets::masked},
     os::{
-        head_tail_buffer::Kept,
-        run_streaming::{self, Ending, Program},
+        head_tail_buffer::HeadTailBuffer,
+        run_streaming::{self, Program, ProgramExit},
     },
     wire::RanView,
 };
@@ -42,27 +42,27 @@ pub fn run(app: &App, order: &ForegroundRequest) -> Result<RanView> {
         return Err(Refusal::Usage { why: "the command holds a NUL, which no program can be given".into() }.into());
     }
     let most = usize::try_from(MAX_OUTPUT_BYTES).unwrap_or(usize::MAX);
-    let kept = Arc::new(Mutex::new(Kept::new(most)));
+    let kept = Arc::new(Mutex::new(HeadTailBuffer::new(most)));
     let seen = Arc::clone(&kept);
     let folder = order.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    let program = Program { argv: &order.argv, folder: &folder, timeout: Some(order.timeout), together: true };
+    let program = Program { argv: &order.argv, folder: &folder, timeout: Some(order.timeout), merge_output: true };
     let ran = run_streaming::run(&program, move |_, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     });
     let error = match ran {
-        Ok(ran) => failure_message(ran.ending, order.timeout),
-        Err(error) if error.is_unstarted() => Some(error.to_string()),
+        Ok(ran) => failure_message(ran.exit, order.timeout),
+        Err(error) if error.is_not_started() => Some(error.to_string()),
         Err(error) => return Err(error.into()),
     };
-    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
     Ok(RanView { success: error.is_none(), output: masked(&String::from_utf8_lossy(&output)), error })
 }
 
-fn failure_message(ending: Ending, timeout: Duration) -> Option<String> {
+fn failure_message(ending: ProgramExit, timeout: Duration) -> Option<String> {
     match ending {
-        Ending::Exited(0) => None,
-        Ending::Exited(code) => Some(format!("exit code {code}")),
-        Ending::Signalled(signal) => Some(format!("ended by signal {signal}")),
-        Ending::TimedOut => Some(format!("ended after its time of {}", show_duration(timeout))),
+        ProgramExit::Exited(0) => None,
+        ProgramExit::Exited(code) => Some(format!("exit code {code}")),
+        ProgramExit::Signaled(signal) => Some(format!("ended by signal {signal}")),
+        ProgramExit::TimedOut => Some(format!("ended after its time of {}", show_duration(timeout))),
     }
 }

@@ -12,12 +12,12 @@ use crate::{
     actions::App,
     domain::run::{ExecRun, RunStatus},
     os::{
-        notify::Waiter,
-        process::{self, Presence, ProcessKey},
+        notify::ChangeWaiter,
+        process::{self, ProcessKey, ProcessStatus},
         spawn_detached,
     },
     store::StoreError,
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// How soon to look again at a run that is being handed from the one who took it to its supervisor: a moment in which nobody's
@@ -27,7 +27,7 @@ const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// One who waits for a run.
 #[derive(Debug)]
 pub struct JobWaiter {
-    waiter: Waiter,
+    waiter: ChangeWaiter,
     /// Whoever looks after the run, and what tells of their end.
     supervisor: Option<(ProcessKey, OwnedFd)>,
     is_starting: bool,
@@ -39,9 +39,9 @@ impl JobWaiter {
     /// # Errors
     /// When nothing can be bound in the run's folder.
     pub fn new(app: &App, run: &ExecRun) -> Result<Self> {
-        let folder = RunFolder::of(&app.project.runs(), &run.id).wake_folder();
+        let folder = JobDir::of(&app.project.runs(), &run.id).wake_dir();
         let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
-        let waiter = Waiter::bind(&folder, &name)
+        let waiter = ChangeWaiter::bind(&folder, &name)
             .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, folder.display()), error))?;
         Ok(Self { waiter, supervisor: None, is_starting: false })
     }
@@ -51,20 +51,20 @@ impl JobWaiter {
     /// # Errors
     /// When the socket fails.
     pub fn drain(&self) -> Result<()> {
-        self.waiter.calm().context("a waiter cannot be read")
+        self.waiter.drain().context("a waiter cannot be read")
     }
 
     /// Takes note of who looks after the run by now: to be called after each look.
     pub fn track_supervisor(&mut self, run: &ExecRun) {
-        let key = ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+        let key = ProcessKey::from_record(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
         if key.is_none() || key.as_ref() != self.supervisor.as_ref().map(|(known, _)| known) {
             // Its identity is checked after its descriptor pins it.
             self.supervisor = key.and_then(|key| {
                 let end = process::pidfd(key.pid).ok().flatten()?;
-                (key.presence() == Presence::Alive).then_some((key, end))
+                (key.status() == ProcessStatus::Alive).then_some((key, end))
             });
         }
-        let is_there = self.supervisor.as_ref().is_some_and(|(key, _)| key.presence() == Presence::Alive);
+        let is_there = self.supervisor.as_ref().is_some_and(|(key, _)| key.status() == ProcessStatus::Alive);
         if !is_there {
             self.supervisor = None;
         }
@@ -90,6 +90,6 @@ pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<
             limit = Some(limit.map_or(HANDOVER_POLL_INTERVAL, |limit| limit.min(HANDOVER_POLL_INTERVAL)));
         }
     }
-    spawn_detached::sleep(&ends, limit);
+    spawn_detached::wait_readable(&ends, limit);
     true
 }

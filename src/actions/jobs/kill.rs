@@ -21,7 +21,7 @@ use crate::{
     os::{host, poll_until},
     store::exec_runs,
     supervisor::{
-        RunFolder,
+        JobDir,
         control_socket::{self, Request},
         state_machine::GRACE,
     },
@@ -48,7 +48,7 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
     let limit = grace.unwrap_or(GRACE) + SUPERVISOR_TIMEOUT;
     let since = Instant::now();
-    let ended = poll_until::until(limit, POLL_INTERVAL, || {
+    let ended = poll_until::poll_until(limit, POLL_INTERVAL, || {
         try_kill(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose()
     });
     let ended = ended.unwrap_or_else(|| Err(Refusal::RunBusy { run: first.id.to_string() }.into()))?;
@@ -76,16 +76,16 @@ fn try_kill(
         }
         _ => {}
     }
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
-    match control_socket::ask(&folder, asked, left) {
+    let folder = JobDir::of(&app.project.runs(), &run.id);
+    match control_socket::send_request(&folder, asked, left) {
         Ok(Some(_)) => final_now(),
         // What its numbers mean is known there only.
         Ok(None) if run.host != host::identity() => {
-            let held = folder.is_held().unwrap_or(true);
+            let held = folder.is_locked().unwrap_or(true);
             if held { final_now() } else { Err(Refusal::RunUnsupervised { run: run.id.to_string() }.into()) }
         }
         // Its supervisor died: the end that it knew of is the truth, or else this is the end.
-        Ok(None) if folder.ended().is_some() => {
+        Ok(None) if folder.read_result().is_some() => {
             recover::recover_one(app, &run)?;
             final_now()
         }
@@ -104,8 +104,8 @@ fn try_kill(
 
 /// Cancels a run that waits. Who has its lock decides what becomes of it: without the lock somebody is just beginning it.
 fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
-    let hold = if folder.path().is_dir() { folder.hold().context("the run's lock cannot be taken")? } else { None };
+    let folder = JobDir::of(&app.project.runs(), &run.id);
+    let hold = if folder.path().is_dir() { folder.try_lock().context("the run's lock cannot be taken")? } else { None };
     if hold.is_none() && folder.path().is_dir() {
         return Ok(());
     }

@@ -14,9 +14,9 @@ use crate::{
     actions::App,
     domain::run::{Ending, ExecRun, RunStatus},
     env::vars,
-    os::{lock::Hold, process::ProcessKey, spawn_detached},
+    os::{lock::InheritableLock, process::ProcessKey, spawn_detached},
     store::exec_runs::Numbers,
-    supervisor::{RunFolder, job_dir::Start},
+    supervisor::{JobDir, job_dir::StartSpec},
 };
 
 /// What marks a process besides [`vars::IDENTITY`]. A supervisor has all of these of the run that it looks after, whoever
@@ -38,11 +38,11 @@ pub(super) fn own_process() -> io::Result<Numbers> {
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn start_supervisor(app: &App, run: &ExecRun, start: &Start, hold: Hold) -> Result<bool> {
+pub(super) fn start_supervisor(app: &App, run: &ExecRun, start: &StartSpec, hold: InheritableLock) -> Result<bool> {
     let words = argv(app, &["exec", "supervise", &run.id.to_string()]);
     let marked = |name: &str| start.env.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone());
     // Who waited for its turn wants to know who looks after it from now on.
-    RunFolder::of(&app.project.runs(), &run.id).wake();
+    JobDir::of(&app.project.runs(), &run.id).notify_waiters();
     let file = hold.into_file();
     // The lock stays with us until the end is written, should nobody be there to have it.
     let _kept = file.try_clone();
@@ -71,7 +71,7 @@ pub(super) fn launch_detached(
         // It may be meant from where we are; the new process is elsewhere.
         env.insert(OsString::from(vars::FAIRWAY_DB), app.project.store.clone().into_os_string());
     }
-    spawn_detached::start(words, &env, handed)
+    spawn_detached::spawn_self(words, &env, handed)
 }
 
 /// The words of a call in the same project.

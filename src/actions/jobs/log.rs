@@ -17,7 +17,7 @@ use crate::{
         Refusal,
         run::{ExecRun, ItemType},
     },
-    supervisor::RunFolder,
+    supervisor::JobDir,
     wire::{LoggedView, RunItemView},
 };
 
@@ -70,7 +70,7 @@ fn read_page(
     let Some(output) = looker.output(app)? else {
         return Ok(Page { items: Vec::new(), next_seq: since_seq, has_more: false });
     };
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.runs(), &run.id);
     let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
     page(output, &decoder, run, since_seq, limit, TEXT_LIMIT_BYTES, stream)
 }

@@ -20,7 +20,7 @@ use crate::{
         screen,
     },
     store::{ReadTx, exec_runs, messages, output::OutputStore},
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// How many events are told by one call for all runs. A run that has more of them at once is told the rest by the next call.
@@ -68,7 +68,7 @@ fn send_for_job(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> 
     let session = run.as_ref().and_then(|run| run.session.as_ref());
     let paid: Vec<i64> = match (&run, session) {
         (Some(run), Some(session)) => {
-            let held = || RunFolder::of(&app.project.runs(), id).is_held().map_err(errors::internal);
+            let held = || JobDir::of(&app.project.runs(), id).is_locked().map_err(errors::internal);
             let goes_on = run.status.is_active() && held()?;
             let tail = output_tail(app, output, run);
             let write = |tx: &ReadTx<'_>| {
@@ -100,7 +100,7 @@ fn output_tail(app: &App, output: &OutputStore, run: &ExecRun) -> String {
     if !run.status.is_final() || run.status == RunStatus::Succeeded {
         return String::new();
     }
-    let decoder = Decoder::new(output, &run.id, RunFolder::of(&app.project.runs(), &run.id), true);
+    let decoder = Decoder::new(output, &run.id, JobDir::of(&app.project.runs(), &run.id), true);
     // The end is told also when what was printed cannot be read.
     poll::snippet(output, &decoder, run).map(|text| screen::words(&text)).unwrap_or_default()
 }

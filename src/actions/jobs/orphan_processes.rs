@@ -6,7 +6,7 @@ use crate::{
     domain::{run::ExecRun, secrets::masked},
     env::vars,
     os::{
-        process::{self, Presence, ProcessKey},
+        process::{self, ProcessKey, ProcessStatus},
         process_tree,
     },
 };
@@ -29,7 +29,7 @@ pub struct OrphanProcesses {
 /// When processes cannot be listed or signalled.
 pub fn kill(run: &ExecRun, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
     let mut found: Vec<(ProcessKey, String)> = Vec::new();
-    let left = process_tree::end(grace.unwrap_or(GRACE), || {
+    let left = process_tree::terminate(grace.unwrap_or(GRACE), || {
         let keys = processes_of(run)?;
         for key in &keys {
             if !found.iter().any(|(known, _)| known == key) {
@@ -54,20 +54,20 @@ fn display_name(key: &ProcessKey) -> String {
 /// run is that one's.
 fn processes_of(run: &ExecRun) -> io::Result<Vec<ProcessKey>> {
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
-    let mut roots = process_tree::marked(&mark)?;
-    let root = ProcessKey::recorded(run.pid, run.pid_started, Some(&run.boot_id));
+    let mut roots = process_tree::with_env_entry(&mark)?;
+    let root = ProcessKey::from_record(run.pid, run.pid_started, Some(&run.boot_id));
     if let Some(root) = root {
         let in_session = |key: &ProcessKey| {
             process::stat(key.pid).ok().flatten().is_some_and(|found| found.session == root.pid && found.key() == *key)
         };
         // When the root is gone its number may be another's, unless somebody of its session is still there.
-        if root.presence() == Presence::Alive || roots.iter().any(in_session) {
+        if root.status() == ProcessStatus::Alive || roots.iter().any(in_session) {
             roots.push(root);
         }
     }
     let mut found: Vec<ProcessKey> = Vec::new();
     for root in roots {
-        for key in process_tree::below(root.pid, Some(&mark))? {
+        for key in process_tree::subtree(root.pid, Some(&mark))? {
             if !found.contains(&key) {
                 found.push(key);
             }

@@ -14,7 +14,7 @@ use crate::{
     },
     env::Timestamp,
     store::output::OutputStore,
-    supervisor::{RunFolder, segments},
+    supervisor::{JobDir, segments},
     wire::RunItemView,
 };
 
@@ -53,7 +53,7 @@ impl From<&DecodedItem> for RunItemView {
 pub struct Decoder<'a> {
     output: &'a OutputStore,
     run: &'a RunId,
-    dir: RunFolder,
+    dir: JobDir,
     /// Whether nothing will follow.
     is_complete: bool,
 }
@@ -99,7 +99,7 @@ struct Tail {
 impl<'a> Decoder<'a> {
     /// Reads what `run` printed into its folder; `is_over` says that nothing will follow.
     #[must_use]
-    pub const fn new(output: &'a OutputStore, run: &'a RunId, folder: RunFolder, is_over: bool) -> Self {
+    pub const fn new(output: &'a OutputStore, run: &'a RunId, folder: JobDir, is_over: bool) -> Self {
         Self { output, run, dir: folder, is_complete: is_over }
     }
 

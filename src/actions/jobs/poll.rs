@@ -17,7 +17,7 @@ use crate::{
         secrets::masked,
     },
     store::output::OutputStore,
-    supervisor::RunFolder,
+    supervisor::JobDir,
     wire::{PolledView, RunItemView, call::Until},
 };
 
@@ -102,7 +102,7 @@ pub fn view(app: &App, run: &ExecRun, since_seq: i64, looker: &mut JobReader) ->
             items: Vec::new(),
         });
     };
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.runs(), &run.id);
     let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
     let page = page(output, &decoder, run, since_seq, MAX_ITEMS, TEXT_LIMIT_BYTES, None)?;
     Ok(PolledView {

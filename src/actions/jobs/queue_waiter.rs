@@ -10,9 +10,9 @@ use crate::{
     actions::App,
     domain::run::ExecRun,
     env::vars,
-    os::{files, host, lock::Hold, notify},
+    os::{files, host, lock::InheritableLock, notify},
     store::exec_runs,
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// What marks the process that waits: it is a part of no run.
@@ -41,7 +41,7 @@ pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
     let is_left = |run: &ExecRun| {
-        let held = || RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true);
+        let held = || JobDir::of(&app.project.runs(), &run.id).is_locked().unwrap_or(true);
         run.host == host && !held() && !recover::supervisor_alive(run)
     };
     if active.iter().any(is_left) { start_if_missing(app) } else { Ok(()) }
@@ -49,7 +49,7 @@ pub(super) fn ensure_recovery(app: &App) -> Result<()> {
 
 fn start_if_missing(app: &App) -> Result<()> {
     if is_running(app).with_context(|| format!("cannot look at {}", lock_path(app).display()))? {
-        notify::wake_all(&wake_dir(app));
+        notify::notify_all(&wake_dir(app));
         return Ok(());
     }
     let marked = |name: &str| (name == vars::FAIRWAY_EXEC_RUN).then(|| OsString::from(ENV_TAG));
@@ -64,19 +64,19 @@ fn start_if_missing(app: &App) -> Result<()> {
 
 /// Tells whoever waits that something was queued or has ended.
 pub fn wake(app: &App) {
-    notify::wake_all(&wake_dir(app));
+    notify::notify_all(&wake_dir(app));
 }
 
 /// Whether somebody waits.
 pub(super) fn is_running(app: &App) -> io::Result<bool> {
-    Hold::is_taken(&lock_path(app))
+    InheritableLock::is_locked(&lock_path(app))
 }
 
 /// Takes the place of the one who waits; `None` when somebody has it.
-pub(super) fn try_acquire(app: &App) -> io::Result<Option<Hold>> {
+pub(super) fn try_acquire(app: &App) -> io::Result<Option<InheritableLock>> {
     files::private_dir(&app.project.state)?;
     files::private_dir(&app.project.runtime())?;
-    Hold::try_take(&lock_path(app))
+    InheritableLock::try_acquire(&lock_path(app))
 }
 
 /// Where the one who waits is woken.

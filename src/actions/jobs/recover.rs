@@ -18,11 +18,11 @@ use crate::{
     },
     os::{
         host,
-        lock::Hold,
-        process::{Presence, ProcessKey},
+        lock::InheritableLock,
+        process::{ProcessKey, ProcessStatus},
     },
     store::{ReadTx, exec_runs, sessions},
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// A run that was settled, or would be.
@@ -111,7 +111,7 @@ pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
 /// # Errors
 /// As the stores fail.
 pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> Result<bool> {
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.runs(), &run.id);
     let Some(right) = try_lock(&folder)? else { return Ok(false) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
@@ -131,29 +131,29 @@ pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> R
 /// The right to decide about a run.
 enum RecoveryLock {
     /// Its lock.
-    Locked(#[expect(dead_code, reason = "held until it is dropped")] Hold),
+    Locked(#[expect(dead_code, reason = "held until it is dropped")] InheritableLock),
     /// Its folder is gone, and its lock with it.
     NoDir,
 }
 
 /// Whether the one who is written down as looking after a run lives: also when its lock was deleted, with its folder.
 pub(super) fn supervisor_alive(run: &ExecRun) -> bool {
-    let keeper = ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+    let keeper = ProcessKey::from_record(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
     // Before that it is whoever has taken the run to begin it, and may be busy with something else by now.
-    run.status == RunStatus::Running && keeper.is_some_and(|keeper| keeper.presence() == Presence::Alive)
+    run.status == RunStatus::Running && keeper.is_some_and(|keeper| keeper.status() == ProcessStatus::Alive)
 }
 
 /// The right to decide about a run; `None` when somebody has it.
-fn try_lock(folder: &RunFolder) -> Result<Option<RecoveryLock>> {
+fn try_lock(folder: &JobDir) -> Result<Option<RecoveryLock>> {
     if !folder.path().is_dir() {
         return Ok(Some(RecoveryLock::NoDir));
     }
-    let hold = folder.hold().with_context(|| format!("cannot lock {}", folder.path().display()))?;
+    let hold = folder.try_lock().with_context(|| format!("cannot lock {}", folder.path().display()))?;
     Ok(hold.map(RecoveryLock::Locked))
 }
 
 fn recover_job(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recovered>> {
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.runs(), &run.id);
     if supervisor_alive(run) {
         return Ok(None);
     }
@@ -174,7 +174,7 @@ fn recover_job(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Re
     };
     // The lock first: whoever waits can take it then.
     drop(right);
-    folder.wake();
+    folder.notify_waiters();
     queue_waiter::wake(app);
     Ok(settled)
 }
@@ -183,13 +183,13 @@ const NEVER_STARTED: &str = "its supervisor died before it was begun: it is queu
 
 /// What would become of a run.
 fn preview(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
-    if folder.is_held().unwrap_or(true) || supervisor_alive(run) {
+    let folder = JobDir::of(&app.project.runs(), &run.id);
+    if folder.is_locked().unwrap_or(true) || supervisor_alive(run) {
         return Ok(None);
     }
     let facts = app.read(|tx| facts(tx, run, &folder))?;
     let (status, reason) = match recovery::judge(&facts) {
-        Verdict::Complete => match folder.ended() {
+        Verdict::Complete => match folder.read_result() {
             Some(ending) => (ending.status, COMPLETED.to_owned()),
             None => return Ok(None),
         },
@@ -210,23 +210,23 @@ fn recovered(run: &ExecRun, status: RunStatus, reason: String) -> Recovered {
     Recovered { job: run.id.clone(), session: run.session.clone(), status, reason }
 }
 
-fn facts(tx: &ReadTx<'_>, run: &ExecRun, folder: &RunFolder) -> Result<Facts> {
+fn facts(tx: &ReadTx<'_>, run: &ExecRun, folder: &JobDir) -> Result<Facts> {
     let session = run.session.as_ref().map(|session| sessions::find(tx, session)).transpose()?.flatten();
     let boot = host::boot_id();
     Ok(Facts {
-        ended: folder.ended().is_some(),
-        begun: folder.has_begun(),
+        ended: folder.read_result().is_some(),
+        begun: folder.has_started(),
         starting: run.status == RunStatus::Starting,
         same_boot: !boot.is_empty() && run.boot_id == boot,
         session_over: session.is_some_and(|session| session.status.is_final()),
-        startable: folder.start().is_ok_and(|start| start.is_some()),
+        startable: folder.start_spec().is_ok_and(|start| start.is_some()),
         attempt: run.attempt,
         policy: run.recovery,
     })
 }
 
-fn finish_recorded(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<Option<Recovered>> {
-    let Some(ending) = folder.ended() else { return Ok(None) };
+fn finish_recorded(app: &App, run: &ExecRun, folder: &JobDir) -> Result<Option<Recovered>> {
+    let Some(ending) = folder.read_result() else { return Ok(None) };
     let left = kill_orphans(run, None)?;
     let ending = match (&ending.error_message, left.found.is_empty()) {
         (_, true) => ending,
@@ -247,7 +247,7 @@ fn record_end(app: &App, run: &ExecRun, ending: &Ending, why: &str) -> Result<Op
     Ok(done.then(|| recovered(run, ending.status, why.to_owned())))
 }
 
-fn requeue(app: &App, run: &ExecRun, folder: &RunFolder, attempt: i64) -> Result<Option<Recovered>> {
+fn requeue(app: &App, run: &ExecRun, folder: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
     let left = kill_orphans(run, None)?;
     if !left.survivors.is_empty() {
         // Twice at once is worse than not again.
@@ -262,7 +262,7 @@ fn requeue(app: &App, run: &ExecRun, folder: &RunFolder, attempt: i64) -> Result
     let _ = finish::append_requeue_marker(app, run, attempt, &why);
     let settled = record_requeue(app, run, attempt, &why)?;
     // Last: were we killed before, the run would count as one that may have run, and not as one that never did.
-    folder.forget_begun().with_context(|| format!("cannot write in {}", folder.path().display()))?;
+    folder.clear_started().with_context(|| format!("cannot write in {}", folder.path().display()))?;
     Ok(settled)
 }
 

@@ -13,7 +13,7 @@ use crate::{
         run::{ExecRun, RunId},
     },
     store::{WriteTx, exec_runs, output::OutputStore},
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// Forgets runs with all that they printed: all of them or none.
@@ -68,7 +68,7 @@ pub(in crate::actions) fn delete_files(app: &App, runs: &[RunId]) -> Result<u64>
         if let Some(output) = &output {
             output.forget(run)?;
         }
-        let folder = RunFolder::of(&app.project.runs(), run);
+        let folder = JobDir::of(&app.project.runs(), run);
         freed += dir_size(&folder);
         let removed = folder.remove().with_context(|| format!("cannot remove {}", folder.path().display()));
         done = done.and(removed);
@@ -77,7 +77,7 @@ pub(in crate::actions) fn delete_files(app: &App, runs: &[RunId]) -> Result<u64>
 }
 
 /// The bytes that a run's files hold.
-pub(in crate::actions) fn dir_size(folder: &RunFolder) -> u64 {
+pub(in crate::actions) fn dir_size(folder: &JobDir) -> u64 {
     let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }

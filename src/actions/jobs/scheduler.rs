@@ -8,7 +8,7 @@ use crate::{
     domain::run::{Ending, ExecRun, RunStatus},
     os::host,
     store::{ReadTx, WriteTx, exec_runs},
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// Begins every queued run of this host that may begin now. While some are left, there is a process that waits to begin
@@ -34,7 +34,7 @@ pub(super) struct Started {
 pub(super) fn start_eligible(app: &App) -> Result<Started> {
     let mut begun = Started::default();
     while let Some(run) = app.read(|tx| next_eligible(app, tx))? {
-        let folder = RunFolder::of(&app.project.runs(), &run.id);
+        let folder = JobDir::of(&app.project.runs(), &run.id);
         if !folder.path().is_dir() {
             if is_queued(app, &run)? {
                 mark_lost(app, &run, "its folder is gone")?;
@@ -42,7 +42,7 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
             continue;
         }
         // The lock first: who has it decides what becomes of the run. Who drops it looks again, or makes others look.
-        let hold = folder.hold().with_context(|| format!("cannot lock {}", folder.path().display()))?;
+        let hold = folder.try_lock().with_context(|| format!("cannot lock {}", folder.path().display()))?;
         let Some(hold) = hold else {
             begun.is_blocked = true;
             break;
@@ -51,16 +51,16 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
         if !is_queued(app, &run)? {
             continue;
         }
-        let start = match folder.start() {
+        let start = match folder.start_spec() {
             Ok(start) => start,
             Err(error) => {
                 mark_lost(app, &run, &format!("what it is to be started with cannot be read: {error}"))?;
                 continue;
             }
         };
-        let Some(start) = start.filter(|_| !folder.has_begun()) else {
+        let Some(start) = start.filter(|_| !folder.has_started()) else {
             // A store that was put back may know of runs that have been run since.
-            match folder.ended() {
+            match folder.read_result() {
                 Some(ending) => finish::finish_unsupervised(app, &run, &ending)?,
                 None => mark_lost(app, &run, "what it is to be started with is gone: it may have run before")?,
             };

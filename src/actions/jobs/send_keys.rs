@@ -21,7 +21,7 @@ use crate::{
     os::poll_until,
     store::{output::OutputStore, requests},
     supervisor::{
-        RunFolder,
+        JobDir,
         control_socket::{self, Reply, Request},
     },
     wire::SentView,
@@ -94,19 +94,19 @@ fn check_accepts_input(run: &ExecRun) -> Result<(), Refusal> {
 
 /// Has it typed; answers with how many bytes that were.
 fn send_to_supervisor(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
-    let folder = RunFolder::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.runs(), &run.id);
     let id = || run.id.to_string();
-    let request = Request::Type(inputs.to_vec());
+    let request = Request::Input(inputs.to_vec());
     // A run that is just begun has no door yet.
-    let reply = poll_until::until(START_TIMEOUT, POLL_INTERVAL, || {
-        match control_socket::ask(&folder, &request, REPLY_TIMEOUT) {
+    let reply = poll_until::poll_until(START_TIMEOUT, POLL_INTERVAL, || {
+        match control_socket::send_request(&folder, &request, REPLY_TIMEOUT) {
             Ok(Some(reply)) => Some(Ok(reply)),
             Ok(None) => {
                 let known = app.read(|tx| find::job(tx, &run.id.to_string()));
                 match known.and_then(|run| {
                     check_accepts_input(&run).map(|()| recover::supervisor_alive(&run)).map_err(Into::into)
                 }) {
-                    Ok(is_kept) if is_kept || folder.is_held().unwrap_or(true) => None,
+                    Ok(is_kept) if is_kept || folder.is_locked().unwrap_or(true) => None,
                     Ok(_) => Some(Err(Refusal::RunUnsupervised { run: id() }.into())),
                     Err(error) => Some(Err(error)),
                 }
@@ -117,21 +117,21 @@ fn send_to_supervisor(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usiz
     });
     match reply.unwrap_or_else(|| Err(Refusal::RunBusy { run: id() }.into()))? {
         Reply::Typed(bytes) => Ok(bytes),
-        Reply::Full(taken) => Err(Refusal::InputFull { run: id(), taken }.into()),
-        Reply::LongLine(bytes) => {
+        Reply::InputFull(taken) => Err(Refusal::InputFull { run: id(), taken }.into()),
+        Reply::LineTooLong(bytes) => {
             let why = format!("hold a line of {bytes} bytes, and the run's terminal takes at most 4095 of one");
             Err(Refusal::invalid("keys", why).into())
         }
         Reply::NoTerminal => Err(Refusal::NoTerminal { run: id() }.into()),
-        Reply::Over(_) | Reply::Ended => {
+        Reply::EndedMeanwhile(_) | Reply::Ended => {
             // The end may be about to be written.
-            let written = poll_until::until(START_TIMEOUT, POLL_INTERVAL, || {
+            let written = poll_until::poll_until(START_TIMEOUT, POLL_INTERVAL, || {
                 let known = app.read(|tx| find::job(tx, &id())).ok()?;
                 known.status.is_final().then_some(known.status)
             });
             let status = written.unwrap_or(RunStatus::Running);
             Err(Refusal::RunFinal { run: id(), status }.into())
         }
-        Reply::Unknown => Err(errors::internal("the run's supervisor is of another version")),
+        Reply::InvalidRequest => Err(errors::internal("the run's supervisor is of another version")),
     }
 }

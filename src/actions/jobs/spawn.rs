@@ -23,10 +23,10 @@ use crate::{
         watch::Watcher,
     },
     env::{Timestamp, vars},
-    os::{host, lock::Hold},
+    os::{host, lock::InheritableLock},
     render::safe,
     store::{StoreError, WriteTx, exec_runs, output::OutputStore, sessions, tasks},
-    supervisor::{RunFolder, job_dir::Start, watchers},
+    supervisor::{JobDir, job_dir::StartSpec, watchers},
     wire::{PolledView, SpawnedView},
 };
 
@@ -146,7 +146,7 @@ pub fn succeeded(polled: &PolledView) -> bool {
 pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
     let (draft, start) = prepare(app, order)?;
     reject_self_wait(app, &draft)?;
-    let folder = RunFolder::of(&app.project.runs(), &draft.id);
+    let folder = JobDir::of(&app.project.runs(), &draft.id);
     let made = create_locked_dir(order, &folder, &start)?;
     let mut taken = None;
     let answer = match store_watchers(app, order, &draft.id) {
@@ -194,7 +194,7 @@ fn reject_self_wait(app: &App, draft: &ExecRun) -> Result<()> {
 }
 
 /// The run as it will be written, and what it is started with.
-fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, Start)> {
+fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, StartSpec)> {
     let (argv, command) = argv_and_text(&order.command)?;
     watchers::compile(&order.watch)?;
     let cwd = working_dir(app, order.cwd.as_deref())?;
@@ -253,7 +253,7 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, Start)> {
         finished_at: None,
         updated_at: never,
     };
-    Ok((run, Start { cwd, argv, env }))
+    Ok((run, StartSpec { cwd, argv, env }))
 }
 
 /// The program with its arguments, and both as a person would type them.
@@ -317,10 +317,10 @@ fn environment(
 }
 
 /// Makes the run's folder and takes its lock, before anybody can know of the run.
-fn create_locked_dir(order: &SpawnRequest, folder: &RunFolder, start: &Start) -> Result<Hold> {
+fn create_locked_dir(order: &SpawnRequest, folder: &JobDir, start: &StartSpec) -> Result<InheritableLock> {
     let failed = |error| StoreError::io(format!("the run's folder {}", folder.path().display()), error);
     folder.create(start, order.stdin.as_deref()).map_err(failed)?;
-    let held = folder.hold().map_err(|error| failed(error).into());
+    let held = folder.try_lock().map_err(|error| failed(error).into());
     let held = held.and_then(|hold| hold.ok_or_else(|| errors::internal("a run's new folder is somebody else's")));
     // Here it is ours: it was not there before.
     held.inspect_err(|_| drop(folder.remove()))

@@ -16,9 +16,9 @@ use crate::{
     os::process::ProcessKey,
     store::{StoreError, exec_runs, output::OutputStore},
     supervisor::{
-        Recorder, RunFolder, Sink, SinkError, Watching,
-        job_dir::Start,
-        supervise::{self, Host, Order, SuperviseError},
+        JobDir, OutputRecorder, Sink, SinkError, Watchers,
+        job_dir::StartSpec,
+        supervise::{self, JobHost, JobSpec, SuperviseError},
     },
 };
 
@@ -29,9 +29,9 @@ use crate::{
 /// `usage` when nobody has handed it over; as the stores and the operating system fail.
 pub fn supervise(app: &App, id: &str) -> Result<()> {
     let id = RunId::parse(id)?;
-    let folder = RunFolder::of(&app.project.runs(), &id);
+    let folder = JobDir::of(&app.project.runs(), &id);
     let not_ours = || Refusal::Usage { why: "a run is begun by: fairway exec spawn".into() };
-    let held = folder.handed_on().ok().flatten().ok_or_else(not_ours)?;
+    let held = folder.lock_from_stdin().ok().flatten().ok_or_else(not_ours)?;
     let run = app.read(|tx| Ok(exec_runs::find(tx, &id)?))?.ok_or_else(not_ours)?;
     if run.status != RunStatus::Starting {
         return Err(not_ours().into());
@@ -44,7 +44,7 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     looked_after.and(next)
 }
 
-fn supervise_job(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
+fn supervise_job(app: &App, run: &ExecRun, folder: &JobDir) -> Result<()> {
     let mut keeper = StoreSink {
         app,
         reopened: None,
@@ -54,42 +54,42 @@ fn supervise_job(app: &App, run: &ExecRun, folder: &RunFolder) -> Result<()> {
         is_end_recorded: false,
         has_pending: run.attempt > 1,
     };
-    let start = match folder.start().and_then(|start| Ok((start, folder.stdin()?))) {
+    let start = match folder.start_spec().and_then(|start| Ok((start, folder.stdin()?))) {
         Ok((Some(start), stdin)) => Ok((start, stdin)),
         Ok((None, _)) => Err("what it is to be started with is gone".to_owned()),
         Err(error) => Err(format!("what it is to be started with cannot be read: {error}")),
     };
-    let (Start { cwd, argv, env }, stdin) = match start {
+    let (StartSpec { cwd, argv, env }, stdin) = match start {
         Ok(start) => start,
         Err(why) => return fail_before_start(app, run, why),
     };
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
     env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
-    let order = Order {
-        folder,
+    let order = JobSpec {
+        job_dir: folder,
         argv: &argv,
         env: &env,
-        mark: &mark,
+        env_tag: &mark,
         cwd: &cwd,
         stdin,
         pty: run.pty,
         timeout: run.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
-        key: &|suffix| notify::dedup_key(&run.id, suffix),
+        notification_key: &|suffix| notify::dedup_key(&run.id, suffix),
     };
     match supervise::supervise(order, &mut keeper) {
         Ok(()) => {}
         // Nobody else would do better, and who waits for it hears why.
-        Err(SuperviseError::System(error)) if !folder.has_begun() => {
+        Err(SuperviseError::System(error)) if !folder.has_started() => {
             return fail_before_start(app, run, format!("it cannot be looked after: {error}"));
         }
         Err(error) => return Err(errors::internal(error)),
     }
     // It holds the run's environment.
-    let _ = folder.forget_start();
+    let _ = folder.remove_start_spec();
     // What is not told now stays owed, and is told by whoever comes next.
     keeper.has_pending = true;
-    keeper.pay();
+    keeper.flush_notifications();
     Ok(())
 }
 
@@ -109,7 +109,7 @@ struct StoreSink<'a> {
     reopened: Option<App>,
     job: &'a ExecRun,
     /// Where those who wait for the run are woken.
-    dir: &'a RunFolder,
+    dir: &'a JobDir,
     /// Opened when it is needed, and again when that failed.
     output: Option<OutputStore>,
     /// The item of the end is written; the state may not be.
@@ -150,10 +150,10 @@ impl StoreSink<'_> {
     fn after_write(&mut self, written: Result<bool>) -> Result<(), SinkError> {
         let error = match written {
             Ok(true) => {
-                self.dir.wake();
+                self.dir.notify_waiters();
                 return Ok(());
             }
-            Ok(false) => return Err(SinkError::NotOurs),
+            Ok(false) => return Err(SinkError::NotOwner),
             Err(error) => error,
         };
         if matches!(error.downcast_ref(), Some(StoreError::Replaced)) {
@@ -163,10 +163,10 @@ impl StoreSink<'_> {
     }
 }
 
-impl Host for StoreSink<'_> {
-    fn kept(&mut self) -> (Recorder, Watching) {
+impl JobHost for StoreSink<'_> {
+    fn open_output(&mut self) -> (OutputRecorder, Watchers) {
         let id = &self.job.id;
-        // What a run prints is kept as far as that can be; that it runs does not depend on it.
+        // What a run prints is open_output as far as that can be; that it runs does not depend on it.
         let (standing, totals) =
             self.output(|output| Ok((output.watchers(id)?, output.totals(id)?))).unwrap_or_default();
         self.set_busy_timeout(Some(BUSY_TIMEOUT));
@@ -174,14 +174,14 @@ impl Host for StoreSink<'_> {
         // look after.
         let _ = queue_waiter::ensure_recovery(self.current_app());
         let most = u64::try_from(self.job.max_output_bytes).unwrap_or_default();
-        let recorder = Recorder::new(self.dir.clone(), most, totals);
+        let recorder = OutputRecorder::new(self.dir.clone(), most, totals);
         // They were compiled when they were asked for.
-        (recorder, Watching::new(&standing).unwrap_or_default())
+        (recorder, Watchers::new(&standing).unwrap_or_default())
     }
 }
 
 impl Sink for StoreSink<'_> {
-    fn running(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
+    fn record_started(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
         let started = i64::try_from(process.started).map_err(sink_error)?;
         let own = launch_supervisor::own_process().map_err(sink_error)?;
         let written = self.current_app().transaction(|tx| {
@@ -194,21 +194,21 @@ impl Sink for StoreSink<'_> {
         self.after_write(written)
     }
 
-    fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
+    fn write_batch(&mut self, write_batch: &Batch) -> Result<(), SinkError> {
         let now = self.app.env.now();
-        self.output(|output| output.apply(&self.job.id, batch, now)).map_err(sink_error)?;
-        self.has_pending |= batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
+        self.output(|output| output.apply(&self.job.id, write_batch, now)).map_err(sink_error)?;
+        self.has_pending |= write_batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
         // Before anybody is woken: who hears of an event here finds its message there.
-        self.pay();
-        self.dir.wake();
+        self.flush_notifications();
+        self.dir.notify_waiters();
         Ok(())
     }
 
-    fn owes(&self) -> bool {
+    fn has_pending_notifications(&self) -> bool {
         self.has_pending
     }
 
-    fn pay(&mut self) {
+    fn flush_notifications(&mut self) {
         if self.has_pending {
             self.has_pending = match &self.output {
                 Some(output) => notify::send_pending(self.current_app(), output, self.job).is_err(),
@@ -217,7 +217,7 @@ impl Sink for StoreSink<'_> {
         }
     }
 
-    fn ended(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
+    fn record_finished(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
         // Nobody prints any more.
         self.set_busy_timeout(None);
         if !self.is_end_recorded {
@@ -230,9 +230,9 @@ impl Sink for StoreSink<'_> {
         let written =
             self.current_app().transaction(|tx| finish::record_finished(tx, self.job, ending, output_bytes, truncated));
         if matches!(written, Ok(true)) {
-            // Its message is of the run as it has ended; and who hears of the end finds it.
+            // Its message is of the run as it has record_finished; and who hears of the end finds it.
             self.has_pending |= self.job.session.is_some();
-            self.pay();
+            self.flush_notifications();
         }
         self.after_write(written)
     }

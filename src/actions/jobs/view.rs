@@ -8,7 +8,7 @@ use crate::{
     domain::run::{ExecRun, RunStatus},
     os::host,
     store::{StoreError, exec_runs, output::OutputStore},
-    supervisor::RunFolder,
+    supervisor::JobDir,
     wire::RunView,
 };
 
@@ -69,7 +69,7 @@ pub fn is_supervised(app: &App, run: &ExecRun) -> bool {
     if !run.status.is_active() || run.host != host::identity() {
         return true;
     }
-    if RunFolder::of(&app.project.runs(), &run.id).is_held().unwrap_or(true) || recover::supervisor_alive(run) {
+    if JobDir::of(&app.project.runs(), &run.id).is_locked().unwrap_or(true) || recover::supervisor_alive(run) {
         return true;
     }
     // It may have ended since its row was read: whoever looks after it writes that first.

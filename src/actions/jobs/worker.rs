@@ -10,7 +10,7 @@ use super::{finish, gc, notify, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
     domain::run::{Ending, ExecRun, RunId, RunStatus},
-    os::{host, notify::Waiter, process, signals::Caught, spawn_detached},
+    os::{host, notify::ChangeWaiter, process, signals::SignalPipe, spawn_detached},
     store::{StoreError, exec_runs},
 };
 
@@ -41,7 +41,7 @@ struct WorkerState {
 /// # Errors
 /// As the store fails, or the folder of locks.
 pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
-    let signals = Caught::these(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
+    let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
     let mut done = WorkerState::default();
     loop {
         let place = queue_waiter::try_acquire(app).map_err(|error| StoreError::io("the worker's lock", error))?;
@@ -51,7 +51,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
         };
         // One that was killed has left its socket, and may have had our number.
         let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
-        let waiter = Waiter::bind(&queue_waiter::wake_dir(app), &name).context("the worker cannot be woken")?;
+        let waiter = ChangeWaiter::bind(&queue_waiter::wake_dir(app), &name).context("the worker cannot be woken")?;
         if !until_empty {
             // What cannot be cleared keeps nothing from being run; `exec gc` says what it is.
             let _ = gc::collect(app);
@@ -63,8 +63,8 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
             if signals.next()?.is_some() {
                 return done.answer(false);
             }
-            waiter.calm()?;
-            spawn_detached::bury();
+            waiter.drain()?;
+            spawn_detached::reap_children();
             match done.run_once(app) {
                 Ok(waits) if until_empty && !waits => break,
                 Ok(_) => {
@@ -78,7 +78,10 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                     if failures == MAX_STORE_FAILURES {
                         return Err(error);
                     }
-                    spawn_detached::sleep(&[signals.as_fd()], Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)));
+                    spawn_detached::wait_readable(
+                        &[signals.as_fd()],
+                        Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)),
+                    );
                 }
             }
         }
@@ -117,7 +120,7 @@ impl WorkerState {
     }
 
     /// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
-    fn sleep(&self, signals: &Caught, waiter: &Waiter, active: &[ExecRun]) {
+    fn sleep(&self, signals: &SignalPipe, waiter: &ChangeWaiter, active: &[ExecRun]) {
         let host = host::identity();
         let (mut keepers, mut limit) = (Vec::new(), self.is_blocked.then_some(HANDOVER_POLL_INTERVAL));
         let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
@@ -131,11 +134,11 @@ impl WorkerState {
                 within(HANDOVER_POLL_INTERVAL);
                 continue;
             }
-            let keeper = process::ProcessKey::recorded(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+            let keeper = process::ProcessKey::from_record(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
             let end = keeper.and_then(|keeper| {
                 let end = process::pidfd(keeper.pid).ok().flatten()?;
                 // The descriptor first: what is there after it was opened is what it stands for.
-                (keeper.presence() == process::Presence::Alive).then_some(end)
+                (keeper.status() == process::ProcessStatus::Alive).then_some(end)
             });
             match end {
                 Some(end) => keepers.push(end),
@@ -145,7 +148,7 @@ impl WorkerState {
         }
         let mut until = vec![signals.as_fd(), waiter.as_fd()];
         until.extend(keepers.iter().map(AsFd::as_fd));
-        spawn_detached::sleep(&until, limit);
+        spawn_detached::wait_readable(&until, limit);
     }
 
     fn answer(&self, busy: bool) -> Result<Answer> {

@@ -16,7 +16,7 @@ use crate::{
     },
     os::host,
     store::{ReadTx, exec_runs, output::OutputStore},
-    supervisor::RunFolder,
+    supervisor::JobDir,
 };
 
 /// How many of a kind are told one by one.
@@ -41,7 +41,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
             found.push(finding.fixed_by("fairway session reconcile"));
         }
     }
-    let missing = known.keys().filter(|id| !RunFolder::of(&app.project.runs(), id).path().is_dir());
+    let missing = known.keys().filter(|id| !JobDir::of(&app.project.runs(), id).path().is_dir());
     for id in missing.take(MAX_PER_KIND) {
         let message = format!("the folder of the run {id} is gone, and what it printed with it");
         let fix = match known.get(id) {
@@ -57,7 +57,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     check_output(app, &mut found);
     if !known.is_empty() {
         let finished = known.values().filter(|status| status.is_final()).count();
-        let bytes: u64 = known.keys().map(|id| rm::dir_size(&RunFolder::of(&app.project.runs(), id))).sum();
+        let bytes: u64 = known.keys().map(|id| rm::dir_size(&JobDir::of(&app.project.runs(), id))).sum();
         let message = format!(
             "{} background run(s), {finished} of them finished; they take {} KiB",
             known.len(),
@@ -91,8 +91,8 @@ pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let Ok(known) = app.read(|tx| Ok(exec_runs::every(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
     for (id, path) in cleanup::orphan_dirs(app, &known) {
-        let folder = RunFolder::of(&app.project.runs(), &id);
-        let held = folder.hold().map_err(|error| io_error(&path, error))?;
+        let folder = JobDir::of(&app.project.runs(), &id);
+        let held = folder.try_lock().map_err(|error| io_error(&path, error))?;
         if held.is_none() || app.read(|tx| Ok(exec_runs::find(tx, &id)?))?.is_some() {
             continue;
         }

@@ -79,7 +79,7 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
 }
 
 fn write(path: &Path, content: &str, mode: u32, made: &mut Vec<PathBuf>) -> Result<()> {
-    files::write_whole(path, content.as_bytes(), mode).with_context(|| format!("cannot write {}", path.display()))?;
+    files::write_atomic(path, content.as_bytes(), mode).with_context(|| format!("cannot write {}", path.display()))?;
     made.push(path.to_path_buf());
     Ok(())
 }

@@ -60,7 +60,7 @@ pub(crate) fn collect_facts(
     let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.base_branch.clone());
     let clean = if wanted.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
     let based = match &judged {
-        Some(commit) if wanted.contains(&Gate::BasedOn) => git.contains(&base, commit),
+        Some(commit) if wanted.contains(&Gate::BasedOn) => git.is_ancestor(&base, commit),
         _ => None,
     };
     Ok(GitFacts { dir: folder, given, head, evaluated_commit: judged, work: WorkFacts { clean, based, base } })

@@ -28,24 +28,24 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
         return Err(Refusal::SessionMismatch { why }.into());
     };
     let script = Path::new(script);
-    match builtin_scripts::lying_at(script, &app.env) {
+    match builtin_scripts::at_path(script, &app.env) {
         Some(built_in) => drop(built_in.unpack(&app.env)?),
         None => {
             // A store that came with the repository would name any program.
             trust::refuse_tracked_store(app)?;
-            adapters::check(script)?;
+            adapters::check_permissions(script)?;
             // What would not be launched is not called either.
             trust::require(app)?;
         }
     }
     let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(errors::internal)?;
-    Ok(adapter.at(session.socket.as_deref()))
+    Ok(adapter.with_socket(session.socket.as_deref()))
 }
 
 /// Whether the backend's session of that name is another run's by now: ours is gone, and nothing of theirs is ours to touch.
 #[must_use]
 pub fn belongs_to_other(adapter: &Adapter, session: &Session) -> bool {
-    adapter.is_of_run(backend_name(session), &session.run_id) == Some(false)
+    adapter.matches_session_run(backend_name(session), &session.run_id) == Some(false)
 }
 
 /// What the backend calls the session.

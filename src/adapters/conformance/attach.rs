@@ -29,7 +29,7 @@ struct AttachedTerminal {
 
 impl AttachedTerminal {
     fn attach(bench: &Harness, session: &ProbeSession<'_>) -> Result<Self, Deviation> {
-        let begun = bench.adapter.attach_in(&session.name, SIZE);
+        let begun = bench.adapter.attach_in_pty(&session.name, SIZE);
         let (terminal, script) = begun.map_err(|error| Deviation::differs("a terminal", error.to_string()))?;
         Ok(Self { terminal, script, output: Vec::new() })
     }
@@ -52,12 +52,12 @@ impl AttachedTerminal {
     fn detach(self) -> ProbeResult {
         let Self { terminal, mut script, .. } = self;
         drop(terminal);
-        match script.finish_within(Some(EXIT_TIMEOUT), &mut |_| {}) {
+        match script.wait_with_timeout(Some(EXIT_TIMEOUT), &mut |_| {}) {
             Ok(Some(_)) => Ok(()),
             _ => {
                 let key = script.key();
                 let _ = key.map(|key| key.signal(nix::sys::signal::Signal::SIGKILL));
-                let _ = script.finish_within(Some(EXIT_TIMEOUT), &mut |_| {});
+                let _ = script.wait_with_timeout(Some(EXIT_TIMEOUT), &mut |_| {});
                 Err(Deviation::differs(
                     "attach ends when its terminal goes",
                     format!("it runs on for {EXIT_TIMEOUT:?}"),

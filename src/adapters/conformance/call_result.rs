@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use crate::os::capture::{Captured, End};
+use crate::os::capture::{Captured, ExitReason};
 
 /// How much of something unexpected is told, in characters.
 const MAX_QUOTED_CHARS: usize = 300;
@@ -37,7 +37,7 @@ pub(super) type ProbeResult = Result<(), Deviation>;
 #[derive(Debug)]
 pub(super) struct CallResult {
     /// How the script ended.
-    pub end: End,
+    pub end: ExitReason,
     /// What it printed.
     pub stdout: Vec<u8>,
     /// What it remarked.
@@ -53,7 +53,7 @@ impl CallResult {
     /// When the script could not be run.
     pub fn of(done: io::Result<Captured>, took: Duration) -> Result<Self, Deviation> {
         match done {
-            Ok(Captured { end, stdout, stderr }) => Ok(Self { end, stdout, stderr, duration: took }),
+            Ok(Captured { exit: end, stdout, stderr }) => Ok(Self { end, stdout, stderr, duration: took }),
             Err(error) => Err(Deviation::differs("a script that can be run", error.to_string())),
         }
     }
@@ -63,12 +63,12 @@ impl CallResult {
     /// # Errors
     /// When it did not.
     pub fn expect_success(self) -> Result<Self, Deviation> {
-        if self.end == End::Exit(0) { Ok(self) } else { Err(Deviation::differs("exit code 0", self.describe())) }
+        if self.end == ExitReason::Code(0) { Ok(self) } else { Err(Deviation::differs("exit code 0", self.describe())) }
     }
 
     /// Whether it does not know the operation.
     pub fn is_unknown_operation(&self) -> bool {
-        self.end == End::Exit(2)
+        self.end == ExitReason::Code(2)
     }
 
     /// What it printed, without the newlines at its end, as every caller reads it.
@@ -89,9 +89,9 @@ impl CallResult {
     /// How it ended and what it said, for whoever reads the report.
     pub fn describe(&self) -> String {
         let end = match self.end {
-            End::Exit(code) => format!("exit code {code}"),
-            End::Signal(signal) => format!("signal {signal}"),
-            End::TimedOut => "no end".to_owned(),
+            ExitReason::Code(code) => format!("exit code {code}"),
+            ExitReason::Signal(signal) => format!("signal {signal}"),
+            ExitReason::TimedOut => "no end".to_owned(),
         };
         let tell = |what: &str, bytes: &[u8]| match String::from_utf8_lossy(bytes).trim() {
             "" => String::new(),

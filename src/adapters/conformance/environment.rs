@@ -8,7 +8,7 @@ use super::{
     probe_session::ProbeSession,
 };
 use crate::{
-    adapters::plumbing::probe_program::{self, noted},
+    adapters::plumbing::probe_program::{self, read_record},
     env::vars,
     os::files,
 };
@@ -86,7 +86,7 @@ fn check_not_executed(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
 
 /// Starts a session among other surroundings.
 fn start_with_env(bench: &Harness, one: &ProbeSession<'_>, around: &[(&str, &str)]) -> ProbeResult {
-    let adapter = bench.adapter.clone().among(around.iter().copied());
+    let adapter = bench.adapter.clone().with_env(around.iter().copied());
     one.call_start_with(&adapter)?.expect_success()?;
     one.wait_ready().map(drop)
 }
@@ -164,7 +164,7 @@ fn directory(bench: &Harness) -> ProbeResult {
     files::private_dir(&place).map_err(|error| Deviation::differs("a folder to work in", error.to_string()))?;
     one.config.work_dir = Some(place.display().to_string());
     one.start()?;
-    let seen = noted(one.output_dir(), probe_program::DIRECTORY).unwrap_or_default();
+    let seen = read_record(one.output_dir(), probe_program::WORK_DIR_FILE).unwrap_or_default();
     check_not_executed(bench, &one)?;
     one.stop()?;
     if seen == place.as_os_str().as_bytes() {
@@ -182,7 +182,7 @@ fn arguments(bench: &Harness) -> ProbeResult {
     one.config.argv = shell_words::split(text.trim_start_matches("exec ")).ok();
     one.config.command = one.config.argv.as_ref().map(shell_words::join);
     one.start()?;
-    let seen = noted(one.output_dir(), probe_program::WORDS).unwrap_or_default();
+    let seen = read_record(one.output_dir(), probe_program::ARGS_FILE).unwrap_or_default();
     let expected: Vec<u8> = given.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
     check_not_executed(bench, &one)?;
     one.stop()?;
@@ -200,7 +200,7 @@ fn shell_text(bench: &Harness) -> ProbeResult {
         .get_or_insert_default()
         .extend(BTreeMap::from([("PROBE_AGENT".to_owned(), agent), ("PROBE_AT".to_owned(), folder)]));
     one.start()?;
-    let seen = noted(one.output_dir(), probe_program::WORDS).unwrap_or_default();
+    let seen = read_record(one.output_dir(), probe_program::ARGS_FILE).unwrap_or_default();
     one.stop()?;
     if seen == b"x  y\0" { Ok(()) } else { Err(first_difference(b"x  y\0", &seen)) }
 }

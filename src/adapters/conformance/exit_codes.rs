@@ -5,7 +5,7 @@ use super::{
     call_result::{Deviation, ProbeResult},
     harness::Harness,
 };
-use crate::os::capture::End;
+use crate::os::capture::ExitReason;
 
 pub(super) fn run(bench: &Harness) {
     bench.probe(UNKNOWN, "an operation that is none: exit code 2", || unknown_operation(bench));
@@ -20,7 +20,7 @@ fn unknown_operation(bench: &Harness) -> ProbeResult {
     let name = format!("{}-unknown", bench.name_prefix);
     for operation in ["fw-made-up", "starts", "--help-me"] {
         let said = bench.call(&[operation, &name], b"")?;
-        if said.end != End::Exit(2) {
+        if said.end != ExitReason::Code(2) {
             return Err(Deviation::differs(format!("exit code 2 for {operation}"), said.describe()));
         }
     }

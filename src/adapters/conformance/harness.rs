@@ -18,9 +18,9 @@ use crate::{
     adapters::Adapter,
     env::{Clock, Env, Timestamp, vars},
     os::{
-        capture::{self, End},
+        capture::{self, ExitReason},
         executable, files, poll_until, process_tree,
-        signals::Caught,
+        signals::SignalPipe,
     },
     wire::{ProbeView, Verdict},
 };
@@ -50,7 +50,7 @@ pub(super) struct Harness {
     pub name_prefix: String,
     clock: Clock,
     dir: PathBuf,
-    signals: Caught,
+    signals: SignalPipe,
     interrupted_by: Cell<Option<Signal>>,
     wanted: BTreeSet<String>,
     unsupported: RefCell<BTreeSet<&'static str>>,
@@ -68,7 +68,7 @@ impl Harness {
     /// # Errors
     /// When it cannot be made.
     pub fn new(env: &Env, script: &Path, wanted: &[String]) -> Result<Self> {
-        let signals = Caught::these(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
+        let signals = SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
         let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
         let (base, folder) =
             create_temp_dir(env, &above).with_context(|| format!("cannot make a folder in {}", above.display()))?;
@@ -76,7 +76,7 @@ impl Harness {
             for name in ["state", "bin", "p", "w"] {
                 files::private_dir(&folder.join(name))?;
             }
-            symlink(executable::own()?, folder.join("bin").join(PROBE_PROGRAM))?;
+            symlink(executable::current_executable()?, folder.join("bin").join(PROBE_PROGRAM))?;
             Adapter::new(script, &folder.join("state"), &folder, env)
         };
         let adapter = made().inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
@@ -186,9 +186,9 @@ impl Harness {
         self.note_started(args);
         let limit = if operation == "start" { START_TIMEOUT } else { CALL_TIMEOUT };
         let begun = Instant::now();
-        let done = adapter.raw(args, stdin, limit);
+        let done = adapter.call_raw(args, stdin, limit);
         let said = CallResult::of(done, begun.elapsed())?;
-        if said.end == End::TimedOut {
+        if said.end == ExitReason::TimedOut {
             self.hung.borrow_mut().insert(operation.to_owned());
             let expected = format!("an answer to {operation} within {} s", limit.as_secs());
             return Err(Deviation::differs(expected, "none; it was ended"));
@@ -203,8 +203,8 @@ impl Harness {
     pub fn call_until_eof(&self, args: &[&str], stdin: &[u8], limit: Duration) -> Result<CallResult, Deviation> {
         self.note_started(args);
         let begun = Instant::now();
-        let said = CallResult::of(self.adapter.raw_to_the_end(args, stdin, limit), begun.elapsed())?;
-        if said.end == End::TimedOut {
+        let said = CallResult::of(self.adapter.call_until_eof(args, stdin, limit), begun.elapsed())?;
+        if said.end == ExitReason::TimedOut {
             let expected = format!("{} closes its stdout and stderr", args.first().copied().unwrap_or_default());
             return Err(Deviation::differs(expected, format!("somebody holds them open after {} s", limit.as_secs())));
         }
@@ -230,7 +230,7 @@ impl Harness {
         seen: impl FnOnce() -> String,
     ) -> Result<T, Deviation> {
         let patience = if self.missed.borrow().contains(operation) { SHORT_TIMEOUT } else { EFFECT_TIMEOUT };
-        let answer = poll_until::until(patience, Duration::from_millis(20), || match self.interrupted_by() {
+        let answer = poll_until::poll_until(patience, Duration::from_millis(20), || match self.interrupted_by() {
             Some(_) => Some(Err(Deviation::Interrupted)),
             None => ask().map(Ok),
         });
@@ -244,17 +244,17 @@ impl Harness {
     fn clean_up(&self) {
         for name in self.started.borrow().iter() {
             if !self.hung.borrow().contains("stop") {
-                let done = self.adapter.raw(&["stop", name], b"", CLEANUP_TIMEOUT);
-                if matches!(done, Ok(capture::Captured { end: End::TimedOut, .. })) {
+                let done = self.adapter.call_raw(&["stop", name], b"", CLEANUP_TIMEOUT);
+                if matches!(done, Ok(capture::Captured { exit: ExitReason::TimedOut, .. })) {
                     self.hung.borrow_mut().insert("stop".to_owned());
                 }
             }
         }
         let mark = self.env_tag();
-        let _ = process_tree::end(GRACE, || process_tree::marked(&mark));
+        let _ = process_tree::terminate(GRACE, || process_tree::with_env_entry(&mark));
         // A multiplexer's server names its socket.
         let place = self.dir.display().to_string();
-        let _ = process_tree::end(GRACE, || process_tree::naming(&place));
+        let _ = process_tree::terminate(GRACE, || process_tree::with_command_line_text(&place));
         let _ = fs::remove_dir_all(&self.dir);
     }
 }

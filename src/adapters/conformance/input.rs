@@ -6,7 +6,7 @@ use super::{
     lifecycle::{call_parallel, start_session},
     probe_session::ProbeSession,
 };
-use crate::adapters::plumbing::probe_program::{self, noted};
+use crate::adapters::plumbing::probe_program::{self, read_record};
 
 /// The brackets around a paste.
 const PASTE_START: &[u8] = b"\x1b[200~";
@@ -180,7 +180,7 @@ fn expect_key(bench: &Harness, one: &ProbeSession<'_>, keys: &str, forms: &[&[u8
 
 fn interrupt(bench: &Harness) -> ProbeResult {
     let one = start_session(bench, "interrupt")?;
-    if noted(one.output_dir(), probe_program::DEAF).as_deref() == Some(b"true") {
+    if read_record(one.output_dir(), probe_program::SIGINT_IGNORED_FILE).as_deref() == Some(b"true") {
         return Err(Deviation::differs(
             "a program that is started with INT as usual",
             "INT is ignored or held back from the start",

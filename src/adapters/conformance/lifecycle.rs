@@ -9,7 +9,7 @@ use super::{
     harness::Harness,
     probe_session::ProbeSession,
 };
-use crate::{adapters::Report, os::capture::End};
+use crate::{adapters::StartReport, os::capture::ExitReason};
 
 /// How many start at once.
 const PARALLEL_STARTS: usize = 4;
@@ -88,7 +88,7 @@ fn report(bench: &Harness) -> ProbeResult {
     let said = one.call_start()?.expect_success()?;
     one.wait_ready()?;
     let text = said.text();
-    let done = match Report::read(&said.stdout) {
+    let done = match StartReport::read(&said.stdout) {
         Some(report) if report.session_name.as_ref().is_some_and(|name| *name != one.name) => {
             Err(Deviation::differs(format!("session_name {}", quoted(&one.name)), quoted(&text)))
         }
@@ -115,7 +115,7 @@ fn duplicate(bench: &Harness) -> ProbeResult {
 
 fn check_refused(said: &CallResult) -> ProbeResult {
     let words = String::from_utf8_lossy(&said.stderr).to_lowercase();
-    if said.end == End::Exit(1) && words.contains("already exists") {
+    if said.end == ExitReason::Code(1) && words.contains("already exists") {
         return Ok(());
     }
     Err(Deviation::differs("exit code 1, stderr with `already exists`", said.describe()))
@@ -149,11 +149,11 @@ fn race(bench: &Harness, tag: &str, was_there: bool) -> ProbeResult {
         .collect::<Result<_, Deviation>>()?;
     let calls: Vec<_> = racers.iter().map(|racer| (vec!["start", racer.name.as_str()], racer.config_json())).collect();
     let said = call_parallel(bench, &calls)?;
-    let won = said.iter().filter(|said| said.end == End::Exit(0)).count();
+    let won = said.iter().filter(|said| said.end == ExitReason::Code(0)).count();
     if won != 1 {
         return Err(Deviation::differs(format!("1 of {PARALLEL_STARTS} exits with 0"), format!("{won} do")));
     }
-    for said in said.iter().filter(|said| said.end != End::Exit(0)) {
+    for said in said.iter().filter(|said| said.end != ExitReason::Code(0)) {
         check_refused(said)?;
     }
     let running = || racers.iter().filter(|racer| racer.process().is_some()).count();
@@ -177,7 +177,7 @@ pub(super) fn call_parallel(bench: &Harness, calls: &[(Vec<&str>, Vec<u8>)]) -> 
     let adapter = &bench.adapter;
     let done: Vec<_> = thread::scope(|scope| {
         let calls: Vec<_> =
-            calls.iter().map(|(args, stdin)| scope.spawn(move || adapter.raw(args, stdin, LIMIT))).collect();
+            calls.iter().map(|(args, stdin)| scope.spawn(move || adapter.call_raw(args, stdin, LIMIT))).collect();
         calls.into_iter().map(thread::ScopedJoinHandle::join).collect()
     });
     done.into_iter()
@@ -238,7 +238,7 @@ fn missing_dir(bench: &Harness) -> ProbeResult {
     let mut one = ProbeSession::of_probe(bench, "nowhere")?;
     one.config.work_dir = Some(bench.dir().join("no such folder").display().to_string());
     let said = one.call_start()?;
-    if said.end == End::Exit(1) {
+    if said.end == ExitReason::Code(1) {
         one.mark_stopped();
     } else {
         return Err(Deviation::differs("exit code 1", said.describe()));
@@ -270,7 +270,7 @@ fn malformed_config(bench: &Harness) -> ProbeResult {
     let name = format!("{}-garbage", bench.name_prefix);
     for text in ["no json", "[]", ""] {
         let said = bench.call(&["start", &name], text.as_bytes())?;
-        if said.end != End::Exit(1) {
+        if said.end != ExitReason::Code(1) {
             bench.call(&["stop", &name], b"")?;
             return Err(Deviation::differs(format!("exit code 1 for {}", quoted(text)), said.describe()));
         }

@@ -22,7 +22,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::{
-    adapters::{self, AdapterError, Backends, Located, Place, locate},
+    adapters::{self, AdapterError, BackendSource, Backends, ResolvedBackend, resolve_backend},
     config::{
         Layers, Project, Settings,
         trust::{self, Trust},
@@ -97,8 +97,8 @@ pub fn run(
         OPERATIONS.iter().filter(|one| bench.wants(one)).map(|one| operation_view(&bench, one)).collect();
     let failed: Vec<&str> =
         operations.iter().filter(|one| one.verdict == Verdict::Fail).map(|one| one.operation).collect();
-    let broken =
-        (!failed.is_empty()).then(|| AdapterError::Broken { script: script.clone(), operations: failed.join(", ") });
+    let broken = (!failed.is_empty())
+        .then(|| AdapterError::ContractBroken { script: script.clone(), operations: failed.join(", ") });
     let view = CheckedAdapterView { script: script.display().to_string(), passed: broken.is_none(), operations };
     Ok((view, broken))
 }
@@ -121,18 +121,18 @@ fn resolve_script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::pat
     let word = if word.contains('/') && !word.starts_with("exec:") { format!("exec:{word}") } else { word.to_owned() };
     // What only the configuration names is looked up from the root, what was typed from here.
     let base = project.unwrap_or_else(|| env.cwd.clone());
-    let found = locate(&word, Place::Flag, env, &base, &backends).map_err(|refusal| match refusal {
+    let found = resolve_backend(&word, BackendSource::Flag, env, &base, &backends).map_err(|refusal| match refusal {
         Refusal::NotFound { noun, id, .. } if env.cwd.join(&id).is_file() => {
             let near = vec![format!("./{id}")];
             Refusal::NotFound { noun, id, near }
         }
         refusal => refusal,
     });
-    let Located { script, built_in, .. } = found?;
+    let ResolvedBackend { script, built_in, .. } = found?;
     if let Some(built_in) = built_in {
         return Ok(built_in.unpack(env)?);
     }
-    adapters::check(&script)?;
+    adapters::check_permissions(&script)?;
     Ok(script)
 }
 

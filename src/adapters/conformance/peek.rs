@@ -45,7 +45,7 @@ fn peek_lines(bench: &Harness, one: &ProbeSession<'_>, lines: &str) -> Result<Ve
 }
 
 fn expected_lines(from: u32) -> Vec<String> {
-    (from..=PRINTED_LINES).map(probe_program::line).collect()
+    (from..=PRINTED_LINES).map(probe_program::numbered_line).collect()
 }
 
 /// Demands these lines, once the multiplexer has drawn them.

@@ -9,11 +9,11 @@ use super::{
 use crate::{
     adapters::{
         Adapter, StartConfig,
-        plumbing::probe_program::{self, noted},
+        plumbing::probe_program::{self, read_record},
     },
     os::{
         files,
-        process::{Presence, ProcessKey},
+        process::{ProcessKey, ProcessStatus},
     },
 };
 
@@ -138,7 +138,7 @@ impl<'a> ProbeSession<'a> {
 
     /// The program's process, once it takes input and while it lives.
     pub fn process(&self) -> Option<ProcessKey> {
-        ProcessKey::of(String::from_utf8(noted(&self.output_dir, probe_program::PID)?).ok()?.parse().ok()?)
+        ProcessKey::of(String::from_utf8(read_record(&self.output_dir, probe_program::PID_FILE)?).ok()?.parse().ok()?)
     }
 
     /// Whether the program lives.
@@ -147,7 +147,7 @@ impl<'a> ProbeSession<'a> {
     /// When it does not.
     pub fn expect_alive(&self) -> ProbeResult {
         match self.process() {
-            Some(process) if process.presence() == Presence::Alive => Ok(()),
+            Some(process) if process.status() == ProcessStatus::Alive => Ok(()),
             _ => Err(Deviation::differs(format!("the program of {} runs on", self.name), "it is gone")),
         }
     }
@@ -160,8 +160,10 @@ impl<'a> ProbeSession<'a> {
         let process = self.process();
         self.needs_stop.set(false);
         self.bench.call(&["stop", &self.name], b"")?.expect_success()?;
-        match process.map(|process| process.presence()) {
-            Some(Presence::Alive) => Err(Deviation::differs("a program that is gone when stop returns", "it runs on")),
+        match process.map(|process| process.status()) {
+            Some(ProcessStatus::Alive) => {
+                Err(Deviation::differs("a program that is gone when stop returns", "it runs on"))
+            }
             _ => Ok(()),
         }
     }
@@ -190,7 +192,7 @@ impl<'a> ProbeSession<'a> {
     /// The environment that the program was started with.
     pub fn environment(&self) -> BTreeMap<OsString, Vec<u8>> {
         use std::os::unix::ffi::OsStringExt;
-        let entries = noted(&self.output_dir, probe_program::ENVIRONMENT).unwrap_or_default();
+        let entries = read_record(&self.output_dir, probe_program::ENVIRONMENT_FILE).unwrap_or_default();
         let split = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;
             Some((OsString::from_vec(entry.get(..at)?.to_vec()), entry.get(at + 1..)?.to_vec()))
@@ -200,7 +202,7 @@ impl<'a> ProbeSession<'a> {
 
     /// What was typed since the last look at it.
     pub fn unread_input(&self) -> Vec<u8> {
-        let all = noted(&self.output_dir, probe_program::INPUT).unwrap_or_default();
+        let all = read_record(&self.output_dir, probe_program::INPUT_FILE).unwrap_or_default();
         all.get(self.read_bytes.get()..).unwrap_or_default().to_vec()
     }
 
@@ -211,7 +213,7 @@ impl<'a> ProbeSession<'a> {
 
     /// How often it was interrupted.
     pub fn interrupt_count(&self) -> usize {
-        noted(&self.output_dir, probe_program::INTERRUPTS).unwrap_or_default().len()
+        read_record(&self.output_dir, probe_program::INTERRUPTS_FILE).unwrap_or_default().len()
     }
 }
 

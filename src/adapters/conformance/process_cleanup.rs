@@ -8,7 +8,7 @@ use super::{
     harness::Harness,
     probe_session::ProbeSession,
 };
-use crate::os::process::{Presence, ProcessKey};
+use crate::os::process::{ProcessKey, ProcessStatus};
 
 /// One in the session's own group, one that ignores TERM, one in a session of its own, and one whose parent is gone besides.
 /// Each writes its pid.
@@ -47,7 +47,7 @@ fn start_tree<'a>(bench: &'a Harness, tag: &str) -> Result<(ProbeSession<'a>, Pr
 }
 
 fn alive_members(tree: &[(&'static str, ProcessKey)]) -> Vec<&'static str> {
-    tree.iter().filter(|(_, key)| !matches!(key.presence(), Presence::Gone(_))).map(|(name, _)| *name).collect()
+    tree.iter().filter(|(_, key)| !matches!(key.status(), ProcessStatus::Gone(_))).map(|(name, _)| *name).collect()
 }
 
 fn ends_whole_tree(bench: &Harness) -> ProbeResult {

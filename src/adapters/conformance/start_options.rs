@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     adapters::{Capabilities, CopyFile},
-    os::{capture::End, files},
+    os::{capture::ExitReason, files},
 };
 
 pub(super) fn run(bench: &Harness) {
@@ -26,7 +26,7 @@ pub(super) fn run(bench: &Harness) {
 }
 
 fn has_capability(bench: &Harness, capability: &str) -> bool {
-    let said = bench.call(&["protocol"], b"").ok().filter(|said| said.end == End::Exit(0));
+    let said = bench.call(&["protocol"], b"").ok().filter(|said| said.end == ExitReason::Code(0));
     said.and_then(|said| Capabilities::read(&said.stdout).ok()).is_some_and(|can| can.has(capability))
 }
 
@@ -97,7 +97,7 @@ fn exits_immediately(bench: &Harness) -> ProbeResult {
     let one = ProbeSession::of_shell(bench, "stillborn", "echo last words; exit 3")?;
     let said = one.call_start()?;
     let told = String::from_utf8_lossy(&said.stderr).contains("last words");
-    if said.end == End::Exit(1) && told {
+    if said.end == ExitReason::Code(1) && told {
         one.mark_stopped();
     } else {
         return Err(Deviation::differs("exit code 1, the program's last words on stderr", said.describe()));

@@ -8,47 +8,47 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{adapters::StartConfig, os::beneath::Below};
+use crate::{adapters::StartConfig, os::beneath::BeneathRoot};
 
 /// Lays the overlays of a configuration over a directory, those of packs first, then copies its files. What is not there, and
 /// what cannot be copied, is told to `warn`; relative sources are seen from `base`.
 ///
 /// # Errors
 /// When something would be written outside of the directory.
-pub fn stage(directory: &Path, base: &Path, start: &StartConfig, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
+pub fn copy_files(directory: &Path, base: &Path, start: &StartConfig, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
     let overlays = start.pack_overlay_dirs.iter().flatten().chain(&start.overlay_dir);
     let files = start.copy_files.iter().flatten();
     if overlays.clone().next().is_none() && files.clone().next().is_none() {
         return Ok(());
     }
-    let to = Below::open(directory)?;
+    let to = BeneathRoot::open(directory)?;
     for source in overlays.filter(|source| !source.is_empty()) {
-        lay(&to, &base.join(source), Path::new(""), warn)?;
+        copy_tree(&to, &base.join(source), Path::new(""), warn)?;
     }
     for file in files.filter(|file| !file.src.is_empty()) {
         let (source, path) = (base.join(&file.src), Path::new(&file.rel_dst));
         if source.is_dir() {
-            lay(&to, &source, path, warn)?;
+            copy_tree(&to, &source, path, warn)?;
             continue;
         }
         // As `cp` does: into a folder under its own name, else under the name that is given.
-        let is_into = to.has_folder(path) || file.rel_dst.ends_with('/');
+        let is_into = to.has_dir(path) || file.rel_dst.ends_with('/');
         let name = if is_into { source.file_name() } else { path.file_name() };
         let folder = if is_into { path } else { path.parent().unwrap_or(path) };
-        let Some(name) = name else { return Err(leads_out(path)) };
+        let Some(name) = name else { return Err(escapes_root(path)) };
         // Who names a link means what it leads to; inside a tree it stays a link.
         let real = fs::canonicalize(&source).unwrap_or_else(|_| source.clone());
-        copy(&to, &real, folder, name, warn)?;
+        copy_entry(&to, &real, folder, name, warn)?;
     }
     Ok(())
 }
 
-fn leads_out(path: &Path) -> io::Error {
+fn escapes_root(path: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, format!("{} leads out of the folder", path.display()))
 }
 
 /// Lays what is in a folder over another one.
-fn lay(to: &Below, source: &Path, path: &Path, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
+fn copy_tree(to: &BeneathRoot, source: &Path, path: &Path, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut entries: Vec<PathBuf> = match fs::read_dir(source) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
         Err(error) => {
@@ -57,36 +57,42 @@ fn lay(to: &Below, source: &Path, path: &Path, warn: &mut dyn FnMut(&str)) -> io
         }
     };
     entries.sort();
-    to.folder(path)?;
+    to.create_dir(path)?;
     for entry in entries {
         let Some(name) = entry.file_name() else { continue };
         if fs::symlink_metadata(&entry).is_ok_and(|found| found.is_dir()) {
-            lay(to, &entry, &path.join(name), warn)?;
+            copy_tree(to, &entry, &path.join(name), warn)?;
         } else {
-            copy(to, &entry, path, name, warn)?;
+            copy_entry(to, &entry, path, name, warn)?;
         }
     }
     Ok(())
 }
 
 /// Copies one file, or a link as a link.
-fn copy(to: &Below, source: &Path, folder: &Path, name: &OsStr, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
+fn copy_entry(
+    to: &BeneathRoot,
+    source: &Path,
+    folder: &Path,
+    name: &OsStr,
+    warn: &mut dyn FnMut(&str),
+) -> io::Result<()> {
     if name == ".." {
-        return Err(leads_out(&folder.join(name)));
+        return Err(escapes_root(&folder.join(name)));
     }
-    let place = to.folder(folder)?;
+    let place = to.create_dir(folder)?;
     let done = (|| {
         let found = fs::symlink_metadata(source)?;
         if place.identity(name) == Some((found.dev(), found.ino())) {
             return Ok(());
         }
         if found.is_symlink() {
-            return place.link(name, &fs::read_link(source)?);
+            return place.symlink(name, &fs::read_link(source)?);
         }
         if !found.is_file() {
             return Err(io::Error::other("it is no file"));
         }
-        place.put(name, &mut File::open(source)?, found.mode())
+        place.copy_file(name, &mut File::open(source)?, found.mode())
     })();
     if let Err(error) = done {
         warn(&format!("{} is not copied: {error}", source.display()));
@@ -130,7 +136,7 @@ mod tests {
             ..StartConfig::default()
         };
         let mut warnings = Vec::new();
-        stage(&to, base, &start, &mut |why| warnings.push(why.to_owned())).unwrap();
+        copy_files(&to, base, &start, &mut |why| warnings.push(why.to_owned())).unwrap();
         for (file, text) in [
             (".hid/a", "mine"),
             ("b", "pack"),
@@ -162,7 +168,7 @@ mod tests {
         {
             let file = CopyFile { src: src.into(), rel_dst: rel_dst.into() };
             let start = StartConfig { copy_files: Some(vec![file]), ..StartConfig::default() };
-            let done = stage(&to, base, &start, &mut |_| ());
+            let done = copy_files(&to, base, &start, &mut |_| ());
             // A file may take the place of a link.
             assert!(done.is_err() || rel_dst == "out", "{src} to {rel_dst}");
             if rel_dst == "out" {

@@ -12,49 +12,49 @@ use std::{
 
 use nix::fcntl::OFlag;
 
-use super::Folder;
-use crate::os::{file_watch::Watch, lock::Interest, process};
+use super::SessionDir;
+use crate::os::{file_watch::FileWatch, lock::SharedLock, process};
 
 /// Held by everybody who follows.
-const FOLLOWED: &str = "followed";
+const FOLLOW_LOCK: &str = "followed";
 /// How much of what was printed before is shown, in bytes.
-const BEFORE: u64 = 16 * 1024;
+const INITIAL_BYTES: u64 = 16 * 1024;
 
 /// What became of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
+pub enum ReaderState {
     /// It wants more.
-    Stays,
+    Open,
     /// It went away.
-    Gone,
+    Closed,
 }
 
-impl Folder {
+impl SessionDir {
     /// Shows the end of what a session has printed and everything that follows, until the session ends or the reader, who
     /// stands behind `stream`, goes away.
     ///
     /// # Errors
     /// When there is no such session, or its transcript cannot be read.
-    pub fn follow(&self, stream: BorrowedFd<'_>, mut see: impl FnMut(&[u8]) -> Reader) -> io::Result<()> {
+    pub fn follow(&self, stream: BorrowedFd<'_>, mut see: impl FnMut(&[u8]) -> ReaderState) -> io::Result<()> {
         let root = self.root().filter(|_| self.is_alive().unwrap_or(false));
         let root = root.and_then(|root| process::pidfd(root.pid).ok().flatten());
-        let Some(root) = root else { return Err(self.missing()) };
-        let _following = Interest::take(&self.file(FOLLOWED))?;
-        let path = self.transcript()?;
-        let mut watch = Watch::new();
+        let Some(root) = root else { return Err(self.not_found()) };
+        let _following = SharedLock::acquire(&self.file(FOLLOW_LOCK))?;
+        let path = self.transcript_path()?;
+        let mut watch = FileWatch::new();
         if let Some(folder) = path.parent() {
-            watch.entries(folder);
+            watch.watch_dir(folder);
         }
-        let mut reading = Reading::default();
+        let mut reading = TranscriptCursor::default();
         loop {
             // Asked before the look: what is printed until the end is seen.
             let is_over = !self.is_alive().unwrap_or(false);
-            if reading.pass(&path, &mut watch, &mut see)? == Reader::Gone || is_over {
+            if reading.forward_new(&path, &mut watch, &mut see)? == ReaderState::Closed || is_over {
                 return Ok(());
             }
             watch.wait(None, &[root.as_fd()], Some(stream));
             // Nothing may be printed any more that would tell.
-            if hung_up(stream) {
+            if is_hung_up(stream) {
                 return Ok(());
             }
         }
@@ -65,11 +65,11 @@ impl Folder {
     /// # Errors
     /// When that cannot be told.
     pub fn is_followed(&self) -> io::Result<bool> {
-        Ok(self.is_alive()? && Interest::is_taken(&self.file(FOLLOWED))?)
+        Ok(self.is_alive()? && SharedLock::is_locked(&self.file(FOLLOW_LOCK))?)
     }
 }
 
-fn hung_up(stream: BorrowedFd<'_>) -> bool {
+fn is_hung_up(stream: BorrowedFd<'_>) -> bool {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     let mut ready = [PollFd::new(stream, PollFlags::empty())];
     poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0)
@@ -77,26 +77,31 @@ fn hung_up(stream: BorrowedFd<'_>) -> bool {
 
 /// How far a transcript was read.
 #[derive(Debug, Default)]
-struct Reading {
+struct TranscriptCursor {
     file: Option<(File, u64)>,
 }
 
-impl Reading {
+impl TranscriptCursor {
     /// Hands on what is new, also across a new beginning.
-    fn pass(&mut self, path: &Path, watch: &mut Watch, see: &mut impl FnMut(&[u8]) -> Reader) -> io::Result<Reader> {
+    fn forward_new(
+        &mut self,
+        path: &Path,
+        watch: &mut FileWatch,
+        see: &mut impl FnMut(&[u8]) -> ReaderState,
+    ) -> io::Result<ReaderState> {
         let is_first = self.file.is_none();
         loop {
             if let Some((file, _)) = &mut self.file
-                && rest(file, see)? == Reader::Gone
+                && forward_rest(file, see)? == ReaderState::Closed
             {
-                return Ok(Reader::Gone);
+                return Ok(ReaderState::Closed);
             }
             let now = match fs::symlink_metadata(path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reader::Stays),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReaderState::Open),
                 now => now?.ino(),
             };
             if self.file.as_ref().is_some_and(|(_, read)| *read == now) {
-                return Ok(Reader::Stays);
+                return Ok(ReaderState::Open);
             }
             let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
             let mut file = fs::OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
@@ -104,10 +109,10 @@ impl Reading {
             if !found.is_file() {
                 return Err(io::Error::other(format!("{} is not a file", path.display())));
             }
-            watch.content(path);
-            if is_first && found.len() > BEFORE {
-                file.seek(SeekFrom::Start(found.len() - BEFORE))?;
-                to_next_line(&mut file)?;
+            watch.watch_file(path);
+            if is_first && found.len() > INITIAL_BYTES {
+                file.seek(SeekFrom::Start(found.len() - INITIAL_BYTES))?;
+                skip_partial_line(&mut file)?;
             }
             self.file = Some((file, found.ino()));
         }
@@ -115,7 +120,7 @@ impl Reading {
 }
 
 /// Hands on what follows. A file that has become shorter is read from its beginning.
-fn rest(file: &mut File, see: &mut impl FnMut(&[u8]) -> Reader) -> io::Result<Reader> {
+fn forward_rest(file: &mut File, see: &mut impl FnMut(&[u8]) -> ReaderState) -> io::Result<ReaderState> {
     if file.stream_position()? > file.metadata()?.len() {
         file.rewind()?;
     }
@@ -123,16 +128,16 @@ fn rest(file: &mut File, see: &mut impl FnMut(&[u8]) -> Reader) -> io::Result<Re
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {
-            return Ok(Reader::Stays);
+            return Ok(ReaderState::Open);
         }
-        if see(buffer.get(..read).unwrap_or_default()) == Reader::Gone {
-            return Ok(Reader::Gone);
+        if see(buffer.get(..read).unwrap_or_default()) == ReaderState::Closed {
+            return Ok(ReaderState::Closed);
         }
     }
 }
 
 /// Skips what may be the end of a line.
-fn to_next_line(file: &mut File) -> io::Result<()> {
+fn skip_partial_line(file: &mut File) -> io::Result<()> {
     let from = file.stream_position()?;
     let mut buffer = vec![0; 4 * 1024];
     let read = file.read(&mut buffer)?;
@@ -151,19 +156,19 @@ mod tests {
     fn nothing_is_missed_when_a_transcript_starts_anew() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("t");
-        let (mut watch, mut reading, mut seen) = (Watch::new(), Reading::default(), Vec::new());
+        let (mut watch, mut reading, mut seen) = (FileWatch::new(), TranscriptCursor::default(), Vec::new());
         let mut transcript = Transcript::open(&path, 10).unwrap();
         for text in ["0123", "45678", "9abcd", "e", ""] {
             transcript.write(text.as_bytes());
             let mut see = |bytes: &[u8]| {
                 seen.extend_from_slice(bytes);
-                Reader::Stays
+                ReaderState::Open
             };
-            assert_eq!(reading.pass(&path, &mut watch, &mut see).unwrap(), Reader::Stays);
+            assert_eq!(reading.forward_new(&path, &mut watch, &mut see).unwrap(), ReaderState::Open);
         }
         assert_eq!(seen, b"0123456789abcde");
         transcript.write(b"f");
-        assert_eq!(reading.pass(&path, &mut watch, &mut |_| Reader::Gone).unwrap(), Reader::Gone);
+        assert_eq!(reading.forward_new(&path, &mut watch, &mut |_| ReaderState::Closed).unwrap(), ReaderState::Closed);
     }
 
     #[test]
@@ -174,9 +179,9 @@ mod tests {
         let mut seen = Vec::new();
         let mut see = |bytes: &[u8]| {
             seen.extend_from_slice(bytes);
-            Reader::Stays
+            ReaderState::Open
         };
-        Reading::default().pass(&path, &mut Watch::new(), &mut see).unwrap();
+        TranscriptCursor::default().forward_new(&path, &mut FileWatch::new(), &mut see).unwrap();
         assert!(seen.starts_with(b"0123456789\n") && seen.len() <= 16 * 1024 && seen.len() > 15 * 1024);
     }
 }

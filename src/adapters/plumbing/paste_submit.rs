@@ -6,21 +6,21 @@ use std::{collections::VecDeque, time::Duration};
 use crate::domain::{keys, modes::Modes};
 
 /// A text is shown once nothing was printed for so long.
-const QUIET: Duration = Duration::from_millis(80);
+const ECHO_QUIET_TIME: Duration = Duration::from_millis(80);
 /// Or after so long, whatever goes on being printed.
-const SHOWING: Duration = Duration::from_secs(2);
+const MAX_ECHO_TIME: Duration = Duration::from_secs(2);
 /// A program that prints nothing for so long shows no input.
-const SILENCE: Duration = Duration::from_millis(300);
+const NO_ECHO_TIMEOUT: Duration = Duration::from_millis(300);
 /// Enter was lost when nothing is printed for so long after it by a program that showed the text.
-const ANSWER: Duration = Duration::from_secs(1);
+const ENTER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often Enter is pressed at most.
-const PRESSES: u8 = 3;
+const MAX_ENTER_PRESSES: u8 = 3;
 /// How long a program may take to accept a text.
-pub(super) const ACCEPTING: Duration = Duration::from_secs(15);
+pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What is to be typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Job {
+pub enum KeyboardInput {
     /// A text, pasted and submitted.
     Text(Vec<u8>),
     /// Keys by their names.
@@ -29,20 +29,20 @@ pub enum Job {
 
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum Action {
     /// Hand these bytes to the terminal.
     Write(Vec<u8>),
     /// The job is done.
     Done(u64),
     /// The program did not accept it in time: forget what the terminal has not taken.
-    GivenUp(u64),
+    TimedOut(u64),
 }
 
 /// Texts that wait, and the one that is being typed.
 #[derive(Debug, Default)]
-pub struct Keyboard {
-    queue: VecDeque<(u64, Job)>,
-    now: Option<Current>,
+pub struct PasteSubmit {
+    queue: VecDeque<(u64, KeyboardInput)>,
+    current: Option<Current>,
 }
 
 #[derive(Debug)]
@@ -62,26 +62,26 @@ enum Phase {
     Pressed { shown: bool, left: u8, since: Option<Duration>, asked: Duration },
 }
 
-impl Keyboard {
+impl PasteSubmit {
     /// Puts a job at the end of the queue.
-    pub fn add(&mut self, id: u64, job: Job) {
+    pub fn add(&mut self, id: u64, job: KeyboardInput) {
         self.queue.push_back((id, job));
     }
 
     /// Forgets a job whose caller is gone, unless it has begun.
-    pub fn forget(&mut self, id: u64) {
+    pub fn cancel(&mut self, id: u64) {
         self.queue.retain(|(one, _)| *one != id);
     }
 
     /// Whether what a person types must wait, so that it does not get into the middle of a text.
     #[must_use]
     pub const fn is_writing(&self) -> bool {
-        matches!(&self.now, Some(Current { phase: Phase::Writing { .. }, .. }))
+        matches!(&self.current, Some(Current { phase: Phase::Writing { .. }, .. }))
     }
 
     /// The program printed something.
-    pub fn printed(&mut self, now: Duration) {
-        match self.now.as_mut().map(|current| &mut current.phase) {
+    pub fn note_output(&mut self, now: Duration) {
+        match self.current.as_mut().map(|current| &mut current.phase) {
             Some(Phase::Writing { printed, .. } | Phase::Showing { printed, .. }) => *printed = Some(now),
             // An answer: no further Enter is needed.
             Some(Phase::Pressed { shown, .. }) => *shown = false,
@@ -90,72 +90,78 @@ impl Keyboard {
     }
 
     /// What is to be done now; `drained` says that the terminal has taken everything. Ask until there is nothing.
-    pub fn next(&mut self, now: Duration, modes: Modes, drained: bool) -> Option<Step> {
-        let Some(current) = &mut self.now else {
+    pub fn next_action(&mut self, now: Duration, modes: Modes, drained: bool) -> Option<Action> {
+        let Some(current) = &mut self.current else {
             let (id, job) = self.queue.pop_front()?;
             let phase = Phase::Writing { since: now, printed: None };
-            self.now = Some(Current { id, submits: matches!(job, Job::Text(_)), phase });
-            return Some(Step::Write(written(job, modes)));
+            self.current = Some(Current { id, submits: matches!(job, KeyboardInput::Text(_)), phase });
+            return Some(Action::Write(encode(job, modes)));
         };
         let id = current.id;
         let waited = |since: Duration| now.saturating_sub(since);
         let (done, given_up) = match &mut current.phase {
-            Phase::Writing { since, .. } if !drained => (false, waited(*since) >= ACCEPTING),
+            Phase::Writing { since, .. } if !drained => (false, waited(*since) >= ACCEPT_TIMEOUT),
             Phase::Writing { .. } if !current.submits => (true, false),
             Phase::Writing { printed, .. } => {
                 current.phase = Phase::Showing { since: now, printed: *printed };
-                return self.next(now, modes, drained);
+                return self.next_action(now, modes, drained);
             }
             Phase::Showing { since, printed } => {
                 let is_shown = match printed {
-                    Some(last) => waited((*last).max(*since)) >= QUIET || waited(*since) >= SHOWING,
-                    None => waited(*since) >= SILENCE,
+                    Some(last) => waited((*last).max(*since)) >= ECHO_QUIET_TIME || waited(*since) >= MAX_ECHO_TIME,
+                    None => waited(*since) >= NO_ECHO_TIMEOUT,
                 };
                 if is_shown {
                     let shown = printed.is_some();
-                    current.phase = Phase::Pressed { shown, left: PRESSES - 1, since: None, asked: now };
-                    return Some(Step::Write(b"\r".to_vec()));
+                    current.phase = Phase::Pressed { shown, left: MAX_ENTER_PRESSES - 1, since: None, asked: now };
+                    return Some(Action::Write(b"\r".to_vec()));
                 }
                 (false, false)
             }
-            Phase::Pressed { asked, .. } if !drained => (false, waited(*asked) >= ACCEPTING),
+            Phase::Pressed { asked, .. } if !drained => (false, waited(*asked) >= ACCEPT_TIMEOUT),
             Phase::Pressed { shown: false, .. } => (true, false),
             Phase::Pressed { left, since, asked, .. } => {
-                if waited(*since.get_or_insert(now)) < ANSWER {
+                if waited(*since.get_or_insert(now)) < ENTER_TIMEOUT {
                     (false, false)
                 } else if *left == 0 {
                     (true, false)
                 } else {
                     (*left, *since, *asked) = (*left - 1, None, now);
-                    return Some(Step::Write(b"\r".to_vec()));
+                    return Some(Action::Write(b"\r".to_vec()));
                 }
             }
         };
         if done || given_up {
-            self.now = None;
-            return Some(if done { Step::Done(id) } else { Step::GivenUp(id) });
+            self.current = None;
+            return Some(if done { Action::Done(id) } else { Action::TimedOut(id) });
         }
         None
     }
 
     /// When to ask again though nothing happens.
     #[must_use]
-    pub fn wake(&self) -> Option<Duration> {
-        match &self.now.as_ref()?.phase {
-            Phase::Writing { since, .. } => Some(*since + ACCEPTING),
-            Phase::Showing { since, printed: Some(last) } => Some(((*last).max(*since) + QUIET).min(*since + SHOWING)),
-            Phase::Showing { since, printed: None } => Some(*since + SILENCE),
-            Phase::Pressed { since: Some(since), .. } => Some(*since + ANSWER),
-            Phase::Pressed { since: None, asked, .. } => Some(*asked + ACCEPTING),
+    pub fn next_wake(&self) -> Option<Duration> {
+        match &self.current.as_ref()?.phase {
+            Phase::Writing { since, .. } => Some(*since + ACCEPT_TIMEOUT),
+            Phase::Showing { since, printed: Some(last) } => {
+                Some(((*last).max(*since) + ECHO_QUIET_TIME).min(*since + MAX_ECHO_TIME))
+            }
+            Phase::Showing { since, printed: None } => Some(*since + NO_ECHO_TIMEOUT),
+            Phase::Pressed { since: Some(since), .. } => Some(*since + ENTER_TIMEOUT),
+            Phase::Pressed { since: None, asked, .. } => Some(*asked + ACCEPT_TIMEOUT),
         }
     }
 }
 
-fn written(job: Job, modes: Modes) -> Vec<u8> {
+fn encode(job: KeyboardInput, modes: Modes) -> Vec<u8> {
     match job {
-        Job::Text(text) if modes.bracketed && !text.is_empty() => [b"\x1b[200~", &*text, b"\x1b[201~"].concat(),
-        Job::Text(text) => text,
-        Job::Keys(words) => words.iter().flat_map(|word| keys::bytes_in(word, modes.application_arrows)).collect(),
+        KeyboardInput::Text(text) if modes.bracketed && !text.is_empty() => {
+            [b"\x1b[200~", &*text, b"\x1b[201~"].concat()
+        }
+        KeyboardInput::Text(text) => text,
+        KeyboardInput::Keys(words) => {
+            words.iter().flat_map(|word| keys::bytes_in(word, modes.application_arrows)).collect()
+        }
     }
 }
 
@@ -167,91 +173,91 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn enter() -> Step {
-        Step::Write(b"\r".to_vec())
+    fn enter() -> Action {
+        Action::Write(b"\r".to_vec())
     }
 
-    fn begun(text: &str) -> Keyboard {
-        let mut keyboard = Keyboard::default();
-        keyboard.add(1, Job::Text(text.into()));
-        assert_eq!(keyboard.next(at(0), Modes::default(), true), Some(Step::Write(text.into())));
+    fn begun(text: &str) -> PasteSubmit {
+        let mut keyboard = PasteSubmit::default();
+        keyboard.add(1, KeyboardInput::Text(text.into()));
+        assert_eq!(keyboard.next_action(at(0), Modes::default(), true), Some(Action::Write(text.into())));
         keyboard
     }
 
     #[test]
     fn enter_comes_once_the_text_is_shown_and_is_not_repeated_when_answered() {
         let mut keyboard = begun("hi");
-        assert_eq!(keyboard.next(at(1), Modes::default(), false), None);
+        assert_eq!(keyboard.next_action(at(1), Modes::default(), false), None);
         assert!(keyboard.is_writing());
-        keyboard.printed(at(5));
-        assert_eq!(keyboard.next(at(10), Modes::default(), true), None);
+        keyboard.note_output(at(5));
+        assert_eq!(keyboard.next_action(at(10), Modes::default(), true), None);
         assert!(!keyboard.is_writing());
-        keyboard.printed(at(60));
-        assert_eq!(keyboard.next(at(139), Modes::default(), true), None);
-        assert_eq!(keyboard.wake(), Some(at(140)));
-        assert_eq!(keyboard.next(at(140), Modes::default(), true), Some(enter()));
-        assert_eq!(keyboard.next(at(141), Modes::default(), true), None);
-        keyboard.printed(at(150));
-        assert_eq!(keyboard.next(at(150), Modes::default(), true), Some(Step::Done(1)));
-        assert_eq!(keyboard.next(at(150), Modes::default(), true), None);
-        assert_eq!(keyboard.wake(), None);
+        keyboard.note_output(at(60));
+        assert_eq!(keyboard.next_action(at(139), Modes::default(), true), None);
+        assert_eq!(keyboard.next_wake(), Some(at(140)));
+        assert_eq!(keyboard.next_action(at(140), Modes::default(), true), Some(enter()));
+        assert_eq!(keyboard.next_action(at(141), Modes::default(), true), None);
+        keyboard.note_output(at(150));
+        assert_eq!(keyboard.next_action(at(150), Modes::default(), true), Some(Action::Done(1)));
+        assert_eq!(keyboard.next_action(at(150), Modes::default(), true), None);
+        assert_eq!(keyboard.next_wake(), None);
     }
 
     #[test]
     fn an_enter_that_was_swallowed_is_pressed_again_and_no_more_than_twice() {
         let mut keyboard = begun("hi");
-        keyboard.printed(at(0));
-        assert_eq!(keyboard.next(at(20), Modes::default(), true), None);
-        assert_eq!(keyboard.next(at(100), Modes::default(), true), Some(enter()));
+        keyboard.note_output(at(0));
+        assert_eq!(keyboard.next_action(at(20), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(100), Modes::default(), true), Some(enter()));
         for again in 0..2 {
             let from = 100 + again * 1_000;
-            assert_eq!(keyboard.next(at(from), Modes::default(), true), None);
-            assert_eq!(keyboard.next(at(from + 999), Modes::default(), true), None);
-            assert_eq!(keyboard.next(at(from + 1_000), Modes::default(), true), Some(enter()));
+            assert_eq!(keyboard.next_action(at(from), Modes::default(), true), None);
+            assert_eq!(keyboard.next_action(at(from + 999), Modes::default(), true), None);
+            assert_eq!(keyboard.next_action(at(from + 1_000), Modes::default(), true), Some(enter()));
         }
-        assert_eq!(keyboard.next(at(2_100), Modes::default(), true), None);
-        assert_eq!(keyboard.next(at(3_100), Modes::default(), true), Some(Step::Done(1)));
+        assert_eq!(keyboard.next_action(at(2_100), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(3_100), Modes::default(), true), Some(Action::Done(1)));
     }
 
     #[test]
     fn a_program_that_shows_nothing_gets_one_enter() {
         let mut keyboard = begun("hi");
-        assert_eq!(keyboard.next(at(0), Modes::default(), true), None);
-        assert_eq!(keyboard.next(at(299), Modes::default(), true), None);
-        assert_eq!(keyboard.next(at(300), Modes::default(), true), Some(enter()));
-        assert_eq!(keyboard.next(at(301), Modes::default(), true), Some(Step::Done(1)));
+        assert_eq!(keyboard.next_action(at(0), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(299), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(300), Modes::default(), true), Some(enter()));
+        assert_eq!(keyboard.next_action(at(301), Modes::default(), true), Some(Action::Done(1)));
     }
 
     #[test]
     fn one_that_never_stops_printing_is_not_waited_for() {
         let mut keyboard = begun("hi");
         for time in 0..40 {
-            keyboard.printed(at(time * 50));
-            assert_eq!(keyboard.next(at(time * 50), Modes::default(), true), None);
+            keyboard.note_output(at(time * 50));
+            assert_eq!(keyboard.next_action(at(time * 50), Modes::default(), true), None);
         }
-        keyboard.printed(at(2_000));
-        assert_eq!(keyboard.next(at(2_000), Modes::default(), true), Some(enter()));
+        keyboard.note_output(at(2_000));
+        assert_eq!(keyboard.next_action(at(2_000), Modes::default(), true), Some(enter()));
     }
 
     #[test]
     fn one_that_accepts_nothing_is_given_up() {
         let mut keyboard = begun("hi");
-        keyboard.add(2, Job::Keys(vec!["y".into(), "Enter".into()]));
-        keyboard.add(3, Job::Text("gone".into()));
-        keyboard.forget(3);
-        assert_eq!(keyboard.next(at(14_999), Modes::default(), false), None);
-        assert_eq!(keyboard.next(at(15_000), Modes::default(), false), Some(Step::GivenUp(1)));
-        assert_eq!(keyboard.next(at(15_000), Modes::default(), true), Some(Step::Write(b"y\r".to_vec())));
-        assert_eq!(keyboard.next(at(15_001), Modes::default(), true), Some(Step::Done(2)));
-        assert_eq!(keyboard.next(at(15_001), Modes::default(), true), None);
+        keyboard.add(2, KeyboardInput::Keys(vec!["y".into(), "Enter".into()]));
+        keyboard.add(3, KeyboardInput::Text("gone".into()));
+        keyboard.cancel(3);
+        assert_eq!(keyboard.next_action(at(14_999), Modes::default(), false), None);
+        assert_eq!(keyboard.next_action(at(15_000), Modes::default(), false), Some(Action::TimedOut(1)));
+        assert_eq!(keyboard.next_action(at(15_000), Modes::default(), true), Some(Action::Write(b"y\r".to_vec())));
+        assert_eq!(keyboard.next_action(at(15_001), Modes::default(), true), Some(Action::Done(2)));
+        assert_eq!(keyboard.next_action(at(15_001), Modes::default(), true), None);
     }
 
     #[test]
     fn a_paste_is_marked_for_those_who_asked() {
         let mut modes = Modes::default();
         modes.see(b"\x1b[?2004h\x1b[?1h");
-        assert_eq!(written(Job::Text("a\nb".into()), modes), b"\x1b[200~a\nb\x1b[201~");
-        assert_eq!(written(Job::Text(Vec::new()), modes), b"");
-        assert_eq!(written(Job::Keys(vec!["Up".into()]), modes), b"\x1bOA");
+        assert_eq!(encode(KeyboardInput::Text("a\nb".into()), modes), b"\x1b[200~a\nb\x1b[201~");
+        assert_eq!(encode(KeyboardInput::Text(Vec::new()), modes), b"");
+        assert_eq!(encode(KeyboardInput::Keys(vec!["Up".into()]), modes), b"\x1bOA");
     }
 }

@@ -18,38 +18,38 @@ use nix::{
 
 use crate::{
     env::Env,
-    os::{files, signals::Caught, terminal},
+    os::{files, signals::SignalPipe, terminal},
 };
 
 /// Its environment, entries apart by NUL, as the kernel handed it over.
-pub const ENVIRONMENT: &str = "env";
+pub const ENVIRONMENT_FILE: &str = "env";
 /// Its working directory.
-pub const DIRECTORY: &str = "cwd";
+pub const WORK_DIR_FILE: &str = "cwd";
 /// The words that it was given, each with a NUL behind it.
-pub const WORDS: &str = "words";
+pub const ARGS_FILE: &str = "words";
 /// Whether it was started with INT ignored or held back: `true` or `false`.
-pub const DEAF: &str = "deaf";
+pub const SIGINT_IGNORED_FILE: &str = "deaf";
 /// Its pid; the last one to be written, once it takes input.
-pub const PID: &str = "pid";
+pub const PID_FILE: &str = "pid";
 /// Every byte that was typed.
-pub const INPUT: &str = "input";
+pub const INPUT_FILE: &str = "input";
 /// A letter for each INT.
-pub const INTERRUPTS: &str = "interrupts";
+pub const INTERRUPTS_FILE: &str = "interrupts";
 
 /// What the program does besides.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct ProbeOptions {
     /// How many numbered lines it prints before it takes input.
     pub lines: u32,
     /// What it prints then.
     pub prompt: Option<String>,
     /// The words that it writes down.
-    pub words: Vec<std::ffi::OsString>,
+    pub args: Vec<std::ffi::OsString>,
 }
 
 /// The text of such a line; lines count from 1.
 #[must_use]
-pub fn line(number: u32) -> String {
+pub fn numbered_line(number: u32) -> String {
     format!("probe line {number:03}")
 }
 
@@ -57,28 +57,28 @@ pub fn line(number: u32) -> String {
 ///
 /// # Errors
 /// When the folder cannot be written to, or stdin not be read.
-pub fn run(env: &Env, folder: &Path, wish: &Wish) -> io::Result<()> {
-    let is_deaf = is_deaf(&fs::read_to_string("/proc/self/status")?);
-    let interrupts = Caught::these(&[Signal::SIGINT])?;
-    terminal::hand_on_bytes()?;
-    let note = |name: &str, content: &[u8]| files::write_whole(&folder.join(name), content, 0o600);
-    note(ENVIRONMENT, &fs::read("/proc/self/environ")?)?;
-    note(DIRECTORY, env.cwd.as_os_str().as_bytes())?;
-    let words: Vec<u8> = wish.words.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
-    note(WORDS, &words)?;
-    note(DEAF, if is_deaf { b"true" } else { b"false" })?;
-    let mut input = journal(&folder.join(INPUT))?;
-    let mut heard = journal(&folder.join(INTERRUPTS))?;
+pub fn run(env: &Env, folder: &Path, wish: &ProbeOptions) -> io::Result<()> {
+    let is_deaf = ignores_sigint(&fs::read_to_string("/proc/self/status")?);
+    let interrupts = SignalPipe::install(&[Signal::SIGINT])?;
+    terminal::enable_cbreak()?;
+    let note = |name: &str, content: &[u8]| files::write_atomic(&folder.join(name), content, 0o600);
+    note(ENVIRONMENT_FILE, &fs::read("/proc/self/environ")?)?;
+    note(WORK_DIR_FILE, env.cwd.as_os_str().as_bytes())?;
+    let words: Vec<u8> = wish.args.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
+    note(ARGS_FILE, &words)?;
+    note(SIGINT_IGNORED_FILE, if is_deaf { b"true" } else { b"false" })?;
+    let mut input = create_append_file(&folder.join(INPUT_FILE))?;
+    let mut heard = create_append_file(&folder.join(INTERRUPTS_FILE))?;
     let mut stdout = io::stdout().lock();
     for number in 1..=wish.lines {
-        writeln!(stdout, "{}", line(number))?;
+        writeln!(stdout, "{}", numbered_line(number))?;
     }
     if env.terminal.stdout {
         // Pastes come in brackets, as to any editor.
         write!(stdout, "\x1b[?2004h")?;
     }
     stdout.flush()?;
-    note(PID, std::process::id().to_string().as_bytes())?;
+    note(PID_FILE, std::process::id().to_string().as_bytes())?;
     write!(stdout, "{}", wish.prompt.as_deref().unwrap_or_default())?;
     stdout.flush()?;
 
@@ -107,12 +107,12 @@ pub fn run(env: &Env, folder: &Path, wish: &Wish) -> io::Result<()> {
     }
 }
 
-fn journal(path: &Path) -> io::Result<File> {
+fn create_append_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Whether a process's status says that INT is ignored or held back.
-fn is_deaf(status: &str) -> bool {
+fn ignores_sigint(status: &str) -> bool {
     let masks = status.lines().filter_map(|line| line.strip_prefix("SigIgn:").or_else(|| line.strip_prefix("SigBlk:")));
     let has_int = |mask: &str| {
         let mask = u64::from_str_radix(mask.trim(), 16).unwrap_or_default();
@@ -123,7 +123,7 @@ fn is_deaf(status: &str) -> bool {
 
 /// What was written down under a name; `None` when nothing was yet.
 #[must_use]
-pub fn noted(folder: &Path, name: &str) -> Option<Vec<u8>> {
+pub fn read_record(folder: &Path, name: &str) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     File::open(folder.join(name)).ok()?.read_to_end(&mut content).ok()?;
     Some(content)
@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn the_kernels_mask_says_who_is_deaf() {
-        assert!(is_deaf("Name:\tx\nSigIgn:\t0000000000000002\n"));
-        assert!(is_deaf("SigBlk:\t0000000000000002\nSigIgn:\t0000000000001000\n"));
-        assert!(!is_deaf("SigBlk:\t0000000000000001\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000002\n"));
-        assert!(!is_deaf(""));
+        assert!(ignores_sigint("Name:\tx\nSigIgn:\t0000000000000002\n"));
+        assert!(ignores_sigint("SigBlk:\t0000000000000002\nSigIgn:\t0000000000001000\n"));
+        assert!(!ignores_sigint("SigBlk:\t0000000000000001\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000002\n"));
+        assert!(!ignores_sigint(""));
     }
 }

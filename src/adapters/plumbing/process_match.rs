@@ -2,22 +2,22 @@
 
 use std::io;
 
-use super::{Folder, session_dir::mark};
+use super::{SessionDir, session_dir::env_tag};
 use crate::os::{process, process_tree};
 
-impl Folder {
+impl SessionDir {
     /// Whether one of these programs runs below the session's root, by exact base name; without names, whether the session
     /// lives.
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn runs_one_of(&self, names: &[String]) -> io::Result<bool> {
+    pub fn has_program(&self, names: &[String]) -> io::Result<bool> {
         if !self.is_alive()? {
             return Ok(false);
         }
         let (Some(root), false) = (self.root(), names.is_empty()) else { return Ok(true) };
-        let mark = self.start()?.and_then(|start| mark(&start));
-        let below = process_tree::below(root.pid, mark.as_deref())?;
+        let mark = self.start_config()?.and_then(|start| env_tag(&start));
+        let below = process_tree::subtree(root.pid, mark.as_deref())?;
         let mut found = below.iter().filter(|key| key.pid != root.pid).flat_map(|key| process::names(key.pid));
         Ok(found.any(|found| names.contains(&found)))
     }

@@ -3,15 +3,15 @@
 
 use std::{collections::BTreeMap, ffi::OsString, io, os::unix::ffi::OsStrExt};
 
-use super::Folder;
+use super::SessionDir;
 use crate::{adapters::StartConfig, env::Env};
 
 /// What tells a program about the pane that it runs in. Another pane's must not reach it.
-const PANE: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "TERMCAP"];
+const PANE_VARS: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "TERMCAP"];
 /// The same of a multiplexer with many such names.
-const PANE_PREFIX: &[u8] = b"ZELLIJ";
+const PANE_VAR_PREFIX: &[u8] = b"ZELLIJ";
 /// What tells a program about its terminal: the pane's, where there is one.
-const TERMINAL: &[&str] = &["TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"];
+const TERMINAL_VARS: &[&str] = &["TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"];
 const PWD: &str = "PWD";
 
 /// The environment of the session's program. `pane` is the environment of the process inside the pane; without one the
@@ -19,25 +19,29 @@ const PWD: &str = "PWD";
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn of(folder: &Folder, start: &StartConfig, pane: Option<&Env>) -> io::Result<BTreeMap<OsString, OsString>> {
-    let mut around = folder.around()?;
-    around.retain(|name, _| !(is_panes(name) || pane.is_some() && is_terminals(name)));
+pub fn program_env(
+    folder: &SessionDir,
+    start: &StartConfig,
+    pane: Option<&Env>,
+) -> io::Result<BTreeMap<OsString, OsString>> {
+    let mut around = folder.caller_env()?;
+    around.retain(|name, _| !(is_pane_var(name) || pane.is_some() && is_terminal_var(name)));
     if let Some(pane) = pane {
-        let own = pane.vars().iter().filter(|(name, _)| is_panes(name) || is_terminals(name));
+        let own = pane.vars().iter().filter(|(name, _)| is_pane_var(name) || is_terminal_var(name));
         around.extend(own.map(|(name, value)| (name.clone(), value.clone())));
     }
     // A shell between the caller and us sets it, to the caller's.
     if let Some(place) = around.get_mut(&OsString::from(PWD)) {
-        *place = folder.directory()?.into();
+        *place = folder.work_dir()?.into();
     }
-    start.lay_over(&mut around);
+    start.apply_env(&mut around);
     Ok(around)
 }
 
-fn is_panes(name: &OsString) -> bool {
-    PANE.iter().any(|one| name == one) || name.as_bytes().starts_with(PANE_PREFIX)
+fn is_pane_var(name: &OsString) -> bool {
+    PANE_VARS.iter().any(|one| name == one) || name.as_bytes().starts_with(PANE_VAR_PREFIX)
 }
 
-fn is_terminals(name: &OsString) -> bool {
-    TERMINAL.iter().any(|one| name == one)
+fn is_terminal_var(name: &OsString) -> bool {
+    TERMINAL_VARS.iter().any(|one| name == one)
 }

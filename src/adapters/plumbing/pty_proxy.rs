@@ -21,55 +21,55 @@ use nix::{
 };
 
 use super::{
-    Folder,
-    paste_submit::{Keyboard, Step},
-    session_control::{Came, Door},
-    transcript_writer::Recorder,
+    SessionDir,
+    paste_submit::{Action, PasteSubmit},
+    session_control::{Incoming, SessionControl},
+    transcript_writer::TranscriptWriter,
 };
 use crate::{
     domain::modes::Modes,
     os::{
         child::{Program, Running},
         pty::{self, Pty},
-        terminal::{self, Raw, Size},
+        terminal::{self, RawMode, Size},
     },
 };
 
 /// How much may wait for a pane or a program, in bytes, before no more is read for it.
-const WAITING: usize = 64 * 1024;
+const MAX_BUFFERED_BYTES: usize = 64 * 1024;
 /// How many reads of a flood may go before somebody else's turn.
-const MOST: u8 = 16;
+const MAX_READS_PER_TURN: u8 = 16;
 /// What a terminal has that nobody told the size of.
-const SIZE: Size = Size { rows: 50, cols: 200 };
+const DEFAULT_SIZE: Size = Size { rows: 50, cols: 200 };
 /// How long a program may outlive its pane, and the last words may take.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A program that is being recorded.
 #[derive(Debug)]
-pub(super) struct Recording {
+pub(super) struct PtyProxy {
     running: Running,
     pty: Pty,
     pane: Pane,
-    door: Door,
-    folder: Folder,
+    control: SessionControl,
+    session_dir: SessionDir,
     signals: SignalFd,
-    recorder: Recorder,
+    transcript: TranscriptWriter,
     modes: Modes,
-    keyboard: Keyboard,
+    paste_submit: PasteSubmit,
     /// What the program has not taken yet.
     input: VecDeque<u8>,
     size: Size,
-    begun: Instant,
+    started: Instant,
     /// Until when it may go on without a pane, which is gone.
-    until: Option<Instant>,
+    kill_at: Option<Instant>,
     is_killed: bool,
     /// The program's end is closed.
-    silent: bool,
+    output_closed: bool,
 }
 
-impl Recording {
+impl PtyProxy {
     /// Starts a program in a terminal like the one at stdin.
-    pub(super) fn start(program: &Program<'_>, folder: &Folder, recorder: Recorder) -> io::Result<Self> {
+    pub(super) fn start(program: &Program<'_>, folder: &SessionDir, recorder: TranscriptWriter) -> io::Result<Self> {
         let mut watched = SigSet::empty();
         watched.add(Signal::SIGWINCH);
         watched.add(Signal::SIGCHLD);
@@ -77,26 +77,26 @@ impl Recording {
         watched.thread_block()?;
         let signals = SignalFd::with_flags(&watched, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         let pane = Pane::open()?;
-        let size = pane.size().unwrap_or(SIZE);
-        let door = Door::open(folder)?;
-        folder.resized(size)?;
-        let (pty, running) = pty::start(program, size, pane.raw.as_ref().map(Raw::before))?;
+        let size = pane.size().unwrap_or(DEFAULT_SIZE);
+        let door = SessionControl::open(folder)?;
+        folder.record_size(size)?;
+        let (pty, running) = pty::spawn(program, size, pane.raw.as_ref().map(RawMode::original))?;
         Ok(Self {
             running,
             pty,
             pane,
-            door,
-            folder: folder.clone(),
+            control: door,
+            session_dir: folder.clone(),
             signals,
-            recorder,
+            transcript: recorder,
             modes: Modes::default(),
-            keyboard: Keyboard::default(),
+            paste_submit: PasteSubmit::default(),
             input: VecDeque::new(),
             size,
-            begun: Instant::now(),
-            until: None,
+            started: Instant::now(),
+            kill_at: None,
             is_killed: false,
-            silent: false,
+            output_closed: false,
         })
     }
 
@@ -106,51 +106,51 @@ impl Recording {
     }
 
     /// Waits until the program has ended; answers with its exit code.
-    pub(super) fn finish(&mut self) -> io::Result<i32> {
+    pub(super) fn wait_for_exit(&mut self) -> io::Result<i32> {
         loop {
             if let Some(code) = self.running.reap()? {
-                self.hand_on();
+                self.pump_output();
                 // What was typed may have been what ended it; to one that has ended there is nothing to be typed.
-                self.door.dismiss();
-                self.recorder.flush(GRACE);
+                self.control.reply_done_to_all();
+                self.transcript.flush(GRACE);
                 return Ok(code);
             }
-            let until = self.until.filter(|_| !self.is_killed);
-            let deadlines = [self.keyboard.wake().map(|wake| self.begun + wake), until];
-            self.turn(deadlines.into_iter().flatten().min())?;
+            let until = self.kill_at.filter(|_| !self.is_killed);
+            let deadlines = [self.paste_submit.next_wake().map(|wake| self.started + wake), until];
+            self.poll_once(deadlines.into_iter().flatten().min())?;
             // It was told, and a terminal that nobody can see again is no place to stay.
             if until.is_some_and(|until| Instant::now() >= until) {
                 self.is_killed = true;
-                self.tell(Signal::SIGKILL);
+                self.signal_program(Signal::SIGKILL);
             }
         }
     }
 
     /// Hands on what is left to be said once everything below has ended.
-    pub(super) fn close(mut self) {
+    pub(super) fn drain_output(mut self) {
         let deadline = Instant::now() + GRACE;
-        while !(self.silent && self.pane.output.is_empty()) && Instant::now() < deadline {
-            if self.turn(Some(deadline)).is_err() {
+        while !(self.output_closed && self.pane.output.is_empty()) && Instant::now() < deadline {
+            if self.poll_once(Some(deadline)).is_err() {
                 break;
             }
         }
-        self.recorder.flush(GRACE);
+        self.transcript.flush(GRACE);
     }
 
-    fn turn(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+    fn poll_once(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         // Rounded up, so that a last part of a millisecond is no busy loop.
         let pause = left.map_or(PollTimeout::NONE, |left| {
             PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX)
         });
-        let mut watched = self.pane.watched(self.takes_input());
+        let mut watched = self.pane.poll_fds(self.takes_input());
         let panes = watched.len();
         watched.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
         // What nothing is wanted of still tells its end, again and again.
-        if let Some(wanted) = Some(self.wanted()).filter(|wanted| !wanted.is_empty()) {
+        if let Some(wanted) = Some(self.pty_events()).filter(|wanted| !wanted.is_empty()) {
             watched.push(PollFd::new(self.pty.as_fd(), wanted));
         }
-        watched.extend(self.door.watched());
+        watched.extend(self.control.poll_fds());
         match poll(&mut watched, pause) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
@@ -164,52 +164,52 @@ impl Recording {
             self.pane.hang_up();
         }
         while self.signals.read_signal()?.is_some() {}
-        self.follow_size();
-        self.hand_on();
-        self.listen();
-        self.type_on();
+        self.update_size();
+        self.pump_output();
+        self.read_requests();
+        self.pump_input();
         Ok(())
     }
 
     /// What to wait for at the program's terminal.
-    fn wanted(&self) -> PollFlags {
-        if self.silent {
+    fn pty_events(&self) -> PollFlags {
+        if self.output_closed {
             return PollFlags::empty();
         }
         let mut wanted = PollFlags::empty();
-        wanted.set(PollFlags::POLLIN, self.pane.output.len() < WAITING);
+        wanted.set(PollFlags::POLLIN, self.pane.output.len() < MAX_BUFFERED_BYTES);
         wanted.set(PollFlags::POLLOUT, !self.input.is_empty());
         wanted
     }
 
     /// Whether what is typed in the pane is read now.
     fn takes_input(&self) -> bool {
-        self.input.len() < WAITING && !self.keyboard.is_writing()
+        self.input.len() < MAX_BUFFERED_BYTES && !self.paste_submit.is_writing()
     }
 
-    fn follow_size(&mut self) {
+    fn update_size(&mut self) {
         if let Some(size) = self.pane.size().filter(|size| *size != self.size) {
             self.size = size;
             let _ = self.pty.resize(size);
-            let _ = self.folder.resized(size);
+            let _ = self.session_dir.record_size(size);
         }
     }
 
     /// From the program to pane and transcript.
-    fn hand_on(&mut self) {
+    fn pump_output(&mut self) {
         let mut buffer = [0; 16 * 1024];
-        for _ in 0..MOST {
-            if self.silent || self.pane.output.len() >= WAITING {
+        for _ in 0..MAX_READS_PER_TURN {
+            if self.output_closed || self.pane.output.len() >= MAX_BUFFERED_BYTES {
                 break;
             }
             match self.pty.read(&mut buffer) {
-                Ok(0) => self.silent = true,
+                Ok(0) => self.output_closed = true,
                 Ok(read) => {
                     let printed = buffer.get(..read).unwrap_or_default();
-                    self.recorder.write(printed);
+                    self.transcript.write(printed);
                     self.modes.see(printed);
-                    self.keyboard.printed(self.begun.elapsed());
-                    self.pane.show(printed);
+                    self.paste_submit.note_output(self.started.elapsed());
+                    self.pane.queue_output(printed);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
@@ -219,25 +219,25 @@ impl Recording {
     }
 
     /// What came from the pane and at the door.
-    fn listen(&mut self) {
+    fn read_requests(&mut self) {
         if self.takes_input() {
             self.pane.read(&mut self.input);
         }
-        if self.pane.is_gone && self.until.is_none() {
-            self.until = Some(Instant::now() + GRACE);
-            self.tell(Signal::SIGHUP);
-            self.tell(Signal::SIGCONT);
+        if self.pane.is_gone && self.kill_at.is_none() {
+            self.kill_at = Some(Instant::now() + GRACE);
+            self.signal_program(Signal::SIGHUP);
+            self.signal_program(Signal::SIGCONT);
         }
-        for came in self.door.look() {
+        for came in self.control.poll() {
             match came {
-                Came::Job(id, job) => self.keyboard.add(id, job),
-                Came::Gone(id) => self.keyboard.forget(id),
+                Incoming::Input(id, job) => self.paste_submit.add(id, job),
+                Incoming::Closed(id) => self.paste_submit.cancel(id),
             }
         }
     }
 
     /// To the program.
-    fn type_on(&mut self) {
+    fn pump_input(&mut self) {
         loop {
             while let (front, _) = self.input.as_slices()
                 && !front.is_empty()
@@ -248,23 +248,23 @@ impl Recording {
                     Err(_) => break,
                 }
             }
-            match self.keyboard.next(self.begun.elapsed(), self.modes, self.input.is_empty()) {
+            match self.paste_submit.next_action(self.started.elapsed(), self.modes, self.input.is_empty()) {
                 None => return,
-                Some(Step::Write(bytes)) => self.input.extend(bytes),
-                Some(Step::Done(id)) => self.door.answer(id, None),
-                Some(Step::GivenUp(id)) => {
+                Some(Action::Write(bytes)) => self.input.extend(bytes),
+                Some(Action::Done(id)) => self.control.reply(id, None),
+                Some(Action::TimedOut(id)) => {
                     self.input.clear();
                     if self.modes.bracketed {
                         self.input.extend(b"\x1b[201~");
                     }
-                    self.door.answer(id, Some("the program does not take its input"));
+                    self.control.reply(id, Some("the program does not take its input"));
                 }
             }
         }
     }
 
     /// Tells the program and whoever is in front of its terminal, as a terminal that goes does.
-    fn tell(&self, signal: Signal) {
+    fn signal_program(&self, signal: Signal) {
         let program = Pid::from_raw(self.running.pid());
         // Not reaped yet: the number is still its own.
         let _ = killpg(program, signal);
@@ -282,11 +282,11 @@ impl Recording {
 struct Pane {
     input: File,
     screen: File,
-    raw: Option<Raw>,
-    before: [OFlag; 2],
+    raw: Option<RawMode>,
+    original_flags: [OFlag; 2],
     /// What it has not taken yet.
     output: VecDeque<u8>,
-    reads: bool,
+    reads_input: bool,
     is_gone: bool,
 }
 
@@ -294,23 +294,31 @@ impl Pane {
     fn open() -> io::Result<Self> {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let screen = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        let raw = Raw::of(input.as_fd())?;
+        let raw = RawMode::enable(input.as_fd())?;
         let flags = |end: &File| fcntl(end, FcntlArg::F_GETFL).map(OFlag::from_bits_retain);
         let before = [flags(&input)?, flags(&screen)?];
         for (end, flags) in [&input, &screen].into_iter().zip(before) {
             fcntl(end, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
         }
-        Ok(Self { input, screen, raw, before, output: VecDeque::new(), reads: true, is_gone: false })
+        Ok(Self {
+            input,
+            screen,
+            raw,
+            original_flags: before,
+            output: VecDeque::new(),
+            reads_input: true,
+            is_gone: false,
+        })
     }
 
     fn size(&self) -> Option<Size> {
         terminal::size_of(self.input.as_fd())
     }
 
-    fn watched(&self, takes_input: bool) -> Vec<PollFd<'_>> {
+    fn poll_fds(&self, takes_input: bool) -> Vec<PollFd<'_>> {
         let mut watched = Vec::new();
         // Without input the going of a terminal is still told.
-        if self.reads && (takes_input || self.raw.is_some()) {
+        if self.reads_input && (takes_input || self.raw.is_some()) {
             let wanted = if takes_input { PollFlags::POLLIN } else { PollFlags::empty() };
             watched.push(PollFd::new(self.input.as_fd(), wanted));
         }
@@ -322,32 +330,32 @@ impl Pane {
 
     fn read(&mut self, into: &mut VecDeque<u8>) {
         let mut buffer = [0; 4096];
-        while self.reads && into.len() < WAITING {
+        while self.reads_input && into.len() < MAX_BUFFERED_BYTES {
             match self.input.read(&mut buffer) {
                 // A pipe's end is only its end; a terminal that ends is gone.
-                Ok(0) => self.ended(),
+                Ok(0) => self.input_ended(),
                 Ok(read) => into.extend(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => self.ended(),
+                Err(_) => self.input_ended(),
             }
         }
     }
 
-    fn ended(&mut self) {
-        self.reads = false;
+    fn input_ended(&mut self) {
+        self.reads_input = false;
         self.hang_up();
     }
 
     /// A terminal has gone; of a pipe this says nothing.
     fn hang_up(&mut self) {
         if self.raw.is_some() {
-            (self.reads, self.is_gone) = (false, true);
+            (self.reads_input, self.is_gone) = (false, true);
             self.output.clear();
         }
     }
 
-    fn show(&mut self, printed: &[u8]) {
+    fn queue_output(&mut self, printed: &[u8]) {
         if !self.is_gone {
             self.output.extend(printed);
         }
@@ -371,7 +379,7 @@ impl Pane {
 impl Drop for Pane {
     fn drop(&mut self) {
         // Whoever has the terminal after us expects it as it was.
-        for (end, flags) in [&self.input, &self.screen].into_iter().zip(self.before) {
+        for (end, flags) in [&self.input, &self.screen].into_iter().zip(self.original_flags) {
             let _ = fcntl(end, FcntlArg::F_SETFL(flags));
         }
     }

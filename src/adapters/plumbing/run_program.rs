@@ -9,14 +9,14 @@ use std::{
 };
 
 use super::{
-    Folder, program_env,
-    pty_proxy::Recording,
-    session_dir::{INPUT, mark},
-    transcript::LIMIT,
-    transcript_writer::Recorder,
+    SessionDir, program_env,
+    pty_proxy::PtyProxy,
+    session_dir::{INPUT_FIFO, env_tag},
+    transcript::MAX_TRANSCRIPT_BYTES,
+    transcript_writer::TranscriptWriter,
 };
 use crate::{
-    adapters::{StartConfig, bare},
+    adapters::{StartConfig, clean_env},
     env::{Env, vars},
     os::{
         child::{self, Program, Running},
@@ -30,13 +30,13 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Whether the session has streams of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detached {
+pub enum IoMode {
     /// It uses those of this process: a pane's.
-    No,
+    Inherit,
     /// It has a terminal of its own between this process's and the transcript, and takes what is to be typed at its door.
-    Recorded,
+    PtyProxy,
     /// Output to the transcript, input from a FIFO; a line on stdout once the program was started.
-    Yes,
+    Detached,
 }
 
 /// Runs a session's program to its end, then ends what it left behind; answers with its exit code. `ended` is told the code
@@ -44,118 +44,124 @@ pub enum Detached {
 ///
 /// # Errors
 /// When there is no such session, it runs already, or the program cannot be started.
-pub fn run(env: &Env, folder: &Folder, how: Detached, ended: impl FnOnce(&StartConfig, i32)) -> io::Result<i32> {
-    let start = folder.start()?.ok_or_else(|| folder.missing())?;
-    if how == Detached::Yes {
-        child::lead();
-    }
-    child::adopt()?;
-    child::outlive_signals()?;
-    let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
-    let own = own.ok_or_else(|| io::Error::other("this process cannot be told from others"))?;
-    folder.claim(&own)?;
-    begun(env, folder, &start, &own, how, ended).inspect_err(|error| folder.refuse(&error.to_string()))
-}
-
-fn begun(
+pub fn run_program(
     env: &Env,
-    folder: &Folder,
-    start: &StartConfig,
-    own: &ProcessKey,
-    how: Detached,
+    folder: &SessionDir,
+    how: IoMode,
     ended: impl FnOnce(&StartConfig, i32),
 ) -> io::Result<i32> {
-    let around = program_env::of(folder, start, (how != Detached::Yes).then_some(env))?;
-    let cwd = folder.directory()?;
+    let start = folder.start_config()?.ok_or_else(|| folder.not_found())?;
+    if how == IoMode::Detached {
+        child::setsid();
+    }
+    child::become_subreaper()?;
+    child::ignore_termination()?;
+    let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
+    let own = own.ok_or_else(|| io::Error::other("this process cannot be told from others"))?;
+    folder.become_root(&own)?;
+    run_as_root(env, folder, &start, &own, how, ended)
+        .inspect_err(|error| folder.record_start_failure(&error.to_string()))
+}
+
+fn run_as_root(
+    env: &Env,
+    folder: &SessionDir,
+    start: &StartConfig,
+    own: &ProcessKey,
+    how: IoMode,
+    ended: impl FnOnce(&StartConfig, i32),
+) -> io::Result<i32> {
+    let around = program_env::program_env(folder, start, (how != IoMode::Detached).then_some(env))?;
+    let cwd = folder.work_dir()?;
     if !cwd.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", cwd.display())));
     }
-    let argv = argv(start, &around, &cwd)?;
-    let mark = mark(start);
-    let mut ward = Ward::start(&Program { argv: &argv, env: &around, cwd: &cwd }, folder, how)?;
+    let argv = program_argv(start, &around, &cwd)?;
+    let mark = env_tag(start);
+    let mut ward = ProgramIo::start(&Program { argv: &argv, env: &around, cwd: &cwd }, folder, how)?;
     let told = match ward.running().key() {
-        Some(program) => folder.begin(&program),
+        Some(program) => folder.record_program(&program),
         // It has ended already, which is told next.
         None => Ok(()),
     }
-    .and_then(|()| if how == Detached::Yes { tell_started() } else { Ok(()) });
+    .and_then(|()| if how == IoMode::Detached { print_started() } else { Ok(()) });
     if told.is_err() {
         // Whoever started it is gone and will never know of it.
-        let _ = process_tree::end(GRACE, || process_tree::below(own.pid, mark.as_deref()));
+        let _ = process_tree::terminate(GRACE, || process_tree::subtree(own.pid, mark.as_deref()));
     }
-    let code = ward.finish()?;
-    let noted = folder.end(code);
+    let code = ward.wait_for_exit()?;
+    let noted = folder.record_exit(code);
     ended(start, code);
-    let left = process_tree::end(GRACE, || {
-        let mut found: Vec<ProcessKey> = process_tree::below(own.pid, mark.as_deref())?;
+    let left = process_tree::terminate(GRACE, || {
+        let mut found: Vec<ProcessKey> = process_tree::subtree(own.pid, mark.as_deref())?;
         if let Some(mark) = &mark {
-            found.extend(process_tree::marked(mark)?);
+            found.extend(process_tree::with_env_entry(mark)?);
         }
         Ok(found)
     });
-    ward.close();
+    ward.drain_output();
     // Nothing of worth is left where the transcript lies elsewhere, and something to be ended is not forgotten.
-    folder.conclude(own, start.transcript.is_some() && left.is_ok_and(|left| left.is_empty()))?;
+    folder.finish(own, start.transcript.is_some() && left.is_ok_and(|left| left.is_empty()))?;
     told.and(noted).map(|()| code)
 }
 
 /// The program, with whatever stands between it and those who look.
-enum Ward {
+enum ProgramIo {
     /// Its output is kept where there is somebody to keep it.
-    Plain(Running, Option<Recorder>),
+    Plain(Running, Option<TranscriptWriter>),
     /// Its terminal is here.
-    Recorded(Box<Recording>),
+    Proxied(Box<PtyProxy>),
 }
 
-impl Ward {
-    fn start(program: &Program<'_>, folder: &Folder, how: Detached) -> io::Result<Self> {
+impl ProgramIo {
+    fn start(program: &Program<'_>, folder: &SessionDir, how: IoMode) -> io::Result<Self> {
         let refused = |error: io::Error| {
             let first = program.argv.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
             io::Error::new(error.kind(), format!("{first} cannot be run: {error}"))
         };
-        if how == Detached::No {
-            return Ok(Self::Plain(child::start(program, None).map_err(refused)?, None));
+        if how == IoMode::Inherit {
+            return Ok(Self::Plain(child::spawn(program, None).map_err(refused)?, None));
         }
-        let recorder = Recorder::open(&folder.transcript()?, LIMIT)?;
-        if how == Detached::Recorded {
-            return Ok(Self::Recorded(Box::new(Recording::start(program, folder, recorder).map_err(refused)?)));
+        let recorder = TranscriptWriter::open(&folder.transcript_path()?, MAX_TRANSCRIPT_BYTES)?;
+        if how == IoMode::PtyProxy {
+            return Ok(Self::Proxied(Box::new(PtyProxy::start(program, folder, recorder).map_err(refused)?)));
         }
-        let input = fifo::make(&folder.file(INPUT))?;
-        Ok(Self::Plain(child::start(program, Some(input)).map_err(refused)?, Some(recorder)))
+        let input = fifo::create(&folder.file(INPUT_FIFO))?;
+        Ok(Self::Plain(child::spawn(program, Some(input)).map_err(refused)?, Some(recorder)))
     }
 
     const fn running(&self) -> &Running {
         match self {
             Self::Plain(running, _) => running,
-            Self::Recorded(recording) => recording.running(),
+            Self::Proxied(recording) => recording.running(),
         }
     }
 
     /// Waits for the end. Whoever is told of it shall find what was printed before it.
-    fn finish(&mut self) -> io::Result<i32> {
+    fn wait_for_exit(&mut self) -> io::Result<i32> {
         match self {
             Self::Plain(running, recorder) => {
-                let code = running.finish(kept(recorder.as_ref()));
-                flush(recorder.as_ref());
+                let code = running.wait(transcript_sink(recorder.as_ref()));
+                flush_transcript(recorder.as_ref());
                 code
             }
-            Self::Recorded(recording) => recording.finish(),
+            Self::Proxied(recording) => recording.wait_for_exit(),
         }
     }
 
     /// What others still print when the program has ended.
-    fn close(self) {
+    fn drain_output(self) {
         match self {
             Self::Plain(mut running, recorder) => {
-                running.hand_on(&mut kept(recorder.as_ref()));
-                flush(recorder.as_ref());
+                running.read_output(&mut transcript_sink(recorder.as_ref()));
+                flush_transcript(recorder.as_ref());
             }
-            Self::Recorded(recording) => recording.close(),
+            Self::Proxied(recording) => recording.drain_output(),
         }
     }
 }
 
-fn kept(recorder: Option<&Recorder>) -> impl FnMut(&[u8]) {
+fn transcript_sink(recorder: Option<&TranscriptWriter>) -> impl FnMut(&[u8]) {
     move |bytes| {
         if let Some(recorder) = recorder {
             recorder.write(bytes);
@@ -163,19 +169,19 @@ fn kept(recorder: Option<&Recorder>) -> impl FnMut(&[u8]) {
     }
 }
 
-fn flush(recorder: Option<&Recorder>) {
+fn flush_transcript(recorder: Option<&TranscriptWriter>) {
     if let Some(recorder) = recorder {
         recorder.flush(GRACE);
     }
 }
 
-fn tell_started() -> io::Result<()> {
+fn print_started() -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(b"started\n")?;
     stdout.flush()
 }
 
-fn argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Vec<OsString>> {
+fn program_argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Vec<OsString>> {
     let var = |name: &str| around.get(&OsString::from(name)).filter(|value| !value.is_empty());
     let words: Vec<OsString> = match (&start.argv, &start.command) {
         (Some(argv), _) if !argv.is_empty() => argv.iter().map(OsString::from).collect(),
@@ -194,15 +200,15 @@ fn argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd: &Path) 
 ///
 /// # Errors
 /// What `run` says when it cannot be.
-pub fn detach(env: &Env, folder: &Folder, state: &Path) -> io::Result<()> {
-    let mut around = bare(env);
+pub fn spawn_detached(env: &Env, folder: &SessionDir, state: &Path) -> io::Result<()> {
+    let mut around = clean_env(env);
     around.insert(vars::FAIRWAY_ADAPTER_STATE.into(), state.into());
     // A session that surrounds this one does not take it along when it ends.
-    if let Some(run) = folder.start()?.and_then(|start| start.var(vars::FAIRWAY_RUN_ID).map(str::to_owned)) {
+    if let Some(run) = folder.start_config()?.and_then(|start| start.var(vars::FAIRWAY_RUN_ID).map(str::to_owned)) {
         around.insert(vars::FAIRWAY_RUN_ID.into(), run.into());
     }
     let args: Vec<OsString> = ["adapter", "run", "--apart", "--", folder.name()].map(OsString::from).to_vec();
-    match child::detached(&args, &around)? {
+    match child::spawn_self_until_ready(&args, &around)? {
         Ok(_) => Ok(()),
         Err(said) => Err(io::Error::other(said.trim().trim_start_matches("error: ").to_owned())),
     }

@@ -1,16 +1,16 @@
 //! Text as it may be pasted into a terminal.
 
 /// What begins and ends a bracketed paste.
-const BRACKETS: [&[u8]; 2] = [b"\x1b[200~", b"\x1b[201~"];
+const PASTE_BRACKETS: [&[u8]; 2] = [b"\x1b[200~", b"\x1b[201~"];
 
 /// Text without what would end a bracketed paste early, and without NUL, which no terminal types. Everything else stays, byte
 /// by byte; what only becomes a bracket once another was taken out goes too.
 #[must_use]
-pub fn clean(text: &[u8]) -> Vec<u8> {
+pub fn sanitize_paste(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     for byte in text.iter().copied().filter(|byte| *byte != 0) {
         kept.push(byte);
-        if let Some(bracket) = BRACKETS.iter().find(|bracket| kept.ends_with(bracket)) {
+        if let Some(bracket) = PASTE_BRACKETS.iter().find(|bracket| kept.ends_with(bracket)) {
             kept.truncate(kept.len() - bracket.len());
         }
     }
@@ -29,9 +29,9 @@ mod tests {
             (b"\x1b[202~\x1b[31m\x1b[201", b"\x1b[202~\x1b[31m\x1b[201"),
             (b"", b""),
         ] {
-            assert_eq!(super::clean(text), clean, "{text:?}");
+            assert_eq!(super::sanitize_paste(text), clean, "{text:?}");
         }
         let all: Vec<u8> = (1..=255).collect();
-        assert_eq!(super::clean(&all), all);
+        assert_eq!(super::sanitize_paste(&all), all);
     }
 }

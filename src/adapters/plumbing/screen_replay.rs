@@ -2,29 +2,29 @@
 
 use std::{fs, io, num::NonZeroU16};
 
-use super::{Folder, transcript};
+use super::{SessionDir, transcript};
 use crate::os::terminal::Size;
 
 /// How much of a transcript is read at most, in bytes.
-const SEEN: u64 = 4 << 20;
+const MAX_TRANSCRIPT_BYTES: u64 = 4 << 20;
 /// How many lines that were scrolled off the screen are told at most.
-const SCROLLBACK: usize = 10_000;
+const MAX_SCROLLBACK_LINES: usize = 10_000;
 /// The size that the terminal has now.
-const SIZE: &str = "size";
+const SIZE_FILE: &str = "size";
 /// How long the transcript was when the scrollback was cleared.
-const CLEARED: &str = "cleared";
+const CLEARED_FILE: &str = "cleared";
 
-impl Folder {
+impl SessionDir {
     /// Notes the size of the session's terminal.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn resized(&self, size: Size) -> io::Result<()> {
-        self.note(SIZE, format!("{} {}", size.rows, size.cols).as_bytes())
+    pub(super) fn record_size(&self, size: Size) -> io::Result<()> {
+        self.write_file(SIZE_FILE, format!("{} {}", size.rows, size.cols).as_bytes())
     }
 
-    fn size(&self) -> Option<Size> {
-        let text = fs::read_to_string(self.file(SIZE)).ok()?;
+    fn recorded_size(&self) -> Option<Size> {
+        let text = fs::read_to_string(self.file(SIZE_FILE)).ok()?;
         let (rows, cols) = text.split_once(' ')?;
         Some(Size { rows: rows.parse().ok()?, cols: cols.parse().ok()? })
     }
@@ -33,12 +33,13 @@ impl Folder {
     ///
     /// # Errors
     /// When the transcript cannot be read.
-    pub fn shown(&self, lines: usize) -> io::Result<String> {
-        let (start, bytes) = transcript::end_of(&self.transcript()?, self.before(), SEEN)?;
-        let cleared = fs::read_to_string(self.file(CLEARED)).ok().and_then(|text| text.parse::<u64>().ok());
+    pub fn screen_text(&self, lines: usize) -> io::Result<String> {
+        let (start, bytes) =
+            transcript::read_end(&self.transcript_path()?, self.transcript_offset(), MAX_TRANSCRIPT_BYTES)?;
+        let cleared = fs::read_to_string(self.file(CLEARED_FILE)).ok().and_then(|text| text.parse::<u64>().ok());
         let cleared = cleared.and_then(|at| usize::try_from(at.checked_sub(start)?).ok());
-        let size = self.size().unwrap_or(Size { rows: 50, cols: 200 });
-        Ok(replayed(&bytes, cleared.filter(|at| *at <= bytes.len()), size, lines))
+        let size = self.recorded_size().unwrap_or(Size { rows: 50, cols: 200 });
+        Ok(render(&bytes, cleared.filter(|at| *at <= bytes.len()), size, lines))
     }
 
     /// Forgets the lines that were scrolled off the screen. A session that is not there is no failure.
@@ -46,17 +47,17 @@ impl Folder {
     /// # Errors
     /// When it cannot be noted.
     pub fn clear_scrollback(&self) -> io::Result<()> {
-        match fs::metadata(self.transcript()?) {
-            Ok(found) if self.path().is_dir() => self.note(CLEARED, found.len().to_string().as_bytes()),
+        match fs::metadata(self.transcript_path()?) {
+            Ok(found) if self.path().is_dir() => self.write_file(CLEARED_FILE, found.len().to_string().as_bytes()),
             _ => Ok(()),
         }
     }
 }
 
 /// What is shown once all of this was printed; at `cleared` the scrollback was.
-fn replayed(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
+fn render(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
     let cells = |count: u16| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
-    let mut parser = vt100::Parser::new(cells(size.rows), cells(size.cols), SCROLLBACK);
+    let mut parser = vt100::Parser::new(cells(size.rows), cells(size.cols), MAX_SCROLLBACK_LINES);
     let (before, after) = printed.split_at(cleared.unwrap_or(0).min(printed.len()));
     parser.process(before);
     if cleared.is_some() {
@@ -102,19 +103,19 @@ mod tests {
     fn a_screen_with_what_scrolled_off_it() {
         let printed: String = (1..=100).map(|number| format!("{number}\r\n")).collect();
         let all: String = (1..=100).map(|number| format!("{number}\n")).collect();
-        assert_eq!(replayed(printed.as_bytes(), None, SMALL, 0), all);
-        assert_eq!(replayed(printed.as_bytes(), None, SMALL, 2), "99\n100\n");
-        assert_eq!(replayed(printed.as_bytes(), Some(printed.len()), SMALL, 0), "98\n99\n100\n");
-        assert_eq!(replayed(b"", None, SMALL, 0), "");
+        assert_eq!(render(printed.as_bytes(), None, SMALL, 0), all);
+        assert_eq!(render(printed.as_bytes(), None, SMALL, 2), "99\n100\n");
+        assert_eq!(render(printed.as_bytes(), Some(printed.len()), SMALL, 0), "98\n99\n100\n");
+        assert_eq!(render(b"", None, SMALL, 0), "");
     }
 
     #[test]
     fn what_is_drawn_is_shown_as_it_is_drawn() {
         let drawn = "old\x1b[2J\x1b[2;3H\x1b[1m\u{276f} go\x1b[0m\r\n\x1b]0;title\x07äöü 字🦀   \x1b[A";
-        assert_eq!(replayed(drawn.as_bytes(), None, SMALL, 0), "\n  \u{276f} go\näöü 字🦀\n");
-        assert_eq!(replayed(b"0123456789abcdefghijKL\r\nx", None, SMALL, 0), "0123456789abcdefghijKL\nx\n");
+        assert_eq!(render(drawn.as_bytes(), None, SMALL, 0), "\n  \u{276f} go\näöü 字🦀\n");
+        assert_eq!(render(b"0123456789abcdefghijKL\r\nx", None, SMALL, 0), "0123456789abcdefghijKL\nx\n");
         // A program that draws a screen of its own, and one that has left it again.
-        assert_eq!(replayed(b"before\r\n\x1b[?1049h\x1b[Hdrawn", None, SMALL, 0), "drawn\n");
-        assert_eq!(replayed(b"before\r\n\x1b[?1049h\x1b[Hdrawn\x1b[?1049lafter", None, SMALL, 0), "before\nafter\n");
+        assert_eq!(render(b"before\r\n\x1b[?1049h\x1b[Hdrawn", None, SMALL, 0), "drawn\n");
+        assert_eq!(render(b"before\r\n\x1b[?1049h\x1b[Hdrawn\x1b[?1049lafter", None, SMALL, 0), "before\nafter\n");
     }
 }

@@ -14,89 +14,96 @@ use crate::{
 };
 
 /// The longest folder, in bytes: a socket's address holds 107, and what is laid in the folder is up to 60 longer.
-const LONGEST: usize = 47;
+const MAX_DIR_BYTES: usize = 47;
 /// The longest name that is told as it is.
-const PLAIN: usize = 32;
+const MAX_PLAIN_NAME_BYTES: usize = 32;
 /// How much of a digest tells two names apart.
-const DIGITS: usize = 16;
+const DIGEST_CHARS: usize = 16;
 
 /// Whose sockets lie in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Neighbours {
+pub enum SocketDir {
     /// Those of the other servers of the same state folder and program, too.
-    Some,
+    Shared,
     /// This server's alone: for programs that remove the sockets of servers that are just being started.
-    None,
+    Private,
 }
 
 /// A server's place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seat {
+pub struct ServerAddress {
     /// The folder of its sockets: letters, digits and `/._-` only.
-    pub folder: PathBuf,
+    pub dir: PathBuf,
     /// The session's name as the multiplexer knows it: at most 33 letters, digits and `_-.`, of this session only.
     pub name: String,
     /// What the server's environment holds (`NAME=value`), so that it is found whatever it does.
-    pub mark: String,
+    pub env_tag: String,
 }
 
-impl Seat {
+impl ServerAddress {
     /// The place of a session's server. Makes nothing.
     #[must_use]
-    pub fn of(state: &Path, program: &str, session: &str, neighbours: Neighbours) -> Self {
+    pub fn of(state: &Path, program: &str, session: &str, neighbours: SocketDir) -> Self {
         let (mut near, mut who) = (state.join(program), state.as_os_str().as_bytes().to_vec());
-        if neighbours == Neighbours::None {
-            near.push(short(session.as_bytes()));
+        if neighbours == SocketDir::Private {
+            near.push(short_digest(session.as_bytes()));
             who = [who.as_slice(), b"\0", session.as_bytes()].concat();
         }
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
         let near_bytes = near.as_os_str().as_bytes();
-        let folder = if near_bytes.len() <= LONGEST && near_bytes.iter().all(is_plain) {
+        let folder = if near_bytes.len() <= MAX_DIR_BYTES && near_bytes.iter().all(is_plain) {
             near
         } else {
-            below_tmp().join(short(&who)).join(program)
+            private_tmp_dir().join(short_digest(&who)).join(program)
         };
-        Self { folder, name: known_as(session), mark: mark(state, session) }
+        Self { dir: folder, name: server_name(session), env_tag: env_tag(state, session) }
     }
 
     /// Makes the folder: this user's alone.
     ///
     /// # Errors
     /// When it cannot be made, is a link or belongs to another user.
-    pub fn make(&self) -> io::Result<()> {
-        let own = below_tmp();
-        if self.folder.starts_with(&own) {
+    pub fn create_dir(&self) -> io::Result<()> {
+        let own = private_tmp_dir();
+        if self.dir.starts_with(&own) {
             files::private_dir(&own)?;
         }
-        self.folder.parent().map_or(Ok(()), files::private_dir)?;
-        files::private_dir(&self.folder)
+        self.dir.parent().map_or(Ok(()), files::private_dir)?;
+        files::private_dir(&self.dir)
     }
 }
 
 /// The entry in the environment of a session's own server.
 #[must_use]
-pub fn mark(state: &Path, session: &str) -> String {
+pub fn env_tag(state: &Path, session: &str) -> String {
     let both = [state.as_os_str().as_bytes(), b"\0", session.as_bytes()].concat();
-    format!("{}={}", vars::FAIRWAY_SERVER, builtin_scripts::digest(&both))
+    format!("{}={}", vars::FAIRWAY_SERVER, builtin_scripts::sha256_hex(&both))
 }
 
-fn below_tmp() -> PathBuf {
+fn private_tmp_dir() -> PathBuf {
     PathBuf::from(format!("/tmp/fairway-{}", user::uid()))
 }
 
-fn short(bytes: &[u8]) -> String {
-    builtin_scripts::digest(bytes).chars().take(DIGITS).collect()
+fn short_digest(bytes: &[u8]) -> String {
+    builtin_scripts::sha256_hex(bytes).chars().take(DIGEST_CHARS).collect()
 }
 
 /// A point is in no plain name, so that none is another's digest.
-fn known_as(session: &str) -> String {
+fn server_name(session: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    if !session.is_empty() && session.len() <= PLAIN && session.bytes().all(is_plain) && !session.starts_with('-') {
+    if !session.is_empty()
+        && session.len() <= MAX_PLAIN_NAME_BYTES
+        && session.bytes().all(is_plain)
+        && !session.starts_with('-')
+    {
         return session.to_owned();
     }
-    let readable: String =
-        session.chars().take(DIGITS).map(|one| if u8::try_from(one).is_ok_and(is_plain) { one } else { '_' }).collect();
-    format!("{}.{}", readable.trim_start_matches('-'), short(session.as_bytes()))
+    let readable: String = session
+        .chars()
+        .take(DIGEST_CHARS)
+        .map(|one| if u8::try_from(one).is_ok_and(is_plain) { one } else { '_' })
+        .collect();
+    format!("{}.{}", readable.trim_start_matches('-'), short_digest(session.as_bytes()))
 }
 
 #[cfg(test)]
@@ -108,7 +115,8 @@ mod tests {
         let state = Path::new("/s/state");
         let long = "x".repeat(5_000);
         let names = ["a", "ab", "a-1", "a-10", "a.1", "a/1", "a_1", "-a", "é", "", " ", "$x", "^x", &long, &long[1..]];
-        let seats: Vec<Seat> = names.iter().map(|name| Seat::of(state, "screen", name, Neighbours::Some)).collect();
+        let seats: Vec<ServerAddress> =
+            names.iter().map(|name| ServerAddress::of(state, "screen", name, SocketDir::Shared)).collect();
         for (at, seat) in seats.iter().enumerate() {
             assert!(seat.name.len() <= 33 && !seat.name.starts_with('-'), "{}", seat.name);
             assert!(
@@ -116,27 +124,27 @@ mod tests {
                 "{}",
                 seat.name
             );
-            assert_eq!(seat.folder, Path::new("/s/state/screen"));
+            assert_eq!(seat.dir, Path::new("/s/state/screen"));
             for other in &seats[..at] {
-                assert!(other.name != seat.name && other.mark != seat.mark, "{} {}", other.name, seat.name);
+                assert!(other.name != seat.name && other.env_tag != seat.env_tag, "{} {}", other.name, seat.name);
             }
         }
-        let alone = |name: &&str| Seat::of(state, "zellij", name, Neighbours::None).folder;
+        let alone = |name: &&str| ServerAddress::of(state, "zellij", name, SocketDir::Private).dir;
         let folders: std::collections::BTreeSet<PathBuf> = names.iter().map(alone).collect();
         assert_eq!(folders.len(), names.len());
-        let digest = known_as("a.1");
-        assert_ne!(known_as(&digest), digest);
+        let digest = server_name("a.1");
+        assert_ne!(server_name(&digest), digest);
     }
 
     #[test]
     fn a_folder_that_is_too_long_or_odd_lies_elsewhere() {
         for state in ["/s/a b", "/s/$x", &format!("/{}", "x".repeat(60))] {
-            for neighbours in [Neighbours::Some, Neighbours::None] {
-                let of = |state: &str| Seat::of(Path::new(state), "zellij", "a", neighbours);
+            for neighbours in [SocketDir::Shared, SocketDir::Private] {
+                let of = |state: &str| ServerAddress::of(Path::new(state), "zellij", "a", neighbours);
                 let seat = of(state);
-                assert!(seat.folder.starts_with("/tmp") && seat.folder.as_os_str().len() <= LONGEST, "{seat:?}");
+                assert!(seat.dir.starts_with("/tmp") && seat.dir.as_os_str().len() <= MAX_DIR_BYTES, "{seat:?}");
                 assert_eq!(seat, of(state));
-                assert_ne!(seat.folder, of("/s/a c").folder);
+                assert_ne!(seat.dir, of("/s/a c").dir);
             }
         }
     }

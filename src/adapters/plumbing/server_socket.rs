@@ -12,23 +12,23 @@ use crate::{
 };
 
 /// The longest path that is given to a socket, in bytes: an address holds 108, and servers lay files beside it.
-const LONGEST: usize = 100;
+const MAX_PATH_BYTES: usize = 100;
 
 /// The path of a program's socket: in the state folder, or, where that is too long for an address, in a folder of this user
 /// below `/tmp` that is named by the state folder. Its folder is made and is this user's alone.
 ///
 /// # Errors
 /// When the folder cannot be made, is a link or belongs to another user.
-pub fn place(state: &Path, program: &str) -> io::Result<PathBuf> {
+pub fn prepare_path(state: &Path, program: &str) -> io::Result<PathBuf> {
     files::private_dir(state)?;
     let name = format!("{program}.sock");
     let near = state.join(&name);
-    if near.as_os_str().len() <= LONGEST {
+    if near.as_os_str().len() <= MAX_PATH_BYTES {
         return Ok(near);
     }
     let own = PathBuf::from(format!("/tmp/fairway-{}", user::uid()));
     files::private_dir(&own)?;
-    let digest = builtin_scripts::digest(state.as_os_str().as_bytes());
+    let digest = builtin_scripts::sha256_hex(state.as_os_str().as_bytes());
     let folder = own.join(digest.get(..16).unwrap_or(&digest));
     files::private_dir(&folder)?;
     Ok(folder.join(name))
@@ -44,12 +44,12 @@ mod tests {
     fn a_state_folder_of_any_length_has_one_place_of_its_own() {
         let home = tempfile::tempdir().unwrap();
         let near = home.path().join("state");
-        assert_eq!(place(&near, "tmux").unwrap(), near.join("tmux.sock"));
+        assert_eq!(prepare_path(&near, "tmux").unwrap(), near.join("tmux.sock"));
         let deep = home.path().join("x".repeat(90));
-        let far = place(&deep, "tmux").unwrap();
-        assert!(far.as_os_str().len() <= LONGEST && !far.starts_with(&deep), "{}", far.display());
-        assert_eq!(place(&deep, "tmux").unwrap(), far);
-        assert_ne!(place(&home.path().join("y".repeat(90)), "tmux").unwrap().parent(), far.parent());
+        let far = prepare_path(&deep, "tmux").unwrap();
+        assert!(far.as_os_str().len() <= MAX_PATH_BYTES && !far.starts_with(&deep), "{}", far.display());
+        assert_eq!(prepare_path(&deep, "tmux").unwrap(), far);
+        assert_ne!(prepare_path(&home.path().join("y".repeat(90)), "tmux").unwrap().parent(), far.parent());
         fs::remove_dir_all(far.parent().unwrap()).unwrap();
     }
 }

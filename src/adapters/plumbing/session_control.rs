@@ -9,64 +9,64 @@ use std::{
 
 use nix::poll::PollFd;
 
-use super::{Folder, paste_submit::Job};
+use super::{SessionDir, paste_submit::KeyboardInput};
 use crate::os::{
-    request_socket::{self, Callers, Whole},
+    request_socket::{self, Framing, RequestSocket},
     socket,
 };
 
 /// The socket's name in the session's folder.
-pub(super) const NAME: &str = "door";
+pub(super) const SOCKET_NAME: &str = "door";
 /// The longest request, in bytes.
-const LONGEST: usize = 16 << 20;
+const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// How long a caller waits, the turns of others before it included: less than the protocol's 30 s.
-const PATIENCE: Duration = Duration::from_secs(25);
-const TEXT: u8 = b't';
-const KEYS: u8 = b'k';
-const DONE: &[u8] = b"done\n";
+const REPLY_TIMEOUT: Duration = Duration::from_secs(25);
+const TEXT_TAG: u8 = b't';
+const KEYS_TAG: u8 = b'k';
+const DONE_REPLY: &[u8] = b"done\n";
 
 /// What the session's side holds.
 #[derive(Debug)]
-pub(super) struct Door {
-    callers: Callers,
+pub(super) struct SessionControl {
+    requests: RequestSocket,
 }
 
 /// What came in at the door.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum Incoming {
     /// Something to be typed.
-    Job(u64, Job),
+    Input(u64, KeyboardInput),
     /// Its caller is gone.
-    Gone(u64),
+    Closed(u64),
 }
 
-impl Door {
-    pub(super) fn open(folder: &Folder) -> io::Result<Self> {
-        Ok(Self { callers: Callers::listen(folder.path(), NAME, Whole::End, LONGEST)? })
+impl SessionControl {
+    pub(super) fn open(folder: &SessionDir) -> io::Result<Self> {
+        Ok(Self { requests: RequestSocket::listen(folder.path(), SOCKET_NAME, Framing::Eof, MAX_REQUEST_BYTES)? })
     }
 
     /// What to wait for.
-    pub(super) fn watched(&self) -> impl Iterator<Item = PollFd<'_>> {
-        self.callers.watched()
+    pub(super) fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
+        self.requests.poll_fds()
     }
 
     /// Looks after everybody at the door. Never waits.
-    pub(super) fn look(&mut self) -> Vec<Came> {
+    pub(super) fn poll(&mut self) -> Vec<Incoming> {
         let mut came = Vec::new();
-        for one in self.callers.look() {
+        for one in self.requests.accept_and_read() {
             let (id, job) = match one {
-                request_socket::Came::Said(id, said) => (id, read(&said)),
-                request_socket::Came::TooMuch(id) => (id, None),
-                request_socket::Came::Gone(id) => {
-                    came.push(Came::Gone(id));
+                request_socket::Incoming::Request(id, said) => (id, decode(&said)),
+                request_socket::Incoming::TooLarge(id) => (id, None),
+                request_socket::Incoming::Closed(id) => {
+                    came.push(Incoming::Closed(id));
                     continue;
                 }
             };
             came.push(match job {
-                Some(job) => Came::Job(id, job),
+                Some(job) => Incoming::Input(id, job),
                 None => {
-                    self.callers.answer(id, b"");
-                    Came::Gone(id)
+                    self.requests.reply(id, b"");
+                    Incoming::Closed(id)
                 }
             });
         }
@@ -74,33 +74,33 @@ impl Door {
     }
 
     /// Tells a caller what became of it; `None` when all is well.
-    pub(super) fn answer(&mut self, id: u64, failed: Option<&str>) {
+    pub(super) fn reply(&mut self, id: u64, failed: Option<&str>) {
         let failed = failed.map(|why| format!("{why}\n"));
-        self.callers.answer(id, failed.as_ref().map_or(DONE, |why| why.as_bytes()));
+        self.requests.reply(id, failed.as_ref().map_or(DONE_REPLY, |why| why.as_bytes()));
     }
 
     /// Lets everybody go: there is nobody any more to type to.
-    pub(super) fn dismiss(&mut self) {
-        self.look();
-        self.callers.answer_all(DONE);
+    pub(super) fn reply_done_to_all(&mut self) {
+        self.poll();
+        self.requests.reply_to_all(DONE_REPLY);
     }
 }
 
-fn read(said: &[u8]) -> Option<Job> {
+fn decode(said: &[u8]) -> Option<KeyboardInput> {
     match said.split_first()? {
-        (&TEXT, text) => Some(Job::Text(text.to_vec())),
+        (&TEXT, text) => Some(KeyboardInput::Text(text.to_vec())),
         (&KEYS, words) => {
             let words = words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
-            Some(Job::Keys(words.collect()))
+            Some(KeyboardInput::Keys(words.collect()))
         }
         _ => None,
     }
 }
 
-fn written(job: &Job) -> Vec<u8> {
+fn encode(job: &KeyboardInput) -> Vec<u8> {
     match job {
-        Job::Text(text) => [&[TEXT], text.as_slice()].concat(),
-        Job::Keys(words) => [&[KEYS], words.join("\0").as_bytes()].concat(),
+        KeyboardInput::Text(text) => [&[TEXT_TAG], text.as_slice()].concat(),
+        KeyboardInput::Keys(words) => [&[KEYS_TAG], words.join("\0").as_bytes()].concat(),
     }
 }
 
@@ -108,27 +108,27 @@ fn written(job: &Job) -> Vec<u8> {
 ///
 /// # Errors
 /// When the session takes no input, or not in time.
-pub fn call(folder: &Folder, job: &Job) -> io::Result<()> {
-    let mut stream = match socket::connect(folder.path(), NAME) {
+pub fn send_input(folder: &SessionDir, job: &KeyboardInput) -> io::Result<()> {
+    let mut stream = match socket::connect(folder.path(), SOCKET_NAME) {
         Ok(stream) => stream,
-        Err(_) if folder.is_over()? => return Ok(()),
+        Err(_) if folder.has_exited()? => return Ok(()),
         Err(error) => return Err(io::Error::new(error.kind(), format!("the session takes no input: {error}"))),
     };
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
+    stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
     let mut answer = Vec::new();
     let asked = stream
-        .write_all(&written(job))
+        .write_all(&encode(job))
         .and_then(|()| stream.shutdown(Shutdown::Write))
         .and_then(|()| stream.read_to_end(&mut answer));
     match asked {
-        Ok(_) if answer == DONE => Ok(()),
+        Ok(_) if answer == DONE_REPLY => Ok(()),
         Ok(_) if !answer.is_empty() => Err(io::Error::other(String::from_utf8_lossy(&answer).trim_end().to_owned())),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             Err(io::Error::other("the session did not take it in time"))
         }
         // It ended meanwhile.
-        _ if folder.is_over()? => Ok(()),
+        _ if folder.has_exited()? => Ok(()),
         Ok(_) => Err(io::Error::other("the session did not take it")),
         Err(error) => Err(error),
     }

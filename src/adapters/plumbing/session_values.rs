@@ -3,19 +3,19 @@
 use std::{fs, io};
 
 use super::{
-    Folder,
-    session_dir::{META, token},
+    SessionDir,
+    session_dir::{VALUES_DIR, escape_name},
 };
 use crate::os::files;
 
-impl Folder {
+impl SessionDir {
     /// The value of a key, byte by byte; `None` when it is unset or there is no such session.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn value(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
-        let Some(start) = self.start()? else { return Ok(None) };
-        match fs::read(self.file(META).join(place(key))) {
+        let Some(start) = self.start_config()? else { return Ok(None) };
+        match fs::read(self.file(VALUES_DIR).join(value_file_name(key))) {
             Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(start.var(key).map(Into::into)),
             Err(error) => Err(error),
@@ -27,11 +27,11 @@ impl Folder {
     /// # Errors
     /// When it cannot be written.
     pub fn set_value(&self, key: &str, value: &[u8]) -> io::Result<()> {
-        if self.start()?.is_none() {
+        if self.start_config()?.is_none() {
             return Ok(());
         }
-        files::private_dir(&self.file(META))?;
-        files::write_passing(&self.file(META).join(place(key)), value, 0o600)
+        files::private_dir(&self.file(VALUES_DIR))?;
+        files::write_atomic_nosync(&self.file(VALUES_DIR).join(value_file_name(key)), value, 0o600)
     }
 
     /// Forgets a value. Without such a session it does nothing.
@@ -45,7 +45,7 @@ impl Folder {
 }
 
 /// The name of a key's file; what is too long for a file system is told by its digest.
-fn place(key: &str) -> String {
-    let safe = format!("k-{}", token(key));
-    if safe.len() > 200 { format!("l-{}", crate::adapters::builtin_scripts::digest(key.as_bytes())) } else { safe }
+fn value_file_name(key: &str) -> String {
+    let safe = format!("k-{}", escape_name(key));
+    if safe.len() > 200 { format!("l-{}", crate::adapters::builtin_scripts::sha256_hex(key.as_bytes())) } else { safe }
 }

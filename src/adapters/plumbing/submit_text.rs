@@ -12,7 +12,7 @@ pub trait Terminal {
     ///
     /// # Errors
     /// When it cannot be told.
-    fn look(&mut self) -> io::Result<Vec<u8>>;
+    fn snapshot(&mut self) -> io::Result<Vec<u8>>;
 
     /// Pastes a text as it is, without submitting it.
     ///
@@ -24,56 +24,56 @@ pub trait Terminal {
     ///
     /// # Errors
     /// When that failed.
-    fn press(&mut self) -> io::Result<()>;
+    fn press_enter(&mut self) -> io::Result<()>;
 }
 
 /// How long is waited, and for what.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the paste to show.
     pub echo: Duration,
     /// For the screen to come to rest after that.
-    pub rest: Duration,
+    pub redraw: Duration,
     /// For the Enter to change anything.
     pub effect: Duration,
     /// The longest pause between two looks.
-    pub pause: Duration,
+    pub poll_interval: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             echo: Duration::from_millis(600),
-            rest: Duration::from_secs(2),
+            redraw: Duration::from_secs(2),
             effect: Duration::from_secs(1),
-            pause: Duration::from_millis(60),
+            poll_interval: Duration::from_millis(60),
         }
     }
 }
 
 /// How often Enter is pressed at most.
-const PRESSES: u32 = 3;
+const MAX_ENTER_PRESSES: u32 = 3;
 
 /// Types a text and submits it; answers with how often Enter was pressed. It is pressed again only when the paste had
 /// visibly arrived and nothing at all has changed since: a program that shows nothing gets exactly one.
 ///
 /// # Errors
 /// As the terminal fails; what was typed by then stays.
-pub fn submit(terminal: &mut impl Terminal, text: &[u8], patience: &Patience) -> io::Result<u32> {
-    let clean = texts::clean(text);
+pub fn submit_text(terminal: &mut impl Terminal, text: &[u8], patience: &Timeouts) -> io::Result<u32> {
+    let clean = texts::sanitize_paste(text);
     if clean.is_empty() {
-        terminal.press()?;
+        terminal.press_enter()?;
         return Ok(1);
     }
-    let before = terminal.look()?;
+    let before = terminal.snapshot()?;
     terminal.paste(&clean)?;
-    let echoed = until_other(terminal, &before, patience.echo, patience.pause)?;
+    let echoed = wait_for_change(terminal, &before, patience.echo, patience.poll_interval)?;
     let has_echoed = echoed.is_some();
     let mut shown = echoed.unwrap_or(before);
     if has_echoed {
         // A long text is drawn in steps.
         let mut failed = None;
-        poll_until::until(patience.rest, patience.pause, || match terminal.look() {
+        poll_until::poll_until(patience.redraw, patience.poll_interval, || match terminal.snapshot() {
             Ok(now) if now == shown => Some(()),
             Ok(now) => {
                 shown = now;
@@ -89,10 +89,10 @@ pub fn submit(terminal: &mut impl Terminal, text: &[u8], patience: &Patience) ->
         }
     }
     let mut pressed = 0;
-    while pressed < PRESSES {
-        terminal.press()?;
+    while pressed < MAX_ENTER_PRESSES {
+        terminal.press_enter()?;
         pressed += 1;
-        if !has_echoed || until_other(terminal, &shown, patience.effect, patience.pause)?.is_some() {
+        if !has_echoed || wait_for_change(terminal, &shown, patience.effect, patience.poll_interval)?.is_some() {
             break;
         }
     }
@@ -100,13 +100,13 @@ pub fn submit(terminal: &mut impl Terminal, text: &[u8], patience: &Patience) ->
 }
 
 /// Looks until the screen is another than this one; `None` when it stayed.
-fn until_other(
+fn wait_for_change(
     terminal: &mut impl Terminal,
     than: &[u8],
     limit: Duration,
     pause: Duration,
 ) -> io::Result<Option<Vec<u8>>> {
-    let seen = poll_until::until(limit, pause, || match terminal.look() {
+    let seen = poll_until::poll_until(limit, pause, || match terminal.snapshot() {
         Ok(now) if now == than => None,
         other => Some(other),
     });
@@ -127,7 +127,7 @@ mod tests {
     }
 
     impl Terminal for Fake {
-        fn look(&mut self) -> io::Result<Vec<u8>> {
+        fn snapshot(&mut self) -> io::Result<Vec<u8>> {
             Ok(self.screen.clone())
         }
 
@@ -139,7 +139,7 @@ mod tests {
             Ok(())
         }
 
-        fn press(&mut self) -> io::Result<()> {
+        fn press_enter(&mut self) -> io::Result<()> {
             self.presses += 1;
             if self.echoes && self.presses > self.swallows {
                 self.screen.clear();
@@ -151,8 +151,8 @@ mod tests {
     fn presses(echoes: bool, swallows: u32, text: &[u8]) -> (u32, Vec<u8>) {
         let mut fake = Fake { echoes, swallows, screen: Vec::new(), pasted: Vec::new(), presses: 0 };
         let short = Duration::from_millis(10);
-        let patience = Patience { echo: short, rest: short, effect: short, pause: short };
-        assert_eq!(submit(&mut fake, text, &patience).unwrap(), fake.presses);
+        let patience = Timeouts { echo: short, redraw: short, effect: short, poll_interval: short };
+        assert_eq!(submit_text(&mut fake, text, &patience).unwrap(), fake.presses);
         (fake.presses, fake.pasted)
     }
 

@@ -13,10 +13,10 @@ use nix::fcntl::OFlag;
 use crate::os::files;
 
 /// The size at which a transcript starts anew, in bytes; the one before it stays beside it as `.1`.
-pub const LIMIT: u64 = 64 << 20;
+pub const MAX_TRANSCRIPT_BYTES: u64 = 64 << 20;
 
 /// How much of a transcript's end is looked at, in bytes.
-const SEEN: u64 = 1 << 20;
+const MAX_TAIL_BYTES: u64 = 1 << 20;
 
 /// An open transcript.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Transcript {
     }
 
     fn rotate(&mut self) {
-        let moved = fs::rename(&self.path, before(&self.path)).and_then(|()| self.reopen());
+        let moved = fs::rename(&self.path, rotated_path(&self.path)).and_then(|()| self.reopen());
         if moved.is_err() {
             // Where it cannot be moved it is begun again in its place: the size is what was promised.
             let emptied = self.file.as_mut().map(|file| file.set_len(0).and_then(|()| file.rewind()));
@@ -85,16 +85,16 @@ impl Transcript {
 /// # Errors
 /// When it cannot be read, or is no file.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
-    let mut bytes = end_of(path, 0, SEEN)?.1;
-    let room = SEEN.saturating_sub(u64::try_from(bytes.len()).unwrap_or(SEEN));
+    let mut bytes = read_end(path, 0, MAX_TAIL_BYTES)?.1;
+    let room = MAX_TAIL_BYTES.saturating_sub(u64::try_from(bytes.len()).unwrap_or(MAX_TAIL_BYTES));
     let counted = bytes.split(|byte| *byte == b'\n').count().saturating_sub(1);
     // One more than asked for: the first one may be the end of a line.
     if room > 0 && (lines == 0 || counted <= lines) {
-        let mut all = end_of(&before(path), 0, room)?.1;
+        let mut all = read_end(&rotated_path(path), 0, room)?.1;
         all.append(&mut bytes);
         bytes = all;
     }
-    Ok(last(&bytes, lines))
+    Ok(last_lines(&bytes, lines))
 }
 
 /// The same of what stands behind a place in the file, in bytes; of all of it when the file has become shorter than that.
@@ -102,18 +102,18 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
 /// # Errors
 /// When it cannot be read, or is no file.
 pub fn tail_from(path: &Path, lines: usize, from: u64) -> io::Result<String> {
-    Ok(last(&end_of(path, from, SEEN)?.1, lines))
+    Ok(last_lines(&read_end(path, from, MAX_TAIL_BYTES)?.1, lines))
 }
 
 /// Where a transcript's beginning went when it started anew.
-fn before(path: &Path) -> PathBuf {
+fn rotated_path(path: &Path) -> PathBuf {
     let mut before = path.as_os_str().to_owned();
     before.push(".1");
     before.into()
 }
 
 /// The end of a file behind a place, at most so many bytes, and where in the file it begins; nothing when there is no such file.
-pub(super) fn end_of(path: &Path, from: u64, most: u64) -> io::Result<(u64, Vec<u8>)> {
+pub(super) fn read_end(path: &Path, from: u64, most: u64) -> io::Result<(u64, Vec<u8>)> {
     let opened =
         fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_NONBLOCK.bits()).open(path);
     let mut file = match opened {
@@ -131,7 +131,7 @@ pub(super) fn end_of(path: &Path, from: u64, most: u64) -> io::Result<(u64, Vec<
     Ok((start, bytes))
 }
 
-fn last(bytes: &[u8], lines: usize) -> String {
+fn last_lines(bytes: &[u8], lines: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_end_matches(['\n', '\r', ' ']);
     if text.is_empty() {

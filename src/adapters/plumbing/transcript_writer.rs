@@ -13,13 +13,13 @@ use super::transcript::Transcript;
 use crate::os::child;
 
 /// How much waits for the disk at most, in bytes.
-const MOST: usize = 8 << 20;
+const MAX_BUFFERED_BYTES: usize = 8 << 20;
 /// How long the disk may take for a piece before it counts as standing still.
-const PATIENCE: Duration = Duration::from_millis(200);
+const STALL_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Takes text and never waits for long.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct TranscriptWriter {
     shared: Arc<Shared>,
 }
 
@@ -34,9 +34,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: Vec<u8>,
-    lost: u64,
-    is_stuck: bool,
+    pending: Vec<u8>,
+    dropped_bytes: u64,
+    is_stalled: bool,
     is_writing: bool,
     is_closed: bool,
 }
@@ -47,23 +47,23 @@ impl Shared {
     }
 }
 
-impl Recorder {
+impl TranscriptWriter {
     /// Keeps text in a transcript.
     ///
     /// # Errors
     /// When the transcript cannot be opened, or there is no thread to be had.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         let mut transcript = Transcript::open(path, limit)?;
-        Self::to(move |bytes| transcript.write(bytes))
+        Self::with_writer(move |bytes| transcript.write(bytes))
     }
 
-    fn to(mut write: impl FnMut(&[u8]) + Send + 'static) -> io::Result<Self> {
+    fn with_writer(mut write: impl FnMut(&[u8]) + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
         // Signals are for the thread that waits for the program.
-        child::undisturbed(|| {
+        child::with_signals_blocked(|| {
             thread::Builder::new().spawn(move || {
-                while let Some(bytes) = theirs.next() {
+                while let Some(bytes) = theirs.next_batch() {
                     write(&bytes);
                 }
             })
@@ -74,16 +74,16 @@ impl Recorder {
     /// Hands text over.
     pub fn write(&self, bytes: &[u8]) {
         let mut state = self.shared.lock();
-        while !state.is_stuck && !state.waiting.is_empty() && state.waiting.len() + bytes.len() > MOST {
+        while !state.is_stalled && !state.pending.is_empty() && state.pending.len() + bytes.len() > MAX_BUFFERED_BYTES {
             let (now, waited) =
-                self.shared.emptied.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+                self.shared.emptied.wait_timeout(state, STALL_TIMEOUT).unwrap_or_else(PoisonError::into_inner);
             state = now;
-            state.is_stuck = waited.timed_out();
+            state.is_stalled = waited.timed_out();
         }
-        if state.is_stuck {
-            state.lost += u64::try_from(bytes.len()).unwrap_or_default();
+        if state.is_stalled {
+            state.dropped_bytes += u64::try_from(bytes.len()).unwrap_or_default();
         } else {
-            state.waiting.extend_from_slice(bytes);
+            state.pending.extend_from_slice(bytes);
             self.shared.filled.notify_one();
         }
     }
@@ -92,7 +92,7 @@ impl Recorder {
     pub fn flush(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         let mut state = self.shared.lock();
-        while state.is_writing || !state.waiting.is_empty() {
+        while state.is_writing || !state.pending.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -102,7 +102,7 @@ impl Recorder {
     }
 }
 
-impl Drop for Recorder {
+impl Drop for TranscriptWriter {
     fn drop(&mut self) {
         self.shared.lock().is_closed = true;
         self.shared.filled.notify_one();
@@ -111,22 +111,22 @@ impl Drop for Recorder {
 
 impl Shared {
     /// What is to be written next; `None` when nothing more will come.
-    fn next(&self) -> Option<Vec<u8>> {
+    fn next_batch(&self) -> Option<Vec<u8>> {
         let mut state = self.lock();
         state.is_writing = false;
         self.emptied.notify_all();
-        while state.waiting.is_empty() && state.lost == 0 {
+        while state.pending.is_empty() && state.dropped_bytes == 0 {
             if state.is_closed {
                 return None;
             }
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let mut bytes = std::mem::take(&mut state.waiting);
-        let lost = std::mem::take(&mut state.lost);
+        let mut bytes = std::mem::take(&mut state.pending);
+        let lost = std::mem::take(&mut state.dropped_bytes);
         if lost > 0 {
             bytes.extend_from_slice(format!("\n[{lost} bytes left out: the disk stood still]\n").as_bytes());
         }
-        state.is_stuck = false;
+        state.is_stalled = false;
         state.is_writing = true;
         drop(state);
         self.emptied.notify_all();
@@ -144,7 +144,7 @@ mod tests {
     fn a_disk_that_stands_still_costs_text_and_no_time() {
         let (go, wait) = mpsc::channel::<()>();
         let (sender, written) = mpsc::channel();
-        let recorder = Recorder::to(move |bytes| {
+        let recorder = TranscriptWriter::with_writer(move |bytes| {
             let _ = wait.recv();
             let _ = sender.send(bytes.to_vec());
         })
@@ -162,7 +162,7 @@ mod tests {
         let text = String::from_utf8(all).unwrap();
         assert!(text.starts_with("firstx") && text.ends_with(" bytes left out: the disk stood still]\n"));
         let kept = text.bytes().filter(|byte| *byte == b'x').count();
-        assert!((MOST / 2..=2 * MOST).contains(&kept), "{kept}");
+        assert!((MAX_BUFFERED_BYTES / 2..=2 * MAX_BUFFERED_BYTES).contains(&kept), "{kept}");
         recorder.write(b"last");
         recorder.flush(Duration::from_secs(20));
         assert_eq!(written.try_iter().flatten().collect::<Vec<u8>>(), b"last");

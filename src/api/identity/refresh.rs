@@ -16,7 +16,7 @@ use crate::{
     },
     domain::{Event, Kind, Refusal, session::Session},
     env::{Timestamp, vars},
-    os::capture::{Call, End, capture},
+    os::capture::{Call, ExitReason, capture},
 };
 
 /// How long the command may take.
@@ -119,11 +119,11 @@ fn fetch(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>
     let said = capture(&call)?;
     // Whatever it printed may be the credential: it is read, and never quoted.
     let (stdout, _stderr) = (Zeroizing::new(said.stdout), Zeroizing::new(said.stderr));
-    match said.end {
-        End::Exit(0) => {}
-        End::Exit(code) => bail!("[identity] refresh ended with exit code {code}"),
-        End::Signal(number) => bail!("[identity] refresh was ended by signal {number}"),
-        End::TimedOut => bail!("[identity] refresh took longer than {} s", LIMIT.as_secs()),
+    match said.exit {
+        ExitReason::Code(0) => {}
+        ExitReason::Code(code) => bail!("[identity] refresh ended with exit code {code}"),
+        ExitReason::Signal(number) => bail!("[identity] refresh was ended by signal {number}"),
+        ExitReason::TimedOut => bail!("[identity] refresh took longer than {} s", LIMIT.as_secs()),
     }
     match serde_json::from_slice(&stdout) {
         Ok(identity) => Ok(Some((session, identity))),

@@ -25,7 +25,7 @@ use crate::{
     },
     env::vars,
     os::{
-        capture::{Call, Captured, End, capture_up_to},
+        capture::{Call, Captured, ExitReason, capture_with_limit},
         executable,
     },
 };
@@ -67,7 +67,7 @@ fn run(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) 
     if let Some(request) = request {
         args.extend(["--request-id".into(), request.into()]);
     }
-    let program = executable::own().context("the program of this server is gone")?;
+    let program = executable::current_executable().context("the program of this server is gone")?;
     let call = Call {
         program: &program,
         args: &args,
@@ -77,15 +77,17 @@ fn run(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) 
         limit: LIMIT,
         ends_group: false,
     };
-    capture_up_to(&call, LONGEST).context("the call could not be made")
+    capture_with_limit(&call, LONGEST).context("the call could not be made")
 }
 
 /// Its answer is ours, also when it says no.
 fn answer(ran: Captured) -> Result<Response, Fault> {
-    let (status, document) = match ran.end {
-        End::Exit(0) => (StatusCode::OK, ran.stdout),
-        End::Exit(code) => (status(code), ran.stderr),
-        End::Signal(_) | End::TimedOut => return Err(Fault::internal("the call was ended before it had an answer")),
+    let (status, document) = match ran.exit {
+        ExitReason::Code(0) => (StatusCode::OK, ran.stdout),
+        ExitReason::Code(code) => (status(code), ran.stderr),
+        ExitReason::Signal(_) | ExitReason::TimedOut => {
+            return Err(Fault::internal("the call was ended before it had an answer"));
+        }
     };
     if serde_json::from_slice::<serde::de::IgnoredAny>(&document).is_err() {
         return Err(Fault::internal("the call has no answer"));

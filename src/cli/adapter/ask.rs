@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     adapters::plumbing::commands::multiplexer_call,
     cli::{Context, Exit},
-    os::capture::End,
+    os::capture::ExitReason,
 };
 
 /// The exit codes of shells and of `timeout`.
@@ -57,10 +57,10 @@ impl Args {
         if !said.trim().is_empty() {
             ctx.out.complain(said.trim());
         }
-        Ok(match done.end {
-            End::Exit(code) => Exit::try_from(code).unwrap_or(1),
-            End::Signal(signal) => Exit::try_from(SIGNAL + signal).unwrap_or(1),
-            End::TimedOut => TIMED_OUT,
+        Ok(match done.exit {
+            ExitReason::Code(code) => Exit::try_from(code).unwrap_or(1),
+            ExitReason::Signal(signal) => Exit::try_from(SIGNAL + signal).unwrap_or(1),
+            ExitReason::TimedOut => TIMED_OUT,
         })
     }
 }

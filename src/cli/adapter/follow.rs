@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    adapters::plumbing::{Reader, commands::inspect},
+    adapters::plumbing::{ReaderState, commands::inspect},
     cli::{Context, Exit},
     render::Relay,
 };
@@ -34,15 +34,15 @@ impl Args {
             let relay = Relay::new(&ctx.out, true, ctx.env.terminal.stderr);
             inspect::follow(&ctx.env, &self.name, stdout.as_fd(), |bytes| {
                 relay.out(bytes);
-                Reader::Stays
+                ReaderState::Open
             })?;
             return Ok(0);
         }
         inspect::follow(&ctx.env, &self.name, stdout.as_fd(), |bytes| {
             let mut stdout = stdout.lock();
             match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-                Ok(()) => Reader::Stays,
-                Err(_) => Reader::Gone,
+                Ok(()) => ReaderState::Open,
+                Err(_) => ReaderState::Closed,
             }
         })?;
         Ok(0)

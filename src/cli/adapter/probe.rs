@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use anyhow::Result;
 
 use crate::{
-    adapters::plumbing::probe_program::{self, Wish},
+    adapters::plumbing::probe_program::{self, ProbeOptions},
     cli::{Context, Exit},
 };
 
@@ -27,7 +27,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let wish = Wish { lines: self.lines, prompt: self.prompt, words: self.words };
+        let wish = ProbeOptions { lines: self.lines, prompt: self.prompt, args: self.words };
         probe_program::run(&ctx.env, &ctx.env.cwd.join(&self.folder), &wish)?;
         Ok(0)
     }

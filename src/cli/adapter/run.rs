@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    adapters::plumbing::{Detached, commands::start},
+    adapters::plumbing::{IoMode, commands::start},
     cli::{Context, Exit},
     render::safe_line,
 };
@@ -31,9 +31,9 @@ impl Args {
             return Ok(0);
         }
         let how = match (self.apart, self.record) {
-            (true, _) => Detached::Yes,
-            (_, true) => Detached::Recorded,
-            _ => Detached::No,
+            (true, _) => IoMode::Detached,
+            (_, true) => IoMode::PtyProxy,
+            _ => IoMode::Inherit,
         };
         let code = start::run(&ctx.env, &self.name, how, |why| ctx.out.complain(&safe_line(why)))?;
         Ok(Exit::try_from(code).unwrap_or(1))

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    adapters::plumbing::{Neighbours, commands::multiplexer_server},
+    adapters::plumbing::{SocketDir, commands::multiplexer_server},
     cli::{Context, Exit},
 };
 
@@ -22,9 +22,9 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let neighbours = if self.alone { Neighbours::None } else { Neighbours::Some };
+        let neighbours = if self.alone { SocketDir::Private } else { SocketDir::Shared };
         let seat = multiplexer_server::prepare_address(&ctx.env, &self.program, &self.name, neighbours)?;
-        ctx.out.line(&format!("{}\n{}\n{}", seat.name, seat.mark, seat.folder.display()))?;
+        ctx.out.line(&format!("{}\n{}\n{}", seat.name, seat.env_tag, seat.dir.display()))?;
         Ok(0)
     }
 }

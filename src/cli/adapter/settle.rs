@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    adapters::plumbing::{Made, commands::start},
+    adapters::plumbing::{StartedPane, commands::start},
     cli::{Context, Exit},
     render::safe_line,
 };
@@ -28,7 +28,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let mut warn = |why: &str| ctx.out.complain(&safe_line(why));
-        let made = Made { pane: self.pane, socket: self.socket };
+        let made = StartedPane { pane: self.pane, socket: self.socket };
         let report = start::finish_start(&ctx.env, &self.name, &self.script, made, &mut warn)?;
         ctx.out.document(&report)?;
         Ok(0)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    adapters::plumbing::{commands::process_tree, transcript::LIMIT},
+    adapters::plumbing::{commands::process_tree, transcript::MAX_TRANSCRIPT_BYTES},
     cli::{Context, Exit},
 };
 
@@ -15,7 +15,7 @@ pub struct Args {
     /// The transcript
     file: PathBuf,
     /// The size, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = LIMIT)]
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_TRANSCRIPT_BYTES)]
     limit: u64,
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    adapters::plumbing::{Neighbours, commands::multiplexer_server},
+    adapters::plumbing::{SocketDir, commands::multiplexer_server},
     cli::{Context, Exit},
 };
 
@@ -21,7 +21,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let neighbours = if self.alone { Neighbours::None } else { Neighbours::Some };
+        let neighbours = if self.alone { SocketDir::Private } else { SocketDir::Shared };
         multiplexer_server::end_server(&ctx.env, &self.program, &self.name, neighbours)?;
         Ok(0)
     }

@@ -32,7 +32,8 @@ impl Args {
         let house = ctx.app();
         let approval_wait = house.as_ref().map_or(APPROVAL_WAIT, |app| app.settings.boundary.approval_wait);
         let dry_run = self.target.dry_run;
-        let change = install::install(provider, &target, &ctx.env, &executable::own()?, approval_wait, dry_run)?;
+        let change =
+            install::install(provider, &target, &ctx.env, &executable::current_executable()?, approval_wait, dry_run)?;
         let (done, undone) = ("entered the hooks of", "would enter the hooks of");
         let mut answer = super::target::answer(provider, &change, dry_run, if dry_run { undone } else { done })?;
         if let Some(why) = &change.unloaded {

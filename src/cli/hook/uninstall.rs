@@ -22,7 +22,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let (place, dry_run) = (self.target.target(ctx)?, self.target.dry_run);
-        let change = install::uninstall(self.provider, &place, &ctx.env, &executable::own()?, dry_run)?;
+        let change = install::uninstall(self.provider, &place, &ctx.env, &executable::current_executable()?, dry_run)?;
         let done = if dry_run { "would take out the hooks of" } else { "took out the hooks of" };
         target::show(ctx, &target::answer(self.provider, &change, dry_run, done)?, &change, dry_run)
     }

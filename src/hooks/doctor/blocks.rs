@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use crate::{hooks::Provider, os::capture::End};
+use crate::{hooks::Provider, os::capture::ExitReason};
 
 /// What a hook did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// How it ended.
-    pub end: End,
+    pub end: ExitReason,
     /// What it printed.
     pub stdout: String,
     /// What it remarked.
@@ -47,18 +47,18 @@ impl Why {
 }
 
 /// How a hook ended that said nothing by it.
-fn ended(end: End) -> String {
+fn ended(end: ExitReason) -> String {
     match end {
-        End::Exit(code) => format!("it ended with exit code {code}"),
-        End::Signal(signal) => format!("it was ended by signal {signal}"),
-        End::TimedOut => "it took longer than its timeout".to_owned(),
+        ExitReason::Code(code) => format!("it ended with exit code {code}"),
+        ExitReason::Signal(signal) => format!("it was ended by signal {signal}"),
+        ExitReason::TimedOut => "it took longer than its timeout".to_owned(),
     }
 }
 
 fn claude(outcome: &Outcome) -> Result<(), Why> {
     match outcome.end {
-        End::Exit(2) => Ok(()),
-        End::Exit(0) => {
+        ExitReason::Code(2) => Ok(()),
+        ExitReason::Code(0) => {
             let text = outcome.stdout.trim();
             if text.is_empty() {
                 return Err(Why::answer("it said nothing"));
@@ -95,11 +95,11 @@ const CODEX_INNER: &[&str] =
 
 fn codex(outcome: &Outcome) -> Result<(), String> {
     match outcome.end {
-        End::Exit(2) if outcome.stderr.trim().is_empty() => {
+        ExitReason::Code(2) if outcome.stderr.trim().is_empty() => {
             Err("exit code 2 without a word on stderr is no denial".into())
         }
-        End::Exit(2) => Ok(()),
-        End::Exit(0) => {
+        ExitReason::Code(2) => Ok(()),
+        ExitReason::Code(0) => {
             let text = outcome.stdout.trim();
             if text.is_empty() {
                 return Err("it said nothing".into());
@@ -139,7 +139,7 @@ fn codex(outcome: &Outcome) -> Result<(), String> {
 
 fn gemini(outcome: &Outcome) -> Result<(), String> {
     let code = match outcome.end {
-        End::Exit(code) => code,
+        ExitReason::Code(code) => code,
         end => return Err(ended(end)),
     };
     let (stdout, stderr) = (outcome.stdout.trim(), outcome.stderr.trim());
@@ -166,7 +166,7 @@ mod tests {
     const CANONICAL: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}"#;
 
     fn did(code: i32, stdout: &str, stderr: &str) -> Outcome {
-        Outcome { end: End::Exit(code), stdout: stdout.into(), stderr: stderr.into() }
+        Outcome { end: ExitReason::Code(code), stdout: stdout.into(), stderr: stderr.into() }
     }
 
     /// The whole matrix of what was tried: who blocks, and who runs the tool.
@@ -201,8 +201,8 @@ mod tests {
             ("no such enum", did(0, &CANONICAL.replace("deny", "nope"), ""), &[]),
             ("bad JSON", did(0, "{\"decision\":", ""), &[]),
             ("nothing", did(0, "", ""), &[]),
-            ("too slow", Outcome { end: End::TimedOut, ..did(0, CANONICAL, "") }, &[]),
-            ("killed", Outcome { end: End::Signal(9), ..did(0, "", "no") }, &[]),
+            ("too slow", Outcome { end: ExitReason::TimedOut, ..did(0, CANONICAL, "") }, &[]),
+            ("killed", Outcome { end: ExitReason::Signal(9), ..did(0, "", "no") }, &[]),
             ("no such command", did(127, "", "sh: no such file"), &[Gemini]),
         ];
         for (what, outcome, blocks) in table {
@@ -224,7 +224,7 @@ mod tests {
             (did(127, "", "not found"), true),
             (did(0, "{\"decision\":", ""), true),
             (did(0, &CANONICAL.replace("deny", "nope"), ""), true),
-            (Outcome { end: End::TimedOut, ..did(0, "", "") }, true),
+            (Outcome { end: ExitReason::TimedOut, ..did(0, "", "") }, true),
             (did(0, "", ""), false),
             (did(0, "{}", ""), false),
             (did(0, "a log line", ""), false),

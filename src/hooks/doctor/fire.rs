@@ -52,7 +52,7 @@ pub(super) fn fire(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> i
     };
     let said = capture(&call)?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Outcome { end: said.end, stdout: text(said.stdout), stderr: text(said.stderr) })
+    Ok(Outcome { end: said.exit, stdout: text(said.stdout), stderr: text(said.stderr) })
 }
 
 /// How the vendor starts it: through a shell, or itself.

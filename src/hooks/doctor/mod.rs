@@ -46,7 +46,7 @@ pub struct Place<'a> {
 /// # Errors
 /// Only when this program's own file cannot be found; what is wrong is a finding.
 pub fn doctor(place: &Place<'_>, provider: Option<Provider>) -> Result<Vec<Finding>> {
-    let own = executable::own()?;
+    let own = executable::current_executable()?;
     let mut findings = Vec::new();
     let asked: Vec<Provider> = provider.map_or_else(|| Provider::ALL.to_vec(), |one| vec![one]);
     for one in asked {
@@ -108,7 +108,7 @@ fn file(
         let message = format!("{} {why}: none of its hooks run", path.display());
         findings.push(Finding::new("not_loaded", Severity::Error, message));
     }
-    if !executable::can_run(&program) {
+    if !executable::is_executable(&program) {
         let message = format!("{} names {}, which is not there any more", path.display(), program.display());
         findings.push(Finding::new("stale_path", Severity::Error, message).fixed_by(fix));
         return true;

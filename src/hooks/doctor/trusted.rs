@@ -63,7 +63,7 @@ fn list(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
         limit: LIMIT,
         ends_group: true,
     };
-    line_query::ask(&call, |line| {
+    line_query::query(&call, |line| {
         let message: Value = serde_json::from_str(line).ok()?;
         (message["id"] == 2).then_some(message)
     })

@@ -86,7 +86,7 @@ impl Settings {
     /// # Errors
     /// What cannot be read, and `settings_invalid` for what is no text or too large.
     pub fn read(path: &Path) -> Result<Self> {
-        if !files::is_nameable(path) {
+        if !files::is_path_length_valid(path) {
             return Err(Refusal::invalid("the settings' path", "is too long for a file").into());
         }
         let path = behind_links(path).with_context(|| path.display().to_string())?;
@@ -120,7 +120,7 @@ impl Settings {
                 if let Some(folder) = self.path.parent() {
                     fs::create_dir_all(folder)?;
                 }
-                files::write_whole(&self.path, text.as_bytes(), self.mode.unwrap_or(NEW))
+                files::write_atomic(&self.path, text.as_bytes(), self.mode.unwrap_or(NEW))
             }
         };
         write().with_context(|| format!("{} cannot be written", self.path.display()))

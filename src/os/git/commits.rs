@@ -1,7 +1,7 @@
 //! Commits, as facts: what git does not tell is `None`, also where there is no git or no repository.
 
-use super::{ANSWER, Git, GitError, failed, said};
-use crate::os::capture::End;
+use super::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
+use crate::os::capture::ExitReason;
 
 impl Git<'_> {
     /// The commit that is checked out.
@@ -13,26 +13,26 @@ impl Git<'_> {
     /// The commit that a name means, in full.
     #[must_use]
     pub fn commit(&self, name: &str) -> Option<String> {
-        self.meant(name).ok().flatten()
+        self.resolve_commit(name).ok().flatten()
     }
 
     /// The commit that a name means; `None` when it means none.
-    pub(super) fn meant(&self, name: &str) -> Result<Option<String>, GitError> {
+    pub(super) fn resolve_commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let commit = format!("{name}^{{commit}}");
-        let done = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], ANSWER)?;
-        let answer = said(&done.stdout);
+        let done = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], QUERY_TIMEOUT)?;
+        let answer = output_text(&done.stdout);
         let is_commit = answer.len() >= 40 && answer.chars().all(|digit| digit.is_ascii_hexdigit());
-        match done.end {
-            End::Exit(0) if is_commit => Ok(Some(answer)),
-            End::Exit(1) => Ok(None),
-            _ => Err(failed("rev-parse", &done)),
+        match done.exit {
+            ExitReason::Code(0) if is_commit => Ok(Some(answer)),
+            ExitReason::Code(1) => Ok(None),
+            _ => Err(git_error("rev-parse", &done)),
         }
     }
 
     /// Whether nothing is changed, staged or new.
     #[must_use]
     pub fn is_clean(&self) -> Option<bool> {
-        let (success, answer) = self.answer(&["status", "--porcelain", "--untracked-files=normal"])?;
+        let (success, answer) = self.try_output(&["status", "--porcelain", "--untracked-files=normal"])?;
         success.then_some(answer.is_empty())
     }
 
@@ -45,17 +45,17 @@ impl Git<'_> {
 
     /// Whether everything in `base` is in `commit` too.
     #[must_use]
-    pub fn contains(&self, base: &str, commit: &str) -> Option<bool> {
+    pub fn is_ancestor(&self, base: &str, commit: &str) -> Option<bool> {
         let (base, commit) = (self.commit(base)?, self.commit(commit)?);
         // It lists what only the base has; at most one is needed to know.
-        let (success, answer) = self.answer(&["rev-list", "--max-count=1", &format!("{commit}..{base}")])?;
+        let (success, answer) = self.try_output(&["rev-list", "--max-count=1", &format!("{commit}..{base}")])?;
         success.then_some(answer.trim().is_empty())
     }
 
     /// Whether it succeeded, and what it said.
-    fn answer(&self, args: &[&str]) -> Option<(bool, String)> {
-        let done = self.run(args, ANSWER).ok()?;
-        let success = done.end == End::Exit(0);
+    fn try_output(&self, args: &[&str]) -> Option<(bool, String)> {
+        let done = self.run(args, QUERY_TIMEOUT).ok()?;
+        let success = done.exit == ExitReason::Code(0);
         Some((success, String::from_utf8_lossy(&done.stdout).into_owned()))
     }
 }
@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(here.commit(&head[..10]).as_ref(), Some(&head));
         assert_eq!(here.commit("--all"), None);
         assert_eq!(here.clean_head().as_ref(), Some(&head));
-        assert_eq!((here.contains("side", "main"), here.contains("main", "side")), (Some(true), Some(false)));
-        assert_eq!(here.contains("absent", "main"), None);
+        assert_eq!((here.is_ancestor("side", "main"), here.is_ancestor("main", "side")), (Some(true), Some(false)));
+        assert_eq!(here.is_ancestor("absent", "main"), None);
         std::fs::write(repository.join("new"), "x").unwrap();
         assert_eq!((here.is_clean(), here.clean_head()), (Some(false), None));
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{ANSWER, Git, GitError};
+use super::{Git, GitError, QUERY_TIMEOUT};
 
 impl Git<'_> {
     /// The first of these names in the folder that git tracks.
@@ -12,7 +12,7 @@ impl Git<'_> {
     pub fn first_tracked(&self, names: &[OsString]) -> Result<Option<String>, GitError> {
         let fixed = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsString::from);
         let args: Vec<OsString> = fixed.into_iter().chain(names.iter().cloned()).collect();
-        let text = self.ask("ls-files", &args, ANSWER)?;
+        let text = self.run_checked("ls-files", &args, QUERY_TIMEOUT)?;
         Ok(text.split('\0').next().filter(|name| !name.is_empty()).map(str::to_owned))
     }
 }

@@ -2,10 +2,10 @@
 
 use std::{ffi::OsStr, path::Path, time::Duration};
 
-use super::{ANSWER, Git, GitError};
+use super::{Git, GitError, QUERY_TIMEOUT};
 
 /// How long git may take to fill a worktree with files, or to take them away.
-const FILES: Duration = Duration::from_secs(1800);
+const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// The repository that a folder lies in.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// When it lies in none, or there is no git.
     pub fn around(git: Git<'a>) -> Result<Self, GitError> {
-        git.ask("rev-parse", &["rev-parse", "--git-dir"], ANSWER)?;
+        git.run_checked("rev-parse", &["rev-parse", "--git-dir"], QUERY_TIMEOUT)?;
         Ok(Self { git })
     }
 
@@ -28,14 +28,14 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// When git does not tell.
     pub fn commit(&self, revision: &str) -> Result<Option<String>, GitError> {
-        self.git.meant(revision)
+        self.git.resolve_commit(revision)
     }
 
     /// The commit of a branch of this repository; `None` when there is no such branch.
     ///
     /// # Errors
     /// When git does not tell.
-    pub fn branch(&self, branch: &str) -> Result<Option<String>, GitError> {
+    pub fn branch_commit(&self, branch: &str) -> Result<Option<String>, GitError> {
         self.commit(&format!("refs/heads/{branch}"))
     }
 
@@ -43,8 +43,8 @@ impl<'a> Repository<'a> {
     ///
     /// # Errors
     /// As git says, also when it exists.
-    pub fn add_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
-        self.git.ask("branch", &["branch", "--no-track", branch, commit], ANSWER).map(drop)
+    pub fn create_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
+        self.git.run_checked("branch", &["branch", "--no-track", branch, commit], QUERY_TIMEOUT).map(drop)
     }
 
     /// Deletes a branch, if it is still at this commit.
@@ -52,7 +52,9 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// As git says, also when it has moved on.
     pub fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
-        self.git.ask("update-ref", &["update-ref", "-d", &format!("refs/heads/{branch}"), commit], ANSWER).map(drop)
+        self.git
+            .run_checked("update-ref", &["update-ref", "-d", &format!("refs/heads/{branch}"), commit], QUERY_TIMEOUT)
+            .map(drop)
     }
 
     /// Makes a worktree of a branch at a path where nothing is, without its files yet: that is quick.
@@ -62,15 +64,15 @@ impl<'a> Repository<'a> {
     pub fn add_worktree(&self, path: &Path, branch: &str) -> Result<(), GitError> {
         let args = ["worktree", "add", "--quiet", "--no-checkout"].map(OsStr::new);
         let args = [&args[..], &[path.as_os_str(), branch.as_ref()]].concat();
-        self.git.ask("worktree add", &args, FILES).map(drop)
+        self.git.run_checked("worktree add", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
     /// Puts the files of its commit into a new worktree.
     ///
     /// # Errors
     /// As git says.
-    pub fn fill(&self) -> Result<(), GitError> {
-        self.git.ask("checkout", &["reset", "--quiet", "--hard"], FILES).map(drop)
+    pub fn checkout(&self) -> Result<(), GitError> {
+        self.git.run_checked("checkout", &["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT).map(drop)
     }
 
     /// Takes a worktree away; without `force` git refuses one that holds changes.
@@ -84,15 +86,16 @@ impl<'a> Repository<'a> {
             args.extend([OsStr::new("--force"); 2]);
         }
         args.push(path.as_os_str());
-        self.git.ask("worktree remove", &args, FILES).map(drop)
+        self.git.run_checked("worktree remove", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
     /// Whether all that a worktree lacks is files of its own commit: one that was cut off while it was filled.
     ///
     /// # Errors
     /// As git says.
-    pub fn is_half_filled(&self) -> Result<bool, GitError> {
-        let text = self.git.ask("status", &["status", "--porcelain", "--untracked-files=normal"], ANSWER)?;
+    pub fn is_partial_checkout(&self) -> Result<bool, GitError> {
+        let text =
+            self.git.run_checked("status", &["status", "--porcelain", "--untracked-files=normal"], QUERY_TIMEOUT)?;
         Ok(!text.is_empty() && text.lines().all(|line| line.starts_with("D ") || line.starts_with(" D")))
     }
 
@@ -101,7 +104,7 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// As git says.
     pub fn has_worktree(&self, path: &Path) -> Result<bool, GitError> {
-        let list = self.git.ask("worktree list", &["worktree", "list", "--porcelain", "-z"], ANSWER)?;
+        let list = self.git.run_checked("worktree list", &["worktree", "list", "--porcelain", "-z"], QUERY_TIMEOUT)?;
         let same =
             |known: &str| Path::new(known) == path || path.canonicalize().is_ok_and(|path| path == Path::new(known));
         Ok(list.split('\0').filter_map(|line| line.strip_prefix("worktree ")).any(same))
@@ -111,10 +114,10 @@ impl<'a> Repository<'a> {
     ///
     /// # Errors
     /// As git says.
-    pub fn contains(&self, base: &str, commit: &str) -> Result<bool, GitError> {
+    pub fn is_merged(&self, base: &str, commit: &str) -> Result<bool, GitError> {
         let untold =
             || GitError::Failed { step: "rev-list", why: format!("it does not tell what {base} lacks of {commit}") };
-        self.git.contains(commit, base).ok_or_else(untold)
+        self.git.is_ancestor(commit, base).ok_or_else(untold)
     }
 
     /// The first changes that a worktree holds and no commit does, as git's own short lines; nothing when it is clean.
@@ -122,7 +125,8 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// As git says.
     pub fn changes(&self) -> Result<Vec<String>, GitError> {
-        let text = self.git.ask("status", &["status", "--porcelain", "--untracked-files=normal"], ANSWER)?;
+        let text =
+            self.git.run_checked("status", &["status", "--porcelain", "--untracked-files=normal"], QUERY_TIMEOUT)?;
         Ok(text.lines().take(3).map(str::to_owned).collect())
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     domain::run::{Ending, RunId},
     os::process::ProcessKey,
-    supervisor::{SinkError, job_dir::Start},
+    supervisor::{SinkError, job_dir::StartSpec},
 };
 
 /// Which stream, its bytes, and a place that tells head from tail; or what an event says.
@@ -48,11 +48,11 @@ impl Rows {
 }
 
 impl Sink for Rows {
-    fn running(&mut self, _: &ProcessKey) -> Result<(), SinkError> {
+    fn record_started(&mut self, _: &ProcessKey) -> Result<(), SinkError> {
         Ok(())
     }
 
-    fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
+    fn write_batch(&mut self, write_batch: &Batch) -> Result<(), SinkError> {
         self.most = self.most.max(self.kept());
         if self.refuses {
             return Err(SinkError::Store("no room".into()));
@@ -60,8 +60,8 @@ impl Sink for Rows {
         self.batches += 1;
         let home = self.folder.parent().unwrap().to_owned();
         let id = RunId::parse(self.folder.file_name().unwrap().to_str().unwrap()).unwrap();
-        let folder = RunFolder::of(&home, &id);
-        for item in &batch.items {
+        let folder = JobDir::of(&home, &id);
+        for item in &write_batch.items {
             let (seq, value) = match item {
                 NewItem::Output { seq, stream, segment, start, length, origin } => {
                     let (start, length) = (u64::try_from(*start).unwrap(), usize::try_from(*length).unwrap());
@@ -71,10 +71,10 @@ impl Sink for Rows {
                 }
                 NewItem::Event { seq, payload, .. } => (*seq, Err(payload.clone())),
             };
-            assert!(seq < batch.next_seq);
+            assert!(seq < write_batch.next_seq);
             assert!(self.items.insert(seq, value).is_none(), "{seq} came twice");
         }
-        if let Some(gap) = batch.gap {
+        if let Some(gap) = write_batch.gap {
             if let Some(old) = self.gap.replace(gap.through_seq) {
                 self.items.remove(&old);
             }
@@ -87,19 +87,19 @@ impl Sink for Rows {
         Ok(())
     }
 
-    fn ended(&mut self, _: &Ending, _: i64, _: bool) -> Result<(), SinkError> {
+    fn record_finished(&mut self, _: &Ending, _: i64, _: bool) -> Result<(), SinkError> {
         Ok(())
     }
 }
 
-fn setting(max: u64) -> (tempfile::TempDir, RunFolder, Recorder, Rows) {
+fn setting(max: u64) -> (tempfile::TempDir, JobDir, OutputRecorder, Rows) {
     let home = tempfile::tempdir().unwrap();
     let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
-    let folder = RunFolder::of(home.path(), &id);
-    folder.create(&Start { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
-    folder.forget_start().unwrap();
+    let folder = JobDir::of(home.path(), &id);
+    folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
+    folder.remove_start_spec().unwrap();
     let rows = Rows { folder: folder.path().to_owned(), ..Rows::default() };
-    let recorder = Recorder::new(folder.clone(), max, Totals::default());
+    let recorder = OutputRecorder::new(folder.clone(), max, Totals::default());
     (home, folder, recorder, rows)
 }
 
@@ -121,11 +121,11 @@ fn what_fits_is_kept_whole_whatever_its_pieces() {
                 recorder.flush(at(number), &mut rows);
             }
             assert_eq!(rows.text(ItemType::Stdout), all, "{max} in pieces of {piece}");
-            assert!(!recorder.truncated() && recorder.output_bytes() == i64::try_from(max).unwrap());
+            assert!(!recorder.is_truncated() && recorder.output_bytes() == i64::try_from(max).unwrap());
             // One byte more, and something in the middle goes.
             recorder.push(ItemType::Stderr, b"!", at(0));
             recorder.flush(at(0), &mut rows);
-            assert!(recorder.truncated() && rows.most <= max && rows.kept() <= max);
+            assert!(recorder.is_truncated() && rows.most <= max && rows.kept() <= max);
             assert_eq!(recorder.due(), None);
         }
     }
@@ -154,18 +154,18 @@ fn of_more_than_fits_head_and_tail_stay_with_one_gap_and_never_more_than_that() 
         assert!(all.ends_with(tail) && tail.len() as u64 >= max / 4, "{max} {piece}: {}", tail.len());
         assert!(rows.most <= max, "{max} {piece}: {}", rows.most);
         let dropped = all.len() - head.len() - tail.len();
-        assert_eq!(recorder.dropped, i64::try_from(dropped).unwrap());
+        assert_eq!(recorder.dropped_bytes, i64::try_from(dropped).unwrap());
         let events = rows.items.values().filter(|item| matches!(item, Err(said) if said.starts_with('e'))).count();
         assert_eq!(events, all.len().div_ceil(piece));
 
         // Another beginning goes on where this one was.
         let totals = Totals {
             next_seq: recorder.next_seq,
-            stdout_bytes: recorder.printed[0],
+            stdout_bytes: recorder.total_bytes[0],
             stderr_bytes: 0,
-            dropped_bytes: recorder.dropped,
+            dropped_bytes: recorder.dropped_bytes,
         };
-        let mut again = Recorder::new(folder, max, totals);
+        let mut again = OutputRecorder::new(folder, max, totals);
         again.push(ItemType::Stderr, &vec![b'x'; usize::try_from(max / 2).unwrap()], at(0));
         again.flush(at(0), &mut rows);
         assert_eq!(rows.text(ItemType::Stdout), [head, b"#"].concat());
@@ -180,15 +180,18 @@ fn what_the_store_refuses_waits_and_comes_once() {
     recorder.push(ItemType::Stdout, b"one ", at(0));
     rows.refuses = true;
     recorder.flush(at(0), &mut rows);
-    assert_eq!((recorder.due(), recorder.trouble()), (Some(RETRY), Some("no room")));
+    assert_eq!((recorder.due(), recorder.write_failure()), (Some(RETRY_DELAY), Some("no room")));
     recorder.push(ItemType::Stdout, b"two ", at(10));
-    recorder.hit(3, 1);
-    recorder.flush(RETRY, &mut rows);
+    recorder.record_hits(3, 1);
+    recorder.flush(RETRY_DELAY, &mut rows);
     assert_eq!(rows.batches, 0);
     rows.refuses = false;
     recorder.flush(at(600), &mut rows);
-    assert_eq!((rows.text(ItemType::Stdout), recorder.trouble(), recorder.due()), (b"one two ".to_vec(), None, None));
-    assert!(!recorder.truncated());
+    assert_eq!(
+        (rows.text(ItemType::Stdout), recorder.write_failure(), recorder.due()),
+        (b"one two ".to_vec(), None, None)
+    );
+    assert!(!recorder.is_truncated());
 }
 
 #[test]
@@ -199,13 +202,13 @@ fn a_store_that_refuses_for_long_costs_no_memory_and_the_loss_is_said() {
     recorder.flush(at(0), &mut rows);
     for _ in 0..100 {
         recorder.push(ItemType::Stdout, &vec![b'x'; 100_000], at(1));
-        assert!(recorder.pending <= TOO_FULL);
+        assert!(recorder.pending_bytes <= MAX_BUFFERED_BYTES);
     }
     rows.refuses = false;
     recorder.flush(at(300), &mut rows);
     recorder.flush(at(600), &mut rows);
     let text = rows.text(ItemType::Stdout);
-    assert!(text.starts_with(b"firstxxx") && text.len() as u64 > TOO_FULL / 2 && recorder.truncated());
+    assert!(text.starts_with(b"firstxxx") && text.len() as u64 > MAX_BUFFERED_BYTES / 2 && recorder.is_truncated());
     let lost = 10_000_005 - text.len();
     assert_eq!(
         rows.items.values().find_map(|item| item.as_ref().err()).unwrap(),
@@ -238,11 +241,11 @@ fn while_the_store_refuses_the_number_of_a_watchers_hits_is_kept_once() {
     let (_home, _folder, mut recorder, mut rows) = setting(100);
     rows.refuses = true;
     for hits in 1..=1_000 {
-        recorder.hit(0, hits);
-        recorder.hit(1, hits * 2);
+        recorder.record_hits(0, hits);
+        recorder.record_hits(1, hits * 2);
         recorder.flush(at(u64::try_from(hits).unwrap()), &mut rows);
     }
-    let (batch, _) = recorder.refused.take().unwrap();
+    let (batch, _) = recorder.rejected_batch.take().unwrap();
     // The first are on their way; of all others the newest.
     let of = |hits: &[Hit]| hits.iter().map(|one| (one.place, one.hits)).collect::<Vec<_>>();
     assert_eq!((of(&batch.hits), of(&recorder.hits)), (vec![(0, 1), (1, 2)], vec![(0, 1_000), (1, 2_000)]));

@@ -5,22 +5,22 @@ use std::{borrow::Cow, time::Duration};
 use crate::domain::screen;
 
 /// The longest line, in bytes. A longer one is looked at in parts of this length.
-pub(super) const LONGEST: usize = 64 * 1024;
+pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 /// What has come of a line is looked at when nothing more comes for so long: it may be a prompt.
-pub(super) const SILENCE: Duration = Duration::from_millis(150);
+pub(super) const IDLE_DELAY: Duration = Duration::from_millis(150);
 
 /// What has come of a line that is not over, and who has counted it already.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    held: Vec<u8>,
+pub(super) struct LineSplitter {
+    partial: Vec<u8>,
     /// What ended the last line was a carriage return: a newline right after it belongs to that line.
-    returned: bool,
+    ended_with_cr: bool,
     due: Option<Duration>,
     /// A bit for each watcher that has matched what is held.
-    counted: u32,
+    counted_by: u32,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Takes a chunk, and shows each line that is over by now, with the watchers that have counted it already.
     pub fn push(&mut self, chunk: &[u8], now: Duration, mut see: impl FnMut(&[u8], u32)) {
         let mut rest = chunk;
@@ -28,19 +28,19 @@ impl Lines {
             let (part, after) = rest.split_at(end);
             let newline = after.first() == Some(&b'\n');
             rest = after.get(1..).unwrap_or_default();
-            if !part.is_empty() || !self.held.is_empty() {
-                self.over(part, &mut see);
-                self.returned = !newline;
+            if !part.is_empty() || !self.partial.is_empty() {
+                self.finish_line(part, &mut see);
+                self.ended_with_cr = !newline;
             } else if newline {
-                if !self.returned {
+                if !self.ended_with_cr {
                     see(b"", 0);
                 }
-                self.returned = false;
+                self.ended_with_cr = false;
             }
         }
         if !rest.is_empty() {
-            self.hold(rest, &mut see);
-            self.due = Some(now + SILENCE);
+            self.append(rest, &mut see);
+            self.due = Some(now + IDLE_DELAY);
         }
     }
 
@@ -50,56 +50,56 @@ impl Lines {
     }
 
     /// What is held, when its time has come; asked once for each silence. A character that is not whole is left out.
-    pub fn silent(&mut self, now: Duration) -> Option<(&[u8], u32)> {
+    pub fn idle_partial(&mut self, now: Duration) -> Option<(&[u8], u32)> {
         if self.due.is_none_or(|due| now < due) {
             return None;
         }
         self.due = None;
-        self.held.get(..whole(&self.held)).map(|held| (held, self.counted))
+        self.partial.get(..complete_length(&self.partial)).map(|held| (held, self.counted_by))
     }
 
     /// Notes who has counted what is held.
-    pub const fn count(&mut self, counted: u32) {
-        self.counted = counted;
+    pub const fn set_counted_by(&mut self, counted: u32) {
+        self.counted_by = counted;
     }
 
     /// Shows what is held as a line: no more comes.
     pub fn finish(&mut self, mut see: impl FnMut(&[u8], u32)) {
-        if !self.held.is_empty() {
-            self.over(b"", &mut see);
+        if !self.partial.is_empty() {
+            self.finish_line(b"", &mut see);
         }
     }
 
     /// A line is over with these bytes.
-    fn over(&mut self, part: &[u8], see: &mut impl FnMut(&[u8], u32)) {
-        if self.held.is_empty() && part.len() <= LONGEST {
+    fn finish_line(&mut self, part: &[u8], see: &mut impl FnMut(&[u8], u32)) {
+        if self.partial.is_empty() && part.len() <= MAX_LINE_BYTES {
             see(part, 0);
         } else {
-            self.hold(part, see);
-            see(&self.held, self.counted);
+            self.append(part, see);
+            see(&self.partial, self.counted_by);
         }
-        self.held.clear();
-        (self.counted, self.due) = (0, None);
+        self.partial.clear();
+        (self.counted_by, self.due) = (0, None);
     }
 
     /// A line goes on with these bytes; what is too long is shown in parts that end with a whole character.
-    fn hold(&mut self, mut part: &[u8], see: &mut impl FnMut(&[u8], u32)) {
-        self.returned = false;
-        while self.held.len() + part.len() > LONGEST {
-            let (now, later) = part.split_at(LONGEST.saturating_sub(self.held.len()).min(part.len()));
-            self.held.extend_from_slice(now);
-            let end = whole(&self.held);
-            see(self.held.get(..end).unwrap_or_default(), self.counted);
-            self.held.drain(..end);
-            self.counted = 0;
+    fn append(&mut self, mut part: &[u8], see: &mut impl FnMut(&[u8], u32)) {
+        self.ended_with_cr = false;
+        while self.partial.len() + part.len() > MAX_LINE_BYTES {
+            let (now, later) = part.split_at(MAX_LINE_BYTES.saturating_sub(self.partial.len()).min(part.len()));
+            self.partial.extend_from_slice(now);
+            let end = complete_length(&self.partial);
+            see(self.partial.get(..end).unwrap_or_default(), self.counted_by);
+            self.partial.drain(..end);
+            self.counted_by = 0;
             part = later;
         }
-        self.held.extend_from_slice(part);
+        self.partial.extend_from_slice(part);
     }
 }
 
 /// How many of these bytes come before a character at their end that is not whole.
-fn whole(bytes: &[u8]) -> usize {
+fn complete_length(bytes: &[u8]) -> usize {
     let end = bytes.get(bytes.len().saturating_sub(3)..).unwrap_or_default();
     for (back, byte) in end.iter().rev().enumerate() {
         let needs = match byte {
@@ -115,7 +115,7 @@ fn whole(bytes: &[u8]) -> usize {
 }
 
 /// A line as it is read: without what only moves, colours and names things.
-pub(super) fn text(line: &[u8]) -> Cow<'_, str> {
+pub(super) fn visible_line(line: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(line);
     // The second set of control characters begins with this byte, and so do others.
     let plain = text.bytes().all(|byte| byte == b'\t' || !(byte < 0x20 || matches!(byte, 0x7f | 0xc2)));
@@ -129,7 +129,7 @@ mod tests {
     const NOW: Duration = Duration::ZERO;
 
     fn lines(chunks: &[&[u8]]) -> Vec<Vec<u8>> {
-        let (mut lines, mut seen) = (Lines::default(), Vec::new());
+        let (mut lines, mut seen) = (LineSplitter::default(), Vec::new());
         for chunk in chunks {
             lines.push(chunk, NOW, |line, _| seen.push(line.to_vec()));
         }
@@ -153,40 +153,40 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_is_seen_in_parts_of_whole_characters() {
-        let long = format!("x{}", "é".repeat(LONGEST));
+        let long = format!("x{}", "é".repeat(MAX_LINE_BYTES));
         let parts = lines(&[long.as_bytes()]);
         assert_eq!(parts.len(), 3);
-        assert!(parts.iter().all(|part| part.len() <= LONGEST && std::str::from_utf8(part).is_ok()));
+        assert!(parts.iter().all(|part| part.len() <= MAX_LINE_BYTES && std::str::from_utf8(part).is_ok()));
         assert_eq!(parts.concat(), long.as_bytes());
         let cut: Vec<&[u8]> = long.as_bytes().chunks(1000).collect();
         assert_eq!(lines(&cut), parts);
         // One that is just as long as it may be is whole.
-        let fits = format!("{}\n", "x".repeat(LONGEST));
+        let fits = format!("{}\n", "x".repeat(MAX_LINE_BYTES));
         assert_eq!(lines(&[fits.as_bytes()]).len(), 1);
-        assert_eq!(lines(&[&fits.as_bytes()[..LONGEST], b"\n"]).len(), 1);
+        assert_eq!(lines(&[&fits.as_bytes()[..MAX_LINE_BYTES], b"\n"]).len(), 1);
     }
 
     #[test]
     fn what_is_held_is_looked_at_once_for_each_silence_and_without_half_a_character() {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         lines.push("pass: é".as_bytes().split_last().unwrap().1, NOW, |_, _| panic!());
-        assert_eq!(lines.due(), Some(SILENCE));
-        assert_eq!(lines.silent(Duration::from_millis(149)), None);
-        assert_eq!(lines.silent(SILENCE), Some((b"pass: ".as_slice(), 0)));
-        lines.count(5);
-        assert_eq!(lines.silent(SILENCE * 2), None);
+        assert_eq!(lines.due(), Some(IDLE_DELAY));
+        assert_eq!(lines.idle_partial(Duration::from_millis(149)), None);
+        assert_eq!(lines.idle_partial(IDLE_DELAY), Some((b"pass: ".as_slice(), 0)));
+        lines.set_counted_by(5);
+        assert_eq!(lines.idle_partial(IDLE_DELAY * 2), None);
         assert_eq!(lines.due(), None);
         let mut seen = Vec::new();
-        lines.push(b"\xa9\nnext\n", SILENCE, |line, counted| seen.push((line.to_vec(), counted)));
+        lines.push(b"\xa9\nnext\n", IDLE_DELAY, |line, counted| seen.push((line.to_vec(), counted)));
         assert_eq!(seen, [("pass: é".as_bytes().to_vec(), 5), (b"next".to_vec(), 0)]);
         assert_eq!(lines.due(), None);
     }
 
     #[test]
     fn a_line_is_read_without_what_moves_and_colours() {
-        assert_eq!(text(b"\x1b[1;31merror\x1b[0m: \tx "), "error: \tx ");
-        assert_eq!(text(b"\x1b]0;title\x07er\x08ror"), "eror");
-        assert_eq!(text(b"\xc2\x9b31mred \xff"), "red \u{fffd}");
-        assert!(matches!(text("Grüße".as_bytes()), Cow::Borrowed(_)));
+        assert_eq!(visible_line(b"\x1b[1;31merror\x1b[0m: \tx "), "error: \tx ");
+        assert_eq!(visible_line(b"\x1b]0;title\x07er\x08ror"), "eror");
+        assert_eq!(visible_line(b"\xc2\x9b31mred \xff"), "red \u{fffd}");
+        assert!(matches!(visible_line("Grüße".as_bytes()), Cow::Borrowed(_)));
     }
 }

@@ -15,8 +15,8 @@ use regex::Regex;
 use serde_json::json;
 
 use self::{
-    line_splitter::Lines,
-    rate_limit::{Cooldown, Rest, Told},
+    line_splitter::LineSplitter,
+    rate_limit::{Cooldown, Reporting, Suppressed},
 };
 use crate::domain::{
     Refusal,
@@ -27,11 +27,11 @@ use crate::domain::{
 };
 
 /// How much of a line an item holds, in characters.
-const SHOWN: usize = 1_000;
+const MAX_DISPLAYED_CHARS: usize = 1_000;
 
 /// Something that was noticed, to be written as an event item with the hits of its watcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noticed {
+pub struct WatchEvent {
     /// Which watcher, from 0.
     pub place: usize,
     /// How often it has matched by now.
@@ -43,19 +43,19 @@ pub struct Noticed {
     /// their own.
     pub meta: String,
     /// The end of the key of the message that it owes.
-    pub owes: Option<String>,
+    pub notification_key: Option<String>,
 }
 
 /// The watchers of a run at work. Times are spans since the supervisor began.
 #[derive(Debug, Default)]
-pub struct Watching {
-    watchers: Vec<AtWork>,
-    stdout: Lines,
-    stderr: Lines,
+pub struct Watchers {
+    watchers: Vec<ActiveWatcher>,
+    stdout: LineSplitter,
+    stderr: LineSplitter,
 }
 
 #[derive(Debug)]
-struct AtWork {
+struct ActiveWatcher {
     watcher: Watcher,
     regex: Regex,
     hits: i64,
@@ -67,28 +67,28 @@ struct AtWork {
 /// # Errors
 /// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
 pub fn compile(watchers: &[Watcher]) -> Result<(), Refusal> {
-    patterns::all(watchers.iter()).map(drop)
+    patterns::compile_all(watchers.iter()).map(drop)
 }
 
-impl Watching {
+impl Watchers {
     /// Watchers as they stand.
     ///
     /// # Errors
     /// [`Refusal::Usage`] as [`compile`] has it.
     pub fn new(standing: &[Standing]) -> Result<Self, Refusal> {
-        let compiled = patterns::all(standing.iter().map(|one| &one.watcher))?;
-        let at_work = |(one, regex): (&Standing, Regex)| AtWork {
+        let compiled = patterns::compile_all(standing.iter().map(|one| &one.watcher))?;
+        let at_work = |(one, regex): (&Standing, Regex)| ActiveWatcher {
             watcher: one.watcher.clone(),
             regex,
             hits: one.hits,
             cooldown: None,
         };
         let watchers = standing.iter().zip(compiled).map(at_work).collect();
-        Ok(Self { watchers, stdout: Lines::default(), stderr: Lines::default() })
+        Ok(Self { watchers, stdout: LineSplitter::default(), stderr: LineSplitter::default() })
     }
 
     /// Looks at what was just printed.
-    pub fn feed(&mut self, stream: ItemType, chunk: &[u8], now: Duration) -> Vec<Noticed> {
+    pub fn feed(&mut self, stream: ItemType, chunk: &[u8], now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { watchers, stdout, stderr } = self;
         let lines = match stream {
@@ -96,9 +96,9 @@ impl Watching {
             ItemType::Stderr => stderr,
             ItemType::Event => return noticed,
         };
-        if watchers.iter().any(|one| one.looks_at(stream)) {
+        if watchers.iter().any(|one| one.watches(stream)) {
             lines.push(chunk, now, |line, counted| {
-                look(watchers, stream, line, counted, now, &mut noticed);
+                match_line(watchers, stream, line, counted, now, &mut noticed);
             });
         }
         noticed
@@ -112,59 +112,59 @@ impl Watching {
     }
 
     /// Looks at what came and then stayed without an end for a while, and tells what a storm brought.
-    pub fn tick(&mut self, now: Duration) -> Vec<Noticed> {
+    pub fn tick(&mut self, now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { watchers, stdout, stderr } = self;
         for (stream, lines) in [(ItemType::Stdout, stdout), (ItemType::Stderr, stderr)] {
-            let Some((line, counted)) = lines.silent(now) else { continue };
-            let counted = look(watchers, stream, line, counted, now, &mut noticed);
-            lines.count(counted);
+            let Some((line, counted)) = lines.idle_partial(now) else { continue };
+            let counted = match_line(watchers, stream, line, counted, now, &mut noticed);
+            lines.set_counted_by(counted);
         }
         for (place, one) in watchers.iter_mut().enumerate() {
             if one.cooldown.as_ref().is_some_and(|cooldown| cooldown.is_over(now)) {
-                one.cool(place, &mut noticed);
+                one.end_cooldown(place, &mut noticed);
             }
         }
         noticed
     }
 
     /// The output is over: looks at what is left of it, and tells everything.
-    pub fn finish(&mut self, now: Duration) -> Vec<Noticed> {
+    pub fn finish(&mut self, now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { watchers, stdout, stderr } = self;
         for (stream, lines) in [(ItemType::Stdout, stdout), (ItemType::Stderr, stderr)] {
             lines.finish(|line, counted| {
-                look(watchers, stream, line, counted, now, &mut noticed);
+                match_line(watchers, stream, line, counted, now, &mut noticed);
             });
         }
         for (place, one) in watchers.iter_mut().enumerate() {
-            one.cool(place, &mut noticed);
+            one.end_cooldown(place, &mut noticed);
         }
         noticed
     }
 }
 
 /// Looks at a line for everybody who has not counted it; answers who has now.
-fn look(
-    watchers: &mut [AtWork],
+fn match_line(
+    watchers: &mut [ActiveWatcher],
     stream: ItemType,
     line: &[u8],
     mut counted: u32,
     now: Duration,
-    noticed: &mut Vec<Noticed>,
+    noticed: &mut Vec<WatchEvent>,
 ) -> u32 {
-    let text = line_splitter::text(line);
+    let text = line_splitter::visible_line(line);
     for (place, one) in watchers.iter_mut().enumerate() {
-        if counted & (1 << place) == 0 && one.looks_at(stream) && one.regex.is_match(&text) {
+        if counted & (1 << place) == 0 && one.watches(stream) && one.regex.is_match(&text) {
             counted |= 1 << place;
-            one.matched(place, stream, &text, now, noticed);
+            one.record_match(place, stream, &text, now, noticed);
         }
     }
     counted
 }
 
-impl AtWork {
-    fn looks_at(&self, stream: ItemType) -> bool {
+impl ActiveWatcher {
+    fn watches(&self, stream: ItemType) -> bool {
         let within = match self.watcher.scope {
             Scope::Both => true,
             Scope::Stdout => stream == ItemType::Stdout,
@@ -173,39 +173,50 @@ impl AtWork {
         within && !(self.watcher.once && self.hits > 0)
     }
 
-    fn matched(&mut self, place: usize, stream: ItemType, line: &str, now: Duration, noticed: &mut Vec<Noticed>) {
+    fn record_match(
+        &mut self,
+        place: usize,
+        stream: ItemType,
+        line: &str,
+        now: Duration,
+        noticed: &mut Vec<WatchEvent>,
+    ) {
         if self.cooldown.as_ref().is_some_and(|cooldown| cooldown.is_over(now)) {
-            self.cool(place, noticed);
+            self.end_cooldown(place, noticed);
         }
         self.hits += 1;
         let told = match &mut self.cooldown {
-            Some(cooldown) => cooldown.another(stream, line),
+            Some(cooldown) => cooldown.add_match(stream, line),
             None => {
-                self.cooldown = Some(Cooldown::after(now));
-                Told::AtOnce
+                self.cooldown = Some(Cooldown::start(now));
+                Reporting::Immediate
             }
         };
         let kind = match told {
-            Told::AtOnce => "match",
-            Told::Later => "later",
-            Told::WithOthers => return,
+            Reporting::Immediate => "match",
+            Reporting::ItemOnly => "later",
+            Reporting::Summarized => return,
         };
         let meta = json!({
             "event": self.watcher.event.as_str(), "watcher": place, "stream": stream.as_str(), "hits": self.hits,
             "matches": 1,
         });
-        noticed.push(Noticed {
+        noticed.push(WatchEvent {
             place,
             hits: self.hits,
-            payload: shown(line),
+            payload: display_line(line),
             meta: meta.to_string(),
-            owes: Some(format!("{kind}-{place}-{}", self.hits)),
+            notification_key: Some(format!("{kind}-{place}-{}", self.hits)),
         });
     }
 
     /// Ends the cooldown, and tells what has not been told.
-    fn cool(&mut self, place: usize, noticed: &mut Vec<Noticed>) {
-        let Some(Rest { unsaid, held, last }) = self.cooldown.take().and_then(Cooldown::end) else { return };
+    fn end_cooldown(&mut self, place: usize, noticed: &mut Vec<WatchEvent>) {
+        let Some(Suppressed { unnotified: unsaid, without_item: held, last }) =
+            self.cooldown.take().and_then(Cooldown::finish)
+        else {
+            return;
+        };
         let event = self.watcher.event.as_str();
         let (payload, meta) = match last {
             Some((stream, line)) => {
@@ -213,7 +224,7 @@ impl AtWork {
                     "event": event, "watcher": place, "stream": stream.as_str(), "hits": self.hits, "matches": held,
                     "more": unsaid,
                 });
-                (shown(&line), meta)
+                (display_line(&line), meta)
             }
             None => {
                 let meta = json!({
@@ -224,19 +235,19 @@ impl AtWork {
             }
         };
         let owes = Some(format!("more-{place}-{}", self.hits));
-        noticed.push(Noticed { place, hits: self.hits, payload, meta: meta.to_string(), owes });
+        noticed.push(WatchEvent { place, hits: self.hits, payload, meta: meta.to_string(), notification_key: owes });
     }
 }
 
 /// A line as an item holds it.
-fn shown(line: &str) -> String {
+fn display_line(line: &str) -> String {
     // A secret that is cut is no known form any more; so it is masked first, in a bit more than is shown.
-    let near: String = line.chars().take(SHOWN * 4).collect();
+    let near: String = line.chars().take(MAX_DISPLAYED_CHARS * 4).collect();
     let masked = secrets::masked(&near);
-    if masked.chars().nth(SHOWN).is_none() {
+    if masked.chars().nth(MAX_DISPLAYED_CHARS).is_none() {
         return masked;
     }
-    masked.chars().take(SHOWN - 1).chain(['…']).collect()
+    masked.chars().take(MAX_DISPLAYED_CHARS - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -259,20 +270,20 @@ mod tests {
         watcher(regex, "seen", false, Scope::Both)
     }
 
-    fn watching(watchers: &[Watcher]) -> Watching {
+    fn watching(watchers: &[Watcher]) -> Watchers {
         let standing: Vec<_> = watchers.iter().map(|one| Standing { watcher: one.clone(), hits: 0 }).collect();
-        Watching::new(&standing).unwrap()
+        Watchers::new(&standing).unwrap()
     }
 
     fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
     }
 
-    fn payloads(noticed: &[Noticed]) -> Vec<&str> {
+    fn payloads(noticed: &[WatchEvent]) -> Vec<&str> {
         noticed.iter().map(|one| one.payload.as_str()).collect()
     }
 
-    fn meta(noticed: &Noticed) -> Value {
+    fn meta(noticed: &WatchEvent) -> Value {
         serde_json::from_str(&noticed.meta).unwrap()
     }
 
@@ -315,10 +326,13 @@ mod tests {
         let mut watching = watching(std::slice::from_ref(&once));
         assert_eq!(watching.feed(OUT, b"x\nx\n", NOW).len(), 1);
         assert_eq!((watching.feed(OUT, b"x", NOW), watching.due(), watching.finish(NOW)), (vec![], None, vec![]));
-        let mut again = Watching::new(&[Standing { watcher: once, hits: 1 }]).unwrap();
+        let mut again = Watchers::new(&[Standing { watcher: once, hits: 1 }]).unwrap();
         assert_eq!(again.feed(OUT, b"x\n", NOW), []);
         let more = Standing { watcher: plain("x"), hits: 7 };
-        assert_eq!(Watching::new(&[more]).unwrap().feed(OUT, b"x\n", NOW)[0].owes.as_deref(), Some("match-0-8"));
+        assert_eq!(
+            Watchers::new(&[more]).unwrap().feed(OUT, b"x\n", NOW)[0].notification_key.as_deref(),
+            Some("match-0-8")
+        );
     }
 
     #[test]
@@ -343,21 +357,21 @@ mod tests {
             noticed.extend(watching.feed(ERR, format!("x{number}\n").as_bytes(), ms(number)));
         }
         assert_eq!(noticed.len(), 20);
-        assert_eq!(noticed[0].owes.as_deref(), Some("match-0-1"));
-        assert!(noticed[1..].iter().all(|one| one.owes.as_deref().unwrap().starts_with("later-0-")));
+        assert_eq!(noticed[0].notification_key.as_deref(), Some("match-0-1"));
+        assert!(noticed[1..].iter().all(|one| one.notification_key.as_deref().unwrap().starts_with("later-0-")));
         assert_eq!(watching.due(), Some(ms(1_000)));
         assert_eq!(watching.tick(ms(999)), []);
         let rest = watching.tick(ms(1_000));
-        assert_eq!((rest.len(), rest[0].hits, rest[0].owes.as_deref()), (1, 100, Some("more-0-100")));
+        assert_eq!((rest.len(), rest[0].hits, rest[0].notification_key.as_deref()), (1, 100, Some("more-0-100")));
         assert_eq!(
             (payloads(&rest), &meta(&rest[0])["matches"], &meta(&rest[0])["more"]),
             (vec!["x99"], &80.into(), &99.into())
         );
         let matches =
-            |noticed: &[Noticed]| noticed.iter().map(|one| meta(one)["matches"].as_i64().unwrap()).sum::<i64>();
+            |noticed: &[WatchEvent]| noticed.iter().map(|one| meta(one)["matches"].as_i64().unwrap()).sum::<i64>();
         assert_eq!(matches(&noticed) + matches(&rest), 100);
         // Then it begins anew.
-        assert_eq!(watching.feed(OUT, b"x\n", ms(1_001))[0].owes.as_deref(), Some("match-0-101"));
+        assert_eq!(watching.feed(OUT, b"x\n", ms(1_001))[0].notification_key.as_deref(), Some("match-0-101"));
         assert_eq!((watching.due(), watching.finish(ms(1_001))), (None, vec![]));
     }
 
@@ -369,7 +383,7 @@ mod tests {
         let late = watching.feed(OUT, b"x\n", ms(5_000));
         assert_eq!(payloads(&late), ["seen matched 2 times more within a second", "x"]);
         assert_eq!((&meta(&late[0])["event"], &meta(&late[0])["matches"]), (&"more".into(), &0.into()));
-        assert_eq!(late[1].owes.as_deref(), Some("match-0-4"));
+        assert_eq!(late[1].notification_key.as_deref(), Some("match-0-4"));
     }
 
     #[test]
@@ -378,7 +392,7 @@ mod tests {
         let line = format!("\x1b[31mtoken sk-abcdefghijklmnop {}\n", "é".repeat(2_000));
         let noticed = watching.feed(OUT, line.as_bytes(), NOW);
         assert!(noticed[0].payload.starts_with("token ••• éé"), "{}", noticed[0].payload);
-        assert_eq!(noticed[0].payload.chars().count(), SHOWN);
+        assert_eq!(noticed[0].payload.chars().count(), MAX_DISPLAYED_CHARS);
     }
 
     proptest! {
@@ -400,7 +414,7 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(all.len())).chain([0, all.len()]).collect();
             cuts.sort_unstable();
             let mut watching = watching(&watchers);
-            let mut noticed: Vec<Noticed> =
+            let mut noticed: Vec<WatchEvent> =
                 cuts.windows(2).flat_map(|cut| watching.feed(OUT, &all[cut[0]..cut[1]], NOW)).collect();
             noticed.extend(watching.finish(NOW));
             prop_assert_eq!(noticed, whole);

@@ -8,21 +8,21 @@ use crate::domain::{
 };
 
 /// How large a compiled expression may be, and what it may remember while it matches, in bytes.
-const LARGEST: usize = 1 << 20;
+const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// Compiles the expressions of all watchers.
 ///
 /// # Errors
 /// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
-pub(super) fn all<'a>(watchers: impl ExactSizeIterator<Item = &'a Watcher>) -> Result<Vec<Regex>, Refusal> {
+pub(super) fn compile_all<'a>(watchers: impl ExactSizeIterator<Item = &'a Watcher>) -> Result<Vec<Regex>, Refusal> {
     if watchers.len() > MOST_WATCHERS {
         let why = format!("{} watchers are too many: a run has at most {MOST_WATCHERS}", watchers.len());
         return Err(Refusal::Usage { why });
     }
-    watchers.enumerate().map(|(place, watcher)| one(place + 1, &watcher.regex)).collect()
+    watchers.enumerate().map(|(place, watcher)| compile_one(place + 1, &watcher.regex)).collect()
 }
 
-fn one(number: usize, text: &str) -> Result<Regex, Refusal> {
+fn compile_one(number: usize, text: &str) -> Result<Regex, Refusal> {
     let shown: String = text.chars().take(LONGEST_REGEX).filter(|letter| !letter.is_control()).collect();
     let usage = |why: String| Refusal::Usage { why: format!("watcher {number}, '{shown}': {why}") };
     if text.is_empty() {
@@ -31,13 +31,15 @@ fn one(number: usize, text: &str) -> Result<Regex, Refusal> {
     if text.len() > LONGEST_REGEX {
         return Err(usage(format!("the expression has {} bytes; at most {LONGEST_REGEX} are taken", text.len())));
     }
-    RegexBuilder::new(text).size_limit(LARGEST).dfa_size_limit(LARGEST).build().map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => usage("the expression is too large: count or repeat less".into()),
-        // Its last line says what is wrong, those before draw it.
-        error => {
-            let text = error.to_string();
-            let why = text.lines().last().unwrap_or_default().trim();
-            usage(why.strip_prefix("error: ").unwrap_or(why).to_owned())
+    RegexBuilder::new(text).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).build().map_err(|error| {
+        match error {
+            regex::Error::CompiledTooBig(_) => usage("the expression is too large: count or repeat less".into()),
+            // Its last line says what is wrong, those before draw it.
+            error => {
+                let text = error.to_string();
+                let why = text.lines().last().unwrap_or_default().trim();
+                usage(why.strip_prefix("error: ").unwrap_or(why).to_owned())
+            }
         }
     })
 }
@@ -61,11 +63,11 @@ mod tests {
             ("a{2,1}", "invalid repetition"),
             (r"(a)\1", "backreferences are not supported"),
         ] {
-            let error = all([watcher("fine"), watcher(regex)].iter()).unwrap_err().to_string();
+            let error = compile_all([watcher("fine"), watcher(regex)].iter()).unwrap_err().to_string();
             assert!(error.contains(says) && error.contains("watcher 2"), "{error}");
         }
         let many: Vec<Watcher> = (0..17).map(|_| watcher("x")).collect();
-        assert!(all(many[..16].iter()).is_ok());
-        assert!(all(many.iter()).unwrap_err().to_string().contains("at most 16"));
+        assert!(compile_all(many[..16].iter()).is_ok());
+        assert!(compile_all(many.iter()).unwrap_err().to_string().contains("at most 16"));
     }
 }

@@ -6,31 +6,31 @@ use std::time::Duration;
 use crate::domain::run::ItemType;
 
 /// How long the matches after a first one are told together.
-const SECOND: Duration = Duration::from_secs(1);
+const COOLDOWN: Duration = Duration::from_secs(1);
 /// How many matches have items of their own within that time.
-const ITEMS: i64 = 20;
+const MAX_ITEMS: i64 = 20;
 
 /// How much of a line is kept, in bytes: more than is shown of it.
-const KEPT: usize = 16 * 1024;
+const MAX_KEPT_LINE_BYTES: usize = 16 * 1024;
 
 /// What becomes of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Reporting {
     /// An item, and a message at once.
-    AtOnce,
+    Immediate,
     /// An item; its message comes with those of the others.
-    Later,
+    ItemOnly,
     /// It is told with others in the item that ends the cooldown.
-    WithOthers,
+    Summarized,
 }
 
 /// What ends a cooldown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rest {
+pub(super) struct Suppressed {
     /// How many matches had no message of their own.
-    pub unsaid: i64,
+    pub unnotified: i64,
     /// How many of these had no item either.
-    pub held: i64,
+    pub without_item: i64,
     /// The last of those: its stream and the beginning of its line.
     pub last: Option<(ItemType, String)>,
 }
@@ -40,13 +40,13 @@ pub(super) struct Rest {
 pub(super) struct Cooldown {
     until: Duration,
     items: i64,
-    rest: Rest,
+    suppressed: Suppressed,
 }
 
 impl Cooldown {
     /// After the first match, which is told at once.
-    pub fn after(now: Duration) -> Self {
-        Self { until: now + SECOND, items: 1, rest: Rest { unsaid: 0, held: 0, last: None } }
+    pub fn start(now: Duration) -> Self {
+        Self { until: now + COOLDOWN, items: 1, suppressed: Suppressed { unnotified: 0, without_item: 0, last: None } }
     }
 
     /// Whether it is over.
@@ -56,26 +56,26 @@ impl Cooldown {
 
     /// When there is something to be said at its end.
     pub fn due(&self) -> Option<Duration> {
-        (self.rest.unsaid > 0).then_some(self.until)
+        (self.suppressed.unnotified > 0).then_some(self.until)
     }
 
     /// Another match. Of a line that is told with others only so much is kept; in a storm nothing is done with it yet.
-    pub fn another(&mut self, stream: ItemType, line: &str) -> Told {
-        self.rest.unsaid += 1;
-        if self.items < ITEMS {
+    pub fn add_match(&mut self, stream: ItemType, line: &str) -> Reporting {
+        self.suppressed.unnotified += 1;
+        if self.items < MAX_ITEMS {
             self.items += 1;
-            return Told::Later;
+            return Reporting::ItemOnly;
         }
-        self.rest.held += 1;
-        let (last, kept) = self.rest.last.get_or_insert_with(|| (stream, String::new()));
+        self.suppressed.without_item += 1;
+        let (last, kept) = self.suppressed.last.get_or_insert_with(|| (stream, String::new()));
         *last = stream;
         kept.clear();
-        kept.push_str(line.get(..line.floor_char_boundary(KEPT)).unwrap_or_default());
-        Told::WithOthers
+        kept.push_str(line.get(..line.floor_char_boundary(MAX_KEPT_LINE_BYTES)).unwrap_or_default());
+        Reporting::Summarized
     }
 
     /// What is to be said at its end.
-    pub fn end(self) -> Option<Rest> {
-        (self.rest.unsaid > 0).then_some(self.rest)
+    pub fn finish(self) -> Option<Suppressed> {
+        (self.suppressed.unnotified > 0).then_some(self.suppressed)
     }
 }

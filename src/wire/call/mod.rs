@@ -204,7 +204,7 @@ fn signal(fields: &mut Fields) -> Result<Option<Signal>, Refusal> {
             return Err(no("signal", format!("must be a name such as \"TERM\" or a number, not {}", sort(&other))));
         }
     };
-    let signal = signals::named(&name).map(Some);
+    let signal = signals::parse(&name).map(Some);
     signal.ok_or_else(|| no("signal", format!("is {}, which is none: name one as \"TERM\" or 15", shown(&name))))
 }
 

@@ -63,7 +63,7 @@ impl Bench {
 
     /// What runs of a check: its command line, or its environment, names this world's folder for temporary things.
     fn processes(&self) -> Vec<ProcessKey> {
-        process_tree::naming(&self.dir().join("tmp").display().to_string()).unwrap()
+        process_tree::with_command_line_text(&self.dir().join("tmp").display().to_string()).unwrap()
     }
 
     /// A lying script must fail, and in these operations.
@@ -249,7 +249,7 @@ fn an_interrupted_check_leaves_nothing() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let check = ProcessKey::of(i32::try_from(child.id()).unwrap()).unwrap();
     let runs = || bench.processes().iter().any(|one| one.pid != check.pid).then_some(());
-    poll_until::until(Duration::from_secs(20), Duration::from_millis(5), runs).expect("a session runs");
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), runs).expect("a session runs");
     check.signal(Signal::SIGINT).unwrap();
     let run: Run = child.wait_with_output().unwrap().into();
     run.refuses(7, "interrupted");

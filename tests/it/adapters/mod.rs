@@ -18,7 +18,7 @@ use std::{
 
 use fairway::os::{
     poll_until,
-    process::{self, ProcessKey, ProcessStat},
+    process::{self, ProcStat, ProcessKey},
     process_tree,
 };
 
@@ -104,11 +104,11 @@ impl Drop for Caller {
             let start: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
             if let Some(run) = start["env"]["FAIRWAY_RUN_ID"].as_str() {
                 let mark = format!("FAIRWAY_RUN_ID={run}");
-                let _ = process_tree::end(Duration::from_millis(100), || process_tree::marked(&mark));
+                let _ = process_tree::terminate(Duration::from_millis(100), || process_tree::with_env_entry(&mark));
             }
         }
         // Servers are known by the socket in their command line; one that was frozen does not hear TERM.
-        let _ = process_tree::end(Duration::from_millis(100), || Ok(naming(self.world.dir())));
+        let _ = process_tree::terminate(Duration::from_millis(100), || Ok(naming(self.world.dir())));
     }
 }
 
@@ -120,7 +120,7 @@ fn naming(folder: &Path) -> Vec<ProcessKey> {
         String::from_utf8_lossy(&line).contains(&folder)
     };
     let found = process::all().unwrap_or_default();
-    found.iter().filter(|one| !one.is_zombie() && names(one.pid)).map(ProcessStat::key).collect()
+    found.iter().filter(|one| !one.is_zombie() && names(one.pid)).map(ProcStat::key).collect()
 }
 
 /// A command, started and given its stdin.
@@ -138,7 +138,7 @@ fn given(mut command: Command, stdin: &[u8]) -> Child {
 /// Waits for a fact.
 #[track_caller]
 fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    poll_until::until(Duration::from_secs(20), Duration::from_millis(20), ask)
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(20), ask)
         .unwrap_or_else(|| panic!("never: {what}"))
 }
 
@@ -146,8 +146,9 @@ fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
 #[track_caller]
 fn holds(path: &Path, expected: &[u8]) {
     let read = || fs::read(path).unwrap_or_default();
-    let came =
-        poll_until::until(Duration::from_secs(20), Duration::from_millis(20), || (read() == expected).then_some(()));
+    let came = poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(20), || {
+        (read() == expected).then_some(())
+    });
     let found = read();
     let differs = found.iter().zip(expected).position(|(one, other)| one != other);
     assert!(came.is_some(), "{} bytes for {}, first difference at {differs:?}", found.len(), expected.len());

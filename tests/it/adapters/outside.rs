@@ -88,7 +88,7 @@ fn who_types_to_a_program_that_has_just_ended_is_not_at_fault(caller: &Caller) {
     caller.start("s-1", &format!("trap '' TERM HUP; read -r word; {left} & exit 0"), json!({}));
     caller.call(&["nudge", "s-1"], "go").exits(0);
     let asked = Instant::now();
-    let ended = poll_until::until(Duration::from_secs(20), Duration::from_millis(50), || {
+    let ended = poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(50), || {
         for (operation, args) in [("nudge", &[][..]), ("send-keys", &["Escape", "C-c", "Enter"]), ("interrupt", &[])] {
             caller.call(&[&[operation, "s-1"], args].concat(), "more").exits(0);
         }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use fairway::os::{
-    process::{Presence, ProcessKey},
+    process::{ProcessKey, ProcessStatus},
     process_tree,
 };
 use nix::{
@@ -150,7 +150,7 @@ fn a_session_from_start_to_stop(caller: &Caller) {
     let server = server(caller, &report);
     let shown = format!("hi there [unset]\n{}\n33 177\nno newline\n", work.display());
     let seen = || caller.said(&["peek", name, "0"]);
-    let came = fairway::os::poll_until::until(Duration::from_secs(10), Duration::from_millis(20), || {
+    let came = fairway::os::poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(20), || {
         (seen() == shown).then_some(())
     });
     assert!(came.is_some(), "{:?} is not {shown:?}", seen());
@@ -182,7 +182,7 @@ fn a_session_from_start_to_stop(caller: &Caller) {
 
     caller.said(&["stop", name]);
     assert_ne!(ProcessKey::of(pid(&report)), Some(key));
-    assert_ne!(server.presence(), Presence::Alive);
+    assert_ne!(server.status(), ProcessStatus::Alive);
     assert_eq!(caller.said(&["is-running", name]), "false\n");
     assert_eq!(caller.said(&["list-running", ""]), "");
     caller.said(&["stop", name]);
@@ -438,7 +438,7 @@ fn a_frozen_server_is_a_failure_in_two_seconds_and_never_false(caller: &Caller) 
     // Frozen or not, stop leaves nothing.
     server.signal(Signal::SIGSTOP).unwrap();
     caller.said(&["stop", "x"]);
-    assert_ne!(server.presence(), Presence::Alive);
+    assert_ne!(server.status(), ProcessStatus::Alive);
     nothing_is_left(caller);
 }
 
@@ -449,7 +449,7 @@ fn a_server_that_was_killed_takes_its_program_along(caller: &Caller) {
     let root = ProcessKey::of(pid(&report)).unwrap();
     holds(&transcript, b"up\r\n");
     server(caller, &report).signal(Signal::SIGKILL).unwrap();
-    eventually("it ends, told and then killed", || (root.presence() != Presence::Alive).then_some(()));
+    eventually("it ends, told and then killed", || (root.status() != ProcessStatus::Alive).then_some(()));
     assert!(fs::read_to_string(&transcript).unwrap().contains("told"));
     assert_eq!(caller.said(&["is-running", "x"]), "false\n");
     assert_eq!(caller.said(&["list-running", ""]), "");
@@ -587,7 +587,7 @@ fn stop_ends_the_whole_tree(caller: &Caller) {
     eventually("all are up", || (read().lines().count() == 3).then_some(()));
     let keys: Vec<_> = read().lines().map(|pid| ProcessKey::of(pid.parse().unwrap()).unwrap()).collect();
     caller.said(&["stop", "x"]);
-    assert!(keys.iter().all(|key| key.presence() != Presence::Alive));
+    assert!(keys.iter().all(|key| key.status() != ProcessStatus::Alive));
     nothing_is_left(caller);
 }
 
@@ -676,7 +676,7 @@ fn a_state_folder_too_deep_for_a_socket_has_one_elsewhere(caller: &Caller) {
     assert_eq!(call(&["peek", "x", "0"], b""), "up\n");
     let own = server(caller, &report);
     call(&["stop", "x"], b"");
-    assert_ne!(own.presence(), Presence::Alive);
+    assert_ne!(own.status(), ProcessStatus::Alive);
     let _ = fs::remove_dir_all(folder.parent().unwrap());
 }
 
@@ -710,7 +710,7 @@ fn a_folder_of_sockets_that_is_named_is_used(caller: &Caller) {
     eventually("it is shown", || (caller.said(&["peek", "x", "0"]) == "up\n").then_some(()));
     assert_eq!(caller.said(&["list-running", ""]), "x\n");
     caller.said(&["stop", "x"]);
-    assert!(process_tree::marked("FAIRWAY_RUN_ID=nobody").unwrap().is_empty());
+    assert!(process_tree::with_env_entry("FAIRWAY_RUN_ID=nobody").unwrap().is_empty());
     eventually("nothing runs", || naming(caller.world.dir()).is_empty().then_some(()));
     let mut command = caller.command(&["start", "x"]);
     command.env("FAIRWAY_BACKEND_SOCKET", "relative/path");

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fairway::os::process::{Presence, ProcessKey};
+use fairway::os::process::{ProcessKey, ProcessStatus};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -58,7 +58,7 @@ fn a_frozen_server_is_a_failure_in_two_seconds_and_never_an_answer() {
     server.signal(Signal::SIGCONT).unwrap();
     caller.said(&["stop", "x"]);
     assert_eq!(caller.said(&["is-running", "x"]), "false\n");
-    eventually("the server goes with its last session", || (server.presence() != Presence::Alive).then_some(()));
+    eventually("the server goes with its last session", || (server.status() != ProcessStatus::Alive).then_some(()));
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn a_pane_that_is_closed_takes_its_program_along() {
     let report = caller.start("x", "sleep 300; sleep 300", json!({}));
     let root = ProcessKey::of(i32::try_from(report["pid"].as_i64().unwrap()).unwrap()).unwrap();
     tmux(&caller, &["kill-pane", "-t", "%0"]);
-    eventually("its root is gone", || (root.presence() != Presence::Alive).then_some(()));
+    eventually("its root is gone", || (root.status() != ProcessStatus::Alive).then_some(()));
     assert_eq!(caller.call(&["process-alive", "x"], "sleep").exits(0).stdout, "false\n");
     caller.said(&["stop", "x"]);
 }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use fairway::os::process::Presence;
+use fairway::os::process::ProcessStatus;
 use nix::{sys::signal::Signal, unistd::Pid};
 use serde_json::json;
 
@@ -51,7 +51,7 @@ fn nothing_in_a_path_a_name_or_a_title_is_run_or_expanded() {
     draw.args(["-S", socket, "display-message", "-p", "-t", "%0", "#{T:status-left} #{T:status-right} #{window_name}"]);
     assert!(draw.output().unwrap().status.success());
     call(&["stop", &name], "").exits(0);
-    assert!(naming(caller.world.dir()).iter().all(|key| key.presence() != Presence::Alive));
+    assert!(naming(caller.world.dir()).iter().all(|key| key.status() != ProcessStatus::Alive));
     let canaries =
         [&work, &place, &caller.world.root(), caller.world.dir(), Path::new("/")].map(|folder| folder.join("canary"));
     assert!(canaries.iter().all(|canary| !canary.exists()), "{canaries:?}");
@@ -108,7 +108,7 @@ fn stop_ends_the_whole_tree() {
     // Panes that a person opened beside it go as well.
     tmux(&caller, &["split-window", "-t", "=s-x:", "cat"]);
     caller.said(&["stop", "x"]);
-    assert!(keys.iter().all(|key| key.presence() != Presence::Alive));
+    assert!(keys.iter().all(|key| key.status() != ProcessStatus::Alive));
     eventually("the server is gone", || naming(&caller.state).is_empty().then_some(()));
 }
 

@@ -59,7 +59,8 @@ fn claude_code_is_told_a_thousand_prompts_each_once() {
         });
     });
     let open = || world.rows("SELECT id FROM messages WHERE status != 'acknowledged'").len();
-    let done = poll_until::until(Duration::from_secs(60), Duration::from_millis(100), || (open() == 0).then_some(()));
+    let done =
+        poll_until::poll_until(Duration::from_secs(60), Duration::from_millis(100), || (open() == 0).then_some(()));
     assert!(done.is_some(), "{} of them are open", open());
     // What woke it is told with its next request.
     let odd = || {
@@ -67,7 +68,7 @@ fn claude_code_is_told_a_thousand_prompts_each_once() {
         let times = |number| heard.as_ref().map_or(0, |last| last.count(&words(number)));
         (0..ALL).map(|number| (number, times(number))).filter(|(_, times)| *times != 1).collect::<Vec<_>>()
     };
-    poll_until::until(Duration::from_secs(10), Duration::from_millis(100), || odd().is_empty().then_some(()));
+    poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(100), || odd().is_empty().then_some(()));
     let odd = odd();
     assert!(odd.is_empty(), "{} of them were not told once: {odd:?}", odd.len());
     println!("{ALL} prompts in {} answers of the model", scene.models.answered());

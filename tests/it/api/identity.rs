@@ -60,7 +60,7 @@ fn a_credential_reaches_its_runtime_and_nothing_else() {
                         }
                     }
                 }
-                poll_until::until(Duration::from_millis(5), Duration::from_millis(5), || None::<()>);
+                poll_until::poll_until(Duration::from_millis(5), Duration::from_millis(5), || None::<()>);
             }
         })
     };

@@ -125,11 +125,11 @@ fn while_nobody_asks_nothing_is_done() {
     // What was asked is still being put away.
     let mut before = (stat(), sleeps());
     eventually("it is quiet", || {
-        poll_until::until(Duration::from_millis(500), Duration::from_millis(500), || None::<()>);
+        poll_until::poll_until(Duration::from_millis(500), Duration::from_millis(500), || None::<()>);
         let now = (stat(), sleeps());
         (std::mem::replace(&mut before, now) == now).then_some(())
     });
-    poll_until::until(Duration::from_secs(5), Duration::from_secs(5), || None::<()>);
+    poll_until::poll_until(Duration::from_secs(5), Duration::from_secs(5), || None::<()>);
     let (ticks, slept) = (stat(), sleeps());
     assert_eq!(ticks, before.0);
     // Streams are told that they stand now and then.

@@ -138,5 +138,5 @@ fn who_is_slow_is_let_go_and_who_hangs_up_half_is_answered() {
 
 /// Half a second.
 fn wait_a_bit() -> bool {
-    poll_until::until(Duration::from_millis(500), Duration::from_millis(500), || None::<()>).is_some()
+    poll_until::poll_until(Duration::from_millis(500), Duration::from_millis(500), || None::<()>).is_some()
 }

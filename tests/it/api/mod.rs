@@ -34,7 +34,7 @@ use crate::common::{World, world::Run};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    poll_until::until(PATIENCE, Duration::from_millis(10), look).unwrap_or_else(|| panic!("never: {what}"))
+    poll_until::poll_until(PATIENCE, Duration::from_millis(10), look).unwrap_or_else(|| panic!("never: {what}"))
 }
 
 /// A world in real time with a running session `s1` of the role `worker`.

@@ -148,9 +148,9 @@ fn a_provider_that_goes_on_ends_the_wait() {
     let app = house(world.root());
     let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     // Another tool of the same turn has run: that says nothing about this one.
-    app.transaction(|tx| approval::over(tx, &session, Some("Read"))).unwrap();
+    app.transaction(|tx| approval::expire_pending(tx, &session, Some("Read"))).unwrap();
     assert_eq!(asked(&world)["status"], "pending");
-    app.transaction(|tx| approval::over(tx, &session, Some("Bash"))).unwrap();
+    app.transaction(|tx| approval::expire_pending(tx, &session, Some("Bash"))).unwrap();
     assert_eq!(said(hook), "None");
     world.run(["approvals", "answer", &id, "deny", "--json"]).refuses(4, "approval_lapsed");
     assert_eq!(world.json(["approvals", "list"]), json!([]));

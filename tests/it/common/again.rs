@@ -58,7 +58,7 @@ impl StartLine {
     /// Lets them go when all stand there; answers how each ended and how long it took until the last one did.
     pub fn go(mut self) -> (Vec<ExitStatus>, Duration) {
         let count = self.children.len();
-        let all = poll_until::until(Duration::from_secs(60), Duration::from_millis(20), || {
+        let all = poll_until::poll_until(Duration::from_secs(60), Duration::from_millis(20), || {
             (0..count).all(|number| self.folder.join(format!("ready-{number}")).exists()).then_some(())
         });
         assert!(all.is_some(), "not all of {count} came to the line");

@@ -69,7 +69,7 @@ fn whoever_looks_after_runs_may_die_at_any_moment_and_the_record_stays_true() {
             reconciled += 1;
         }
     }
-    let done = fairway::os::poll_until::until(super::place::PATIENCE, Duration::from_millis(100), || {
+    let done = fairway::os::poll_until::poll_until(super::place::PATIENCE, Duration::from_millis(100), || {
         place.run(["session", "reconcile"]).exits(0);
         place.rows().iter().all(Row::is_final).then_some(())
     });
@@ -99,14 +99,14 @@ fn what_is_shown_after_a_kill_is_true_and_a_look_executes_nothing() {
         );
         let run = place.spawn(["--recovery", policy, "--shell", &text]);
         let began = |count| {
-            let seen = fairway::os::poll_until::until(super::place::PATIENCE, Duration::from_millis(20), || {
+            let seen = fairway::os::poll_until::poll_until(super::place::PATIENCE, Duration::from_millis(20), || {
                 (place.count(&file, "began") == count).then_some(())
             });
             assert!(seen.is_some(), "{policy}: {:?}", place.rows());
         };
         began(1);
         place.supervisor(&run).unwrap().signal(Signal::SIGKILL).unwrap();
-        let seen = fairway::os::poll_until::until(super::place::PATIENCE, Duration::from_millis(10), || {
+        let seen = fairway::os::poll_until::poll_until(super::place::PATIENCE, Duration::from_millis(10), || {
             (place.json(["exec", "poll", &run])["supervised"] == false).then_some(())
         });
         assert!(seen.is_some(), "{policy}: {:?}", place.rows());

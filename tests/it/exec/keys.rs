@@ -11,7 +11,7 @@ use crate::common::World;
 /// Waits until a run has printed this.
 #[track_caller]
 fn shows(place: &Place<'_>, run: &str, text: &str) -> Value {
-    let seen = poll_until::until(PATIENCE, Duration::from_millis(20), || {
+    let seen = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || {
         Some(place.json(["exec", "poll", run])).filter(|seen| seen["snippet"].as_str().unwrap().contains(text))
     });
     seen.unwrap_or_else(|| panic!("{text:?} is not in {}", place.json(["exec", "poll", run])))
@@ -125,7 +125,7 @@ fn who_cannot_be_typed_to_says_why() {
     place.json(["exec", "kill", &run]);
     shows(&place, &queued, "");
     let up = || (place.json(["exec", "poll", &queued])["status"] == "running").then_some(());
-    assert!(poll_until::until(PATIENCE, Duration::from_millis(20), up).is_some());
+    assert!(poll_until::poll_until(PATIENCE, Duration::from_millis(20), up).is_some());
     refuse(&queued, &["-l", &"x".repeat(5_000)], 2, "invalid_value");
     // Nothing of that was typed: the end of input comes to an empty line.
     place.json(["exec", "send-keys", &queued, "--eof"]);

@@ -119,7 +119,7 @@ fn one_that_nobody_looks_after_is_ended_too() {
     let supervisor = place.supervisor(&run).unwrap();
     assert!(supervisor.signal(nix::sys::signal::Signal::SIGKILL).unwrap());
     let dead = || place.supervisor(&run).is_none().then_some(());
-    poll_until::until(PATIENCE, Duration::from_millis(10), dead).unwrap();
+    poll_until::poll_until(PATIENCE, Duration::from_millis(10), dead).unwrap();
     assert_eq!(place.json(["exec", "kill", &run, "--grace", "200ms"])["status"], "canceled");
     place.nobody_left("it was killed");
     place.is_whole();

@@ -15,8 +15,8 @@ use std::{
 
 use fairway::{
     domain::run::RunId,
-    os::lock::Hold,
-    supervisor::{RunFolder, job_dir::Start},
+    os::lock::InheritableLock,
+    supervisor::{JobDir, job_dir::StartSpec},
 };
 use rusqlite::Connection;
 
@@ -82,7 +82,7 @@ fn spawning(place: &Place<'_>, policy: &str) -> Command {
 /// After whatever was killed: lets reconcile and time do theirs, and looks whether all is well.
 fn settled(place: &Place<'_>, about: &str) {
     // What the killed one has started may still be taking the run over.
-    let rows = fairway::os::poll_until::until(super::place::PATIENCE, Duration::from_millis(100), || {
+    let rows = fairway::os::poll_until::poll_until(super::place::PATIENCE, Duration::from_millis(100), || {
         place.run(["session", "reconcile"]).exits(0);
         let rows = place.rows();
         rows.iter().all(super::place::Row::is_final).then_some(rows)
@@ -182,12 +182,12 @@ fn taken(place: &Place<'_>, policy: &str) -> (String, File) {
     .unwrap();
     place.output().unwrap().execute_batch("DELETE FROM exec_run_items; DELETE FROM exec_outputs;").unwrap();
     fs::remove_file(place.dir.join("ran")).unwrap();
-    let folder = RunFolder::of(&place.dir.join(".fairway/runs"), &RunId::parse(&run).unwrap());
+    let folder = JobDir::of(&place.dir.join(".fairway/runs"), &RunId::parse(&run).unwrap());
     folder.remove().unwrap();
     let words = ["/bin/sh", "-c", COMMAND].map(Into::into).to_vec();
     let env = [("PATH", "/usr/bin:/bin"), ("FAIRWAY_EXEC_RUN", &run)].map(|(name, value)| (name.into(), value.into()));
-    folder.create(&Start { cwd: place.dir.clone(), argv: words, env: env.to_vec() }, None).unwrap();
-    (run, folder.hold().unwrap().map(Hold::into_file).unwrap())
+    folder.create(&StartSpec { cwd: place.dir.clone(), argv: words, env: env.to_vec() }, None).unwrap();
+    (run, folder.try_lock().unwrap().map(InheritableLock::into_file).unwrap())
 }
 
 fn supervising(place: &Place<'_>, run: &str) -> Command {
@@ -277,7 +277,7 @@ fn the_control_that_begins_before_it_records_leaves_a_child_off_the_record() {
         let place = strace::copy(&template, &world.dir().join(format!("point-{number}")));
         strace::killed_at(&world, &place, Reach::Tree, &again(&world, NAME, "early", &place), point);
         let recorded: i64 = early(&place).query_row("SELECT count(*) FROM begun", [], |row| row.get(0)).unwrap();
-        let ran = fairway::os::poll_until::until(Duration::from_secs(2), Duration::from_millis(20), || {
+        let ran = fairway::os::poll_until::poll_until(Duration::from_secs(2), Duration::from_millis(20), || {
             place.join("ran").exists().then_some(())
         });
         off += i32::from(ran.is_some() && recorded == 0);

@@ -24,16 +24,17 @@ fn two_hundred_runs_at_once_all_run_and_all_end() {
     let runs: Vec<String> =
         (0..MANY).map(|number| place.spawn(["--queue", "", "--shell", &format!("cat gate; echo {number}")])).collect();
     let running = || place.rows().iter().filter(|row| row.status == "running").count() == MANY;
-    let all = poll_until::until(PATIENCE, Duration::from_millis(50), || running().then_some(()));
+    let all = poll_until::poll_until(PATIENCE, Duration::from_millis(50), || running().then_some(()));
     assert!(all.is_some(), "{:#?}", place.rows());
     // Each of them, and not more: a supervisor, its shell, its cat.
     for run in [&runs[0], &runs[MANY / 2], &runs[MANY - 1]] {
-        let there =
-            poll_until::until(PATIENCE, Duration::from_millis(20), || (Place::of_run(run).len() == 3).then_some(()));
+        let there = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || {
+            (Place::of_run(run).len() == 3).then_some(())
+        });
         assert!(there.is_some(), "{:?}", Place::of_run(run));
     }
     // Nobody can open it while nobody waits there; who comes late finds it open again.
-    let ended = poll_until::until(PATIENCE, Duration::from_millis(50), || {
+    let ended = poll_until::poll_until(PATIENCE, Duration::from_millis(50), || {
         drop(OpenOptions::new().write(true).custom_flags(nix::libc::O_NONBLOCK).open(&gate));
         place.rows().iter().all(Row::is_final).then_some(())
     });
@@ -105,13 +106,13 @@ fn while_nothing_happens_nobody_wakes() {
     let mut children = vec![place.fairway(["--root", root, "exec", "worker"]).spawn().unwrap()];
     let waits =
         || fs::read_dir(place.dir.join(".fairway/runtime/wake-exec")).is_ok_and(|mut found| found.next().is_some());
-    let worker = poll_until::until(PATIENCE, Duration::from_millis(20), || waits().then_some(()));
+    let worker = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || waits().then_some(()));
     assert!(worker.is_some(), "the worker has come up");
     // Two in one queue: the second waits for its turn.
     let queued: Vec<String> =
         (0..2).map(|_| place.spawn(["--queue", "q", "--watch", "x=y", "--", "sleep", "300"])).collect();
     let running = || place.rows().iter().filter(|row| row.status == "running").count() == 6;
-    let all = poll_until::until(PATIENCE, Duration::from_millis(20), || running().then_some(()));
+    let all = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || running().then_some(()));
     assert!(all.is_some(), "{:#?}", place.rows());
     children.extend(
         [
@@ -123,7 +124,8 @@ fn while_nothing_happens_nobody_wakes() {
         .map(|words| place.fairway(words.iter().copied()).spawn().unwrap()),
     );
     // Six supervisors, and those four.
-    let all = poll_until::until(PATIENCE, Duration::from_millis(20), || (place.processes().len() == 10).then_some(()));
+    let all =
+        poll_until::poll_until(PATIENCE, Duration::from_millis(20), || (place.processes().len() == 10).then_some(()));
     assert!(all.is_some(), "{:?}", place.processes());
     let there = place.processes();
     let all = || there.iter().map(ticks).collect::<Vec<_>>();
@@ -134,7 +136,7 @@ fn while_nothing_happens_nobody_wakes() {
         let now = all();
         (std::mem::replace(&mut last, now.clone()) == now).then_some(())
     };
-    assert!(poll_until::until(PATIENCE, Duration::ZERO, is_calm).is_some(), "never idle: {there:?}");
+    assert!(poll_until::poll_until(PATIENCE, Duration::ZERO, is_calm).is_some(), "never idle: {there:?}");
     let before = all();
     std::thread::sleep(Duration::from_secs(if std::env::var_os("FAIRWAY_SOAK").is_some() { 60 } else { 5 }));
     for ((key, before), after) in there.iter().zip(before).zip(all()) {

@@ -81,7 +81,7 @@ fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_
         let script = format!("{}; echo >>printed; read -r _ <go; echo after", zeroes(count));
         let run = place.spawn(["--max-output", more, "--shell", &script]);
         let lines = if is_lost { 2 } else { 1 };
-        let printed = poll_until::until(PATIENCE, Duration::from_millis(20), || {
+        let printed = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || {
             (place.count("printed", "") == lines).then_some(())
         });
         assert!(printed.is_some(), "the program was held up: {}", place.json(["exec", "poll", &run]));

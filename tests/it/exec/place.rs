@@ -120,12 +120,12 @@ impl<'a> Place<'a> {
 
     /// The processes of a run: its supervisor, and whatever its command has started.
     pub fn of_run(run: &str) -> Vec<ProcessKey> {
-        process_tree::marked(&format!("FAIRWAY_EXEC_RUN={run}")).unwrap()
+        process_tree::with_env_entry(&format!("FAIRWAY_EXEC_RUN={run}")).unwrap()
     }
 
     /// Every process with this place in its command line: supervisors, whoever stands by, those who wait.
     pub fn processes(&self) -> Vec<ProcessKey> {
-        process_tree::naming(self.dir.to_str().unwrap()).unwrap()
+        process_tree::with_command_line_text(self.dir.to_str().unwrap()).unwrap()
     }
 
     /// The process that looks after a run, by its words.
@@ -141,7 +141,7 @@ impl<'a> Place<'a> {
     /// Waits until every run is final; fails when that never comes.
     #[track_caller]
     pub fn all_final(&self, about: &str) -> Vec<Row> {
-        let done = poll_until::until(PATIENCE, Duration::from_millis(50), || {
+        let done = poll_until::poll_until(PATIENCE, Duration::from_millis(50), || {
             let rows = self.rows();
             rows.iter().all(Row::is_final).then_some(rows)
         });
@@ -156,7 +156,7 @@ impl<'a> Place<'a> {
             self.rows().iter().for_each(|row| left.extend(Self::of_run(&row.id)));
             left
         };
-        let gone = poll_until::until(PATIENCE, Duration::from_millis(20), || left().is_empty().then_some(()));
+        let gone = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || left().is_empty().then_some(()));
         let words = |key: &ProcessKey| fs::read_to_string(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default();
         assert!(gone.is_some(), "{about}: left: {:?}", left().iter().map(words).collect::<Vec<_>>());
     }

@@ -11,7 +11,7 @@ use crate::common::World;
 /// Waits for a fact.
 #[track_caller]
 fn seen<T>(place: &Place<'_>, ask: impl FnMut() -> Option<T>) -> T {
-    let found = poll_until::until(PATIENCE, Duration::from_millis(10), ask);
+    let found = poll_until::poll_until(PATIENCE, Duration::from_millis(10), ask);
     found.unwrap_or_else(|| panic!("never seen: {:#?}, {:?}", place.rows(), place.processes()))
 }
 
@@ -151,7 +151,7 @@ fn a_worker_begins_what_is_queued_and_a_second_one_says_that_it_is_not_needed() 
     let worker = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let pid = i32::try_from(worker.id()).unwrap();
     let lock = place.dir.join(".fairway/runtime/exec-worker.lock");
-    seen(&place, || fairway::os::lock::Hold::is_taken(&lock).unwrap().then_some(()));
+    seen(&place, || fairway::os::lock::InheritableLock::is_locked(&lock).unwrap().then_some(()));
     let second = place.json(["exec", "worker"]);
     assert_eq!(second["busy"], true);
     let first = place.spawn(["--for", "a", "--recovery", "lost", "--", "sleep", "100"]);

@@ -34,7 +34,7 @@ impl<'a> Steps<'a> {
         let words = flags.iter().copied().chain(["--shell", &text]);
         let run = place.spawn(words);
         let steps = Self { place, fifo, run };
-        let begun = poll_until::until(PATIENCE, Duration::from_millis(20), || {
+        let begun = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || {
             (document(steps.poll(&[]).output().unwrap())["status"] == "running").then_some(())
         });
         assert!(begun.is_some(), "it never began");
@@ -55,7 +55,8 @@ impl<'a> Steps<'a> {
     fn waits(&self, words: &[&str]) -> Child {
         let known = self.sockets();
         let child = self.poll(words).args(["--wait", "60s"]).spawn().unwrap();
-        let there = poll_until::until(PATIENCE, Duration::from_millis(5), || (self.sockets() != known).then_some(()));
+        let there =
+            poll_until::poll_until(PATIENCE, Duration::from_millis(5), || (self.sockets() != known).then_some(()));
         assert!(there.is_some(), "nobody waits");
         child
     }
@@ -129,7 +130,8 @@ fn a_reader_that_was_killed_is_swept_away() {
     child.wait().unwrap();
     assert_eq!(steps.sockets().len(), 2);
     steps.step();
-    let swept = poll_until::until(PATIENCE, Duration::from_millis(5), || (steps.sockets().len() == 1).then_some(()));
+    let swept =
+        poll_until::poll_until(PATIENCE, Duration::from_millis(5), || (steps.sockets().len() == 1).then_some(()));
     assert!(swept.is_some(), "{:?}", steps.sockets());
     steps.step();
     assert_eq!(document(other.wait_with_output().unwrap())["status"], "succeeded");

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::process::CommandExt, time::Duration};
 
-use fairway::os::{lock::Hold, poll_until, process::ProcessKey};
+use fairway::os::{lock::InheritableLock, poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
 use super::place::{PATIENCE, Place, Row};
@@ -10,7 +10,7 @@ use crate::common::World;
 
 #[track_caller]
 fn seen<T>(place: &Place<'_>, ask: impl FnMut() -> Option<T>) -> T {
-    let found = poll_until::until(PATIENCE, Duration::from_millis(10), ask);
+    let found = poll_until::poll_until(PATIENCE, Duration::from_millis(10), ask);
     found.unwrap_or_else(|| panic!("never seen: {:#?}, {:?}", place.rows(), place.processes()))
 }
 
@@ -210,7 +210,7 @@ fn a_wait_hears_of_a_supervisor_that_dies_before_it_is_known_while_whoever_took_
     let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
     let set = "UPDATE exec_runs SET status = 'starting', keeper_pid = ?2, keeper_started = ?3 WHERE id = ?1";
     let folder = place.dir.join(".fairway/runs").join(&run);
-    let hold = Hold::try_take(&folder.join("lock")).unwrap().unwrap();
+    let hold = InheritableLock::try_acquire(&folder.join("lock")).unwrap().unwrap();
     let started = i64::try_from(own.started).unwrap();
     assert_eq!(place.store().execute(set, (&run, own.pid, started)).unwrap(), 1);
     let mut waits = place.fairway(["exec", "wait", &run]).stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -220,7 +220,7 @@ fn a_wait_hears_of_a_supervisor_that_dies_before_it_is_known_while_whoever_took_
     };
     seen(&place, asleep);
     drop(hold);
-    let ended = poll_until::until(PATIENCE, Duration::from_millis(10), || waits.try_wait().unwrap());
+    let ended = poll_until::poll_until(PATIENCE, Duration::from_millis(10), || waits.try_wait().unwrap());
     let _ = waits.kill();
     assert_eq!(ended.and_then(|status| status.code()), Some(7), "{:#?}", place.rows());
     assert_eq!(row(&place, &run).status, "lost");
@@ -236,7 +236,8 @@ fn what_cannot_be_settled_is_told_once_and_keeps_nobody_from_work() {
     fs::remove_file(&lock).unwrap();
     fs::create_dir(&lock).unwrap();
     let worker = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let is_there = || Hold::is_taken(&place.dir.join(".fairway/runtime/exec-worker.lock")).unwrap().then_some(());
+    let is_there =
+        || InheritableLock::is_locked(&place.dir.join(".fairway/runtime/exec-worker.lock")).unwrap().then_some(());
     seen(&place, is_there);
     for _ in 0..3 {
         // Each wakes the worker.

@@ -95,7 +95,8 @@ fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
     ]);
     let run = command.env("GONE", "here").output().unwrap();
     let run = String::from_utf8(run.stdout).unwrap().trim().to_owned();
-    poll_until::until(PATIENCE, Duration::from_millis(10), || place.dir.join("seen").exists().then_some(())).unwrap();
+    poll_until::poll_until(PATIENCE, Duration::from_millis(10), || place.dir.join("seen").exists().then_some(()))
+        .unwrap();
     let folder = place.dir.join(".fairway/runs").join(&run);
     let start = folder.join("start");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

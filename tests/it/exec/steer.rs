@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fairway::os::process::{Presence, ProcessKey};
+use fairway::os::process::{ProcessKey, ProcessStatus};
 use nix::sys::signal::Signal;
 use rusqlite::Connection;
 
@@ -106,9 +106,9 @@ fn kill_keeper(world: &World, run: &str) {
     let query = "SELECT keeper_pid, keeper_started, boot_id FROM exec_runs WHERE id = ?1 AND status = 'running'";
     let (pid, started, boot): (i64, i64, String) =
         conn.query_row(query, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
-    let keeper = ProcessKey::recorded(Some(pid), Some(started), Some(&boot)).unwrap();
+    let keeper = ProcessKey::from_record(Some(pid), Some(started), Some(&boot)).unwrap();
     keeper.signal(Signal::SIGKILL).unwrap();
-    eventually("the supervisor's death", || matches!(keeper.presence(), Presence::Gone(_)).then_some(()));
+    eventually("the supervisor's death", || matches!(keeper.status(), ProcessStatus::Gone(_)).then_some(()));
 }
 
 fn statuses(world: &World) -> Vec<String> {

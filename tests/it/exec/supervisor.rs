@@ -22,7 +22,7 @@ fn ended(place: &Place<'_>, run: &str) -> Value {
 fn told(place: &Place<'_>, file: &str) -> String {
     let path = place.dir.join(file);
     let read = || fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n'));
-    poll_until::until(PATIENCE, Duration::from_millis(10), read).unwrap_or_else(|| panic!("nothing in {file}"))
+    poll_until::poll_until(PATIENCE, Duration::from_millis(10), read).unwrap_or_else(|| panic!("nothing in {file}"))
 }
 
 #[track_caller]
@@ -248,7 +248,7 @@ fn a_run_that_a_run_has_started_is_a_run_of_its_own() {
     assert!(events(&seen, "leftovers").is_empty(), "{seen}");
     let inner = told(&place, "inner").trim().to_owned();
     let up = || (place.json(["exec", "poll", &inner])["status"] == "running").then_some(());
-    assert!(poll_until::until(PATIENCE, Duration::from_millis(20), up).is_some());
+    assert!(poll_until::poll_until(PATIENCE, Duration::from_millis(20), up).is_some());
     assert_eq!(place.json(["exec", "kill", &inner])["status"], "canceled");
 }
 
@@ -265,7 +265,7 @@ fn a_program_prints_on_while_the_stores_are_held_by_somebody() {
     fs::write(place.dir.join("go"), "").unwrap();
     let printed = || place.dir.join("done").exists().then_some(());
     assert!(
-        poll_until::until(Duration::from_secs(8), Duration::from_millis(20), printed).is_some(),
+        poll_until::poll_until(Duration::from_secs(8), Duration::from_millis(20), printed).is_some(),
         "it could not print"
     );
     drop((state, output));

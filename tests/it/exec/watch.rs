@@ -61,7 +61,7 @@ pub(super) fn owed(world: &World) -> i64 {
 }
 
 pub(super) fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    poll_until::until(Duration::from_secs(30), Duration::from_millis(20), ask)
+    poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(20), ask)
         .unwrap_or_else(|| panic!("never: {what}"))
 }
 

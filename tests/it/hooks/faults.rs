@@ -203,7 +203,7 @@ fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
                 let last = u64::from_str_radix(caught, 16).unwrap() >> (Signal::SIGPROF as i32 - 1);
                 (last & 1 == 1).then_some(())
             };
-            poll_until::until(Duration::from_secs(5), Duration::from_millis(5), hears).unwrap();
+            poll_until::poll_until(Duration::from_secs(5), Duration::from_millis(5), hears).unwrap();
             kill(pid, signal).unwrap();
             let output = hook.wait_with_output().unwrap();
             assert_eq!(output.status.signal(), None);

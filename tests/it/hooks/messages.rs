@@ -143,7 +143,7 @@ fn waiting(world: &World, agent: u32) -> Child {
         let mut names = std::fs::read_dir(&listen).ok()?.flatten().map(|entry| entry.file_name());
         names.any(|name| name.to_string_lossy().starts_with("wait-")).then_some(())
     };
-    poll_until::until(Duration::from_secs(10), Duration::from_millis(10), listens).unwrap();
+    poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(10), listens).unwrap();
     child
 }
 
@@ -204,12 +204,12 @@ fn a_waiting_hook_sees_its_agent_die() {
         let found = std::fs::read_dir(world.root().join(".fairway/runtime/listen")).ok()?;
         found.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("wait-")).then_some(())
     };
-    poll_until::until(Duration::from_secs(10), Duration::from_millis(10), listens).unwrap();
+    poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(10), listens).unwrap();
     assert_eq!(world.session()["pid"], i64::from(agent.id()));
     kill(Pid::from_raw(i32::try_from(agent.id()).unwrap()), Signal::SIGKILL).unwrap();
     let stale = || (world.session()["status"] == "stale").then_some(());
     // A corpse that its parent has not looked at is dead all the same.
-    poll_until::until(Duration::from_secs(10), Duration::from_millis(20), stale).unwrap();
+    poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(20), stale).unwrap();
     agent.wait().unwrap();
     // And the hook has ended, since nobody holds its stderr any more.
     let mut rest = agent.stderr.take().unwrap();

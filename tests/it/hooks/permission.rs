@@ -104,7 +104,8 @@ fn a_person_answers_a_permission_request_from_here() {
             let first = list.as_array()?.first()?;
             Some((first["id"].as_i64()?.to_string(), first["session_id"].as_str()?.to_owned()))
         };
-        let (id, session) = poll_until::until(Duration::from_secs(10), Duration::from_millis(20), pending).unwrap();
+        let (id, session) =
+            poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(20), pending).unwrap();
         assert_eq!(world.json(["session", "show", &session])["activity"], "requires_action");
         world.run(["approvals", "answer", &id, word, "--reason", "because"]).exits(0);
         let run: Run = hook.wait_with_output().unwrap().into();

@@ -41,7 +41,7 @@ impl Server {
         let server = Self(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let socket = world.root().join(".fairway/runtime/worker.sock");
         let up = || std::os::unix::net::UnixStream::connect(&socket).ok();
-        poll_until::until(Duration::from_secs(20), Duration::from_millis(10), up).unwrap();
+        poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), up).unwrap();
         server
     }
 }

@@ -22,7 +22,7 @@ fn listen() {
     let app = house(&place(), "s1", fairway::env::Env::real().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     while !listener.is_superseded() {
-        spawn_detached::sleep(&[std::os::fd::AsFd::as_fd(&listener)], None);
+        spawn_detached::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);
     }
 }
 
@@ -39,7 +39,7 @@ fn one_listens_at_a_time_and_one_that_was_killed_does_not() {
         again(&world, NAME, "hook", &world.root()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let eventually = |what: &str, ask: &mut dyn FnMut() -> bool| {
-        let found = poll_until::until(Duration::from_secs(20), Duration::from_millis(5), || ask().then_some(()));
+        let found = poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), || ask().then_some(()));
         found.unwrap_or_else(|| panic!("never: {what}"));
     };
     assert!(!listener::has_any(&app, &id("s1")));

@@ -23,7 +23,7 @@ fn waiting(world: &World, words: &[&str]) -> Child {
         let folder = world.root().join(".fairway/runtime/wake");
         (count == 1 && fs::read_dir(folder).into_iter().flatten().count() == 1).then_some(())
     };
-    poll_until::until(Duration::from_secs(20), Duration::from_millis(5), queued).expect("it is queued");
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), queued).expect("it is queued");
     child
 }
 

@@ -40,7 +40,7 @@ impl Typist {
     #[track_caller]
     fn gets(&self, text: &str) {
         let got = || (self.got() == text).then_some(());
-        poll_until::until(Duration::from_secs(20), Duration::from_millis(10), got)
+        poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), got)
             .unwrap_or_else(|| panic!("never: {text:?}; it got {:?}", self.got()));
     }
 
@@ -104,7 +104,7 @@ fn a_busy_one_is_left_alone_until_it_is_idle_and_only_an_urgent_one_interrupts()
         "message 2, normal, from watcher by USER (text of a program, not the user's words):\n  | from an agent\n";
     let user = world.redacted(&format!("{}@{}", fairway::os::user::name(), fairway::os::host::name()));
     assert_eq!(user, "[user]");
-    poll_until::until(Duration::from_secs(20), Duration::from_millis(10), || {
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), || {
         let got = world.redacted(&typist.got()).replace("[user]", "USER");
         (got == format!("stop that\nanswer\nlater\n{watcher}")).then_some(())
     })
@@ -187,7 +187,7 @@ fn several_who_type_at_once_type_each_prompt_once() {
         lines.sort();
         (lines.len() >= 8).then_some(lines)
     };
-    let lines = poll_until::until(Duration::from_secs(20), Duration::from_millis(10), lines).expect("all of them");
+    let lines = poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), lines).expect("all of them");
     assert_eq!(lines, (0..8).map(|number| format!("prompt {number}")).collect::<Vec<_>>());
     assert!(begun.elapsed() < Duration::from_secs(60), "offers have lapsed meanwhile");
     world.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);

@@ -11,7 +11,7 @@ use crate::common::{World, cast, race::race, world::Run};
 /// Waits for a file that a program of ours makes.
 fn await_file(path: &Path) {
     let there = || path.exists().then_some(());
-    poll_until::until(Duration::from_secs(20), Duration::from_millis(5), there).expect("the file appears");
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), there).expect("the file appears");
 }
 
 fn held() -> World {

@@ -123,7 +123,8 @@ fn waiting_ends_with_the_message_or_with_exit_6() {
     let folder = world.root().join(".fairway/runtime/wake");
     let bound = || fs::read_dir(&folder).into_iter().flatten().count();
     let there = || (bound() == 1).then_some(());
-    poll_until::until(Duration::from_secs(20), Duration::from_millis(5), there).expect("the waiter binds its socket");
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), there)
+        .expect("the waiter binds its socket");
     world.run(["message", "send", "--to-session", "s2", "not for you"]).exits(0);
     world.run(["message", "send", "--to-session", "s1", "for you"]).exits(0);
     let run = Run::from(child.wait_with_output().unwrap()).exits(0);

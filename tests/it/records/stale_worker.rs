@@ -20,7 +20,7 @@ fn worker(world: &World, task: &str, write: &str) -> Child {
     let child = command.spawn().unwrap();
     let pid = i32::try_from(child.id()).unwrap();
     let stopped = || process::stat(pid).unwrap().filter(|found| found.state == 'T').map(drop);
-    poll_until::until(Duration::from_secs(20), Duration::from_millis(5), stopped)
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), stopped)
         .expect("the worker stops after its claim");
     child
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use fairway::os::process::Presence;
+use fairway::os::process::ProcessStatus;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -61,7 +61,7 @@ fn claude_code_is_launched_prompted_nudged_and_its_death_is_found() {
         key.signal(Signal::SIGKILL).unwrap();
     }
     eventually("it is gone", || {
-        marked(&run).unwrap().iter().all(|key| matches!(key.presence(), Presence::Gone(_))).then_some(())
+        marked(&run).unwrap().iter().all(|key| matches!(key.status(), ProcessStatus::Gone(_))).then_some(())
     });
     assert_eq!(world.session("agent")["status"], "running");
     let report = world.json(["session", "reconcile"]);

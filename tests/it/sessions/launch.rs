@@ -549,7 +549,7 @@ fn a_name_that_is_another_projects_by_now_is_not_touched() {
     let session = world.launch(&["--role", "r", "--name", "s1", "--", "sleep", "300"]);
     let pid = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
     // Nobody is left to record the end.
-    for key in process_tree::below(pid, None).unwrap() {
+    for key in process_tree::subtree(pid, None).unwrap() {
         key.signal(nix::sys::signal::Signal::SIGKILL).unwrap();
     }
     eventually("it is gone", || ProcessKey::of(pid).is_none().then_some(()));
@@ -640,5 +640,7 @@ fn a_repeat_of_a_launch_that_was_cut_off_does_not_claim_success() {
     world.run(["session", "reconcile"]).exits(0);
     assert_eq!(world.session("s1")["status"], "stale");
     world.run(words[..10].iter().chain(&["--json"]).chain(&words[10..])).refuses(7, "launch_failed");
-    let _ = process_tree::end(std::time::Duration::ZERO, || process_tree::marked(&format!("FAIRWAY_LAUNCH={run}")));
+    let _ = process_tree::terminate(std::time::Duration::ZERO, || {
+        process_tree::with_env_entry(&format!("FAIRWAY_LAUNCH={run}"))
+    });
 }

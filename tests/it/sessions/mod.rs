@@ -150,19 +150,19 @@ impl Drop for Sessions {
             Some(runs)
         });
         for run in runs.unwrap_or_default() {
-            let _ = process_tree::end(Duration::from_millis(100), || marked(&run));
+            let _ = process_tree::terminate(Duration::from_millis(100), || marked(&run));
         }
     }
 }
 
 pub fn marked(run: &str) -> std::io::Result<Vec<ProcessKey>> {
-    process_tree::marked(&format!("FAIRWAY_RUN_ID={run}"))
+    process_tree::with_env_entry(&format!("FAIRWAY_RUN_ID={run}"))
 }
 
 /// Waits for a fact.
 #[track_caller]
 pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    poll_until::until(Duration::from_secs(20), Duration::from_millis(20), ask)
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(20), ask)
         .unwrap_or_else(|| panic!("never: {what}"))
 }
 

@@ -239,7 +239,7 @@ fn a_session_is_stopped_from_inside() {
             format!("unchanged: {name} has ended already\n")
         );
     }
-    let outside = fairway::os::process_tree::marked("FAIRWAY_RUN_ID=outside").unwrap();
+    let outside = fairway::os::process_tree::with_env_entry("FAIRWAY_RUN_ID=outside").unwrap();
     assert_eq!(outside, [], "whoever stood outside is gone too");
 }
 

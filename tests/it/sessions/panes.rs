@@ -70,7 +70,7 @@ impl Server {
         let key = self.key();
         key.signal(Signal::SIGKILL).unwrap();
         let gone = || ProcessKey::of(key.pid).is_none().then_some(());
-        poll_until::until(LONG, Duration::from_millis(10), gone).expect("the server is gone");
+        poll_until::poll_until(LONG, Duration::from_millis(10), gone).expect("the server is gone");
     }
 }
 
@@ -112,7 +112,7 @@ fn a_pane_lives_until_it_is_dead_or_gone() {
     let dead = || {
         server.tmux(&["list-panes", "-a", "-F", "#{pane_id}=#{pane_dead}"]).stdout.contains(&format!("{}=1", panes[1]))
     };
-    poll_until::until(LONG, Duration::from_millis(20), || dead().then_some(())).expect("the pane is dead");
+    poll_until::poll_until(LONG, Duration::from_millis(20), || dead().then_some(())).expect("the pane is dead");
     server.tmux(&["kill-pane", "-t", &panes[2]]).exits(0);
     let report = settle(&world);
     assert_eq!(ids(&report["stale"]), ["dies", "goes"], "{report:#}");

@@ -10,7 +10,7 @@ use std::{
 use fairway::{
     env::Timestamp,
     os::{
-        process::{Presence, ProcessKey},
+        process::{ProcessKey, ProcessStatus},
         process_tree,
     },
 };
@@ -132,16 +132,16 @@ fn a_session_that_was_started_inside_another_outlives_it() {
         env -i setsid -f sleep 299; sleep 298 & wait"#;
     let outer = world.launch(&["--role", "r", "--name", "outer", "--", "sh", "-c", inner]);
     let pid = i32::try_from(outer["pid"].as_i64().unwrap()).unwrap();
-    let tree = eventually("all is up", || process_tree::below(pid, None).ok().filter(|found| found.len() >= 6));
+    let tree = eventually("all is up", || process_tree::subtree(pid, None).ok().filter(|found| found.len() >= 6));
     let is_up = || {
         world.rows("SELECT status FROM agent_sessions WHERE id = 'inner'").iter().any(|row| row["status"] == "running")
     };
     eventually("the inner one runs", || is_up().then_some(()));
     world.run(["session", "stop", "outer"]).exits(0);
     let inner = i32::try_from(world.session("inner")["pid"].parse::<i64>().unwrap()).unwrap();
-    let inner: Vec<ProcessKey> = process_tree::below(inner, None).unwrap();
+    let inner: Vec<ProcessKey> = process_tree::subtree(inner, None).unwrap();
     assert_eq!(inner.len(), 2, "its supervisor and its program: {inner:?}");
-    let alive = |key: &&ProcessKey| key.presence() == Presence::Alive;
+    let alive = |key: &&ProcessKey| key.status() == ProcessStatus::Alive;
     let left: Vec<&ProcessKey> = tree.iter().filter(alive).filter(|key| !inner.contains(key)).collect();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(world.session("inner")["status"], "running");

@@ -41,7 +41,7 @@ impl Sleeper {
     fn die(&mut self) {
         self.0.kill().unwrap();
         let pid = i32::try_from(self.0.id()).unwrap();
-        poll_until::until(LONG, PAUSE, || process::stat(pid).unwrap().unwrap().is_zombie().then_some(())).unwrap();
+        poll_until::poll_until(LONG, PAUSE, || process::stat(pid).unwrap().unwrap().is_zombie().then_some(())).unwrap();
     }
 
     /// Kills it and buries it.
@@ -491,7 +491,7 @@ fn of_eight_at_once_one_works_and_seven_say_so() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         })
         .collect();
-    let seven = poll_until::until(LONG, PAUSE, || {
+    let seven = poll_until::poll_until(LONG, PAUSE, || {
         let over = running.iter_mut().filter_map(|child| child.try_wait().unwrap()).count();
         (over == 7).then_some(())
     });
@@ -514,8 +514,8 @@ fn overtaken(world: &World, meanwhile: &str) -> Value {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // It stands in the turnstile: it has looked and wants to write.
     let turnstile = PathBuf::from(format!("{}-turn", world.store().display()));
-    let taken = || lock_queue::enter(&turnstile, Duration::from_millis(1)).unwrap().is_none();
-    poll_until::until(LONG, PAUSE, || taken().then_some(())).unwrap();
+    let taken = || lock_queue::acquire(&turnstile, Duration::from_millis(1)).unwrap().is_none();
+    poll_until::poll_until(LONG, PAUSE, || taken().then_some(())).unwrap();
     blocker.execute_batch(meanwhile).unwrap();
     blocker.execute_batch("COMMIT").unwrap();
     Run::from(child.wait_with_output().unwrap()).exits(0).json()

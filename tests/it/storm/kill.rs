@@ -224,7 +224,7 @@ fn effects(place: &Path, query: &str) -> i64 {
 
 /// The processes of sessions that were launched in this place.
 fn launched(place: &Path) -> Vec<ProcessKey> {
-    process_tree::marked(&format!("FAIRWAY_ROOT={}", place.display())).unwrap()
+    process_tree::with_env_entry(&format!("FAIRWAY_ROOT={}", place.display())).unwrap()
 }
 
 /// Every process that was launched belongs to a run that is on record, and after `reconcile` the record says what is so.
@@ -246,7 +246,7 @@ fn settle(world: &World, place: &Path, about: &str) {
             let known = runs.all(|run| run.is_empty() || recorded.iter().any(|(id, _)| id.as_bytes() == run));
             assert!(known, "{about}: {process:?} is on no record: {recorded:?}");
         }
-        let runs = |run: &str| !process_tree::marked(&format!("FAIRWAY_RUN_ID={run}")).unwrap().is_empty();
+        let runs = |run: &str| !process_tree::with_env_entry(&format!("FAIRWAY_RUN_ID={run}")).unwrap().is_empty();
         // What the killed launch had set going may still be on its way.
         let so = recorded.iter().all(|(run, status)| match status.as_str() {
             "running" => runs(run),
@@ -255,7 +255,7 @@ fn settle(world: &World, place: &Path, about: &str) {
         });
         so.then_some(())
     };
-    let done = poll_until::until(Duration::from_secs(20), Duration::from_millis(50), settled);
+    let done = poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(50), settled);
     assert!(done.is_some(), "{about}: never settled: {:?}, {:?}", recorded(), launched(place));
 }
 

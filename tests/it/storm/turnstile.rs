@@ -23,16 +23,16 @@ const LONG: Duration = Duration::from_secs(600);
 fn stand(part: &str) {
     let file = place().join("project/.fairway/fairway.db-turn");
     fs::write(place().join(format!("{part}-comes")), "").unwrap();
-    let turn = lock_queue::enter(&file, LONG).unwrap();
+    let turn = lock_queue::acquire(&file, LONG).unwrap();
     fs::write(place().join(format!("{part}-stands")), "").unwrap();
-    poll_until::until(LONG, LONG, || None::<()>);
+    poll_until::poll_until(LONG, LONG, || None::<()>);
     drop(turn);
 }
 
 fn starts(world: &World, test: &str, part: &str, sign: &str) -> Child {
     let child = again(world, test, part, world.dir()).stdout(Stdio::null()).spawn().unwrap();
     let sign = world.dir().join(format!("{part}-{sign}"));
-    poll_until::until(Duration::from_secs(30), Duration::from_millis(5), || sign.exists().then_some(())).unwrap();
+    poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(5), || sign.exists().then_some(())).unwrap();
     child
 }
 

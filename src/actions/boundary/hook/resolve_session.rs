@@ -13,7 +13,7 @@ use crate::{
     domain::{Actor, SessionId, session::Session},
     os::{
         host,
-        process::{Presence, ProcessKey},
+        process::{ProcessKey, ProcessStatus},
     },
     store::{ReadTx, WriteTx, session_reports, sessions},
 };
@@ -200,8 +200,8 @@ fn has_live_process(session: &Session) -> bool {
     if session.backend.is_some() {
         return true;
     }
-    let root = ProcessKey::recorded(session.pid, session.pid_started, session.boot_id.as_deref());
-    root.is_some_and(|root| !matches!(root.presence(), Presence::Gone(_)))
+    let root = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref());
+    root.is_some_and(|root| !matches!(root.status(), ProcessStatus::Gone(_)))
 }
 
 /// The worktree that the caller works in: the nearest folder above it that git knows.

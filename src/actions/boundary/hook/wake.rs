@@ -25,7 +25,7 @@ use crate::{
     },
     os::{
         file_watch,
-        process::{self, Presence},
+        process::{self, ProcessStatus},
     },
     store::{messages, sessions},
 };
@@ -60,7 +60,7 @@ pub fn wait_for_prompts(
         let Some(live) = live.filter(|live| !live.status.is_final() && live.run_id == session.run_id) else {
             break None;
         };
-        if caller.agent_process.as_ref().is_some_and(|agent| matches!(agent.presence(), Presence::Gone(_))) {
+        if caller.agent_process.as_ref().is_some_and(|agent| matches!(agent.status(), ProcessStatus::Gone(_))) {
             check_exited::mark_if_exited(&app, &live.id)?;
             break None;
         }
@@ -72,8 +72,8 @@ pub fn wait_for_prompts(
         }
         let mut these: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];
         these.extend(end.as_ref().map(AsFd::as_fd));
-        file_watch::readable(&these, next_offer_expiry(&app, &live)?);
-        waiter.calm().map_err(errors::internal)?;
+        file_watch::wait_readable(&these, next_offer_expiry(&app, &live)?);
+        waiter.drain().map_err(errors::internal)?;
     };
     if found.is_none() {
         drop(listener);

@@ -7,7 +7,7 @@ use crate::{
         run::Ending,
     },
     os::process::ProcessKey,
-    supervisor::{Recorder, Sink, SinkError, job_dir::Start},
+    supervisor::{OutputRecorder, Sink, SinkError, job_dir::StartSpec},
 };
 
 const SAMPLE_TEXT: &str = "a¢€😀é👋🏽z";
@@ -17,22 +17,24 @@ struct FakeJob {
     _home: tempfile::TempDir,
     store: OutputStore,
     id: RunId,
-    dir: RunFolder,
-    recorder: Recorder,
+    dir: JobDir,
+    recorder: OutputRecorder,
 }
 
 struct Rows<'a>(&'a OutputStore, &'a RunId);
 
 impl Sink for Rows<'_> {
-    fn running(&mut self, _: &ProcessKey) -> Result<(), SinkError> {
+    fn record_started(&mut self, _: &ProcessKey) -> Result<(), SinkError> {
         Ok(())
     }
 
-    fn batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
-        self.0.apply(self.1, batch, Timestamp::from_millis(0)).map_err(|error| SinkError::Store(error.to_string()))
+    fn write_batch(&mut self, write_batch: &Batch) -> Result<(), SinkError> {
+        self.0
+            .apply(self.1, write_batch, Timestamp::from_millis(0))
+            .map_err(|error| SinkError::Store(error.to_string()))
     }
 
-    fn ended(&mut self, _: &Ending, _: i64, _: bool) -> Result<(), SinkError> {
+    fn record_finished(&mut self, _: &Ending, _: i64, _: bool) -> Result<(), SinkError> {
         Ok(())
     }
 }
@@ -42,9 +44,9 @@ impl FakeJob {
         let home = tempfile::tempdir().unwrap();
         let store = OutputStore::open_for_writing(&home.path().join("runs.db")).unwrap();
         let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
-        let folder = RunFolder::of(home.path(), &id);
-        folder.create(&Start { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
-        let recorder = Recorder::new(folder.clone(), max, Totals::default());
+        let folder = JobDir::of(home.path(), &id);
+        folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
+        let recorder = OutputRecorder::new(folder.clone(), max, Totals::default());
         Self { _home: home, store, id, dir: folder, recorder }
     }
 
@@ -139,7 +141,7 @@ fn a_stream_of_which_nothing_was_left_out_is_whole_on_both_sides_of_a_gap() {
     run.print(ItemType::Stdout, &"😀".as_bytes()[..3]);
     run.print(ItemType::Stderr, &[b'y'; 200]);
     run.print(ItemType::Stdout, &"😀".as_bytes()[3..]);
-    assert!(run.recorder.truncated());
+    assert!(run.recorder.is_truncated());
     assert_eq!(run.text(ItemType::Stdout, true), "😀");
     assert_eq!(run.text_by_items(ItemType::Stdout), "😀");
 }

@@ -28,9 +28,9 @@ use crate::{
     os::{
         files,
         git::Git,
-        head_tail_buffer::Kept,
-        process::{Presence, ProcessKey},
-        run_streaming::{self, Ending, Program, Ran, Stream, StreamError},
+        head_tail_buffer::HeadTailBuffer,
+        process::{ProcessKey, ProcessStatus},
+        run_streaming::{self, Program, ProgramExit, Stream, StreamError, StreamResult},
     },
     render::safe,
     store::{ReadTx, WriteTx, events, requests, sessions, tasks},
@@ -93,9 +93,9 @@ pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
     };
     let git = Git::new(app.env.vars(), &scene.dir);
     let commit = git.clean_head();
-    let kept = Arc::new(Mutex::new(Kept::new(CAPTURE_LIMIT_BYTES)));
+    let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
     let seen = Arc::clone(&kept);
-    let program = Program { argv: &scene.argv, folder: &scene.dir, timeout: order.timeout, together: false };
+    let program = Program { argv: &scene.argv, folder: &scene.dir, timeout: order.timeout, merge_output: false };
     let ran = run_streaming::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);
@@ -103,7 +103,7 @@ pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
     .inspect_err(|error| discard_intent(app, error))?;
     // A tree that changed meanwhile is not the one that was tested.
     let commit = commit.filter(|before| git.clean_head().as_ref() == Some(before));
-    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
     let artifact = store_output(app, &output)?;
     let written = app.mutate(|tx| {
         let task = lookup::task(tx, &order.task)?;
@@ -117,14 +117,14 @@ pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
                 task: task.id.clone(),
                 session: app.actor.session.clone(),
                 kind: order.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
-                result: if ran.ending == Ending::Exited(0) { EvidenceResult::Pass } else { EvidenceResult::Fail },
+                result: if ran.exit == ProgramExit::Exited(0) { EvidenceResult::Pass } else { EvidenceResult::Fail },
                 command: Some(scene.command.clone()),
                 check: scene.check.clone(),
-                exit_code: match ran.ending {
-                    Ending::Exited(code) => Some(i64::from(code)),
-                    Ending::Signalled(_) | Ending::TimedOut => None,
+                exit_code: match ran.exit {
+                    ProgramExit::Exited(code) => Some(i64::from(code)),
+                    ProgramExit::Signaled(_) | ProgramExit::TimedOut => None,
                 },
-                duration_ms: Some(i64::try_from(ran.took.as_millis()).unwrap_or(i64::MAX)),
+                duration_ms: Some(i64::try_from(ran.elapsed.as_millis()).unwrap_or(i64::MAX)),
                 artifact: Some(artifact.to_string_lossy().into_owned()),
                 sha256: Some(Sha256::digest(&output).iter().map(|byte| format!("{byte:02x}")).collect()),
                 commit: commit.clone(),
@@ -237,13 +237,13 @@ pub(in crate::actions) fn is_start_of(event: &events::Logged, request: &str) -> 
 pub(in crate::actions) fn intent_state(begun: Option<&events::Logged>) -> (String, bool) {
     let key = begun.and_then(|event| {
         let number = |name: &str| event.data.get(name)?.as_i64();
-        ProcessKey::recorded(number("pid"), number("pid_started"), event.data.get("boot")?.as_str())
+        ProcessKey::from_record(number("pid"), number("pid_started"), event.data.get("boot")?.as_str())
     });
     let at = |how: &str| begun.map(|event| format!(" {how} {}", event.at)).unwrap_or_default();
-    match key.as_ref().map(ProcessKey::presence) {
-        Some(Presence::Alive) => (format!("it is running{}", at("since")), true),
-        Some(Presence::Gone(_)) => (format!("it was begun{} and ended without a record", at("at")), false),
-        Some(Presence::Unknown(_)) | None => ("whether it is running cannot be told".to_owned(), false),
+    match key.as_ref().map(ProcessKey::status) {
+        Some(ProcessStatus::Alive) => (format!("it is running{}", at("since")), true),
+        Some(ProcessStatus::Gone(_)) => (format!("it was begun{} and ended without a record", at("at")), false),
+        Some(ProcessStatus::Unknown(_)) | None => ("whether it is running cannot be told".to_owned(), false),
     }
 }
 
@@ -260,7 +260,7 @@ fn request_open(tx: &ReadTx<'_>, order: &EvidenceRun, request: &IdempotencyKey) 
 
 /// A program that was never started leaves no intention behind.
 fn discard_intent(app: &App, error: &StreamError) {
-    if let Some(request) = app.idempotency_key.as_ref().filter(|_| error.is_unstarted()) {
+    if let Some(request) = app.idempotency_key.as_ref().filter(|_| error.is_not_started()) {
         // When this fails, a repeat is told that the request is open: a nuisance, no harm.
         let _ = app.transaction(|tx| Ok(requests::withdraw(tx, &request.id)?));
     }
@@ -274,27 +274,27 @@ fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
     let write = |folder: &Path| {
         files::private_dir(&app.project.state)?;
         files::private_dir(folder)?;
-        files::write_whole(&path, output, 0o600)
+        files::write_atomic(&path, output, 0o600)
     };
     write(&folder).with_context(|| format!("cannot keep the output in {}", folder.display()))?;
     Ok(path)
 }
 
-fn default_summary(ran: &Ran, timeout: Option<Duration>) -> Option<String> {
-    match ran.ending {
-        Ending::Exited(_) => None,
-        Ending::Signalled(signal) => Some(format!("ended by signal {signal}")),
-        Ending::TimedOut => {
+fn default_summary(ran: &StreamResult, timeout: Option<Duration>) -> Option<String> {
+    match ran.exit {
+        ProgramExit::Exited(_) => None,
+        ProgramExit::Signaled(signal) => Some(format!("ended by signal {signal}")),
+        ProgramExit::TimedOut => {
             Some(format!("ended after its time of {}", timeout.map(crate::config::show_duration).unwrap_or_default()))
         }
     }
 }
 
-fn answer(record: &Evidence, ran: &Ran) -> Result<Answer> {
-    let how = match ran.ending {
-        Ending::Exited(code) => format!("exit {code}"),
-        Ending::Signalled(signal) => format!("signal {signal}"),
-        Ending::TimedOut => "timed out".to_owned(),
+fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
+    let how = match ran.exit {
+        ProgramExit::Exited(code) => format!("exit {code}"),
+        ProgramExit::Signaled(signal) => format!("signal {signal}"),
+        ProgramExit::TimedOut => "timed out".to_owned(),
     };
     let at = record.commit.as_deref().and_then(|commit| commit.get(..12)).map(|commit| format!(" at {commit}"));
     let line = format!(
@@ -309,7 +309,7 @@ fn answer(record: &Evidence, ran: &Ran) -> Result<Answer> {
     if record.commit.is_none() {
         answer = answer.note("the record names no commit: there is none, or the tree is not clean");
     }
-    if ran.left_some {
+    if ran.left_processes {
         answer = answer.note("the program left processes behind; they were ended");
     }
     Ok(answer)

@@ -93,9 +93,9 @@ fn check_merged(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, fold
         }
         tips.extend(inside.commit("HEAD")?);
     }
-    tips.extend(git.branch(branch)?);
+    tips.extend(git.branch_commit(branch)?);
     for tip in tips {
-        if !git.contains(&base_commit, &tip)? {
+        if !git.is_merged(&base_commit, &tip)? {
             return Err(unsaved(format!("its branch {branch} has commits that are not in {base}")).into());
         }
     }
@@ -107,7 +107,7 @@ fn remove_worktree_and_branch(app: &App, git: &Repository<'_>, lane: &Lane, bran
     if folder.exists() && git.has_worktree(folder)? {
         git.remove_worktree(folder, false)?;
     }
-    if let Some(tip) = git.branch(branch)? {
+    if let Some(tip) = git.branch_commit(branch)? {
         // Looked at again: a commit may have come since, and the deletion itself insists on this one.
         check_merged(app, git, lane, branch, folder)?;
         git.delete_branch(branch, &tip)?;

@@ -108,7 +108,7 @@ pub fn prepare(
         let folder = Path::new(&plan.worktree);
         let half = folder.exists()
             && Repository::around(Git::new(app.env.vars(), folder))
-                .and_then(|inside| inside.is_half_filled())
+                .and_then(|inside| inside.is_partial_checkout())
                 .unwrap_or(false);
         undo(app, git, &plan, CreatedWorktree { branch: true, worktree: true, force: half })?;
         app.transaction(|tx| clear_intent(tx, name))?;
@@ -129,7 +129,7 @@ pub fn create(
     plan: &WorktreePlan,
     record: impl FnOnce() -> Result<Answer>,
 ) -> Result<Answer> {
-    if git.branch(&plan.branch)?.is_some() {
+    if git.branch_commit(&plan.branch)?.is_some() {
         return Err(Refusal::Exists { noun: "branch", id: plan.branch.clone() }.into());
     }
     if Path::new(&plan.worktree).symlink_metadata().is_ok() {
@@ -148,12 +148,12 @@ pub fn create(
     let steps = || -> Result<Answer> {
         let folder = Path::new(&plan.worktree);
         let alone = lock_git(app)?;
-        git.add_branch(&plan.branch, &plan.commit)?;
+        git.create_branch(&plan.branch, &plan.commit)?;
         made.branch = true;
         git.add_worktree(folder, &plan.branch)?;
         made.worktree = true;
         drop(alone);
-        Repository::around(Git::new(app.env.vars(), folder))?.fill()?;
+        Repository::around(Git::new(app.env.vars(), folder))?.checkout()?;
         record()
     };
     steps().inspect_err(|_| {
@@ -186,7 +186,7 @@ fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, made: CreatedWorkt
     if made.worktree && folder.exists() && git.has_worktree(folder)? {
         git.remove_worktree(folder, made.force)?;
     }
-    if made.branch && git.branch(&plan.branch)?.as_ref() == Some(&plan.commit) {
+    if made.branch && git.branch_commit(&plan.branch)?.as_ref() == Some(&plan.commit) {
         git.delete_branch(&plan.branch, &plan.commit)?;
     }
     Ok(())

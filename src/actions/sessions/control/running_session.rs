@@ -12,7 +12,7 @@ use crate::{
             errors, lookup,
         },
     },
-    adapters::{Adapter, Known},
+    adapters::{Adapter, Tristate},
     domain::{Event, Refusal, SessionId, session::Session},
     store::requests,
     wire::SessionView,
@@ -42,7 +42,7 @@ impl RunningSession {
                 format!("what the backend calls {} is another run's by now", adapter_endpoint::backend_name(&session));
             return Err(Refusal::SessionMismatch { why }.into());
         }
-        if adapter.is_running(adapter_endpoint::backend_name(&session)) == Known::No {
+        if adapter.is_running(adapter_endpoint::backend_name(&session)) == Tristate::No {
             return Err(Refusal::SessionGone { session: id.clone(), status: session.status }.into());
         }
         Ok(Self { session, adapter })

@@ -9,7 +9,7 @@ use crate::{
         Answer, App,
         core::{app::stored_response, lookup},
     },
-    adapters::{Adapter, Known},
+    adapters::{Adapter, Tristate},
     domain::{
         Event, Kind, SessionId,
         session::{Activity, Session, SessionStatus},
@@ -35,7 +35,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     let session = app.read(|tx| lookup::session(tx, id))?;
     if stop_from_inside::is_outside_helper(&app.env) {
         // Away from whatever this call stands in: it is about to end.
-        child::lead();
+        child::setsid();
     } else if stop_from_inside::is_inside(&app.env, &session) {
         return stop_from_inside::stop_through_helper(app, &session);
     }
@@ -79,7 +79,8 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
 fn adapter_if_running(app: &App, session: &Session) -> Option<Adapter> {
     let adapter = adapter_endpoint::adapter(app, session).ok()?;
     let name = adapter_endpoint::backend_name(session);
-    let runs = adapter.is_of_run(name, &session.run_id) == Some(true) && adapter.is_running(name) == Known::Yes;
+    let runs =
+        adapter.matches_session_run(name, &session.run_id) == Some(true) && adapter.is_running(name) == Tristate::Yes;
     runs.then_some(adapter)
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     actions::{Answer, App, core::errors},
-    adapters::{AdapterError, bare},
+    adapters::{AdapterError, clean_env},
     domain::session::Session,
     env::{Env, vars},
     os::{
@@ -28,8 +28,8 @@ pub(crate) fn is_outside_helper(env: &Env) -> bool {
 pub(crate) fn is_inside(env: &Env, session: &Session) -> bool {
     match env.var(vars::FAIRWAY_RUN_ID) {
         Some(run) => run == session.run_id,
-        None => ProcessKey::recorded(session.pid, session.pid_started, session.boot_id.as_deref())
-            .is_some_and(|root| process::is_above_us(&root)),
+        None => ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref())
+            .is_some_and(|root| process::is_own_ancestor(&root)),
     }
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn is_inside(env: &Env, session: &Session) -> bool {
 /// # Errors
 /// `adapter_failed` with what the other call said.
 pub(crate) fn stop_through_helper(app: &App, session: &Session) -> Result<Answer> {
-    let mut around = bare(&app.env);
+    let mut around = clean_env(&app.env);
     around.insert(vars::FAIRWAY_RUN_ID.into(), OUTSIDE_TAG.into());
     for name in [vars::FAIRWAY_DB, vars::FAIRWAY_ROLE, vars::FAIRWAY_LANE] {
         around.extend(app.env.var_os(name).map(|value| (name.into(), value.clone())));
@@ -51,8 +51,8 @@ pub(crate) fn stop_through_helper(app: &App, session: &Session) -> Result<Answer
         args.extend(["--request-id".into(), OsString::from(&request.id)]);
     }
     let script = PathBuf::from(session.adapter_script.clone().unwrap_or_default());
-    let said = os::child::detached(&args, &around)
-        .map_err(|source| AdapterError::Unrunnable { script: script.clone(), source })?
+    let said = os::child::spawn_self_until_ready(&args, &around)
+        .map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?
         .map_err(|said| AdapterError::Failed { script, operation: "stop", why: error_message(&said) })?;
     let document: Value = serde_json::from_str(&said).map_err(errors::internal)?;
     Answer::new(&document, id, format!("stopped {id}"))

@@ -46,16 +46,16 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
         SessionStatus::Stale if !ran => {
             let why =
                 format!("the launch of {id} was cut off and never confirmed; launch anew, without this request id");
-            Err(AdapterError::Before { why, retryable: false }.into())
+            Err(AdapterError::PreviousFailed { why, retryable: false }.into())
         }
         SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => launch_answer(&session, Vec::new()),
         SessionStatus::Starting => {
             let why = format!("the launch of {id} is going on or was cut off; fairway session reconcile settles it");
-            Err(AdapterError::Before { why, retryable: true }.into())
+            Err(AdapterError::PreviousFailed { why, retryable: true }.into())
         }
         SessionStatus::Failed => {
             let reason = session.reason.unwrap_or_else(|| "for no known reason".into());
-            Err(AdapterError::Before { why: format!("{id} has failed: {reason}"), retryable: false }.into())
+            Err(AdapterError::PreviousFailed { why: format!("{id} has failed: {reason}"), retryable: false }.into())
         }
     }
 }

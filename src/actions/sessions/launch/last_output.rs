@@ -19,10 +19,10 @@ pub(crate) fn read(adapter: &Adapter, plan: &LaunchPlan) -> String {
     let kept = plan.session.transcript.as_deref().map(|path| transcript::tail(Path::new(path), MAX_LINES as usize));
     let shown = kept.and_then(Result::ok).filter(|text| !text.trim().is_empty()).or_else(|| {
         // Another run's screen is nobody's affair.
-        let is_anothers = adapter.is_of_run(id.as_str(), run) == Some(false);
+        let is_anothers = adapter.matches_session_run(id.as_str(), run) == Some(false);
         (!is_anothers).then(|| adapter.peek(id.as_str(), MAX_LINES).ok()).flatten()
     });
-    let shown = secrets::masked(&plan.start.hidden(shown.unwrap_or_default().trim()));
+    let shown = secrets::masked(&plan.start.redacted(shown.unwrap_or_default().trim()));
     let from = shown.char_indices().map(|(at, _)| at).find(|at| shown.len() - at <= MAX_BYTES).unwrap_or_default();
     shown.get(from..).unwrap_or_default().to_owned()
 }

@@ -16,7 +16,7 @@ use crate::{
         App,
         core::{errors, lookup, trust},
     },
-    adapters::{self, Located, Place, StartConfig, Terminal, names_ours},
+    adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
     config::{
         Launch, Program, Setup,
         project::{STATE_DIR, STORE_FILE, normal},
@@ -73,7 +73,7 @@ pub struct LaunchPlan {
     /// The session as it will be recorded.
     pub session: Session,
     /// The script.
-    pub located: Located,
+    pub located: ResolvedBackend,
     /// The folder where the script keeps its state.
     pub state_dir: PathBuf,
     /// What the script gets.
@@ -142,7 +142,7 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
         remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
     }
     let home = || Refusal::invalid("the environment", "names no home folder; set HOME or XDG_STATE_HOME");
-    let state = adapters::state_folder(&app.env).ok_or_else(home)?;
+    let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session = Session { adapter_state: Some(path_text("the adapters' state folder", &state)?), ..session };
     let all = session_env(app, &session, given)?;
     let mut all = all;
@@ -214,7 +214,7 @@ fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Ref
     if !path.is_file() {
         return Err(Refusal::not_found("setup script", path.display().to_string()));
     }
-    adapters::check(&path)?;
+    adapters::check_permissions(&path)?;
     path_text("session_setup_script", &path).map(Some)
 }
 
@@ -242,7 +242,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     if !is_name {
         return Err(Refusal::Usage { why: format!("'{shown}' is no name of a variable") });
     }
-    if names_ours(name) {
+    if is_session_var(name) {
         return Err(Refusal::Usage { why: format!("{name} is set by fairway; it cannot be given") });
     }
     if value.contains('\0') {
@@ -277,15 +277,15 @@ fn unused_id(app: &App, tx: &ReadTx<'_>, wish: &LaunchRequest, provider: &Label)
     Err(errors::internal("no free session id was found"))
 }
 
-fn backend(app: &App, wish: &LaunchRequest, role: &Launch, lane: Option<&Lane>) -> Result<Located, Refusal> {
+fn backend(app: &App, wish: &LaunchRequest, role: &Launch, lane: Option<&Lane>) -> Result<ResolvedBackend, Refusal> {
     let (word, place) = match &wish.backend {
-        Some(word) => (word.clone(), Place::Flag),
+        Some(word) => (word.clone(), BackendSource::Flag),
         None => {
             let said = role.backend.clone().or_else(|| lane?.backend.clone());
-            (said.unwrap_or_else(|| app.settings.default_backend.clone()), Place::Project)
+            (said.unwrap_or_else(|| app.settings.default_backend.clone()), BackendSource::Project)
         }
     };
-    adapters::locate(&word, place, &app.env, &app.project.root, &app.settings.backends)
+    adapters::resolve_backend(&word, place, &app.env, &app.project.root, &app.settings.backends)
 }
 
 fn worktree(app: &App, wish: &LaunchRequest, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
@@ -314,10 +314,10 @@ fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf
     match fs::symlink_metadata(&path) {
         Ok(found) if !found.is_file() => return Err(no(format!("{} is not a file", path.display()))),
         Ok(found) if found.uid() != user::uid() => return Err(no(format!("{} is another user's", path.display()))),
-        Ok(_) if files::can_write(&path) => return Ok(path),
+        Ok(_) if files::is_writable(&path) => return Ok(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let folder = path.ancestors().skip(1).find(|folder| folder.exists());
-            if folder.is_some_and(|folder| folder.is_dir() && files::can_write(folder)) {
+            if folder.is_some_and(|folder| folder.is_dir() && files::is_writable(folder)) {
                 return Ok(path);
             }
         }
@@ -337,7 +337,8 @@ fn requested_env(wish: &LaunchRequest, role: &Launch, entry: &Launch) -> Result<
 
 /// Everything that is set, and with an empty value everything that must not come from elsewhere.
 fn session_env(app: &App, session: &Session, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
-    let mut all: BTreeMap<String, String> = adapters::ours().map(|name| (name.to_owned(), String::new())).collect();
+    let mut all: BTreeMap<String, String> =
+        adapters::session_vars().map(|name| (name.to_owned(), String::new())).collect();
     all.extend(given);
     let root = path_text("the project's root", &app.project.root)?;
     let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
@@ -345,7 +346,7 @@ fn session_env(app: &App, session: &Session, given: BTreeMap<String, String>) ->
     // Where a server of this project listens, or would.
     let api = place::of(&app.project.runtime(), &app.env);
     let ours = [
-        (vars::FAIRWAY_BIN, Some(path_text("this program", &files::own().map_err(errors::internal)?)?)),
+        (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),
         (vars::FAIRWAY_DB, moved),
         (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),

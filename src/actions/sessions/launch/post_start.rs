@@ -7,12 +7,12 @@ use super::{plan::LaunchPlan, start::LaunchOutcome};
 use crate::{
     actions::App,
     adapters::{
-        Adapter, AdapterError, Capabilities, Known, StartConfig, bare,
-        plumbing::Steps,
-        readiness::{self, Look, Readiness},
+        Adapter, AdapterError, Capabilities, StartConfig, Tristate, clean_env,
+        plumbing::SetupCommands,
+        readiness::{self, Readiness, ReadinessProbe},
     },
     config::Setup,
-    os::process::{Presence, ProcessKey},
+    os::process::{ProcessKey, ProcessStatus},
 };
 
 /// How long a program may take to fail at once, where the script does not wait for that.
@@ -65,7 +65,7 @@ impl<'a> PostStart<'a> {
             LaunchOutcome::Running(_, root) => root.as_ref(),
             // Nobody could tell whether it is ready either.
             LaunchOutcome::Unknown(..) => return Readiness::Ready,
-            LaunchOutcome::Ended => return Readiness::Over,
+            LaunchOutcome::Ended => return Readiness::Exited,
         };
         let name = self.plan.session.id.as_str();
         let mut start = self.plan.start.clone();
@@ -84,7 +84,7 @@ impl<'a> PostStart<'a> {
             start.ready_delay_ms = u64::try_from(EARLY_EXIT_WINDOW.as_millis()).ok();
         }
         let readiness = readiness::wait(&start, &mut ScriptProbe { adapter: self.adapter, name, root });
-        if let Readiness::Late(why) = &readiness {
+        if let Readiness::TimedOut(why) = &readiness {
             remarks.push(format!("{name} is not known to be ready: {why}"));
         }
         readiness
@@ -117,14 +117,14 @@ impl<'a> PostStart<'a> {
 
     fn run_setup(&self, app: &App, remarks: &mut Vec<String>) {
         let wish = &self.plan.start;
-        let mut around = bare(&app.env);
-        wish.lay_over(&mut around);
+        let mut around = clean_env(&app.env);
+        wish.apply_env(&mut around);
         let directory = wish.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new);
-        let steps = Steps { env: &around, cwd: directory };
-        let mut warn = |said: &str| remarks.push(wish.hidden(said));
-        steps.run("session_setup", wish.session_setup.as_deref(), &mut warn);
+        let steps = SetupCommands { env: &around, cwd: directory };
+        let mut warn = |said: &str| remarks.push(wish.redacted(said));
+        steps.run_all("session_setup", wish.session_setup.as_deref(), &mut warn);
         steps.run_script("session_setup_script", wish.session_setup_script.as_deref(), &mut warn);
-        steps.run("session_live", wish.session_live.as_deref(), &mut warn);
+        steps.run_all("session_live", wish.session_live.as_deref(), &mut warn);
     }
 }
 
@@ -140,8 +140,8 @@ struct ScriptProbe<'a> {
     root: Option<&'a ProcessKey>,
 }
 
-impl Look for ScriptProbe<'_> {
-    fn runs(&mut self, names: &[String]) -> Option<bool> {
+impl ReadinessProbe for ScriptProbe<'_> {
+    fn has_program(&mut self, names: &[String]) -> Option<bool> {
         self.adapter.process_alive(self.name, names).ok()
     }
 
@@ -149,10 +149,10 @@ impl Look for ScriptProbe<'_> {
         self.adapter.peek(self.name, 0).ok()
     }
 
-    fn is_over(&mut self) -> bool {
+    fn has_exited(&mut self) -> bool {
         match self.root {
-            Some(root) => matches!(root.presence(), Presence::Gone(_)),
-            None => self.adapter.is_running(self.name) == Known::No,
+            Some(root) => matches!(root.status(), ProcessStatus::Gone(_)),
+            None => self.adapter.is_running(self.name) == Tristate::No,
         }
     }
 }

@@ -29,15 +29,15 @@ pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
     if let Err(error) = app.transaction(|tx| mark_stopping(tx, id)) {
         why = format!("{why}; {error}");
     }
-    if error.leaves_ours()
-        && adapter.is_of_run(id.as_str(), run) != Some(false)
+    if error.may_leave_session()
+        && adapter.matches_session_run(id.as_str(), run) != Some(false)
         && let Err(AdapterError::Failed { why: more, .. }) = adapter.stop(id.as_str())
     {
         why = format!("{why}; and it could not be stopped: {more}");
     }
     let marks = [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH].map(|name| format!("{name}={run}"));
-    let marked = || marks.iter().map(|mark| process_tree::marked(mark)).collect::<std::io::Result<Vec<_>>>();
-    match process_tree::end(TERMINATION_GRACE, || Ok(marked()?.concat())) {
+    let marked = || marks.iter().map(|mark| process_tree::with_env_entry(mark)).collect::<std::io::Result<Vec<_>>>();
+    match process_tree::terminate(TERMINATION_GRACE, || Ok(marked()?.concat())) {
         Ok(left) if left.is_empty() => {}
         Ok(left) => {
             let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();

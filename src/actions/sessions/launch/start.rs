@@ -18,7 +18,7 @@ use crate::{
         core::{errors, lookup},
         sessions::prompt,
     },
-    adapters::{Adapter, AdapterError, Known, Report, readiness::Readiness},
+    adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     domain::session::{Session, SessionStatus},
     os::{poll_until, process::ProcessKey},
     wire::SessionView,
@@ -35,9 +35,9 @@ const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
 /// How a start turned out.
 pub(crate) enum LaunchOutcome {
     /// It runs; the process where the script told one.
-    Running(Box<Report>, Option<ProcessKey>),
+    Running(Box<StartReport>, Option<ProcessKey>),
     /// It was started, and whether it runs cannot be told.
-    Unknown(Box<Report>, String),
+    Unknown(Box<StartReport>, String),
     /// It has ended again.
     Ended,
 }
@@ -51,23 +51,23 @@ pub(crate) enum LaunchOutcome {
 pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
     let script = plan.located.script.clone();
     if let Some(built_in) = plan.located.built_in {
-        built_in.unpack(&app.env).map_err(|source| AdapterError::Unrunnable { script: script.clone(), source })?;
+        built_in.unpack(&app.env).map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?;
     }
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
-    let adapter = adapter.at(plan.socket.as_deref());
+    let adapter = adapter.with_socket(plan.socket.as_deref());
     if let Some(earlier) = app.transaction(|tx| record_intent(app, tx, &plan))? {
         return resolve_previous(app, earlier);
     }
     let id = &plan.session.id;
     let steps = PostStart::new(&adapter, &plan);
     let mut remarks = plan.notes.clone();
-    let started = adapter.start_and_tell(id.as_str(), steps.start(), plan.timeout, &mut |said| remarks.push(said));
+    let started = adapter.start_with_callback(id.as_str(), steps.start(), plan.timeout, &mut |said| remarks.push(said));
     let outcome = match started.map(|report| determine_outcome(&adapter, &plan, report)) {
         Err(error) => return Err(roll_back(app, &plan, &adapter, program_exit_error(app, &plan, &adapter, error))),
         Ok(LaunchOutcome::Ended) => return finish_ended(app, &plan, &adapter, remarks),
         Ok(outcome) => outcome,
     };
-    if steps.wait_ready(&outcome, &mut remarks) == Readiness::Over {
+    if steps.wait_ready(&outcome, &mut remarks) == Readiness::Exited {
         return finish_ended(app, &plan, &adapter, remarks);
     }
     // What a repeat is told when this call does not get to its end.
@@ -91,7 +91,7 @@ pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
 }
 
 /// What a script's success amounts to.
-fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<Report>) -> LaunchOutcome {
+fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<StartReport>) -> LaunchOutcome {
     let report = Box::new(report.unwrap_or_default());
     if let Some(pid) = report.pid {
         return match ProcessKey::of(pid) {
@@ -100,9 +100,9 @@ fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<Report
         };
     }
     match adapter.is_running(plan.session.id.as_str()) {
-        Known::Yes => LaunchOutcome::Running(report, None),
-        Known::No => LaunchOutcome::Ended,
-        Known::Unknown(why) => LaunchOutcome::Unknown(report, why),
+        Tristate::Yes => LaunchOutcome::Running(report, None),
+        Tristate::No => LaunchOutcome::Ended,
+        Tristate::Unknown(why) => LaunchOutcome::Unknown(report, why),
     }
 }
 
@@ -114,7 +114,7 @@ fn program_exit_error(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: Ad
         return ended_error(plan, adapter, &session);
     }
     let (session, why) = (plan.session.id.to_string(), format!("{EXIT_CODE_PREFIX}{code}"));
-    AdapterError::Ended { session, why, screen: last_output::read(adapter, plan) }
+    AdapterError::ProgramEnded { session, why, screen: last_output::read(adapter, plan) }
 }
 
 /// The exit code in a script's sentence about its program's end.
@@ -125,7 +125,7 @@ fn parse_exit_code(why: &str) -> Option<i32> {
 
 /// The session once its supervisor has recorded its end.
 fn wait_recorded_exit(app: &App, plan: &LaunchPlan) -> Option<Session> {
-    poll_until::until(EXIT_RECORD_TIMEOUT, Duration::from_millis(50), || {
+    poll_until::poll_until(EXIT_RECORD_TIMEOUT, Duration::from_millis(50), || {
         let session = app.read(|tx| lookup::session(tx, &plan.session.id)).ok()?;
         session.status.is_final().then_some(session)
     })
@@ -134,7 +134,7 @@ fn wait_recorded_exit(app: &App, plan: &LaunchPlan) -> Option<Session> {
 /// The error about a session whose program has ended as a failure.
 fn ended_error(plan: &LaunchPlan, adapter: &Adapter, session: &Session) -> AdapterError {
     let why = session.reason.clone().unwrap_or_else(|| "it has failed".into());
-    AdapterError::Ended { session: session.id.to_string(), why, screen: last_output::read(adapter, plan) }
+    AdapterError::ProgramEnded { session: session.id.to_string(), why, screen: last_output::read(adapter, plan) }
 }
 
 /// The program ended before it was confirmed: that is the answer.
@@ -156,7 +156,7 @@ fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, remarks: Vec<St
         None => {
             let (session, why, screen) =
                 (id.to_string(), "it does not run".to_owned(), last_output::read(adapter, plan));
-            Err(roll_back(app, plan, adapter, AdapterError::Ended { session, why, screen }))
+            Err(roll_back(app, plan, adapter, AdapterError::ProgramEnded { session, why, screen }))
         }
     }
 }

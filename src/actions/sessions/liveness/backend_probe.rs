@@ -17,7 +17,7 @@ use crate::{
     env::Timestamp,
     os::{
         host,
-        process::{Presence, ProcessKey},
+        process::{ProcessKey, ProcessStatus},
     },
 };
 
@@ -44,7 +44,7 @@ enum RunningList {
 #[derive(Default)]
 pub struct BackendProber {
     endpoints: BTreeMap<EndpointKey, Result<Endpoint, String>>,
-    servers: HashMap<ProcessKey, Presence>,
+    servers: HashMap<ProcessKey, ProcessStatus>,
     panes: BTreeMap<Option<String>, Result<tmux_panes::Panes, String>>,
     local_host: String,
 }
@@ -86,22 +86,22 @@ impl BackendProber {
         };
         let recorded = recorded_server(session);
         if let Some(server) = &recorded {
-            match self.servers.entry(server.clone()).or_insert_with(|| server.presence()) {
-                Presence::Gone(_) => return Backend::Gone("its tmux server is gone".to_owned()),
-                Presence::Unknown(why) => return Backend::Unknown(why.clone()),
-                Presence::Alive => {}
+            match self.servers.entry(server.clone()).or_insert_with(|| server.status()) {
+                ProcessStatus::Gone(_) => return Backend::Gone("its tmux server is gone".to_owned()),
+                ProcessStatus::Unknown(why) => return Backend::Unknown(why.clone()),
+                ProcessStatus::Alive => {}
             }
         }
         let panes = match self.panes.entry(session.socket.clone()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(free) => free.insert(tmux_panes::panes(&app.env, session.socket.as_deref())),
+            Entry::Vacant(free) => free.insert(tmux_panes::list_panes(&app.env, session.socket.as_deref())),
         };
         match (panes, recorded) {
             (Err(why), _) => Backend::Unknown(why.clone()),
             (Ok(panes), Some(server)) if panes.server != server => {
                 Backend::Unknown("another tmux server answers in place of its own".to_owned())
             }
-            (Ok(panes), known) => match panes.lives(pane) {
+            (Ok(panes), known) => match panes.check_alive(pane) {
                 Err(why) => Backend::Gone(why),
                 Ok(()) if known.is_some() => Backend::Alive,
                 Ok(()) => {
@@ -137,7 +137,7 @@ impl Endpoint {
             // Absence from a list is no proof: the next call is.
             RunningList::Names(_) | RunningList::Unsupported => {}
         }
-        match self.adapter.runs(name) {
+        match self.adapter.query_running(name) {
             Ok(false) => Backend::Gone(format!("its backend says that {name} does not run")),
             Ok(true) => verify_run(&self.adapter, session, process),
             Err(error) => {
@@ -157,7 +157,7 @@ fn verify_run(adapter: &Adapter, session: &Session, process: &Process) -> Backen
     if *process == Process::Alive {
         return Backend::Alive;
     }
-    match adapter.is_of_run(name, &session.run_id) {
+    match adapter.matches_session_run(name, &session.run_id) {
         Some(true) => Backend::Alive,
         Some(false) => Backend::Gone(format!("{name} is another run's in its backend")),
         None => Backend::Unknown(format!("its backend says that {name} runs, but not of which run")),
@@ -166,5 +166,5 @@ fn verify_run(adapter: &Adapter, session: &Session, process: &Process) -> Backen
 
 /// The server that a session's pane was recorded with.
 fn recorded_server(session: &Session) -> Option<ProcessKey> {
-    ProcessKey::recorded(session.server_pid, session.server_started, session.boot_id.as_deref())
+    ProcessKey::from_record(session.server_pid, session.server_started, session.boot_id.as_deref())
 }

@@ -24,8 +24,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// # Errors
 /// `not_found`; as the store fails.
 pub fn mark_if_exited(app: &App, id: &SessionId) -> Result<bool> {
-    poll_until::until(EXIT_TIMEOUT, POLL_INTERVAL, || check_once(app, id).map(|over| over.then_some(true)).transpose())
-        .unwrap_or(Ok(false))
+    poll_until::poll_until(EXIT_TIMEOUT, POLL_INTERVAL, || {
+        check_once(app, id).map(|over| over.then_some(true)).transpose()
+    })
+    .unwrap_or(Ok(false))
 }
 
 fn check_once(app: &App, id: &SessionId) -> Result<bool> {

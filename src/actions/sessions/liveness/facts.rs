@@ -13,7 +13,7 @@ use crate::{
     env::Timestamp,
     os::{
         host,
-        process::{self, Presence, ProcessKey},
+        process::{self, ProcessKey, ProcessStatus},
     },
 };
 
@@ -59,11 +59,11 @@ pub fn process_state(session: &Session) -> Process {
     let gone = || Process::Gone(format!("process {number} is gone"));
     // A number that no process can have is nobody's.
     let Some(pid) = i32::try_from(number).ok().filter(|pid| *pid > 0) else { return gone() };
-    if let Some(key) = ProcessKey::recorded(session.pid, session.pid_started, session.boot_id.as_deref()) {
-        return match key.presence() {
-            Presence::Alive => Process::Alive,
-            Presence::Gone(why) => Process::Gone(why),
-            Presence::Unknown(why) => Process::Unknown(why),
+    if let Some(key) = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref()) {
+        return match key.status() {
+            ProcessStatus::Alive => Process::Alive,
+            ProcessStatus::Gone(why) => Process::Gone(why),
+            ProcessStatus::Unknown(why) => Process::Unknown(why),
         };
     }
     match process::stat(pid) {

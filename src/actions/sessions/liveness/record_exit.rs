@@ -55,7 +55,7 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
         })
     };
     let mut last = None;
-    let settled = poll_until::until(STORE_TIMEOUT, Duration::from_millis(500), || match once() {
+    let settled = poll_until::poll_until(STORE_TIMEOUT, Duration::from_millis(500), || match once() {
         Err(error) if is_transient(&error) => {
             last = Some(error);
             None

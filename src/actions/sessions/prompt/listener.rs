@@ -12,7 +12,7 @@ use crate::{
     actions::App,
     adapters::builtin_scripts,
     domain::SessionId,
-    os::named_listener::{self, Presence},
+    os::named_listener::{self, NamedListener},
 };
 
 /// What brings a session's messages.
@@ -30,14 +30,14 @@ pub enum ListenerKind {
 /// is to end. Look for messages once after it was made, and after each wake of a waiter that was bound before.
 #[derive(Debug)]
 pub struct Listener {
-    presence: Presence,
+    presence: NamedListener,
 }
 
 impl Listener {
     /// Whether another of its kind has taken its place.
     #[must_use]
     pub fn is_superseded(&self) -> bool {
-        self.presence.is_taken_over()
+        self.presence.is_superseded()
     }
 }
 
@@ -52,7 +52,8 @@ impl AsFd for Listener {
 /// # Errors
 /// When nothing can be bound in the project's folder.
 pub fn listen(app: &App, session: &SessionId, kind: ListenerKind) -> Result<Listener> {
-    let presence = Presence::take(&socket_dir(app), &socket_name(session, kind)).context("to listen for messages")?;
+    let presence = NamedListener::bind_replacing(&socket_dir(app), &socket_name(session, kind))
+        .context("to listen for messages")?;
     Ok(Listener { presence })
 }
 
@@ -67,7 +68,7 @@ pub fn has_any(app: &App, session: &SessionId) -> bool {
 /// Whether one of this kind does.
 #[must_use]
 pub fn has_kind(app: &App, session: &SessionId, kind: ListenerKind) -> bool {
-    named_listener::is_there(&socket_dir(app), &socket_name(session, kind))
+    named_listener::is_listening(&socket_dir(app), &socket_name(session, kind))
 }
 
 fn socket_dir(app: &App) -> PathBuf {
@@ -81,6 +82,6 @@ fn socket_name(session: &SessionId, kind: ListenerKind) -> String {
         ListenerKind::WakeHook => "wait",
         ListenerKind::Sidecar => "sidecar",
     };
-    let digest = builtin_scripts::digest(session.as_str().as_bytes());
+    let digest = builtin_scripts::sha256_hex(session.as_str().as_bytes());
     format!("{kind}-{}", digest.get(..16).unwrap_or(&digest))
 }

@@ -12,14 +12,14 @@ use crate::{
         Refusal,
         message::{Message, MessageStatus, Way},
     },
-    os::notify::Waiter,
+    os::notify::ChangeWaiter,
     store::messages,
 };
 
 /// One who waits for a receipt. Made before the prompt is sent, so that nothing is missed.
 #[derive(Debug)]
 pub struct AckWaiter {
-    waiter: Waiter,
+    waiter: ChangeWaiter,
     deadline: Instant,
     timeout: Duration,
 }

@@ -122,7 +122,7 @@ fn idempotency_key(reported: &ProviderReport, id: &str) -> IdempotencyKey {
     let provider = provider.as_ref().map(ToString::to_string).unwrap_or_default();
     IdempotencyKey {
         id: format!("event {provider} {} {id}", external.as_deref().unwrap_or_default()),
-        fingerprint: fingerprint::of_event(&builtin_scripts::digest(canonical(reported).to_string().as_bytes())),
+        fingerprint: fingerprint::of_event(&builtin_scripts::sha256_hex(canonical(reported).to_string().as_bytes())),
     }
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::actions::boundary::runtime::{session_of_run, touch};
 use crate::{
     actions::{Answer, App},
-    adapters::builtin_scripts::digest,
+    adapters::builtin_scripts::sha256_hex,
     domain::{Event, Kind, Refusal, session::Session, usage::REPORTED_MAX},
     store::{WriteTx, tasks, tool_calls, usage_turns},
     wire::CountsView,
@@ -50,7 +50,7 @@ pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Resul
     let session = &with_current_task(tx, session)?;
     let mut counts = CountsView::default();
     for turn in turns {
-        let key = digest(turn_key(turn).as_bytes());
+        let key = sha256_hex(turn_key(turn).as_bytes());
         if let Some(usage) = &turn.usage {
             let count = if usage_turns::insert(tx, session, turn.at, &key, usage)? {
                 &mut counts.turns
@@ -64,7 +64,7 @@ pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Resul
         }
         let model = turn.usage.as_ref().and_then(|usage| usage.model.as_deref());
         for (place, tool) in turn.tools.iter().enumerate() {
-            let key = digest(tool_key(&key, place, tool).as_bytes());
+            let key = sha256_hex(tool_key(&key, place, tool).as_bytes());
             let count = if tool_calls::insert(tx, session, turn.at, &key, model, tool)? {
                 &mut counts.tools
             } else {

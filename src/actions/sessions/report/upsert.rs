@@ -134,7 +134,7 @@ fn pane_server(app: &App, told: &SessionPatch) -> Result<Option<ProcessKey>> {
     if backend.as_deref() != Some(tmux_panes::BACKEND) {
         return Ok(None);
     }
-    Ok(tmux_panes::panes(&app.env, told.socket.as_deref())
+    Ok(tmux_panes::list_panes(&app.env, told.socket.as_deref())
         .ok()
         .filter(|found| found.has(pane))
         .map(|found| found.server))

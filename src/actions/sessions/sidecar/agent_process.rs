@@ -7,7 +7,7 @@ use crate::{
     domain::{rules::liveness::Process, session::Session},
     os::{
         host,
-        process::{self, Presence, ProcessKey},
+        process::{self, ProcessKey, ProcessStatus},
     },
 };
 
@@ -24,12 +24,12 @@ impl AgentProcess {
             self.known = None;
             return false;
         }
-        let key = ProcessKey::recorded(session.pid, session.pid_started, session.boot_id.as_deref());
+        let key = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref());
         if key.as_ref() != self.known.as_ref().map(|(known, _)| known) {
             self.known = key.and_then(|key| {
                 // Its identity is checked after its descriptor pins it.
                 let end = process::pidfd(key.pid).ok().flatten()?;
-                (key.presence() == Presence::Alive).then_some((key, end))
+                (key.status() == ProcessStatus::Alive).then_some((key, end))
             });
         }
         matches!(facts::process_state(session), Process::Gone(_))
@@ -37,7 +37,7 @@ impl AgentProcess {
 
     /// Whether it was seen to be there.
     pub(super) fn is_alive(&self) -> bool {
-        self.known.as_ref().is_some_and(|(key, _)| key.presence() == Presence::Alive)
+        self.known.as_ref().is_some_and(|(key, _)| key.status() == ProcessStatus::Alive)
     }
 
     /// Readable when it has ended.

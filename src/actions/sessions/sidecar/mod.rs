@@ -34,7 +34,7 @@ use crate::{
         session::{Activity, Session, SessionStatus},
         usage::Reading,
     },
-    os::{file_watch::Watch, notify::Waiter},
+    os::{file_watch::FileWatch, notify::ChangeWaiter},
     store::messages,
     wire::SidecarView,
 };
@@ -84,7 +84,7 @@ impl EndReason {
 struct Sidecar<'a> {
     app: &'a App,
     options: &'a SidecarOptions,
-    waiter: Waiter,
+    waiter: ChangeWaiter,
     listener: Listener,
     agent: AgentProcess,
     transcript: Option<TranscriptTail>,
@@ -119,11 +119,11 @@ pub fn run(app: &App, wish: &SidecarOptions, tell: &mut dyn FnMut(&str)) -> Resu
 
 impl Sidecar<'_> {
     fn run_loop(&mut self, tell: &mut dyn FnMut(&str)) -> Result<EndReason> {
-        let mut watch = Watch::new();
+        let mut watch = FileWatch::new();
         let mut said = String::new();
         loop {
             // What comes from here on wakes again.
-            self.waiter.calm().map_err(errors::internal)?;
+            self.waiter.drain().map_err(errors::internal)?;
             if let Some(record) = &self.transcript {
                 record.watch(&mut watch);
             }

@@ -12,7 +12,7 @@ use crate::{
         session::{Activity, Session},
         usage::Reading,
     },
-    os::file_watch::Watch,
+    os::file_watch::FileWatch,
     store::{WriteTx, session_reports},
 };
 
@@ -59,12 +59,12 @@ impl TranscriptTail {
     }
 
     /// Wakes when it grows, is replaced, or comes to be.
-    pub(super) fn watch(&self, watch: &mut Watch) {
+    pub(super) fn watch(&self, watch: &mut FileWatch) {
         if let Some(folder) = self.path.ancestors().skip(1).find(|folder| folder.is_dir()) {
-            watch.entries(folder);
+            watch.watch_dir(folder);
         }
         if self.path.is_file() {
-            watch.content(&self.path);
+            watch.watch_file(&self.path);
         }
     }
 

@@ -16,7 +16,7 @@ const MAX_TEXT_BYTES: u64 = 16 << 20;
 /// When the text is too long, or the program does not take it.
 pub fn send_line(env: &Env, name: &str, from: impl Read) -> Result<()> {
     let text = read_limited("the text", from, MAX_TEXT_BYTES)?;
-    Ok(session_dir(env, name)?.input(&text)?)
+    Ok(session_dir(env, name)?.send_line(&text)?)
 }
 
 /// Presses keys, by their names; a session that is not there is no failure.
@@ -24,7 +24,7 @@ pub fn send_line(env: &Env, name: &str, from: impl Read) -> Result<()> {
 /// # Errors
 /// When the program does not take them.
 pub fn press_keys(env: &Env, name: &str, keys: &[String]) -> Result<()> {
-    Ok(session_dir(env, name)?.press(keys)?)
+    Ok(session_dir(env, name)?.send_keys(keys)?)
 }
 
 /// Interrupts what a session's program does; a session that is not there is no failure.

@@ -13,7 +13,7 @@ use super::{read_limited, session_dir, state_dir};
 use crate::{
     adapters::{
         Terminal,
-        plumbing::{Folder, Reader, transcript},
+        plumbing::{ReaderState, SessionDir, transcript},
     },
     env::{Env, Timestamp},
 };
@@ -37,7 +37,7 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     let text = read_limited("the list of names", from, MAX_LIST_BYTES)?;
     let names = String::from_utf8_lossy(&text);
     let names: Vec<String> = names.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    Ok(session_dir(env, name)?.runs_one_of(&names)?)
+    Ok(session_dir(env, name)?.has_program(&names)?)
 }
 
 /// The live sessions whose names begin so, sorted; with a file's name only those whose folder holds one.
@@ -45,7 +45,7 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
 /// # Errors
 /// When it cannot be told of one of them.
 pub fn list_running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
-    Ok(Folder::running(&state_dir(env)?, prefix, with)?)
+    Ok(SessionDir::list_running(&state_dir(env)?, prefix, with)?)
 }
 
 /// The last lines of a session's transcript, as they are; all for 0 or less. Nothing for one that is not there.
@@ -53,7 +53,7 @@ pub fn list_running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<S
 /// # Errors
 /// When it cannot be read.
 pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
-    let path = session_dir(env, name)?.transcript()?;
+    let path = session_dir(env, name)?.transcript_path()?;
     Ok(transcript::tail(&path, usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
@@ -62,7 +62,7 @@ pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
 /// # Errors
 /// When it cannot be read.
 pub fn peek_screen(env: &Env, name: &str, lines: i64) -> Result<String> {
-    Ok(session_dir(env, name)?.shown(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
+    Ok(session_dir(env, name)?.screen_text(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
 /// Forgets the lines that were scrolled off the screen of a session. One that is not there is no failure.
@@ -82,7 +82,7 @@ pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
     if !folder.is_alive()? {
         return Ok(None);
     }
-    let found = fs::metadata(folder.transcript()?).ok();
+    let found = fs::metadata(folder.transcript_path()?).ok();
     Ok(found.map(|found| Timestamp::from_millis(found.mtime() * 1_000 + found.mtime_nsec() / 1_000_000)))
 }
 
@@ -90,7 +90,7 @@ pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
 ///
 /// # Errors
 /// When there is no such session, or its transcript cannot be read.
-pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u8]) -> Reader) -> Result<()> {
+pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u8]) -> ReaderState) -> Result<()> {
     Ok(session_dir(env, name)?.follow(stream, see)?)
 }
 
@@ -121,11 +121,11 @@ pub struct SessionInfo {
 /// When there is no such session.
 pub fn info(env: &Env, name: &str) -> Result<SessionInfo> {
     let folder = session_dir(env, name)?;
-    let start = folder.start()?.ok_or_else(|| folder.missing())?;
+    let start = folder.start_config()?.ok_or_else(|| folder.not_found())?;
     Ok(SessionInfo {
         terminal: start.terminal.unwrap_or_default(),
-        transcript: folder.transcript()?,
-        working_dir: folder.directory()?,
+        transcript: folder.transcript_path()?,
+        working_dir: folder.work_dir()?,
         session_dir: folder.path().to_owned(),
     })
 }

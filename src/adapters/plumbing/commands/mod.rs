@@ -16,7 +16,7 @@ use std::{io::Read, path::PathBuf};
 use anyhow::Result;
 
 use crate::{
-    adapters::{self, StartConfig, plumbing::Folder},
+    adapters::{self, StartConfig, plumbing::SessionDir},
     domain::{Refusal, secrets},
     env::Env,
 };
@@ -27,14 +27,14 @@ use crate::{
 /// When there is no home directory to have it in.
 pub fn state_dir(env: &Env) -> Result<PathBuf, Refusal> {
     let none = || Refusal::invalid("the environment", "names no home folder; set HOME or FAIRWAY_ADAPTER_STATE");
-    adapters::state_folder(env).ok_or_else(none)
+    adapters::state_dir(env).ok_or_else(none)
 }
 
-pub(crate) fn session_dir(env: &Env, name: &str) -> Result<Folder, Refusal> {
+pub(crate) fn session_dir(env: &Env, name: &str) -> Result<SessionDir, Refusal> {
     if name.is_empty() {
         return Err(Refusal::invalid("the session's name", "must not be empty"));
     }
-    Ok(Folder::of(&state_dir(env)?, name))
+    Ok(SessionDir::of(&state_dir(env)?, name))
 }
 
 /// Everything that a script hands over, up to a limit in bytes.

@@ -35,8 +35,10 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The caller's environment without anything of a session or a pane.
 fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
-    let mut around = adapters::bare(env);
-    around.retain(|name, _| !name.to_str().is_some_and(|name| PANE_VARS.contains(&name) || adapters::names_ours(name)));
+    let mut around = adapters::clean_env(env);
+    around.retain(|name, _| {
+        !name.to_str().is_some_and(|name| PANE_VARS.contains(&name) || adapters::is_session_var(name))
+    });
     around.insert(vars::FAIRWAY_RUN_ID.into(), SERVER_TAG.into());
     around
 }
@@ -47,7 +49,7 @@ fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
 /// # Errors
 /// Why it failed.
 pub fn exec_clean(env: &Env, words: &[OsString]) -> Result<()> {
-    Err(exec::become_program(words, &clean_env(env)).into())
+    Err(exec::replace_process(words, &clean_env(env)).into())
 }
 
 /// The turn to ask a server that answers one at a time only, held until it is dropped; `None` when it did not come.

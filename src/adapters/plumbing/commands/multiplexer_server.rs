@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use super::{session_dir, state_dir};
 use crate::{
-    adapters::plumbing::{Neighbours, Seat},
+    adapters::plumbing::{ServerAddress, SocketDir},
     domain::Refusal,
     env::{Env, vars},
     os::{child::Program, executable, offscreen_pty, process::ProcessKey, process_tree, terminal::Size},
@@ -26,19 +26,19 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When it cannot be made or is not this user's alone.
-pub fn prepare_address(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<Seat> {
+pub fn prepare_address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<ServerAddress> {
     let seat = address(env, program, name, neighbours)?;
-    seat.make()?;
+    seat.create_dir()?;
     Ok(seat)
 }
 
-fn address(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<Seat> {
+fn address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<ServerAddress> {
     let is_plain = |letter: char| letter.is_ascii_lowercase();
     if program.is_empty() || program.len() > 6 || !program.chars().all(is_plain) {
         return Err(Refusal::invalid("the program", "is a word of at most 6 letters").into());
     }
     let name = session_dir(env, name)?.name().to_owned();
-    Ok(Seat::of(&env.cwd.join(state_dir(env)?), program, &name, neighbours))
+    Ok(ServerAddress::of(&env.cwd.join(state_dir(env)?), program, &name, neighbours))
 }
 
 /// Ends what is left of a session's server, frozen or not, and removes its sockets. While the session lives, or somebody else
@@ -46,22 +46,22 @@ fn address(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Resu
 ///
 /// # Errors
 /// When something would not die.
-pub fn end_server(env: &Env, program: &str, name: &str, neighbours: Neighbours) -> Result<()> {
+pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<()> {
     let folder = session_dir(env, name)?;
-    if folder.is_alive()? || (folder.is_starting() && !folder.is_started_here()) {
+    if folder.is_alive()? || (folder.is_starting() && !folder.is_started_by_us()) {
         return Ok(());
     }
     let seat = address(env, program, name, neighbours)?;
-    let left = process_tree::end(GRACE, || process_tree::marked(&seat.mark))?;
+    let left = process_tree::terminate(GRACE, || process_tree::with_env_entry(&seat.env_tag))?;
     if !left.is_empty() {
         let pids: Vec<String> = left.iter().map(|key: &ProcessKey| key.pid.to_string()).collect();
         return Err(io::Error::other(format!("would not die: {}", pids.join(" "))).into());
     }
-    if neighbours == Neighbours::None {
-        let _ = fs::remove_dir_all(&seat.folder);
+    if neighbours == SocketDir::Private {
+        let _ = fs::remove_dir_all(&seat.dir);
         // What lies elsewhere has the folder around it to itself, too.
-        if seat.folder.ends_with(program) {
-            let _ = seat.folder.parent().map(fs::remove_dir);
+        if seat.dir.ends_with(program) {
+            let _ = seat.dir.parent().map(fs::remove_dir);
         }
     }
     for path in stale_sockets(&seat) {
@@ -72,10 +72,10 @@ pub fn end_server(env: &Env, program: &str, name: &str, neighbours: Neighbours) 
 
 /// What a dead server, or one that asked it in vain, may have left in its folder: `<pid>.<name>`, `<pid>.<name>-query…`, or
 /// `<name>` one folder down.
-fn stale_sockets(seat: &Seat) -> Vec<PathBuf> {
+fn stale_sockets(seat: &ServerAddress) -> Vec<PathBuf> {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
     let mut found = Vec::new();
-    for entry in entries(&seat.folder) {
+    for entry in entries(&seat.dir) {
         let path = entry.path();
         let file = entry.file_name().to_string_lossy().into_owned();
         if path.is_dir() {

@@ -30,5 +30,5 @@ pub fn socket_path(env: &Env, program: &str) -> Result<PathBuf> {
     if program.is_empty() || program.len() > 32 || !program.chars().all(is_plain) {
         return Err(Refusal::invalid("the program", "is a word of letters, digits, - and _").into());
     }
-    Ok(server_socket::place(&state_dir(env)?, program)?)
+    Ok(server_socket::prepare_path(&state_dir(env)?, program)?)
 }

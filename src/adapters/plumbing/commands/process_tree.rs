@@ -9,7 +9,7 @@ use std::{
 use anyhow::Result;
 
 use super::session_dir;
-use crate::{adapters::plumbing::Recorder, env::Env};
+use crate::{adapters::plumbing::TranscriptWriter, env::Env};
 
 /// How long the disk may take for the rest.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub fn roll_back(env: &Env, name: &str) -> Result<()> {
 /// # Errors
 /// When the transcript cannot be opened, or the stream not be read.
 pub fn tee(path: &Path, limit: u64, mut from: impl Read) -> Result<()> {
-    let recorder = Recorder::open(path, limit)?;
+    let recorder = TranscriptWriter::open(path, limit)?;
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match from.read(&mut buffer) {

@@ -12,9 +12,9 @@ use anyhow::Result;
 
 use super::{read_limited, session_dir};
 use crate::{
-    adapters::plumbing::submit_text::{self, Patience, Terminal},
+    adapters::plumbing::submit_text::{self, Terminal, Timeouts},
     env::Env,
-    os::capture::{self, Call, End},
+    os::capture::{self, Call, ExitReason},
 };
 
 /// The longest text, in bytes.
@@ -45,7 +45,7 @@ impl ScriptTerminal<'_> {
             ends_group: false,
         };
         let done = capture::capture(&call)?;
-        if done.end == End::Exit(0) {
+        if done.exit == ExitReason::Code(0) {
             return Ok(done.stdout);
         }
         let said = String::from_utf8_lossy(&done.stderr);
@@ -57,16 +57,16 @@ impl ScriptTerminal<'_> {
 }
 
 impl Terminal for ScriptTerminal<'_> {
-    fn look(&mut self) -> io::Result<Vec<u8>> {
-        self.call("look", b"")
+    fn snapshot(&mut self) -> io::Result<Vec<u8>> {
+        self.call("snapshot", b"")
     }
 
     fn paste(&mut self, text: &[u8]) -> io::Result<()> {
         self.call("paste", text).map(drop)
     }
 
-    fn press(&mut self) -> io::Result<()> {
-        self.call("press", b"").map(drop)
+    fn press_enter(&mut self) -> io::Result<()> {
+        self.call("press_enter", b"").map(drop)
     }
 }
 
@@ -82,12 +82,12 @@ pub fn submit(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<(
         return Ok(());
     }
     let _turn = folder
-        .input_lock(LOCK_TIMEOUT)?
+        .lock_input(LOCK_TIMEOUT)?
         .ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
     let mut terminal = ScriptTerminal { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
-    match submit_text::submit(&mut terminal, &text, &Patience::default()) {
+    match submit_text::submit_text(&mut terminal, &text, &Timeouts::default()) {
         // It has ended meanwhile.
-        Err(_) if folder.is_over()? => Ok(()),
+        Err(_) if folder.has_exited()? => Ok(()),
         done => Ok(done.map(drop)?),
     }
 }

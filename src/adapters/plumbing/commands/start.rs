@@ -11,8 +11,8 @@ use super::{read_limited, session_dir, state_dir};
 use crate::{
     actions::sessions::liveness::record_exit,
     adapters::{
-        Adapter, CopyFile, Report, StartConfig, bare,
-        plumbing::{self, Detached, Made, Steps, Unpacked, program_env},
+        Adapter, CopyFile, StartConfig, StartReport, clean_env,
+        plumbing::{self, IoMode, SetupCommands, StartFiles, StartedPane, program_env},
     },
     domain::Refusal,
     env::{Env, vars},
@@ -46,29 +46,29 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     let directory = env.cwd.join(start.work_dir.as_deref().unwrap_or_default());
     start.transcript = start.transcript.map(|path| directory.join(path).to_string_lossy().into_owned());
     let starter = i32::try_from(std::os::unix::process::parent_id()).ok().and_then(ProcessKey::of);
-    let mut around = bare(env);
+    let mut around = clean_env(env);
     // Another orchestrator's session may surround the call as well; what is its own is not this one's.
     around.retain(|name, _| !name.as_encoded_bytes().starts_with(b"GC_"));
     // But for the state folder: the same script, called from inside, must find the same place.
     if [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].iter().any(|name| env.var_os(name).is_some()) {
         around.insert(vars::GC_EXEC_STATE_DIR.into(), state_dir(env)?.into());
     }
-    let unpacked = Unpacked { start: &start, around: &around, directory: &directory, starter: starter.as_ref() };
-    folder.unpack(&unpacked)?;
+    let unpacked = StartFiles { start: &start, caller_env: &around, work_dir: &directory, starter: starter.as_ref() };
+    folder.create(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
-        let around = program_env::of(&folder, &start, None)?;
+        let around = program_env::program_env(&folder, &start, None)?;
         // What makes the directory runs where the caller is, and goes before what is laid into it.
         let is_there = directory.is_dir();
-        let steps = Steps { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
+        let steps = SetupCommands { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
         if is_there {
-            plumbing::stage(&directory, &env.cwd, &start, warn)?;
+            plumbing::copy_files(&directory, &env.cwd, &start, warn)?;
         }
-        steps.run("pre_start", start.pre_start.as_deref(), warn);
+        steps.run_all("pre_start", start.pre_start.as_deref(), warn);
         if !directory.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", directory.display())));
         }
         if !is_there {
-            plumbing::stage(&directory, &env.cwd, &start, warn)?;
+            plumbing::copy_files(&directory, &env.cwd, &start, warn)?;
         }
         Ok(())
     };
@@ -88,23 +88,23 @@ pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMu
     if !folder.is_alive()? {
         return Ok(());
     }
-    let directory = folder.directory()?;
+    let directory = folder.work_dir()?;
     let file = CopyFile { src: from.to_string_lossy().into_owned(), rel_dst: to.to_owned() };
     let start = StartConfig { copy_files: Some(vec![file]), ..StartConfig::default() };
-    Ok(plumbing::stage(&directory, &env.cwd, &start, warn)?)
+    Ok(plumbing::copy_files(&directory, &env.cwd, &start, warn)?)
 }
 
 /// Runs a session's program to its end, in this process's place or detached from it; answers with its exit code.
 ///
 /// # Errors
 /// When it cannot be started. An end that cannot be recorded is none: `complain` is told.
-pub fn run(env: &Env, name: &str, how: Detached, complain: impl FnOnce(&str)) -> Result<i32> {
+pub fn run(env: &Env, name: &str, how: IoMode, complain: impl FnOnce(&str)) -> Result<i32> {
     let ended = |start: &StartConfig, code: i32| {
         if let Err(error) = record_exit::record(env, start, code) {
             complain(&format!("the session's end cannot be recorded: {error:#}"));
         }
     };
-    Ok(plumbing::run(env, &session_dir(env, name)?, how, ended)?)
+    Ok(plumbing::run_program(env, &session_dir(env, name)?, how, ended)?)
 }
 
 /// Starts a session's program detached; returns once it was started.
@@ -112,16 +112,22 @@ pub fn run(env: &Env, name: &str, how: Detached, complain: impl FnOnce(&str)) ->
 /// # Errors
 /// What it says when it cannot be.
 pub fn detach(env: &Env, name: &str) -> Result<()> {
-    Ok(plumbing::detach(env, &session_dir(env, name)?, &state_dir(env)?)?)
+    Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?)?)
 }
 
 /// Waits until a session that a script has made is up and ready, runs and types what is to follow; answers with its report.
 ///
 /// # Errors
 /// When its program could not be started, or has failed; then nothing is left of it.
-pub fn finish_start(env: &Env, name: &str, script: &Path, made: Made, warn: &mut dyn FnMut(&str)) -> Result<Report> {
+pub fn finish_start(
+    env: &Env,
+    name: &str,
+    script: &Path,
+    made: StartedPane,
+    warn: &mut dyn FnMut(&str),
+) -> Result<StartReport> {
     let folder = session_dir(env, name)?;
     let socket = env.var(vars::FAIRWAY_BACKEND_SOCKET);
-    let adapter = Adapter::new(&env.cwd.join(script), &state_dir(env)?, &env.cwd, env)?.at(socket);
-    Ok(plumbing::settle(env, &folder, &adapter, made, warn)?)
+    let adapter = Adapter::new(&env.cwd.join(script), &state_dir(env)?, &env.cwd, env)?.with_socket(socket);
+    Ok(plumbing::finish_start(env, &folder, &adapter, made, warn)?)
 }

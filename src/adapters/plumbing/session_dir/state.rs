@@ -2,42 +2,42 @@
 
 use std::{fs, io, path::Path};
 
-use super::{Folder, START, STARTED_BY, STARTER};
-use crate::os::process::{self, Presence, ProcessKey};
+use super::{START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir};
+use crate::os::process::{self, ProcessKey, ProcessStatus};
 
 /// The root process.
-const ROOT: &str = "root";
+const ROOT_FILE: &str = "root";
 /// The program, once it was started.
-const PROGRAM: &str = "program";
+const PROGRAM_FILE: &str = "program";
 /// Its exit code, once it has ended.
-const ENDED: &str = "ended";
+const EXIT_CODE_FILE: &str = "ended";
 /// Why it could not be started.
-const REFUSED: &str = "refused";
+const START_FAILURE_FILE: &str = "refused";
 
 /// What has become of a session that is being started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stage {
+pub enum StartState {
     /// Its program has not been started yet.
-    Unpacked,
+    Pending,
     /// Its program was started.
-    Begun,
+    Started,
     /// Its program could not be started, and why.
-    Refused(String),
+    Failed(String),
     /// Its program has ended with this code.
-    Ended(i32),
+    Exited(i32),
     /// There is no such session, or nobody looks after it any more.
     Gone,
 }
 
-impl Folder {
+impl SessionDir {
     /// Makes this process the session's root.
     ///
     /// # Errors
     /// When there is no such session (any more), or it runs already.
-    pub fn claim(&self, own: &ProcessKey) -> io::Result<()> {
-        let _turn = self.turn()?;
-        if !self.file(START).exists() {
-            return Err(self.missing());
+    pub fn become_root(&self, own: &ProcessKey) -> io::Result<()> {
+        let _turn = self.lock_state_dir()?;
+        if !self.file(START_FILE).exists() {
+            return Err(self.not_found());
         }
         if self.is_alive()? {
             return Err(io::Error::other(format!("session '{}' already exists", self.name)));
@@ -49,56 +49,58 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn begin(&self, program: &ProcessKey) -> io::Result<()> {
-        self.note(PROGRAM, line(program).as_bytes())
+    pub fn record_program(&self, program: &ProcessKey) -> io::Result<()> {
+        self.write_file(PROGRAM_FILE, process_line(program).as_bytes())
     }
 
     /// The program, once it was started.
     #[must_use]
     pub fn program(&self) -> Option<ProcessKey> {
-        read_key(&self.file(PROGRAM))
+        read_process_key(&self.file(PROGRAM_FILE))
     }
 
     /// Notes that the program has ended.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn end(&self, code: i32) -> io::Result<()> {
-        self.note(ENDED, code.to_string().as_bytes())
+    pub fn record_exit(&self, code: i32) -> io::Result<()> {
+        self.write_file(EXIT_CODE_FILE, code.to_string().as_bytes())
     }
 
     /// Notes why the program could not be started. A session that is not there has nowhere to note it.
-    pub fn refuse(&self, why: &str) {
-        let _ = self.note(REFUSED, why.as_bytes());
+    pub fn record_start_failure(&self, why: &str) {
+        let _ = self.write_file(START_FAILURE_FILE, why.as_bytes());
     }
 
     /// What has become of it.
     #[must_use]
-    pub fn stage(&self) -> Stage {
+    pub fn start_state(&self) -> StartState {
         let text = |name: &str| fs::read_to_string(self.file(name)).ok();
-        if let Some(code) = text(ENDED).and_then(|code| code.parse().ok()) {
-            return Stage::Ended(code);
+        if let Some(code) = text(EXIT_CODE_FILE).and_then(|code| code.parse().ok()) {
+            return StartState::Exited(code);
         }
-        if let Some(why) = text(REFUSED) {
-            return Stage::Refused(why);
+        if let Some(why) = text(START_FAILURE_FILE) {
+            return StartState::Failed(why);
         }
-        match self.root().map(|root| root.presence()) {
+        match self.root().map(|root| root.status()) {
             // It may have noted its end between the two looks.
-            Some(Presence::Gone(_)) => text(ENDED).and_then(|code| code.parse().ok()).map_or(Stage::Gone, Stage::Ended),
-            _ if !self.file(START).exists() => Stage::Gone,
-            _ if self.program().is_some() => Stage::Begun,
-            _ => Stage::Unpacked,
+            Some(ProcessStatus::Gone(_)) => {
+                text(EXIT_CODE_FILE).and_then(|code| code.parse().ok()).map_or(StartState::Gone, StartState::Exited)
+            }
+            _ if !self.file(START_FILE).exists() => StartState::Gone,
+            _ if self.program().is_some() => StartState::Started,
+            _ => StartState::Pending,
         }
     }
 
     pub(super) fn set_root(&self, root: &ProcessKey) -> io::Result<()> {
-        self.note(ROOT, line(root).as_bytes())
+        self.write_file(ROOT_FILE, process_line(root).as_bytes())
     }
 
     /// The root process, once there is one.
     #[must_use]
     pub fn root(&self) -> Option<ProcessKey> {
-        read_key(&self.file(ROOT))
+        read_process_key(&self.file(ROOT_FILE))
     }
 
     /// Whether the session lives.
@@ -106,10 +108,10 @@ impl Folder {
     /// # Errors
     /// When that cannot be told.
     pub fn is_alive(&self) -> io::Result<bool> {
-        match self.root().map(|root| root.presence()) {
-            None | Some(Presence::Gone(_)) => Ok(false),
-            Some(Presence::Alive) => Ok(true),
-            Some(Presence::Unknown(why)) => Err(io::Error::other(why)),
+        match self.root().map(|root| root.status()) {
+            None | Some(ProcessStatus::Gone(_)) => Ok(false),
+            Some(ProcessStatus::Alive) => Ok(true),
+            Some(ProcessStatus::Unknown(why)) => Err(io::Error::other(why)),
         }
     }
 
@@ -117,33 +119,33 @@ impl Folder {
     ///
     /// # Errors
     /// When that cannot be told.
-    pub fn is_over(&self) -> io::Result<bool> {
-        let is_gone = |key: ProcessKey| matches!(key.presence(), Presence::Gone(_));
-        Ok(!self.is_alive()? || self.file(ENDED).exists() || self.program().is_some_and(is_gone))
+    pub fn has_exited(&self) -> io::Result<bool> {
+        let is_gone = |key: ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
+        Ok(!self.is_alive()? || self.file(EXIT_CODE_FILE).exists() || self.program().is_some_and(is_gone))
     }
 
     /// Whether a start of it still goes on.
     #[must_use]
     pub fn is_starting(&self) -> bool {
-        read_key(&self.file(STARTER)).is_some_and(|starter| starter.presence() == Presence::Alive)
+        read_process_key(&self.file(STARTER_FILE)).is_some_and(|starter| starter.status() == ProcessStatus::Alive)
     }
 
     /// Whether it is the call around this process that starts it just now, and not another one after it was stopped.
     #[must_use]
-    pub fn is_started_here(&self) -> bool {
-        let starter = read_key(&self.file(STARTER));
+    pub fn is_started_by_us(&self) -> bool {
+        let starter = read_process_key(&self.file(STARTER_FILE));
         // One that is gone was a shell in between.
-        starter.is_some_and(|starter| process::is_above_us(&starter) || starter.presence() != Presence::Alive)
-            || read_key(&self.file(STARTED_BY)).is_some_and(|starter| process::is_above_us(&starter))
+        starter.is_some_and(|starter| process::is_own_ancestor(&starter) || starter.status() != ProcessStatus::Alive)
+            || read_process_key(&self.file(STARTED_BY_FILE)).is_some_and(|starter| process::is_own_ancestor(&starter))
     }
 }
 
 /// A process as a line of text, by which it is known again.
-pub(super) fn line(key: &ProcessKey) -> String {
+pub(super) fn process_line(key: &ProcessKey) -> String {
     format!("{} {} {}\n", key.pid, key.started, key.boot)
 }
 
-fn read_key(path: &Path) -> Option<ProcessKey> {
+fn read_process_key(path: &Path) -> Option<ProcessKey> {
     let text = fs::read_to_string(path).ok()?;
     let mut words = text.split_whitespace();
     Some(ProcessKey {
