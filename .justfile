@@ -12,7 +12,7 @@ test:
 
 # The long set: 2400 points where a process is killed, three gigabytes of output, a minute in which nothing happens
 soak:
-    FAIRWAY_SOAK=1200 cargo nextest run --locked -E 'test(/^storm::/) + test(/^exec::(kill_points|crash|many|streams)::/)'
+    FAIRWAY_SOAK=1200 cargo nextest run --locked -E 'test(/^storm::/) + test(/^exec::(kill_points|supervisor_crash|many_jobs|large_output)::/)'
 
 # Format the code
 fmt:

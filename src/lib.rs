@@ -7,12 +7,12 @@
 pub mod actions;
 pub mod adapters;
 pub mod api;
+pub mod api_client;
 pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod env;
 pub mod hooks;
-pub mod link;
 pub mod os;
 pub mod render;
 pub mod store;

@@ -145,7 +145,7 @@ impl Adapter {
         files::private_dir(&self.state_dir).map_err(unrunnable)?;
         let args: Vec<OsString> = std::iter::once(operation).chain(args.iter().copied()).map(OsString::from).collect();
         let code = match foreground::run(&self.script, &args, &self.env, &self.cwd).map_err(unrunnable)? {
-            ExitReason::Code(UNSUPPORTED) => {
+            ExitReason::Code(EXIT_UNSUPPORTED) => {
                 return Err(AdapterError::Unsupported { script: self.script.clone(), operation });
             }
             ExitReason::Code(code) => code,
@@ -166,8 +166,8 @@ impl Adapter {
         let done = done.map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?;
         match done.exit {
             ExitReason::Code(0) => Ok(done.stdout),
-            ExitReason::Code(UNSUPPORTED) => Err(AdapterError::Unsupported { script, operation }),
-            ExitReason::Code(LATER) => {
+            ExitReason::Code(EXIT_UNSUPPORTED) => Err(AdapterError::Unsupported { script, operation }),
+            ExitReason::Code(EX_TEMPFAIL) => {
                 Err(AdapterError::Busy { script, operation, why: stderr_tail(&done.stderr, "exit code 75") })
             }
             ExitReason::Code(code) => {

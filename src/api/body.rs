@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::fault::Fault;
+use super::error::Fault;
 use crate::{actions, env::Timestamp};
 
 /// The longest body, in bytes.

@@ -3,24 +3,24 @@
 //!
 //! One thread serves and looks at the store in place; one writes. What may wait for a program has a thread for itself.
 
+mod accept;
+mod async_fd;
+mod auth;
 mod body;
-mod crowd;
-mod current;
-mod deliver;
-mod descriptor;
-mod entry;
-mod fault;
-mod front;
-mod guarded;
-mod house;
+mod catch_panic;
+mod connections;
+mod error;
 mod identity;
-mod patience;
-mod place;
-mod remark;
+mod live_project;
+mod log;
+mod prompt_delivery;
 mod router;
 mod routes;
+mod runtime_files;
 mod serve;
 mod sse;
+mod state;
+mod timeouts;
 mod writer;
 
 pub use serve::{Listening, Options, serve};

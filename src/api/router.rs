@@ -6,7 +6,7 @@ use axum::{
     routing::{get, post},
 };
 
-use super::{fault::Fault, routes};
+use super::{error::Fault, routes};
 
 /// Every route.
 pub(super) fn router() -> Router {

@@ -13,14 +13,14 @@ use tokio::{
 };
 
 use super::{
-    crowd::Crowd,
-    current::Seed,
-    descriptor::watched,
-    entry::Entry,
-    front::{Front, at_port, at_socket},
-    house::{House, here},
-    place::Place,
+    accept::{Front, at_port, at_socket},
+    async_fd::watched,
+    auth::Entry,
+    connections::Crowd,
+    live_project::Seed,
     router,
+    runtime_files::Place,
+    state::{House, here},
     writer::Writer,
 };
 use crate::{
@@ -95,7 +95,7 @@ pub fn serve(app: &App, options: &Options, tell: impl FnOnce(&Listening) -> Resu
             port = Some(number);
         }
         tokio::spawn(listen_for_changes(waiter, change));
-        let token_file = port.map(|_| app.project.runtime().join(crate::link::place::TOKEN));
+        let token_file = port.map(|_| app.project.runtime().join(crate::api_client::socket_path::TOKEN));
         tell(&Listening { socket: place.socket.clone(), port, token_file, pid: std::process::id() })?;
         told_to_end(signals, options.span).await;
         place.shut();

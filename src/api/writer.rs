@@ -16,8 +16,8 @@ use anyhow::Result;
 use tokio::sync::oneshot;
 
 use super::{
-    current::{Current, Seed},
-    fault::Fault,
+    error::Fault,
+    live_project::{Current, Seed},
 };
 use crate::{
     actions::{App, boundary::guard, core::errors},

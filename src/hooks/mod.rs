@@ -3,17 +3,17 @@
 
 mod claude;
 mod codex;
+mod context;
+mod dispatch;
 pub mod doctor;
 mod gemini;
-mod house;
 pub mod install;
 mod payload;
 mod provider;
-mod quick;
-mod run;
 pub mod transcripts;
-mod wait;
+mod via_server;
+mod wake_hook;
 
+pub use dispatch::{CANARY, Call, early, run};
 pub use provider::{Event, Provider, is_tool_moment};
-pub use run::{CANARY, Call, early, run};
-pub use wait::wait;
+pub use wake_hook::wait;

@@ -473,7 +473,7 @@ mod tests {
                         match effect {
                             WriteResult(ending) => noted.push(ending),
                             Finish(ending) => finished.push(ending),
-                            Look => events.push_back(LEFT),
+                            ScanTree => events.push_back(LEFT),
                             _ => {}
                         }
                     }

@@ -1,6 +1,6 @@
 //! The help of every verb, in one file: what scripts and people hold us to.
 
-use crate::common::{World, verbs::of_the_parser};
+use crate::common::{World, command_table::of_the_parser};
 
 #[test]
 fn the_help_of_every_verb() {

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use crate::common::world::FAIRWAY;
+use crate::common::test_project::FAIRWAY;
 
 #[test]
 fn the_quickstart_holds_every_step() {

@@ -88,8 +88,8 @@ impl SessionControl {
 
 fn decode(said: &[u8]) -> Option<KeyboardInput> {
     match said.split_first()? {
-        (&TEXT, text) => Some(KeyboardInput::Text(text.to_vec())),
-        (&KEYS, words) => {
+        (&TEXT_TAG, text) => Some(KeyboardInput::Text(text.to_vec())),
+        (&KEYS_TAG, words) => {
             let words = words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
             Some(KeyboardInput::Keys(words.collect()))
         }

@@ -1,10 +1,10 @@
 //! Who runtimes are and what they may use: kept in memory, and nowhere else. Values are zeroed when they are forgotten and
 //! never shown.
 
-mod keeper;
+mod credentials;
 mod refresh;
-mod secret;
+mod store;
 
-pub(super) use keeper::Keeper;
+pub(super) use credentials::Identity;
 pub(super) use refresh::take;
-pub(super) use secret::Identity;
+pub(super) use store::Keeper;

@@ -11,8 +11,8 @@ use super::Identity;
 use crate::{
     actions::{App, core::trust},
     api::{
-        house::{self, here},
-        remark::remark,
+        log::remark,
+        state::{self, here},
     },
     domain::{Event, Kind, Refusal, session::Session},
     env::{Timestamp, vars},
@@ -56,7 +56,7 @@ async fn watch(run: String, version: u64, expires_at: Timestamp) {
     sleep(left).await;
     let Ok(true) = here().map(|house| house.identities.borrow_mut().expires(&run, version)) else { return };
     let (of, told) = (run.clone(), kind);
-    let recorded = house::change(move |app| {
+    let recorded = state::change(move |app| {
         app.transaction(|tx| {
             let session = crate::actions::boundary::runtime::session_of_run(tx, &of)?;
             let event = Event::new(Kind::CredentialExpiring).session(&session.id, &session.run_id);
@@ -70,7 +70,7 @@ async fn watch(run: String, version: u64, expires_at: Timestamp) {
     let mut pause = AGAIN;
     for attempt in 1..=TRIES {
         let of = run.clone();
-        match house::outside(move |app| fetch(app, &of, kind)).await {
+        match state::outside(move |app| fetch(app, &of, kind)).await {
             Ok(None) => return,
             Ok(Some((session, identity))) => {
                 // This task is the older identity's, and ends with it: nothing comes after.
@@ -88,7 +88,7 @@ async fn watch(run: String, version: u64, expires_at: Timestamp) {
     }
 }
 
-fn left(app: &App, house: &house::House, run: &str, expires_at: Timestamp) -> (Duration, &'static str) {
+fn left(app: &App, house: &state::House, run: &str, expires_at: Timestamp) -> (Duration, &'static str) {
     let known = house.identities.borrow().find(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
     let left = expires_at.since(app.env.now()).saturating_sub(app.settings.boundary.refresh_before);

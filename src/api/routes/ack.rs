@@ -7,8 +7,8 @@ use crate::{
     actions::sessions::prompt::stream,
     api::{
         body::{answer, decoded},
-        fault::Fault,
-        house::{self, as_run},
+        error::Fault,
+        state::{self, as_run},
     },
 };
 
@@ -21,7 +21,7 @@ struct Body {
 pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let asked: Body = decoded(request).await?;
     let done =
-        house::change(move |app| stream::ack(&as_run(app, &asked.run_id, None)?, &asked.run_id, &asked.message_ids))
+        state::change(move |app| stream::ack(&as_run(app, &asked.run_id, None)?, &asked.run_id, &asked.message_ids))
             .await?;
     Ok(answer(&done.document))
 }

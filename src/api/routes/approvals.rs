@@ -10,8 +10,8 @@ use crate::{
     actions::boundary::approval,
     api::{
         body::{Asked, answer, query},
-        fault::Fault,
-        house,
+        error::Fault,
+        state,
     },
     domain::approval::Decision,
 };
@@ -30,7 +30,7 @@ struct Body {
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     let wanted: Wanted = query(&request)?;
-    house::look(|app| approval::list(app, wanted.all)).map(|list| answer(&list))
+    state::look(|app| approval::list(app, wanted.all)).map(|list| answer(&list))
 }
 
 pub(in crate::api) async fn post(Path(id): Path<String>, request: Request) -> Result<Response, Fault> {
@@ -39,7 +39,7 @@ pub(in crate::api) async fn post(Path(id): Path<String>, request: Request) -> Re
     let Body { decision, reason } = asked.decode()?;
     let decision = Decision::parse(&decision).ok_or_else(|| Fault::usage("the decision is allow or deny"))?;
     let request = asked.request()?;
-    let done = house::change(move |app| {
+    let done = state::change(move |app| {
         approval::answer(&app.with_actor(app.actor.clone(), request), id, decision, reason.as_deref())
     });
     Ok(answer(&done.await?.document))

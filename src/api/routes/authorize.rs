@@ -18,8 +18,8 @@ use crate::{
     },
     api::{
         body::{Asked, answer},
-        fault::Fault,
-        house::{self, here},
+        error::Fault,
+        state::{self, here},
         writer::Decision,
     },
     domain::{Refusal, id::Label, session::Session},
@@ -147,7 +147,7 @@ fn said(verdict: &GuardDecision, opinion: bool) -> Response {
 
 /// Decides in a thread of its own.
 async fn at_leisure(caller: Caller, call: ToolCall, door: EntryPoint) -> Result<Decided, Fault> {
-    house::outside(move |app| decide(app, &LoadedRules::load(app), &caller, &call, door)).await
+    state::outside(move |app| decide(app, &LoadedRules::load(app), &caller, &call, door)).await
 }
 
 /// Decides while nobody else writes, if that is so: then what is decided can be recorded.

@@ -10,9 +10,9 @@ use crate::{
     },
     api::{
         body::{Asked, answer, query},
-        deliver,
-        fault::Fault,
-        house::{self, as_session},
+        error::Fault,
+        prompt_delivery,
+        state::{self, as_session},
     },
 };
 
@@ -44,7 +44,7 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     let wanted: Wanted = query(&request)?;
     let mode = mode(wanted.mode.as_deref())?;
     // It asks git.
-    let view = house::outside(move |app| {
+    let view = state::outside(move |app| {
         let session = app.read(|tx| session_of_run(tx, &wanted.run_id))?;
         let sections = context::compose(&as_session(app, &session, None), Some(&session), mode)?;
         Ok(context::view(&sections, mode))
@@ -64,10 +64,10 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let sections = body.sections.into_iter().map(section).collect::<Result<Vec<_>, Fault>>()?;
     let request = asked.request()?;
     let run = body.run_id.clone();
-    let done = house::change(move |app| {
+    let done = state::change(move |app| {
         context::push(&app.with_actor(app.actor.clone(), request), &body.run_id, &sections, mode)
     });
     let done = done.await?;
-    deliver::to_run(&run);
+    prompt_delivery::to_run(&run);
     Ok(answer(&done.document))
 }

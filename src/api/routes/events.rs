@@ -10,9 +10,9 @@ use crate::{
     actions::project::events,
     api::{
         body::query,
-        fault::Fault,
-        house::{self, here},
+        error::Fault,
         sse::{self, Items, KEEP_ALIVE},
+        state::{self, here},
     },
     wire::EventView,
 };
@@ -43,7 +43,7 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
 }
 
 fn batch(since: i64) -> Result<Vec<EventView>, Fault> {
-    house::look(|app| {
+    state::look(|app| {
         let mut batch = Vec::new();
         events::each(app, since, false, |event| {
             batch.push(event);

@@ -20,8 +20,8 @@ use crate::{
     actions::{App, boundary::runtime::session_of_run},
     api::{
         body::{Asked, query},
-        fault::Fault,
-        house,
+        error::Fault,
+        state,
     },
     env::vars,
     os::{
@@ -45,7 +45,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let asked = Asked::read(request).await?;
     let id = asked.request()?.map(|request| request.id);
     let document = Zeroizing::new(asked.bytes().to_vec());
-    let ran = house::outside(move |app| run(app, wanted.run_id.as_deref(), id.as_deref(), &document)).await?;
+    let ran = state::outside(move |app| run(app, wanted.run_id.as_deref(), id.as_deref(), &document)).await?;
     answer(ran)
 }
 

@@ -8,9 +8,9 @@ use crate::{
     actions::boundary::runtime::health::{self, HealthReport},
     api::{
         body::{answer, decoded, query},
-        deliver,
-        fault::Fault,
-        house::{self, as_run, here},
+        error::Fault,
+        prompt_delivery,
+        state::{self, as_run, here},
     },
     domain::session::Activity,
 };
@@ -33,7 +33,7 @@ struct Body {
 pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     let wanted: Wanted = query(&request)?;
     match wanted.run_id {
-        Some(run) => house::look(|app| health::of_run(app, &run)).map(|view| answer(&view)),
+        Some(run) => state::look(|app| health::of_run(app, &run)).map(|view| answer(&view)),
         None => own(),
     }
 }
@@ -66,9 +66,9 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     };
     let run = report.run_id.clone();
     let may_be_free = matches!(report.activity, Some(Activity::Idle)) || report.context_usage.is_some();
-    let done = house::change(move |app| health::heartbeat(&as_run(app, &report.run_id, None)?, &report)).await?;
+    let done = state::change(move |app| health::heartbeat(&as_run(app, &report.run_id, None)?, &report)).await?;
     if may_be_free {
-        deliver::to_run(&run);
+        prompt_delivery::to_run(&run);
     }
     Ok(answer(&done.document))
 }

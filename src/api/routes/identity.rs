@@ -12,9 +12,9 @@ use crate::{
     },
     api::{
         body::{answer, decoded, query},
-        fault::Fault,
-        house::{self, here},
+        error::Fault,
         identity::{Identity, take},
+        state::{self, here},
     },
     domain::{Refusal, SessionId, session::Session},
 };
@@ -33,7 +33,7 @@ struct Body {
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let Body { run_id, identity } = decoded(request).await?;
-    let session = house::look(|app| whose(app, run_id.as_deref(), identity.session_id.as_deref()))?;
+    let session = state::look(|app| whose(app, run_id.as_deref(), identity.session_id.as_deref()))?;
     let rotated = take(&session, identity)?;
     let mut shown = shown(&session.run_id)?;
     if let Some(fields) = shown.as_object_mut() {
@@ -44,7 +44,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     let wanted: Wanted = query(&request)?;
-    let session = house::look(|app| app.read(|tx| session_of_run(tx, &wanted.run_id)))?;
+    let session = state::look(|app| app.read(|tx| session_of_run(tx, &wanted.run_id)))?;
     shown(&session.run_id).map(|shown| answer(&shown))
 }
 

@@ -8,9 +8,9 @@ use crate::{
     actions::boundary::runtime::lifecycle::{self, LifecycleReport},
     api::{
         body::{Asked, answer, moment},
-        deliver,
-        fault::Fault,
-        house::{self, as_run},
+        error::Fault,
+        prompt_delivery,
+        state::{self, as_run},
     },
     domain::{SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
@@ -37,9 +37,9 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
         LifecycleReport { event, run_id: body.run_id, session_id: id, at: body.timestamp, metadata: body.metadata };
     let run = report.run_id.clone();
     let request = asked.request()?;
-    let done = house::change(move |app| lifecycle::report(&as_run(app, &report.run_id, request)?, &report)).await?;
+    let done = state::change(move |app| lifecycle::report(&as_run(app, &report.run_id, request)?, &report)).await?;
     if matches!(event, LifecycleEvent::Ready | LifecycleEvent::Idle | LifecycleEvent::Started) {
-        deliver::to_run(&run);
+        prompt_delivery::to_run(&run);
     }
     Ok(answer(&done.document))
 }

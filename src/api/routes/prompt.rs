@@ -11,9 +11,8 @@ use crate::{
     },
     api::{
         body::{Asked, answer},
-        deliver,
-        fault::Fault,
-        house,
+        error::Fault,
+        prompt_delivery, state,
     },
     domain::{id::Label, message::Priority},
 };
@@ -34,9 +33,9 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
         .ok_or_else(|| Fault::usage("the priority is normal, urgent or system"))?;
     let source = Label::parse(body.source.as_deref().unwrap_or("nudge")).map_err(anyhow::Error::from)?;
     let request = asked.request()?;
-    let session = house::look(|app| app.read(|tx| session_of_run(tx, &body.run_id)))?.id;
+    let session = state::look(|app| app.read(|tx| session_of_run(tx, &body.run_id)))?.id;
     let to = session.clone();
-    let done = house::change(move |app| {
+    let done = state::change(move |app| {
         let prompt =
             NewPrompt { to, content: body.content, priority, source, metadata: body.metadata, dedup: None, ttl: None };
         match prompt::send(&app.with_actor(app.actor.clone(), request), &prompt) {
@@ -48,6 +47,6 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
         }
     });
     let done = done.await?;
-    deliver::to_session(session);
+    prompt_delivery::to_session(session);
     Ok(answer(&done))
 }

@@ -23,12 +23,12 @@ use crate::{
         },
     },
     api::{
+        async_fd::{Descriptor, watched},
         body::query,
-        deliver,
-        descriptor::{Descriptor, watched},
-        fault::Fault,
-        house::{self, here},
+        error::Fault,
+        prompt_delivery,
         sse::{self, Items, KEEP_ALIVE},
+        state::{self, here},
     },
     domain::{message::Priority, session::Session},
     wire::MessageView,
@@ -69,7 +69,7 @@ enum Next {
 pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
     let wanted: Wanted = query(&request)?;
     let after = last_seen(request.headers())?;
-    let (session, place) = house::look(|app| {
+    let (session, place) = state::look(|app| {
         let session = app.read(|tx| session_of_run(tx, &wanted.run_id))?;
         session.open()?;
         let listener = listener::listen(app, &session.id, ListenerKind::Stream)?;
@@ -80,7 +80,7 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
         let id = session.id.clone();
         // The place is given back before others are asked to bring what is left.
         follow(session, items, place, after).await;
-        deliver::to_session(id);
+        prompt_delivery::to_session(id);
     });
     Ok(response)
 }
@@ -100,7 +100,7 @@ async fn follow(session: Session, items: Items, place: AsyncFd<Descriptor<Listen
             return;
         }
         let (of, since) = (session.clone(), sent.clone());
-        let now = match house::change(move |app| look(app, &of, after, since.as_deref())).await {
+        let now = match state::change(move |app| look(app, &of, after, since.as_deref())).await {
             Ok(now) => now,
             Err(fault) if fault.failure.retryable => {
                 sleep(LATER).await;

@@ -8,8 +8,8 @@ use crate::{
     actions::sessions::report::telemetry,
     api::{
         body::{Asked, answer},
-        fault::Fault,
-        house::{self, as_run},
+        error::Fault,
+        state::{self, as_run},
     },
     wire,
 };
@@ -24,6 +24,6 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     let body: Body = Asked::read(request).await?.decode()?;
     let turns = wire::telemetry::turns(&body.events).map_err(anyhow::Error::from)?;
     let done =
-        house::change(move |app| telemetry::report(&as_run(app, &body.run_id, None)?, &body.run_id, &turns)).await?;
+        state::change(move |app| telemetry::report(&as_run(app, &body.run_id, None)?, &body.run_id, &turns)).await?;
     Ok(answer(&done.document))
 }

@@ -1,9 +1,9 @@
 //! Whether installed hooks hold: a call that must be denied is sent through each of them, as its vendor would, and it is said
 //! whether the vendor would have blocked it.
 
-mod blocks;
-mod fire;
-mod trusted;
+mod block_semantics;
+mod canary;
+mod codex_trust;
 
 use std::{
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::Result;
 
-pub use blocks::{Outcome, would_block};
+pub use block_semantics::{Outcome, would_block};
 
 use super::{
     Provider,
@@ -139,14 +139,14 @@ fn own_name(own: &Path) -> Option<&str> {
 fn canary(place: &Place<'_>, provider: Provider, path: &Path, found: &[Found], fix: &str, findings: &mut Vec<Finding>) {
     let label = provider.label();
     let cwd: PathBuf = place.root.unwrap_or(&place.env.cwd).to_owned();
-    let before: Vec<&Found> = found.iter().filter(|one| one.event == fire::before_tool(provider)).collect();
+    let before: Vec<&Found> = found.iter().filter(|one| one.event == canary::before_tool(provider)).collect();
     if before.is_empty() {
         let message = format!("no hook in {} is asked before a tool is used", path.display());
         findings.push(Finding::new("not_blocking", Severity::Error, message).fixed_by(fix));
     }
     for one in before {
         let (hook, fails_closed) = (format!("the hook in {}", path.display()), one.hook["onFailure"] == "block");
-        let outcome = match fire::fire(provider, &one.hook, place.env, &cwd) {
+        let outcome = match canary::fire(provider, &one.hook, place.env, &cwd) {
             Ok(outcome) => outcome,
             Err(error) => {
                 let message = format!("{hook} cannot be run: {error}");
@@ -189,9 +189,9 @@ fn trust(place: &Place<'_>, file: &Path, found: &[Found], findings: &mut Vec<Fin
     let cwd = place.root.unwrap_or(&place.env.cwd);
     let commands: Vec<String> = found.iter().filter_map(|one| Some(one.hook["command"].as_str()?.to_owned())).collect();
     let shown = file.display();
-    findings.extend(match trusted::ask(place.env, cwd, file, &commands) {
-        trusted::Standing::Trusted => None,
-        trusted::Standing::Skipped(how) => Some(
+    findings.extend(match codex_trust::ask(place.env, cwd, file, &commands) {
+        codex_trust::Standing::Trusted => None,
+        codex_trust::Standing::Skipped(how) => Some(
             Finding::new(
                 "untrusted",
                 Severity::Error,
@@ -199,7 +199,7 @@ fn trust(place: &Place<'_>, file: &Path, found: &[Found], findings: &mut Vec<Fin
             )
             .fixed_by("codex, then /hooks"),
         ),
-        trusted::Standing::Unknown(why) => {
+        codex_trust::Standing::Unknown(why) => {
             let why = why.map_or_else(
                 || "hooks are switched off, or the project is not trusted there".to_owned(),
                 |why| repeated(&why).trim_start().to_owned(),
@@ -210,7 +210,7 @@ fn trust(place: &Place<'_>, file: &Path, found: &[Found], findings: &mut Vec<Fin
                 format!("codex does not load the hooks of {shown}: {why}"),
             ))
         }
-        trusted::Standing::Silent(why) => Some(Finding::new(
+        codex_trust::Standing::Silent(why) => Some(Finding::new(
             "trust_unknown",
             Severity::Note,
             format!("whether codex runs the hooks of {shown} cannot be told: {why}"),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     entries::Entry,
-    json::{self, BOM, Container, Style},
+    json_edit::{self, BOM, Container, Style},
 };
 
 /// The name under which all three providers look for hooks.
@@ -40,7 +40,7 @@ pub fn with(text: Option<&str>, entries: &[Entry], is_ours: &dyn Fn(&Value) -> b
     let (bom, body) = split_bom(&clean);
     let mut body = body.to_owned();
     let style = Style::of(&body);
-    if json::parse(&body)?.is_none() {
+    if json_edit::parse(&body)?.is_none() {
         // Only blanks and comments: a value may stand behind them, on a line of its own.
         let eol = if body.trim().is_empty() { "" } else { style.eol };
         return Ok(format!("{bom}{body}{eol}{}", fresh(entries, &style, "")));
@@ -83,13 +83,13 @@ pub fn without(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Option<St
 /// Where it is no JSON, or not what the provider reads.
 pub fn found(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Vec<Found>, String> {
     let (_, body) = split_bom(text);
-    let root = json::parse(body)?;
+    let root = json_edit::parse(body)?;
     let Some(hooks) = hooks_of(root.as_ref())? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for event in events_of(hooks)? {
         for group in event.groups.elements.iter().filter_map(Node::as_object) {
             let is_plain = group.properties.iter().all(|one| one.name.as_str() == HOOKS);
-            let hooks = group.get_array(HOOKS).into_iter().flat_map(|list| &list.elements).map(json::plain);
+            let hooks = group.get_array(HOOKS).into_iter().flat_map(|list| &list.elements).map(json_edit::plain);
             let ours = hooks.filter(|hook| is_ours(hook));
             found.extend(ours.map(|hook| Found { event: event.name.to_owned(), hook, is_plain }));
         }
@@ -119,7 +119,7 @@ fn split_bom(text: &str) -> (&'static str, &str) {
 fn fresh(entries: &[Entry], style: &Style, indent: &str) -> String {
     let events: Map<String, Value> =
         entries.iter().map(|entry| (entry.event.to_owned(), json!([group(entry)]))).collect();
-    json::on_lines(&json!({ HOOKS: events }), indent, style)
+    json_edit::on_lines(&json!({ HOOKS: events }), indent, style)
 }
 
 fn group(entry: &Entry) -> Value {
@@ -127,14 +127,15 @@ fn group(entry: &Entry) -> Value {
 }
 
 fn property(name: &str, value: &Value, style: &Style, indent: Option<&str>) -> String {
-    let value = indent.map_or_else(|| json::on_one_line(value), |indent| json::on_lines(value, indent, style));
-    format!("{}: {value}", json::quoted(name))
+    let value =
+        indent.map_or_else(|| json_edit::on_one_line(value), |indent| json_edit::on_lines(value, indent, style));
+    format!("{}: {value}", json_edit::quoted(name))
 }
 
 /// The entries in the order in which the text will have them: they are taken out the other way round, and each then finds the
 /// text as it was when it came.
 fn in_order<'a>(text: &str, entries: &'a [Entry]) -> Result<Vec<&'a Entry>, String> {
-    let root = json::parse(text)?;
+    let root = json_edit::parse(text)?;
     let hooks = hooks_of(root.as_ref())?;
     let events = hooks.map(events_of).transpose()?.unwrap_or_default();
     let mut sorted: Vec<&Entry> = entries.iter().collect();
@@ -144,23 +145,23 @@ fn in_order<'a>(text: &str, entries: &'a [Entry]) -> Result<Vec<&'a Entry>, Stri
 
 /// The text with one entry more.
 fn added(text: &str, entry: &Entry, style: &Style) -> Result<String, String> {
-    let root = json::parse(text)?;
+    let root = json_edit::parse(text)?;
     let Some(Node::Object(object)) = &root else { return Err("holds no object".into()) };
     let groups = json!([group(entry)]);
     let Some(hooks) = hooks_of(root.as_ref())? else {
         let hooks = json!({ entry.event: groups });
-        return Ok(json::put(text, &object.into(), style, |indent| property(HOOKS, &hooks, style, indent)));
+        return Ok(json_edit::put(text, &object.into(), style, |indent| property(HOOKS, &hooks, style, indent)));
     };
     let events = events_of(hooks)?;
     let Some(event) = events.iter().find(|event| event.name == entry.event) else {
         if hooks.properties.iter().any(|one| one.name.as_str() == entry.event) {
             return Err(format!("has '{HOOKS}.{}' that is no list", entry.event));
         }
-        return Ok(json::put(text, &hooks.into(), style, |indent| property(entry.event, &groups, style, indent)));
+        return Ok(json_edit::put(text, &hooks.into(), style, |indent| property(entry.event, &groups, style, indent)));
     };
     let group = group(entry);
-    Ok(json::put(text, &event.groups.into(), style, |indent| {
-        indent.map_or_else(|| json::on_one_line(&group), |indent| json::on_lines(&group, indent, style))
+    Ok(json_edit::put(text, &event.groups.into(), style, |indent| {
+        indent.map_or_else(|| json_edit::on_one_line(&group), |indent| json_edit::on_lines(&group, indent, style))
     }))
 }
 
@@ -173,7 +174,7 @@ enum Taken {
 
 /// The text without the last of our hooks, and without what only that one needed.
 fn last_taken(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Taken, String> {
-    let root = json::parse(text)?;
+    let root = json_edit::parse(text)?;
     let Some(Node::Object(object)) = &root else {
         return if root.is_none() { Ok(Taken::Nothing) } else { Err("holds no object".into()) };
     };
@@ -183,10 +184,10 @@ fn last_taken(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Taken, Str
     for event in events.iter().rev() {
         for (place, group) in event.groups.elements.iter().enumerate().rev() {
             let Some(inner) = group.as_object().and_then(|group| group.get_array(HOOKS)) else { continue };
-            let ours: Vec<bool> = inner.elements.iter().map(|hook| is_ours(&json::plain(hook))).collect();
+            let ours: Vec<bool> = inner.elements.iter().map(|hook| is_ours(&json_edit::plain(hook))).collect();
             let Some(last) = ours.iter().rposition(|ours| *ours) else { continue };
             if !ours.iter().all(|ours| *ours) {
-                return Ok(Taken::Some(json::taken(text, &inner.into(), last, &style)));
+                return Ok(Taken::Some(json_edit::taken(text, &inner.into(), last, &style)));
             }
             // From the inside out: what was made only for this goes too.
             let hooks_place = object.properties.iter().position(|one| one.name.as_str() == HOOKS).unwrap_or_default();
@@ -197,7 +198,7 @@ fn last_taken(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Taken, Str
             ];
             for (container, child) in &steps {
                 if container.children.len() > 1 || container.was_empty(text) {
-                    return Ok(Taken::Some(json::taken(text, container, *child, &style)));
+                    return Ok(Taken::Some(json_edit::taken(text, container, *child, &style)));
                 }
             }
             let place = Container::from(object).place;

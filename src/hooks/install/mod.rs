@@ -4,10 +4,10 @@
 mod diff;
 mod edit;
 mod entries;
-mod json;
-mod left;
-mod loads;
-mod place;
+mod json_edit;
+mod loadable;
+mod manual_steps;
+mod settings_file;
 #[cfg(test)]
 mod tests;
 
@@ -20,9 +20,9 @@ use anyhow::Result;
 
 pub use edit::{Found, found};
 pub use entries::{APPROVAL_WAIT, Entry, entries, program, words};
-pub use left::left_to_do;
-pub use loads::loads;
-pub use place::{Settings, Target};
+pub use loadable::loads;
+pub use manual_steps::left_to_do;
+pub use settings_file::{Settings, Target};
 
 use super::Provider;
 use crate::{domain::Refusal, env::Env};

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{edit, entries, json, ours};
+use super::{edit, entries, json_edit, ours};
 use crate::hooks::Provider;
 
 const PROGRAM: &str = "/opt/my tools/fairway";
@@ -20,8 +20,8 @@ fn took(provider: Provider, text: &str) -> Option<String> {
 }
 
 fn value(text: &str) -> Value {
-    let body = text.strip_prefix(json::BOM).unwrap_or(text);
-    json::parse(body).unwrap().as_ref().map_or(Value::Null, json::plain)
+    let body = text.strip_prefix(json_edit::BOM).unwrap_or(text);
+    json_edit::parse(body).unwrap().as_ref().map_or(Value::Null, json_edit::plain)
 }
 
 /// What the value is with our entries at the end of each list.
@@ -246,7 +246,7 @@ fn settings() -> BoxedStrategy<String> {
                         parts.insert(place.min(parts.len()), format!("\"hooks\": {hooks}"));
                     }
                     let comma = if comma && !parts.is_empty() { "," } else { "" };
-                    let bom = if bom { json::BOM } else { "" };
+                    let bom = if bom { json_edit::BOM } else { "" };
                     format!("{bom}{first}{{{}{comma}{last}}}{last}", parts.join(","))
                 },
             )

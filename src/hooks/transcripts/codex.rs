@@ -3,7 +3,7 @@
 
 use std::{io, path::Path};
 
-use super::{Read, lines, text, time, tokens, value};
+use super::{Read, line_reader, text, time, tokens, value};
 use crate::domain::usage::{Turn, Usage};
 
 pub(super) fn line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
@@ -49,7 +49,7 @@ pub(super) fn find_models(read: &mut Read, path: &Path, from: u64) -> io::Result
         return Ok(());
     }
     let mut model = None;
-    lines::before(path, from, &mut |line| model = named_model(line).or(model.take()))?;
+    line_reader::before(path, from, &mut |line| model = named_model(line).or(model.take()))?;
     nameless.for_each(|usage| usage.model.clone_from(&model));
     Ok(())
 }

@@ -7,7 +7,7 @@
 mod claude;
 mod codex;
 mod gemini;
-mod lines;
+mod line_reader;
 
 use std::{io, path::Path};
 
@@ -35,7 +35,7 @@ pub fn since(provider: &str, path: &Path, offset: u64) -> io::Result<Read> {
         }
     };
     let (mut read, mut model) = (Read::default(), None);
-    let (from, to) = lines::since(path, offset, &mut |text| line(&mut read, &mut model, text))?;
+    let (from, to) = line_reader::since(path, offset, &mut |text| line(&mut read, &mut model, text))?;
     read.offset = to;
     codex::find_models(&mut read, path, from)?;
     Ok(read)

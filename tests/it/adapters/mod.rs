@@ -1,8 +1,8 @@
 //! The built-in scripts in the hands of another caller, with real multiplexers on sockets of their own.
 
-mod check;
-mod outside;
-mod recorded;
+mod caller_contract;
+mod conformance;
+mod screen_and_zellij;
 mod tmux;
 mod tmux_nudge;
 mod tmux_server;
@@ -24,7 +24,7 @@ use fairway::os::{
 
 use crate::common::{
     World,
-    world::{FAIRWAY, Run},
+    test_project::{FAIRWAY, Run},
 };
 
 /// A caller that knows nothing of Fairway but one script. What a failing test leaves is ended with it.

@@ -12,7 +12,7 @@ use fairway::os::process::ProcessKey;
 use serde_json::{Value, json};
 
 use super::{Caller, eventually, holds};
-use crate::common::race::race;
+use crate::common::concurrent_start::race;
 
 /// tmux itself on a caller's private server.
 #[track_caller]

@@ -118,7 +118,7 @@ fn without_tmux_or_an_answer_nothing_is_told() {
     let call = |args: &[&str], path: &str| {
         let mut command = caller.command(args);
         command.env("PATH", path);
-        crate::common::world::Run::from(given(command, b"").wait_with_output().unwrap())
+        crate::common::test_project::Run::from(given(command, b"").wait_with_output().unwrap())
     };
     let programs: Vec<(&str, i32, &str)> = vec![
         ("exit 127", 1, "cannot be run"),
@@ -181,8 +181,9 @@ fn nothing_of_the_servers_environment_reaches_a_later_program() {
             .env("FAIRWAY_SESSION_ID", "surrounding")
             .env("FAIRWAY_LAUNCH", "surrounding");
         let start = json!({"command": "env; exec cat", "env": {"BIG": "x".repeat(40_000)}});
-        let run =
-            crate::common::world::Run::from(given(command, start.to_string().as_bytes()).wait_with_output().unwrap());
+        let run = crate::common::test_project::Run::from(
+            given(command, start.to_string().as_bytes()).wait_with_output().unwrap(),
+        );
         run.exits(0)
     };
     start("first", ("SECRET_OF_FIRST", "leaks"));
@@ -223,7 +224,7 @@ fn on_the_persons_own_server_only_its_own_sessions_are_touched() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env("FAIRWAY_BACKEND_SOCKET", "default").env("TMUX_TMPDIR", caller.folder("own"));
-        crate::common::world::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+        crate::common::test_project::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
     };
     own(&caller, &["new-session", "-d", "-s", "s-mine", "cat"]);
     own(&caller, &["set-option", "-g", "destroy-unattached", "off"]);
@@ -263,7 +264,7 @@ fn a_server_that_a_session_started_outlives_it() {
     let caller = Caller::of("tmux");
     let inner = format!(
         r#"printf '%s' '{{"command":"sleep 300"}}' | FAIRWAY_BIN='{}' FAIRWAY_ADAPTER_STATE='{}' '{}' start inner; exec sleep 300"#,
-        crate::common::world::FAIRWAY,
+        crate::common::test_project::FAIRWAY,
         caller.folder("inner").display(),
         caller.script.display(),
     );
@@ -271,7 +272,7 @@ fn a_server_that_a_session_started_outlives_it() {
     let inside = |args: &[&str]| {
         let mut command = caller.command(args);
         command.env("FAIRWAY_ADAPTER_STATE", caller.folder("inner"));
-        crate::common::world::Run::from(given(command, b"").wait_with_output().unwrap()).exits(0).stdout
+        crate::common::test_project::Run::from(given(command, b"").wait_with_output().unwrap()).exits(0).stdout
     };
     eventually("the inner one is up", || caller.said(&["peek", "outer", "0"]).contains("running").then_some(()));
     caller.said(&["stop", "outer"]);
@@ -290,7 +291,7 @@ fn list_running_is_one_call_and_no_process_per_session() {
     let log = caller.folder("out").join("calls");
     let real = String::from_utf8(Command::new("sh").args(["-c", "command -v tmux"]).output().unwrap().stdout).unwrap();
     caller.program("tmux", &format!("#!/bin/sh\necho tmux >>'{}'\nexec {} \"$@\"\n", log.display(), real.trim()));
-    let fairway = crate::common::world::FAIRWAY;
+    let fairway = crate::common::test_project::FAIRWAY;
     caller.program("fairway", &format!("#!/bin/sh\necho fairway >>'{}'\nexec '{fairway}' \"$@\"\n", log.display()));
     let bin = caller.folder("bin");
     let mut command = caller.command(&["list-running", "n"]);
@@ -310,11 +311,13 @@ fn list_running_is_one_call_and_no_process_per_session() {
 fn the_binary_is_found_in_the_path_when_nobody_names_it() {
     let caller = Caller::of("tmux");
     let bin = caller.folder("bin");
-    std::os::unix::fs::symlink(crate::common::world::FAIRWAY, bin.join("fairway")).unwrap();
+    std::os::unix::fs::symlink(crate::common::test_project::FAIRWAY, bin.join("fairway")).unwrap();
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env_remove("FAIRWAY_BIN").env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
-        crate::common::world::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap()).exits(0).stdout
+        crate::common::test_project::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+            .exits(0)
+            .stdout
     };
     call(&["start", "x"], r#"{"command":"exec cat"}"#);
     call(&["nudge", "x"], "here");
@@ -330,7 +333,9 @@ fn without_a_word_about_state_it_lies_in_the_home() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env_remove("GC_EXEC_STATE_DIR").env("FAIRWAY_BACKEND_SOCKET", &far);
-        crate::common::world::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap()).exits(0).stdout
+        crate::common::test_project::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+            .exits(0)
+            .stdout
     };
     let report = call(&["start", "x"], r#"{"command":"exec cat"}"#);
     assert!(report.contains("far.sock"), "{report}");

@@ -1,7 +1,7 @@
 //! Each agent without a terminal: the guard decides, prompts reach it before its first turn, within a turn and at its end.
 
 use super::Scene;
-use crate::{common::npm::Agent, sessions::eventually};
+use crate::{common::agent_programs::Agent, sessions::eventually};
 
 fn it_is_guarded_and_told(agent: Agent) {
     let Some(scene) = Scene::of(agent) else { return };

@@ -1,9 +1,9 @@
 //! The agents' real command lines, on models that run in the test, with our hooks as `hook install` enters them.
 
 mod headless;
-mod idle;
-mod records;
-mod thousand;
+mod idle_in_terminal;
+mod thousand_prompts;
+mod transcripts;
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    common::{models::Models, npm::Agent},
+    common::{agent_programs::Agent, mock_models::Models},
     sessions::{Sessions, eventually},
 };
 
@@ -101,7 +101,7 @@ impl Scene {
 
     /// The counted usage is the model's.
     fn usage_is_the_models(&self, session: &str) {
-        let (input, cached, output) = crate::common::models::USED;
+        let (input, cached, output) = crate::common::mock_models::USED;
         let usage = self.world.json(["usage", "--by", "session", "--session", session]);
         let answers = self.models.answered();
         let total = &usage["total"];

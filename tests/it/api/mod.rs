@@ -1,14 +1,14 @@
 //! The worker API, over its socket and its port, by our own client, by raw bytes and by curl.
 
+mod auth;
 mod authorize;
 mod curl;
-mod entry;
 mod exec;
 mod identity;
-mod life;
 mod limits;
-mod place;
 mod routes;
+mod server_lifecycle;
+mod socket_path;
 mod stream;
 
 use std::{
@@ -22,14 +22,14 @@ use std::{
     time::Duration,
 };
 
-use fairway::{link::Link, os::poll_until};
+use fairway::{api_client::Link, os::poll_until};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 use serde_json::{Value, json};
 
-use crate::common::{World, world::Run};
+use crate::common::{World, test_project::Run};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -17,9 +17,8 @@ use serde_json::{Value, json};
 
 use crate::{
     common::{
-        World,
-        again::{again, part, place},
-        invariants,
+        World, invariants,
+        reexec::{again, part, place},
     },
     sessions::eventually,
 };
@@ -164,7 +163,7 @@ fn of_two_answers_at_once_one_counts() {
     let world = world();
     let hook = hook(&world, "approvals::of_two_answers_at_once_one_counts", 60_000);
     let id = asked(&world)["id"].to_string();
-    let outputs = crate::common::race::race(8, |number| {
+    let outputs = crate::common::concurrent_start::race(8, |number| {
         world.fairway(["approvals", "answer", &id, if number % 2 == 0 { "allow" } else { "deny" }])
     });
     let line = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
@@ -180,7 +179,7 @@ fn of_two_answers_at_once_one_counts() {
 #[test]
 fn an_approval_that_was_answered_in_silence_is_found() {
     let world = world();
-    crate::common::cast::approval(&world, "s1", "Bash", true);
+    crate::common::fixtures::approval(&world, "s1", "Bash", true);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     assert_eq!(invariants::broken(&conn), None);
     conn.execute_batch("BEGIN; UPDATE approvals SET status = 'allowed', answered_at = 1, answered_by = 'x'").unwrap();

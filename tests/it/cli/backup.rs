@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{World, footprint};
+use crate::common::{World, tree_snapshot};
 
 #[test]
 fn a_store_is_backed_up_and_restored() {
@@ -86,9 +86,9 @@ fn a_backup_is_private_leaves_no_draft_and_touches_nothing() {
     use std::os::unix::fs::MetadataExt;
     let world = World::new();
     world.run(["task", "add", "first"]).exits(0);
-    let before = footprint::of(world.dir());
+    let before = tree_snapshot::of(world.dir());
     world.run(["backup", "../copy.db"]).exits(0);
-    let mut after = footprint::of(world.dir());
+    let mut after = tree_snapshot::of(world.dir());
     let copy = world.dir().join("copy.db");
     assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o7777, 0o600);
     after.remove(&copy);

@@ -1,11 +1,11 @@
 //! `fairway checkpoint …`
 
-use crate::common::{World, cast};
+use crate::common::{World, fixtures};
 
 #[test]
 fn the_newest_is_the_tasks_present_and_moves_nothing() {
     let world = World::new();
-    cast::session(&world, "s1", "backend", None);
+    fixtures::session(&world, "s1", "backend", None);
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
         "fairway checkpoint latest T-1",

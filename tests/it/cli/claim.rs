@@ -1,6 +1,6 @@
 //! `fairway claim`, `ready` and `release`.
 
-use crate::common::{World, race::race};
+use crate::common::{World, concurrent_start::race};
 
 #[test]
 fn a_task_is_claimed_once_and_released() {

@@ -8,7 +8,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use crate::common::{World, footprint};
+use crate::common::{World, tree_snapshot};
 
 /// The codes of what is wrong; notes are no fault.
 fn wrong(world: &World) -> Vec<String> {
@@ -41,7 +41,7 @@ fn stocked() -> World {
 #[test]
 fn a_healthy_project_is_told_so_and_nothing_is_touched() {
     let world = stocked();
-    let before = footprint::of(world.dir());
+    let before = tree_snapshot::of(world.dir());
     insta::assert_snapshot!(redacted(&world.transcript(&["fairway doctor", "fairway doctor --quiet"])), @"
     $ fairway doctor
     SEVERITY  CODE       FIX  MESSAGE
@@ -52,13 +52,13 @@ fn a_healthy_project_is_told_so_and_nothing_is_touched() {
     same_user
     ");
     assert_eq!(wrong(&world), Vec::<String>::new());
-    assert!(footprint::of(world.dir()) == before);
+    assert!(tree_snapshot::of(world.dir()) == before);
 
     let bare = World::bare();
     fs::write(bare.root().join(".fairway.toml"), "").unwrap();
-    let before = footprint::of(bare.dir());
+    let before = tree_snapshot::of(bare.dir());
     assert_eq!(wrong(&bare), Vec::<String>::new());
-    assert!(footprint::of(bare.dir()) == before);
+    assert!(tree_snapshot::of(bare.dir()) == before);
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn what_cannot_be_mended_is_told_and_left() {
     Connection::open(world.store()).unwrap().execute_batch(broken).unwrap();
     let found = wrong(&world);
     assert_eq!(found, ["store_damaged", "store_damaged", "cycle", "event_missing", "store_unreadable"]);
-    let before = footprint::of(world.dir());
+    let before = tree_snapshot::of(world.dir());
     world.run(["doctor", "--fix"]).exits(1);
-    assert!(footprint::of(world.dir()) == before);
+    assert!(tree_snapshot::of(world.dir()) == before);
     fs::remove_dir_all(world.root().join(".fairway")).unwrap();
 }
 

@@ -5,7 +5,7 @@ use std::{
     process::Stdio,
 };
 
-use crate::common::{World, world::FAIRWAY};
+use crate::common::{World, test_project::FAIRWAY};
 
 /// A name that somebody left, killed or in a container of their own, keeps nobody from following.
 #[test]

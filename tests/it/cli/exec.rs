@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{World, world::Run};
+use crate::common::{World, test_project::Run};
 
 /// One document in.
 fn call(world: &World, document: &Value) -> Run {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{World, cast};
+use crate::common::{World, fixtures};
 
 #[test]
 fn done_names_everything_that_stands_in_the_way() {
@@ -50,7 +50,7 @@ fn done_names_everything_that_stands_in_the_way() {
 #[test]
 fn done_goes_through_with_evidence_since_the_claim_and_only_for_the_claimant() {
     let world = World::new();
-    cast::session(&world, "s1", "backend", None);
+    fixtures::session(&world, "s1", "backend", None);
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
         "fairway claim",
@@ -107,13 +107,13 @@ fn done_goes_through_with_evidence_since_the_claim_and_only_for_the_claimant() {
 #[test]
 fn merge_ready_wants_everything_at_one_commit() {
     let world = World::new();
-    cast::session(&world, "s1", "backend", None);
-    cast::session(&world, "s2", "data", None);
+    fixtures::session(&world, "s1", "backend", None);
+    fixtures::session(&world, "s2", "data", None);
     let config = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&config).unwrap().replace("base_branch = \"master\"", "base_branch = \"main\"");
     let route = "[[review_routes]]\npaths = [\"migrations/**\"]\ndomain = \"data\"\n";
     fs::write(&config, format!("{text}\n{route}")).unwrap();
-    cast::repository(&world);
+    fixtures::repository(&world);
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one' --path migrations/V2.sql --check unit=true",
         "fairway --session s1 claim T-1",
@@ -159,10 +159,10 @@ fn merge_ready_wants_everything_at_one_commit() {
     ");
 
     // Another commit: check and approval speak of the one before.
-    cast::commit(&world, "second");
-    cast::git(&world, &world.root(), &["branch", "ahead"]);
-    cast::git(&world, &world.root(), &["reset", "-q", "--hard", "HEAD~1"]);
-    cast::commit(&world, "third");
+    fixtures::commit(&world, "second");
+    fixtures::git(&world, &world.root(), &["branch", "ahead"]);
+    fixtures::git(&world, &world.root(), &["reset", "-q", "--hard", "HEAD~1"]);
+    fixtures::commit(&world, "third");
     fs::write(world.root().join("dirt"), "").unwrap();
     let report = world.run(["merge-ready", "T-1", "--base", "ahead", "--json"]).exits(5).json();
     let codes: Vec<_> = report["blockers"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
@@ -173,7 +173,7 @@ fn merge_ready_wants_everything_at_one_commit() {
 fn a_submitted_task_is_resumed_by_its_claimant_or_by_who_asked_for_changes() {
     let world = World::new();
     for session in ["s1", "s2", "s3"] {
-        cast::session(&world, session, "backend", None);
+        fixtures::session(&world, session, "backend", None);
     }
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",

@@ -1,12 +1,12 @@
 //! `fairway handoff …`
 
-use crate::common::{World, cast, race::race};
+use crate::common::{World, concurrent_start::race, fixtures};
 
 #[test]
 fn a_handoff_is_declined_with_a_reason() {
     let world = World::new();
     for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {
-        cast::session(&world, session, role, None);
+        fixtures::session(&world, session, role, None);
     }
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
@@ -51,7 +51,7 @@ fn a_handoff_is_declined_with_a_reason() {
 fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     let world = World::new();
     for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {
-        cast::session(&world, session, role, None);
+        fixtures::session(&world, session, role, None);
     }
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
@@ -110,9 +110,9 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
 #[test]
 fn it_is_declined_withdrawn_or_too_old() {
     let world = World::new();
-    cast::lane(&world, "ui", Some(0), None);
+    fixtures::lane(&world, "ui", Some(0), None);
     for (session, role) in [("s1", "backend"), ("s2", "frontend")] {
-        cast::session(&world, session, role, None);
+        fixtures::session(&world, session, role, None);
     }
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
@@ -187,7 +187,7 @@ fn it_is_declined_withdrawn_or_too_old() {
 fn nobody_hands_anothers_task_to_themselves() {
     let world = World::new();
     for session in ["s1", "s2", "s3"] {
-        cast::session(&world, session, "backend", None);
+        fixtures::session(&world, session, "backend", None);
     }
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
@@ -201,8 +201,8 @@ fn nobody_hands_anothers_task_to_themselves() {
 #[test]
 fn a_task_can_be_handed_back() {
     let world = World::new();
-    cast::session(&world, "s1", "backend", None);
-    cast::session(&world, "s2", "frontend", None);
+    fixtures::session(&world, "s1", "backend", None);
+    fixtures::session(&world, "s2", "frontend", None);
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
     world.run(["--session", "s1", "handoff", "create", "T-1", "--to", "frontend", "--summary", "x"]).exits(0);
@@ -219,7 +219,7 @@ fn a_task_can_be_handed_back() {
 fn of_eight_acceptors_at_once_one_gets_the_task() {
     let world = World::new();
     for number in 0..8 {
-        cast::session(&world, &format!("s{number}"), "frontend", None);
+        fixtures::session(&world, &format!("s{number}"), "frontend", None);
     }
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["claim", "T-1"]).exits(0);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::common::{World, race::race};
+use crate::common::{World, concurrent_start::race};
 
 #[test]
 fn a_lane_comes_changes_and_goes() {

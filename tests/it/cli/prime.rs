@@ -1,12 +1,12 @@
 //! `fairway prime`.
 
-use crate::common::{World, cast};
+use crate::common::{World, fixtures};
 
 #[test]
 fn everything_that_an_agent_needs_to_know() {
     let world = World::new();
-    cast::lane(&world, "ui", None, None);
-    cast::session(&world, "s1", "frontend", Some("ui"));
+    fixtures::lane(&world, "ui", None, None);
+    fixtures::session(&world, "s1", "frontend", Some("ui"));
     insta::assert_snapshot!(world.transcript(&[
         "fairway prime",
         "fairway task add T-1 'Dark mode' --lane ui --role frontend --path 'src/ui/**' --check tests='just test' --review-domain design --body 'The switch is in the menu.' --quiet",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{World, world::Run};
+use super::{World, test_project::Run};
 
 impl World {
     /// Runs git in a folder, and demands success.

@@ -1,18 +1,18 @@
 //! What tests share.
 
-pub mod again;
-pub mod cast;
-pub mod codes;
-pub mod fill;
-pub mod footprint;
+pub mod agent_programs;
+pub mod bulk_tasks;
+pub mod command_table;
+pub mod concurrent_start;
+pub mod error_codes;
+pub mod fixtures;
 mod git;
 pub mod import_graph;
 pub mod invariants;
-pub mod models;
+pub mod mock_models;
 pub mod mount;
-pub mod npm;
-pub mod race;
-pub mod verbs;
-pub mod world;
+pub mod reexec;
+pub mod test_project;
+pub mod tree_snapshot;
 
-pub use world::World;
+pub use test_project::World;

@@ -9,7 +9,7 @@ use std::{
 
 use fairway::os::{poll_until, socket};
 
-use super::place::{PATIENCE, Place};
+use super::job_project::{PATIENCE, Place};
 use crate::common::World;
 
 const DEAF: &str = "trap '' TERM; (trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done') & \

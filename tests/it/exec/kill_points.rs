@@ -20,12 +20,12 @@ use fairway::{
 };
 use rusqlite::Connection;
 
-use super::place::{Place, forgotten_folders};
+use super::job_project::{Place, forgotten_folders};
 use crate::{
     common::{
         World,
-        again::{again, part, place},
-        world::Run,
+        reexec::{again, part, place},
+        test_project::Run,
     },
     storm::strace::{self, Point, Reach},
 };
@@ -82,10 +82,10 @@ fn spawning(place: &Place<'_>, policy: &str) -> Command {
 /// After whatever was killed: lets reconcile and time do theirs, and looks whether all is well.
 fn settled(place: &Place<'_>, about: &str) {
     // What the killed one has started may still be taking the run over.
-    let rows = fairway::os::poll_until::poll_until(super::place::PATIENCE, Duration::from_millis(100), || {
+    let rows = fairway::os::poll_until::poll_until(super::job_project::PATIENCE, Duration::from_millis(100), || {
         place.run(["session", "reconcile"]).exits(0);
         let rows = place.rows();
-        rows.iter().all(super::place::Row::is_final).then_some(rows)
+        rows.iter().all(super::job_project::Row::is_final).then_some(rows)
     });
     let rows = rows.unwrap_or_else(|| panic!("{about}: never settled: {:?}, {:?}", place.rows(), place.processes()));
     place.nobody_left(about);

@@ -1,19 +1,19 @@
 //! Background runs, from outside: real supervisors and real commands.
 
-mod crash;
-mod doors;
-mod keys;
+mod documented_examples;
+mod job_project;
 mod kill;
 mod kill_points;
-mod many;
-mod output;
-mod place;
+mod large_output;
+mod many_jobs;
+mod notifications;
+mod output_store;
+mod poll;
 mod queue;
-mod reading;
 mod recovery;
 mod retention;
+mod send_keys;
 mod spawn;
-mod steer;
-mod streams;
 mod supervisor;
-mod watch;
+mod supervisor_crash;
+mod watchers;

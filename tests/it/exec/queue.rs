@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 use fairway::os::{poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
-use super::place::{PATIENCE, Place};
+use super::job_project::{PATIENCE, Place};
 use crate::common::World;
 
 /// Waits for a fact.
@@ -162,7 +162,7 @@ fn a_worker_begins_what_is_queued_and_a_second_one_says_that_it_is_not_needed() 
     let rows = place.all_final("a worker");
     assert_eq!((&*rows[0].status, &*rows[1].status), ("lost", "succeeded"), "{rows:#?}");
     ProcessKey::of(pid).unwrap().signal(Signal::SIGTERM).unwrap();
-    let done = crate::common::world::Run::from(worker.wait_with_output().unwrap()).exits(0).json();
+    let done = crate::common::test_project::Run::from(worker.wait_with_output().unwrap()).exits(0).json();
     assert_eq!((done["busy"].as_bool(), done["begun"].as_u64()), (Some(false), Some(1)), "{done:#}");
     assert_eq!(done["runs_recovered"][0]["run_id"], first.as_str());
     place.nobody_left("a worker");

@@ -5,7 +5,7 @@ use std::{fs, os::unix::process::CommandExt, time::Duration};
 use fairway::os::{lock::InheritableLock, poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
-use super::place::{PATIENCE, Place, Row};
+use super::job_project::{PATIENCE, Place, Row};
 use crate::common::World;
 
 #[track_caller]
@@ -69,7 +69,7 @@ fn eight_reconciles_at_once_recover_a_run_once() {
     let recovered: usize = all
         .into_iter()
         .map(|child| {
-            let report = crate::common::world::Run::from(child.wait_with_output().unwrap()).exits(0).json();
+            let report = crate::common::test_project::Run::from(child.wait_with_output().unwrap()).exits(0).json();
             report["runs_recovered"].as_array().unwrap().len()
         })
         .sum();
@@ -246,7 +246,7 @@ fn what_cannot_be_settled_is_told_once_and_keeps_nobody_from_work() {
     }
     let pid = nix::unistd::Pid::from_raw(i32::try_from(worker.id()).unwrap());
     nix::sys::signal::kill(pid, Signal::SIGTERM).unwrap();
-    let done = crate::common::world::Run::from(worker.wait_with_output().unwrap()).exits(0).json();
+    let done = crate::common::test_project::Run::from(worker.wait_with_output().unwrap()).exits(0).json();
     let told = done["runs_recovered"].as_array().unwrap();
     assert_eq!((told.len(), &told[0]["run_id"], &told[0]["status"]), (1, &run.into(), &"running".into()), "{done:#}");
     assert!(told[0]["reason"].as_str().unwrap().contains("could not be settled: cannot lock"), "{done:#}");

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::place::Place;
+use super::job_project::Place;
 use crate::common::World;
 
 fn codes(place: &Place<'_>, words: &[&str]) -> Vec<String> {

@@ -4,8 +4,8 @@ use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
 use fairway::os::poll_until;
 
-use super::place::{PATIENCE, Place};
-use crate::common::{World, world::FAIRWAY};
+use super::job_project::{PATIENCE, Place};
+use crate::common::{World, test_project::FAIRWAY};
 
 #[test]
 fn what_cannot_be_meant_is_refused_by_name_and_leaves_nothing() {
@@ -59,7 +59,7 @@ fn a_repeat_of_a_request_starts_nothing_twice() {
     let other = ["exec", "spawn", "--request-id", "r-1", "--json", "--", "true"];
     place.run(other).refuses(2, "request_reused");
     assert_eq!((place.rows().len(), place.count("ran", "ran")), (1, 1));
-    assert_eq!(super::place::forgotten_folders(&place), Vec::<String>::new());
+    assert_eq!(super::job_project::forgotten_folders(&place), Vec::<String>::new());
     place.nobody_left("a request");
 }
 

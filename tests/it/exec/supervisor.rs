@@ -6,8 +6,8 @@ use fairway::os::{poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::place::{PATIENCE, Place};
-use crate::common::{World, world::FAIRWAY};
+use super::job_project::{PATIENCE, Place};
+use crate::common::{World, test_project::FAIRWAY};
 
 /// The run once it is final.
 #[track_caller]
@@ -175,7 +175,7 @@ fn a_program_inherits_no_descriptor_and_ignores_no_signal() {
         // As a shell does with what it starts in the background.
         let mut command = place.world.command("/bin/sh");
         command.args(["-c", "trap '' INT HUP USR1 PIPE; exec \"$0\" \"$@\"", FAIRWAY]).args(words).args(pty);
-        let run: crate::common::world::Run = command.output().unwrap().into();
+        let run: crate::common::test_project::Run = command.output().unwrap().into();
         ended(&place, run.exits(0).stdout.trim());
         let fds = fs::read_to_string(place.dir.join("fds")).unwrap();
         let open: Vec<&str> = fds.lines().filter_map(|line| line.split_once(" -> ")).map(|(_, file)| file).collect();
@@ -198,7 +198,7 @@ fn a_limit_on_the_size_of_files_ends_the_keeping_and_not_the_run() {
     let mut command = place.world.command("/bin/sh");
     // 8 MiB, in the shell's blocks.
     command.args(["-c", "ulimit -f 16384; exec \"$0\" \"$@\"", FAIRWAY]).args(words);
-    let run: crate::common::world::Run = command.output().unwrap().into();
+    let run: crate::common::test_project::Run = command.output().unwrap().into();
     let run = run.exits(0).stdout.trim().to_owned();
     let seen = ended(&place, &run);
     assert_eq!((seen["exit_code"].as_i64(), seen["attempt"].as_i64()), (Some(3), Some(1)), "{seen}");
@@ -216,7 +216,7 @@ fn whoever_starts_us_may_have_made_us_deaf_to_children() {
         if code == 7 {
             command.args(["--shell", "sleep 0.1; exit 3"]);
         }
-        let run: crate::common::world::Run = command.output().unwrap().into();
+        let run: crate::common::test_project::Run = command.output().unwrap().into();
         let said = run.exits(code);
         assert!(format!("{}{}", said.stdout, said.stderr).contains("exit code 3"), "{said:?}");
     }

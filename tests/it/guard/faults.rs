@@ -10,7 +10,7 @@ use std::{
 use serde_json::json;
 
 use super::{GUARD, check_text, world_with};
-use crate::common::{World, world::Run};
+use crate::common::{World, test_project::Run};
 
 #[track_caller]
 fn is_no(run: Run) -> Run {

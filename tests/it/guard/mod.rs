@@ -1,13 +1,13 @@
 //! The guard: what it denies, what it lets pass, and that every fault is a no.
 
+mod bypass_lists;
 mod check;
 mod differential;
 mod faults;
 mod fuzz;
-mod lists;
-mod paths;
 mod rules;
 mod trust;
+mod write_paths;
 
 use std::fs;
 
@@ -17,7 +17,7 @@ use fairway::domain::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{World, world::Run};
+use crate::common::{World, test_project::Run};
 
 /// The rules of the design.
 pub const GUARD: &str = r#"

@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::{VENDORS, command, denied, event, started};
-use crate::common::{World, fill, mount::Mount, world::Run};
+use crate::common::{World, bulk_tasks, mount::Mount, test_project::Run};
 
 /// The end of a turn in the vendor's words, which a failure must not turn into its going on.
 fn turn_end(vendor: &str) -> &'static str {
@@ -116,7 +116,7 @@ fn a_broken_configuration_denies() {
 #[test]
 fn a_damaged_newer_or_foreign_store_denies() {
     let world = World::new();
-    fill::ready_tasks(&world.store(), 50);
+    bulk_tasks::ready_tasks(&world.store(), 50);
     let good = fs::read(world.store()).unwrap();
     fs::write(world.store(), &good[..good.len() / 2]).unwrap();
     fails_closed(&world, "cut");

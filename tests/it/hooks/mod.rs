@@ -1,11 +1,11 @@
 //! The hook bridge, called as the vendors call it: one process per event, their JSON on stdin.
 
 mod faults;
-mod messages;
 mod permission;
-mod quick;
-mod recorded;
+mod prompt_delivery;
+mod recorded_payloads;
 mod sessions;
+mod via_server;
 
 use std::{
     io::Write,
@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::common::{World, world::Run};
+use crate::common::{World, test_project::Run};
 
 /// The vendors, with what they call the moment before a tool.
 pub const VENDORS: [(&str, &str); 3] = [("claude", "PreToolUse"), ("codex", "PreToolUse"), ("gemini", "BeforeTool")];

@@ -6,7 +6,7 @@ use fairway::os::poll_until;
 use serde_json::{Value, json};
 
 use super::{VENDORS, command, denied, event, silent, started};
-use crate::common::{World, world::Run};
+use crate::common::{World, test_project::Run};
 
 const RULES: &str = r#"
 [guard]

@@ -12,8 +12,8 @@ use std::{
 
 use crate::common::{
     World,
-    verbs::{PLUMBING, TEXT, VERBS, of_the_parser},
-    world::Run,
+    command_table::{PLUMBING, TEXT, VERBS, of_the_parser},
+    test_project::Run,
 };
 
 /// Exits that are somebody's fault or a rule's no: everything documented but 1, 7, 8 and 9.

@@ -24,7 +24,7 @@ use fairway::{
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::op::{
+use super::operation::{
     ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
 };
 use crate::common::{World, invariants};
@@ -436,7 +436,7 @@ impl Driver for Binary {
         }
         let mut command = self.world.fairway(&words);
         command.env("FAIRWAY_TEST_TIME", Timestamp::from_millis(clock).to_string());
-        let run = crate::common::world::Run::from(command.output().unwrap());
+        let run = crate::common::test_project::Run::from(command.output().unwrap());
         match run.code {
             Some(0) => "ok".into(),
             _ => run.error()["code"].as_str().unwrap().to_owned(),

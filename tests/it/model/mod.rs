@@ -3,8 +3,8 @@
 //! is then compared with what the model expects. Deliberately wrong models must be caught on the same sequences.
 
 mod driver;
-mod expect;
-mod op;
+mod operation;
+mod reference;
 
 use std::{
     collections::BTreeMap,
@@ -17,8 +17,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 use self::{
     driver::{Binary, Driver, InProcess},
-    expect::{Model, Mutant},
-    op::{Op, Seen, Step},
+    operation::{Op, Seen, Step},
+    reference::{Model, Mutant},
 };
 
 /// How many sequences are run: in this process, in this process for each kind of wrong model, and through the binary.
@@ -64,7 +64,7 @@ fn runner(cases: usize, seed: u64) -> TestRunner {
 /// Runs a sequence for real and notes what was seen after each step.
 fn trace(driver: &mut impl Driver, ops: &[Op]) -> (Seen, Vec<Step>) {
     let start = driver.reset();
-    let mut clock = op::BEGINNING;
+    let mut clock = operation::BEGINNING;
     let steps = ops
         .iter()
         .map(|op| {
@@ -108,7 +108,7 @@ fn check(start: &Seen, steps: &[Step], mutant: Option<Mutant>) -> Result<(), Str
 fn run(driver: &mut impl Driver, cases: usize, seed: u64) -> (usize, BTreeMap<String, usize>) {
     let (ran, mut outcomes) = (AtomicUsize::new(0), BTreeMap::new());
     let tally = std::sync::Mutex::new((driver, &mut outcomes));
-    let result = runner(cases, seed).run(&op::sequence(), |ops| {
+    let result = runner(cases, seed).run(&operation::sequence(), |ops| {
         let mut tally = tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let (driver, outcomes) = &mut *tally;
         let (start, steps) = trace(*driver, &ops);
@@ -172,7 +172,7 @@ fn the_command_line_does_the_same() {
 fn wrong_models_are_caught() {
     let mut driver = InProcess::new();
     let mut traces = Vec::with_capacity(WRONG);
-    let strategy = op::sequence();
+    let strategy = operation::sequence();
     // Always the same ones: a control that is caught by luck is none.
     let mut runner = runner(1, 0);
     while traces.len() < WRONG {

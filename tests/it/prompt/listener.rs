@@ -12,9 +12,8 @@ use fairway::{
 
 use super::{hook, house, id};
 use crate::common::{
-    World,
-    again::{again, part, place},
-    cast,
+    World, fixtures,
+    reexec::{again, part, place},
 };
 
 /// The part of a hook that waits until another takes its place.
@@ -33,7 +32,7 @@ fn one_listens_at_a_time_and_one_that_was_killed_does_not() {
         return listen();
     }
     let world = World::new();
-    cast::session(&world, "s1", "frontend", None);
+    fixtures::session(&world, "s1", "frontend", None);
     let app = hook(&world, "s1");
     let start = || -> Child {
         again(&world, NAME, "hook", &world.root()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()

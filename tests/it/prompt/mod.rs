@@ -1,11 +1,11 @@
 //! Prompts and their receipts: who brings them, what counts as proof, and that none is lost and none doubled.
 
-mod carry;
+mod deliver_by_typing;
+mod deliver_inline;
 mod listener;
-mod receipt;
 mod storm;
 mod stream;
-mod typing;
+mod wait_ack;
 
 use std::{path::Path, rc::Rc};
 

@@ -18,9 +18,8 @@ use rusqlite::Connection;
 
 use super::{LIMIT, a_prompt, house, session_of};
 use crate::common::{
-    World,
-    again::{StartLine, again, errors, on_the_line, part, place},
-    cast,
+    World, fixtures,
+    reexec::{StartLine, again, errors, on_the_line, part, place},
 };
 
 const SENDERS: usize = 4;
@@ -136,8 +135,8 @@ fn count(world: &World, condition: &str) -> usize {
 
 fn world() -> World {
     let world = World::new();
-    cast::session(&world, "s1", "frontend", None);
-    cast::session(&world, "sender", "lead", None);
+    fixtures::session(&world, "s1", "frontend", None);
+    fixtures::session(&world, "sender", "lead", None);
     world
 }
 

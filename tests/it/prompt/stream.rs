@@ -4,7 +4,7 @@ use fairway::{actions::sessions::prompt::stream, domain::message::Way};
 use serde_json::{Value, json};
 
 use super::{carry, hook, session_of, set_activity, status};
-use crate::common::{World, cast};
+use crate::common::{World, fixtures};
 
 fn next(world: &World, after: Option<i64>, connected: bool) -> Vec<i64> {
     let app = hook(world, "s1");
@@ -22,7 +22,7 @@ fn ack(world: &World, ids: &[i64]) -> Value {
 
 fn world() -> World {
     let world = World::new();
-    cast::session(&world, "s1", "frontend", None);
+    fixtures::session(&world, "s1", "frontend", None);
     for (text, priority) in [("one", "normal"), ("two", "normal"), ("three", "urgent")] {
         world.run(["prompt", "s1", text, "--priority", priority]).exits(0);
     }
@@ -77,7 +77,7 @@ fn a_busy_one_is_only_sent_what_is_urgent() {
 #[test]
 fn nobody_acknowledges_what_another_was_sent() {
     let world = world();
-    cast::session(&world, "s2", "frontend", None);
+    fixtures::session(&world, "s2", "frontend", None);
     assert_eq!(next(&world, None, true), [3, 1, 2]);
     let other = stream::ack(&hook(&world, "s2"), "run-s2", &[1, 2, 3]).unwrap().document;
     assert_eq!(other, json!({ "acknowledged": [], "unknown": [1, 2, 3] }));

@@ -6,7 +6,7 @@ use fairway::os::{poll_until, process::ProcessKey};
 use nix::{sys::signal::Signal, unistd::Pid};
 use sha2::{Digest, Sha256};
 
-use crate::common::{World, cast, race::race, world::Run};
+use crate::common::{World, concurrent_start::race, fixtures, test_project::Run};
 
 /// Waits for a file that a program of ours makes.
 fn await_file(path: &Path) {
@@ -75,7 +75,7 @@ fn a_program_that_is_not_there_leaves_nothing() {
 #[test]
 fn the_commit_is_named_only_when_the_tree_is_clean_before_and_after() {
     let world = held();
-    let commit = cast::repository(&world);
+    let commit = fixtures::repository(&world);
     let run = |script: &str| {
         let args = ["evidence", "run", "T-1", "--json", "--", "sh", "-c", script];
         world.run(args).exits(0).json()["commit"].clone()
@@ -92,7 +92,7 @@ fn it_runs_in_the_worktree_of_the_tasks_lane() {
     let world = World::new();
     let worktree = world.dir().join("lane");
     fs::create_dir(&worktree).unwrap();
-    cast::lane(&world, "ui", None, Some(&worktree));
+    fixtures::lane(&world, "ui", None, Some(&worktree));
     world.run(["task", "add", "T-1", "t", "--lane", "ui"]).exits(0);
     world.run(["evidence", "run", "T-1", "--", "touch", "here"]).exits(0);
     assert!(worktree.join("here").exists());
@@ -106,7 +106,7 @@ fn a_claim_lost_meanwhile_leaves_no_record() {
     let mut command = world.fairway(["evidence", "run", "T-1", "--json", "--", "sh", "-c", script]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     await_file(&world.root().join("begun"));
-    cast::session(&world, "s2", "backend", None);
+    fixtures::session(&world, "s2", "backend", None);
     world.run(["--session", "s2", "claim", "T-1", "--steal", "--reason", "it sleeps"]).exits(0);
     fs::write(world.root().join("go"), "").unwrap();
     Run::from(child.wait_with_output().unwrap()).refuses(4, "stale_claim");

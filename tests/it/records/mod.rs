@@ -1,5 +1,5 @@
 //! Records on tasks where it matters: fencing, interrupted and repeated runs, receipts of messages.
 
 mod evidence_run;
-mod receipts;
+mod message_delivery;
 mod stale_worker;

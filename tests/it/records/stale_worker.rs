@@ -8,7 +8,7 @@ use std::{
 use fairway::os::{poll_until, process};
 use nix::{sys::signal::Signal, unistd::Pid};
 
-use crate::common::{World, world::FAIRWAY};
+use crate::common::{World, test_project::FAIRWAY};
 
 const ROUNDS: usize = 30;
 

@@ -1,8 +1,8 @@
 //! What runtimes report, through the use cases that every door calls.
 
+mod agent_context;
 mod health;
 mod lifecycle;
-mod prime;
 mod telemetry;
 
 use std::rc::Rc;

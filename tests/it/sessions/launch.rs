@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, process::Command
 use fairway::os::{process::ProcessKey, process_tree};
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::world::Run;
+use crate::common::test_project::Run;
 
 #[test]
 fn a_session_runs_is_looked_at_and_is_stopped_with_everything_it_started() {
@@ -88,7 +88,7 @@ fn the_environment_is_exactly_ours_over_the_callers() {
         .collect();
     let root = world.root().display().to_string();
     let expected: BTreeMap<String, String> = [
-        ("FAIRWAY_BIN", crate::common::world::FAIRWAY.to_owned()),
+        ("FAIRWAY_BIN", crate::common::test_project::FAIRWAY.to_owned()),
         ("FAIRWAY_ROOT", root.clone()),
         ("FAIRWAY_SESSION_ID", "s1".into()),
         ("FAIRWAY_RUN_ID", text(&session["run_id"])),
@@ -515,7 +515,7 @@ fn a_session_whose_supervisor_was_killed_is_stopped_all_the_same() {
 fn of_eight_launches_under_one_name_one_succeeds() {
     let world = Sessions::new();
     let launch = |_| world.fairway(["session", "launch", "--role", "r", "--name", "s1", "--", "sleep", "300"]);
-    let runs = crate::common::race::race(8, launch);
+    let runs = crate::common::concurrent_start::race(8, launch);
     let with = |code| runs.iter().filter(|run| run.status.code() == Some(code)).count();
     assert_eq!((with(0), with(4)), (1, 7), "{runs:#?}");
     world.run(["session", "stop", "s1"]).exits(0);

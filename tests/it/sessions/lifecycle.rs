@@ -1,6 +1,6 @@
 //! Signs of life, leases and the end.
 
-use crate::common::{World, race::race};
+use crate::common::{World, concurrent_start::race};
 
 fn status(world: &World, id: &str) -> String {
     world.json(["session", "show", id])["status"].as_str().unwrap().to_owned()

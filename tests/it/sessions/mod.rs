@@ -1,27 +1,27 @@
 //! Sessions with real processes: adapters, launch, trust; how sessions are found, live, end, and are settled.
 
-mod agent;
-mod brake;
-mod bridges;
-mod caller;
-mod cron;
+mod adopted_panes;
+mod agent_in_tmux;
+mod control;
 mod dry_run;
-mod event;
+mod external_caller;
 mod launch;
+mod launch_bridges;
+mod launch_prompt;
 mod lifecycle;
-mod multiplexers;
-mod operations;
-mod panes;
+mod mass_stale;
 mod pid_reuse;
 mod plumbing;
-mod prompt;
+mod provider_event;
+mod provider_event_watcher;
 mod reconcile;
-mod starting;
+mod reconcile_by_cron;
+mod screen_and_zellij;
+mod shell_input;
+mod start_steps;
 mod tmux;
 mod trust;
-mod typing;
 mod upsert;
-mod watcher;
 
 use std::{
     collections::BTreeMap,

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{
     World,
-    world::{FAIRWAY, Run},
+    test_project::{FAIRWAY, Run},
 };
 
 /// Starts a process, registers it, kills it, and starts others until one has its pid. `kill -0` then says that it lives.

@@ -16,8 +16,8 @@ use fairway::{
 };
 use serde_json::json;
 
-use super::{caller::Caller, eventually, marked};
-use crate::common::{World, mount::Mount, world::Run};
+use super::{eventually, external_caller::Caller, marked};
+use crate::common::{World, mount::Mount, test_project::Run};
 
 #[test]
 fn another_caller_without_a_project_is_served() {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::Sessions;
 use crate::common::{
     World,
-    world::{FAIRWAY, Run},
+    test_project::{FAIRWAY, Run},
 };
 
 const LONG: Duration = Duration::from_secs(30);

@@ -4,7 +4,7 @@ use std::process;
 
 use serde_json::Value;
 
-use crate::common::{World, race::race};
+use crate::common::{World, concurrent_start::race};
 
 fn upsert(world: &World, args: &[&str]) -> Value {
     world.json(["session", "upsert"].iter().chain(args))

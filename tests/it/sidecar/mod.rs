@@ -14,7 +14,7 @@ use nix::{
 use serde_json::{Value, json};
 
 use crate::{
-    common::world::Run,
+    common::test_project::Run,
     sessions::{Sessions, eventually},
 };
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use crate::common::{World, fill, footprint, world::Run};
+use crate::common::{World, bulk_tasks, test_project::Run, tree_snapshot};
 
 /// What is tried on every bad store: reads and writes.
 const COMMANDS: &[&[&str]] = &[
@@ -20,7 +20,7 @@ const COMMANDS: &[&[&str]] = &[
 /// A world whose store holds a few pages of tasks, and no log.
 fn stocked() -> World {
     let world = World::new();
-    fill::ready_tasks(&world.store(), 300);
+    bulk_tasks::ready_tasks(&world.store(), 300);
     assert!(!world.root().join(".fairway/fairway.db-wal").exists());
     world
 }
@@ -40,13 +40,13 @@ fn assert_told(run: &Run, about: &str) {
 fn assert_refused(world: &World, bad: &[u8], code: &str, about: &str) {
     let good = fs::read(world.store()).unwrap();
     fs::write(world.store(), bad).unwrap();
-    let before = footprint::of(world.dir());
+    let before = tree_snapshot::of(world.dir());
     for words in COMMANDS {
         let run = world.run(*words);
         assert_told(&run, about);
         assert_eq!(run.code, Some(1), "{about}, {words:?}: {run:?}");
         assert_eq!(run.error()["code"], code, "{about}, {words:?}: {run:?}");
-        footprint::assert_untouched(&before, &footprint::of(world.dir()));
+        tree_snapshot::assert_untouched(&before, &tree_snapshot::of(world.dir()));
     }
     fs::write(world.store(), good).unwrap();
     world.run(["ready", "--quiet"]).exits(0);
@@ -138,12 +138,12 @@ fn a_log_without_its_store_is_damage_and_nobody_pours_it_into_a_new_file() {
     world.run(["task", "add", "first"]).exits(0);
     let aside = world.dir().join("aside.db");
     fs::rename(world.store(), &aside).unwrap();
-    let before = footprint::of(world.dir());
+    let before = tree_snapshot::of(world.dir());
     for words in COMMANDS {
         let run = world.run(*words);
         assert_told(&run, "a log alone");
         run.refuses(1, "store_damaged");
-        footprint::assert_untouched(&before, &footprint::of(world.dir()));
+        tree_snapshot::assert_untouched(&before, &tree_snapshot::of(world.dir()));
     }
     fs::rename(&aside, world.store()).unwrap();
     world.run(["task", "show", "T-1"]).exits(0);

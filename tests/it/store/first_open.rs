@@ -6,8 +6,8 @@ use rusqlite::Connection;
 
 use crate::common::{
     World,
-    again::{StartLine, again, on_the_line, part, place},
-    race::race,
+    concurrent_start::race,
+    reexec::{StartLine, again, on_the_line, part, place},
 };
 
 #[test]

@@ -1,10 +1,10 @@
 //! The store's file under bad conditions: made by many at once, damaged, foreign, not writable, on a full disk.
 
 mod damaged;
+mod file_modes;
 mod first_open;
-mod places;
-mod private;
-mod reads;
+mod read_only;
 mod restore;
 mod schema;
+mod unwritable_storage;
 mod upgrade;

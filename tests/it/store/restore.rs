@@ -9,10 +9,10 @@ use fairway::{
 use rusqlite::Connection;
 
 use crate::common::{
-    World,
-    again::{StartLine, WAIT, errors},
-    fill, footprint, invariants,
-    world::FAIRWAY,
+    World, bulk_tasks, invariants,
+    reexec::{StartLine, WAIT, errors},
+    test_project::FAIRWAY,
+    tree_snapshot,
 };
 
 /// A world with tasks, one of them held, and a backup of it.
@@ -105,7 +105,7 @@ fn numbers_of_events_are_never_used_again() {
 #[test]
 fn a_bad_backup_is_refused_and_nothing_is_touched() {
     let (world, copy) = backed_up();
-    fill::ready_tasks(&copy, 300);
+    bulk_tasks::ready_tasks(&copy, 300);
     let good = fs::read(&copy).unwrap();
     let page = 4096;
     let mut bad_page = good.clone();
@@ -117,7 +117,7 @@ fn a_bad_backup_is_refused_and_nothing_is_touched() {
         Connection::open(&file).unwrap().execute_batch(setup).unwrap();
         fs::read(&file).unwrap()
     };
-    let before_all = footprint::of(&world.root());
+    let before_all = tree_snapshot::of(&world.root());
     for (about, bytes, code) in [
         ("empty", Vec::new(), "store_damaged"),
         ("cut", good[..good.len() / 2].to_vec(), "store_damaged"),
@@ -137,16 +137,16 @@ fn a_bad_backup_is_refused_and_nothing_is_touched() {
         assert_eq!(run.error()["code"], code, "{about}: {run:?}");
         assert_eq!(run.code, Some(1), "{about}");
         assert!(run.stderr.contains("copy.db"), "{about}: {run:?}");
-        assert!(footprint::of(&world.root()) == before_all, "{about}");
+        assert!(tree_snapshot::of(&world.root()) == before_all, "{about}");
     }
     world.run(["restore", "..", "--json"]).refuses(1, "store_foreign");
-    assert!(footprint::of(&world.root()) == before_all);
+    assert!(tree_snapshot::of(&world.root()) == before_all);
 }
 
 #[test]
 fn a_damaged_store_is_replaced_and_kept_as_it_is() {
     let (world, _) = backed_up();
-    fill::ready_tasks(&world.store(), 300);
+    bulk_tasks::ready_tasks(&world.store(), 300);
     let good = fs::read(world.store()).unwrap();
     for damage in [Vec::new(), good[..good.len() / 2].to_vec(), b"not a database ".repeat(4096)] {
         fs::write(world.store(), &damage).unwrap();

@@ -23,10 +23,9 @@ use fairway::{
 use rusqlite::{Connection, ErrorCode};
 
 use crate::common::{
-    World,
-    again::{StartLine, WAIT, again, errors, on_the_line, part, place},
-    fill,
-    world::FAIRWAY,
+    World, bulk_tasks,
+    reexec::{StartLine, WAIT, again, errors, on_the_line, part, place},
+    test_project::FAIRWAY,
 };
 
 /// A shell that claims until there is nothing more, and writes down every exit code with the task that it got.
@@ -67,7 +66,7 @@ fn taken<'a>(tasks: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, usiz
 
 fn shells_take_each_task_once(shells: usize, tasks: u32) {
     let world = World::new();
-    fill::ready_tasks(&world.store(), tasks);
+    bulk_tasks::ready_tasks(&world.store(), tasks);
     let place = world.dir().join("storm");
     let (ended, _) = StartLine::of(&place, shells, |number| shell(&world, &place, number)).go();
     assert!(ended.iter().all(std::process::ExitStatus::success), "{}", errors(&place));
@@ -174,7 +173,7 @@ fn sixty_four_workers_share_5000_tasks_fairly_and_nobody_waits_long() {
     }
     let world = World::new();
     world.real_time();
-    fill::ready_tasks(&world.store(), TASKS);
+    bulk_tasks::ready_tasks(&world.store(), TASKS);
     let place = world.dir().join("storm");
     let worker = |number: usize| again(&world, NAME, &number.to_string(), &place);
     let (ended, span) = StartLine::of(&place, WORKERS, worker).go();
@@ -246,7 +245,7 @@ fn the_control_that_reads_and_then_writes_fails_in_the_same_storm() {
         return work_deferred(&number);
     }
     let world = World::new();
-    fill::ready_tasks(&world.store(), 500);
+    bulk_tasks::ready_tasks(&world.store(), 500);
     let place = world.dir().join("storm");
     let worker = |number: usize| again(&world, NAME, &number.to_string(), &place);
     let (ended, _) = StartLine::of(&place, WORKERS, worker).go();

@@ -2,7 +2,7 @@
 //! machine to themselves.
 
 mod claims;
-mod kill;
-mod retry;
+mod kill_points;
+mod retry_after_kill;
 pub mod strace;
-mod turnstile;
+mod write_queue;

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::common::{World, world::Run};
+use crate::common::{World, test_project::Run};
 
 /// Every call that names a file or has a descriptor.
 const CALLS: &str = "trace=%file,%desc";

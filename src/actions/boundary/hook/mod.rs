@@ -190,7 +190,7 @@ pub fn handle(
 /// As the store fails: what was carried then comes again.
 pub fn confirm_written(app: &App, outcome: &HookOutcome) -> Result<()> {
     match &outcome.delivered {
-        Some((session, carried)) => prompt::confirm_delivered(app, session, carried),
+        Some((session, carried)) => confirm_delivered(app, session, carried),
         None => Ok(()),
     }
 }

@@ -17,6 +17,7 @@ use crate::{
         core::{errors, lookup, trust},
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
+    api_client::socket_path,
     config::{
         Launch, Program, Setup,
         project::{STATE_DIR, STORE_FILE, normal},
@@ -30,7 +31,6 @@ use crate::{
         task::Task,
     },
     env::vars,
-    link::place,
     os::{executable as files, host, terminal, user},
     store::{ReadTx, sessions},
 };
@@ -344,7 +344,7 @@ fn session_env(app: &App, session: &Session, given: BTreeMap<String, String>) ->
     let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
     let moved = (app.project.store != usual).then(|| path_text("the store", &app.project.store)).transpose()?;
     // Where a server of this project listens, or would.
-    let api = place::of(&app.project.runtime(), &app.env);
+    let api = socket_path::of(&app.project.runtime(), &app.env);
     let ours = [
         (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),

@@ -1,0 +1,92 @@
+//! Whether a provider would take in a file at all: one that it does not load runs no hooks, and mostly says nothing.
+
+use serde_json::Value;
+
+use super::json_edit::{self, BOM};
+use crate::hooks::Provider;
+
+/// Whether the provider loads settings of this text, with their hooks.
+///
+/// # Errors
+/// Why not, as the end of a sentence about the file.
+pub fn loads(provider: Provider, text: &str) -> Result<(), String> {
+    let body = text.strip_prefix(BOM).unwrap_or(text);
+    if body.len() != text.len() && provider != Provider::Claude {
+        return Err(format!("begins with a byte order mark, and {} does not load such a file", provider.label()));
+    }
+    let strict: Result<Value, _> = serde_json::from_str(body);
+    let value = match (provider, strict) {
+        (_, Ok(value)) => value,
+        (Provider::Gemini, Err(_)) => {
+            json_edit::parse_without_trailing_commas(body)?;
+            json_edit::parse(body)?.as_ref().map(json_edit::plain).unwrap_or_default()
+        }
+        (Provider::Claude | Provider::Codex, Err(why)) => {
+            let what = match json_edit::parse(body) {
+                Ok(_) => "has comments or a comma at an end".to_owned(),
+                Err(_) => format!("is no JSON ({why})"),
+            };
+            return Err(format!("{what}, and {} does not load such a file", provider.label()));
+        }
+    };
+    match provider {
+        Provider::Claude if value["disableAllHooks"] == true => Err("says disableAllHooks".into()),
+        Provider::Codex => match value.as_object().and_then(|all| all.keys().find(|key| !is_known(key))) {
+            Some(key) => Err(format!("has '{}', and codex does not load a file with other keys", key.escape_debug())),
+            None => Ok(()),
+        },
+        Provider::Gemini => {
+            for section in ["hooksConfig", "hooks"] {
+                let section = &value[section];
+                if section["enabled"] == false {
+                    return Err("switches hooks off".into());
+                }
+                let disabled = section["disabled"].as_array();
+                if disabled.is_some_and(|names| names.iter().any(|name| name == "fairway")) {
+                    return Err("has 'fairway' among its disabled hooks".into());
+                }
+            }
+            Ok(())
+        }
+        Provider::Claude => Ok(()),
+    }
+}
+
+fn is_known(key: &str) -> bool {
+    matches!(key, "hooks" | "description")
+}
+
+#[cfg(test)]
+mod tests {
+    use Provider::{Claude, Codex, Gemini};
+
+    use super::*;
+
+    /// As tried with Claude Code 2.1.329, Codex 0.169.0 and Gemini CLI 0.61.0.
+    #[test]
+    fn a_file_is_loaded_as_the_vendors_do() {
+        for (text, by) in [
+            ("{}", vec![Claude, Codex, Gemini]),
+            ("{\"hooks\": {}} // c", vec![Gemini]),
+            ("{/* c */}", vec![Gemini]),
+            ("{\"hooks\": {},}", vec![]),
+            ("\u{feff}{}", vec![Claude]),
+            ("{\"other\": 1}", vec![Claude, Gemini]),
+            ("{\"description\": \"x\"}", vec![Claude, Codex, Gemini]),
+            ("{\"disableAllHooks\": true}", vec![Gemini]),
+            ("{\"disableAllHooks\": false}", vec![Claude, Gemini]),
+            ("{\"hooksConfig\": {\"enabled\": false}}", vec![Claude]),
+            ("{\"hooksConfig\": {\"disabled\": [\"fairway\"]}}", vec![Claude]),
+            ("{'a': 1}", vec![]),
+            ("", vec![]),
+        ] {
+            for provider in Provider::ALL {
+                let loaded = loads(*provider, text);
+                // An empty file is none for the one that strips comments first.
+                if !(text.is_empty() && *provider == Gemini) {
+                    assert_eq!(loaded.is_ok(), by.contains(provider), "{text} {provider:?} {loaded:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The hook that waits beside an idle agent: it is started when a session begins and when a turn is over, and its end with
+//! exit code 2 begins the next turn with what it wrote on stderr. Nobody reads its stdout.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use super::{Provider, claude, context, dispatch, payload::Payload};
+use crate::{
+    actions::boundary::hook::{self, HookEvent},
+    env::Env,
+    os::exit_on_signal::{self, ExitPlan},
+};
+
+/// Who stops a waiting hook wants it gone, and nothing more.
+static ENDS: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
+
+/// Waits; the exit code is 2 when there is something to tell, 0 when there is nothing to wait for any more, and 1 for a
+/// failure, which wakes nobody.
+#[must_use]
+pub fn wait(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> u8 {
+    let tied = exit_on_signal::install(&ENDS).map_err(|error| error.to_string());
+    match tied.and_then(|()| dispatch::silently(|| told(provider, root, env))) {
+        Ok(code) => code,
+        Err(why) => {
+            let _ = io::stderr().write_all(format!("fairway hook: {}\n", dispatch::told(&why)).as_bytes());
+            1
+        }
+    }
+}
+
+fn told(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> Result<u8, String> {
+    let env = env();
+    let payload = Payload::read(&dispatch::stdin()?)?;
+    if !provider.goes_on_beside(&env) {
+        return Ok(0);
+    }
+    let Some(project) = dispatch::project(provider, root, &env, payload.cwd.as_deref())? else { return Ok(0) };
+    let external = Payload::need("session_id", payload.session_id.as_ref())?.to_owned();
+    let event = Payload::need("hook_event_name", payload.hook_event_name.as_ref())?;
+    let start = match claude::moment(event, &payload, None)? {
+        HookEvent::SessionStart(start) => Some(start),
+        _ => None,
+    };
+    let app = context::app(env, project).map_err(|error| dispatch::sentence(&error))?;
+    let caller = dispatch::caller(provider, &app.env, payload, external)?;
+    let Some((session, carried)) =
+        hook::wait_for_prompts(&app, &caller, start).map_err(|error| dispatch::sentence(&error))?
+    else {
+        return Ok(0);
+    };
+    let written = io::stderr().write_all(carried.text.as_bytes());
+    written.map_err(|error| format!("what waits cannot be told: {error}"))?;
+    // What could not be noted comes again; the words are out and wake the agent.
+    let _ = hook::confirm_delivered(&app, &session, &carried);
+    Ok(2)
+}

@@ -1,0 +1,280 @@
+//! `adapter check`: it passes what keeps to the protocol, and every kind of lie makes it fail.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use fairway::os::{poll_until, process::ProcessKey, process_tree};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::common::{World, test_project::Run};
+
+/// A folder without a project, in real time, with the scripts that lie.
+struct Bench(World);
+
+impl std::ops::Deref for Bench {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.0
+    }
+}
+
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+impl Bench {
+    fn new() -> Self {
+        let world = World::bare();
+        world.real_time();
+        Self(world)
+    }
+
+    /// One whose lying scripts leave what they do not lie about to the built-in `shell.sh`.
+    fn of_liars() -> Self {
+        let mut bench = Self::new();
+        let folder = bench.dir().join("scripts");
+        bench.run(["adapter", "install", &folder.display().to_string()]).exits(0);
+        bench.0.set("HONEST", folder.join("shell.sh"));
+        bench
+    }
+
+    /// Checks a script, at most some operations of it; nothing is left.
+    #[track_caller]
+    fn check(&self, script: &str, operations: &[&str]) -> Run {
+        let flags = operations.iter().flat_map(|one| ["--operation", one]);
+        let run = self.run(["adapter", "check", "--json", script].into_iter().chain(flags));
+        self.holds_nothing();
+        run
+    }
+
+    /// No folder and no process of a check is left.
+    #[track_caller]
+    fn holds_nothing(&self) {
+        let left: Vec<_> = fs::read_dir(self.dir().join("tmp")).unwrap().flatten().map(|one| one.path()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        assert_eq!(self.processes(), [], "processes are left");
+    }
+
+    /// What runs of a check: its command line, or its environment, names this world's folder for temporary things.
+    fn processes(&self) -> Vec<ProcessKey> {
+        process_tree::with_command_line_text(&self.dir().join("tmp").display().to_string()).unwrap()
+    }
+
+    /// A lying script must fail, and in these operations.
+    #[track_caller]
+    fn lies(&self, script: &str, operations: &[&str]) -> Value {
+        let path = file(&format!("tests/fixtures/adapters/{script}.sh"));
+        let run = self.check(&path.display().to_string(), operations).refuses(7, "contract_broken");
+        let report = run.json();
+        assert_eq!((&report["passed"], &report["script"]), (&false.into(), &path.display().to_string().into()));
+        let failed = verdicts(&report, "fail");
+        assert_eq!(failed, operations, "{report:#}");
+        report
+    }
+}
+
+/// The operations of a verdict.
+fn verdicts(report: &Value, verdict: &str) -> Vec<String> {
+    let all = report["operations"].as_array().unwrap();
+    let of = all.iter().filter(|one| one["verdict"] == verdict);
+    of.map(|one| one["operation"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Passes everything that the script knows, and demands that it knows these.
+#[track_caller]
+fn passes(script: &str, knows: &[&str]) {
+    let bench = Bench::new();
+    let run = bench.check(script, &[]);
+    assert_eq!(run.code, Some(0), "{}", failures(&run.json()));
+    let report = run.json();
+    assert_eq!(report["passed"], true);
+    let passed = verdicts(&report, "pass");
+    assert!(knows.iter().all(|one| passed.iter().any(|passed| passed == one)), "{passed:?}");
+}
+
+fn failures(report: &Value) -> String {
+    let mut told = String::new();
+    for one in report["operations"].as_array().into_iter().flatten() {
+        for probe in one["probes"].as_array().into_iter().flatten().filter(|probe| probe["verdict"] == "fail") {
+            told.push_str(&format!("{}: {probe:#}\n", one["operation"]));
+        }
+    }
+    told
+}
+
+/// Whether a multiplexer is there. Where it is not, the test says so and passes; under CI it must be there.
+fn there(program: &str) -> bool {
+    let found = std::process::Command::new(program).arg("-V").output().is_ok();
+    assert!(found || std::env::var_os("CI").is_none(), "{program} is missing; tests/run.sh installs it");
+    if !found {
+        println!("skipped: {program} is not installed; tests/run.sh installs it");
+    }
+    found
+}
+
+const REQUIRED: [&str; 3] = ["start", "stop", "is-running"];
+
+#[test]
+fn the_minimal_script_passes() {
+    let script = file("examples/session-adapters/minimal.sh").display().to_string();
+    passes(&script, &REQUIRED);
+    let bench = Bench::new();
+    let report = bench.check(&script, &["nudge", "stop"]).exits(0).json();
+    assert_eq!(verdicts(&report, "not_supported"), ["nudge"]);
+    assert_eq!(verdicts(&report, "pass"), ["stop"]);
+}
+
+/// Every operation of the protocol.
+fn all() -> Vec<&'static str> {
+    fairway::adapters::conformance::OPERATIONS.to_vec()
+}
+
+#[test]
+fn shell_passes() {
+    passes("shell", &all());
+}
+
+#[test]
+fn tmux_passes() {
+    if there("tmux") {
+        passes("tmux", &all());
+    }
+}
+
+#[test]
+fn screen_passes() {
+    if there("screen") {
+        passes("screen", &all());
+    }
+}
+
+#[test]
+fn zellij_passes() {
+    if there("zellij") {
+        passes("zellij", &all());
+    }
+}
+
+#[test]
+fn a_script_that_knows_nothing_fails() {
+    let bench = Bench::new();
+    let script = file("tests/fixtures/adapters/knows-nothing.sh").display().to_string();
+    let report = bench.check(&script, &[]).refuses(7, "contract_broken").json();
+    assert_eq!(verdicts(&report, "fail"), REQUIRED);
+    assert_eq!(verdicts(&report, "pass"), ["unknown"]);
+    assert_eq!(report["operations"].as_array().unwrap().len(), all().len());
+}
+
+/// A test for each lie: the script, and the operations in which it must fail.
+macro_rules! lies {
+    ($($test:ident: $script:literal in $operations:expr;)*) => {$(
+        #[test]
+        fn $test() {
+            Bench::of_liars().lies($script, &$operations);
+        }
+    )*};
+}
+
+lies! {
+    who_says_that_everything_runs_fails: "always-running" in ["is-running"];
+    who_says_that_nothing_runs_fails: "never-running" in ["is-running"];
+    who_starts_nothing_fails: "starts-nothing" in ["start"];
+    who_starts_a_second_one_of_the_name_fails: "starts-twice" in ["start"];
+    who_stops_nothing_fails: "keeps-running" in ["stop"];
+    who_leaves_what_left_the_tree_fails: "leaves-orphans" in ["stop"];
+    who_stops_by_the_beginning_of_a_name_fails: "by-prefix" in ["stop"];
+    who_asks_by_the_beginning_of_a_name_fails: "by-prefix" in ["is-running"];
+    who_reads_by_the_beginning_of_a_name_fails: "by-prefix" in ["get-meta"];
+    who_types_nothing_fails: "nudges-nowhere" in ["nudge"];
+    who_presses_nothing_fails: "presses-nowhere" in ["interrupt", "send-keys"];
+    who_shows_nothing_fails: "shows-nothing" in ["peek"];
+    who_lists_nothing_fails: "lists-nothing" in ["list-running"];
+    who_forgets_fails: "forgets" in ["set-meta", "get-meta"];
+    who_finds_every_program_fails: "all-alive" in ["process-alive"];
+    who_knows_what_is_no_operation_fails: "knows-everything" in ["unknown"];
+}
+
+#[test]
+fn who_exits_with_2_by_accident_fails() {
+    let report = Bench::of_liars().lies("trips-over-missing", &["get-last-activity"]);
+    assert!(failures(&report).contains("exit code 2"), "{report:#}");
+}
+
+#[test]
+fn who_takes_his_time_fails() {
+    let report = Bench::of_liars().lies("dawdles", &["get-last-activity"]);
+    assert!(failures(&report).contains("within 2 s"), "{report:#}");
+}
+
+#[test]
+fn who_leaves_a_child_at_the_pipes_fails() {
+    let report = Bench::of_liars().lies("holds-pipes", &["start"]);
+    assert!(failures(&report).contains("somebody holds them open"), "{report:#}");
+}
+
+#[test]
+fn a_silent_script_from_the_field_is_a_backend_like_any_other() {
+    let world = Bench(World::new());
+    world.real_time();
+    let backend = |name: &str| format!("exec:{}", file(&format!("tests/fixtures/adapters/{name}.sh")).display());
+    let launch = |name: &str, script: &str| {
+        let words = ["session", "launch", "--json", "--role", "r", "--name", name, "--backend", &backend(script)];
+        world.run(words.into_iter().chain(["--", "sleep", "300"]))
+    };
+    let session = launch("s1", "silent").exits(0).json();
+    assert_eq!((&session["status"], &session["backend"]), (&"running".into(), &backend("silent").into()));
+    // Nobody told its pid: what it says of itself confirms it.
+    assert_eq!((&session["session_name"], &session["pid"]), (&"s1".into(), &Value::Null));
+    let report = world.json(["session", "reconcile"]);
+    assert_eq!(report["stale"], serde_json::json!([]), "{report:#}");
+    world.run(["session", "stop", "s1"]).exits(0);
+    assert_eq!(world.json(["session", "show", "s1"])["status"], "ended");
+    let state = world.dir().join("home/.local/state/fairway/adapters/s1.pid");
+    let pid: i32 = fs::read_to_string(state).unwrap().trim().parse().unwrap();
+    assert_eq!(ProcessKey::of(pid), None);
+    launch("s2", "knows-nothing").refuses(7, "adapter_unsupported");
+}
+
+#[test]
+fn an_interrupted_check_leaves_nothing() {
+    let bench = Bench::new();
+    let script = file("examples/session-adapters/minimal.sh");
+    let mut command = bench.fairway(["adapter", "check", "--json", &script.display().to_string()]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let check = ProcessKey::of(i32::try_from(child.id()).unwrap()).unwrap();
+    let runs = || bench.processes().iter().any(|one| one.pid != check.pid).then_some(());
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), runs).expect("a session runs");
+    check.signal(Signal::SIGINT).unwrap();
+    let run: Run = child.wait_with_output().unwrap().into();
+    run.refuses(7, "interrupted");
+    bench.holds_nothing();
+}
+
+#[test]
+fn a_scripts_name_is_a_path_a_backend_or_a_program() {
+    let world = Bench(World::new());
+    world.real_time();
+    let script = world.dir().join("mine.sh");
+    fs::copy(file("tests/fixtures/adapters/knows-nothing.sh"), &script).unwrap();
+    let by = |word: &str| world.check(word, &["unknown"]);
+    for word in [format!("exec:{}", script.display()), script.display().to_string(), "../mine.sh".to_owned()] {
+        assert_eq!(by(&word).exits(0).json()["script"], script.display().to_string(), "{word}");
+    }
+    by("mine").refuses(3, "not_found");
+    by("../no-such.sh").refuses(3, "not_found");
+    // What only the project's file names is run when it is trusted, not before.
+    let canary = world.dir().join("canary");
+    fs::write(&script, format!("#!/bin/sh\ntouch '{}'\nexit 2\n", canary.display())).unwrap();
+    fs::write(world.root().join(".fairway.toml"), "[backends.mine]\nscript = \"../mine.sh\"\n").unwrap();
+    by("mine").refuses(9, "untrusted");
+    assert!(!canary.exists());
+    world.run(["trust"]).exits(0);
+    by("mine").exits(0);
+    assert!(canary.exists());
+}

@@ -1,0 +1,149 @@
+//! The agents' own command lines, which `tests/agents.sh` installs where npm is.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::json;
+
+use super::{World, mock_models::Models};
+
+/// The key that a model in the test is asked with.
+const KEY: &str = "mock-key-000000000000000000000000";
+
+/// An agent's command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agent {
+    Claude,
+    Codex,
+    Gemini,
+}
+
+impl Agent {
+    /// The name of its program, and of its provider.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// Its program. Where it is not installed, the test says so and passes; under CI it must be there wherever npm is.
+    pub fn program(self) -> Option<PathBuf> {
+        let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+        let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home)?;
+        let program = cache.join("fairway-tests/npm/node_modules/.bin").join(self.name());
+        if program.is_file() {
+            return Some(program);
+        }
+        let npm = Command::new("npm").arg("--version").output().is_ok();
+        assert!(!npm || env::var_os("CI").is_none(), "{} is missing; tests/run.sh installs it", program.display());
+        let why = if npm { "; tests/agents.sh does it" } else { ", and there is no npm" };
+        println!("skipped: {} is not installed{why}", self.name());
+        None
+    }
+
+    /// Answers its first questions before it asks, in the home of this world, and tells it where its model is. What it needs
+    /// in its environment is the answer.
+    pub fn settle_in(self, world: &World, models: &Models) -> Vec<(&'static str, String)> {
+        let home = world.dir().join("home");
+        let root = world.root().canonicalize().unwrap().display().to_string();
+        match self {
+            Self::Claude => {
+                let answers = json!({
+                    "hasCompletedOnboarding": true,
+                    "customApiKeyResponses": { "approved": [&KEY[KEY.len() - 20..]], "rejected": [] },
+                    "bypassPermissionsModeAccepted": true,
+                    "projects": { root: { "hasTrustDialogAccepted": true } },
+                });
+                fs::write(home.join(".claude.json"), answers.to_string()).unwrap();
+                vec![
+                    ("ANTHROPIC_BASE_URL", models.address().to_owned()),
+                    ("ANTHROPIC_API_KEY", KEY.to_owned()),
+                    ("DISABLE_AUTOUPDATER", "1".to_owned()),
+                    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+                    // It refuses to skip its questions as root, but for those who say that they know.
+                    ("IS_SANDBOX", "1".to_owned()),
+                ]
+            }
+            Self::Codex => {
+                let settings = format!(
+                    "model = \"mock-model\"\nmodel_provider = \"mock\"\ncheck_for_update_on_startup = false\n\
+                     [model_providers.mock]\nname = \"mock\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n\
+                     env_key = \"MOCK_KEY\"\n[projects.\"{root}\"]\ntrust_level = \"trusted\"\n",
+                    models.address()
+                );
+                fs::create_dir_all(home.join(".codex")).unwrap();
+                fs::write(home.join(".codex/config.toml"), settings).unwrap();
+                vec![("MOCK_KEY", KEY.to_owned())]
+            }
+            Self::Gemini => {
+                let settings = json!({
+                    "security": { "auth": { "selectedType": "gemini-api-key" } },
+                    "privacy": { "usageStatisticsEnabled": false },
+                    "general": { "disableAutoUpdate": true, "disableUpdateNag": true },
+                });
+                fs::create_dir_all(home.join(".gemini")).unwrap();
+                fs::write(home.join(".gemini/settings.json"), settings.to_string()).unwrap();
+                vec![
+                    ("GEMINI_API_KEY", KEY.to_owned()),
+                    ("GOOGLE_GEMINI_BASE_URL", models.address().to_owned()),
+                    ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
+                ]
+            }
+        }
+    }
+
+    /// The words that let it work in a terminal without asking.
+    pub fn trusting(self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Self::Claude => &["--dangerously-skip-permissions"],
+            Self::Codex => &["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"],
+            Self::Gemini => &["--yolo"],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    /// The words that let it do one thing without a terminal, and without asking.
+    pub fn headless(self, prompt: &str) -> Vec<String> {
+        let words: &[&str] = match self {
+            Self::Claude => &["--dangerously-skip-permissions", "-p", prompt],
+            Self::Codex => &[
+                "exec",
+                "--skip-git-repo-check",
+                "--dangerously-bypass-approvals-and-sandbox",
+                "--dangerously-bypass-hook-trust",
+                prompt,
+            ],
+            Self::Gemini => &["--yolo", "-p", prompt],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    /// Where it keeps its own records, below a home.
+    pub fn records(self, home: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let (folder, part) = match self {
+            Self::Claude => (".claude/projects", ""),
+            Self::Codex => (".codex/sessions", "rollout-"),
+            Self::Gemini => (".gemini/tmp", "session-"),
+        };
+        walk(&home.join(folder), part, &mut found);
+        found
+    }
+}
+
+fn walk(folder: &Path, part: &str, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            walk(&path, part, found);
+        } else if path.extension().is_some_and(|end| end == "jsonl")
+            && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(part))
+        {
+            found.push(path);
+        }
+    }
+}

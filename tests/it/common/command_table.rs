@@ -1,0 +1,685 @@
+//! Every verb with a call that works in a furnished world, and the places where a person's text goes. A verb of the parser
+//! that has no row here fails the tests that walk over all of them.
+
+use std::{fs, os::unix::fs::PermissionsExt, sync::atomic::Ordering::Relaxed};
+
+use super::{World, fixtures};
+
+/// Stands for the text in a call.
+pub const TEXT: &str = "{}";
+
+/// A verb.
+pub struct Verb {
+    /// Its words.
+    pub path: &'static str,
+    /// What must have been called before in that world.
+    pub before: &'static [&'static str],
+    /// A call that exits 0 in a [`World::furnished`] one; words without spaces.
+    pub good: &'static str,
+    /// Calls with [`TEXT`] where a person's text goes.
+    pub texts: &'static [&'static str],
+}
+
+const fn verb(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> Verb {
+    Verb { path, before: &[], good, texts }
+}
+
+impl Verb {
+    /// The ways to call it whose output is its own: what one attaches to shows itself, and a hook that has nothing to say
+    /// prints nothing.
+    pub fn ways(&self) -> &'static [&'static [&'static str]] {
+        match self.path {
+            "session attach" | "hook" => &[&["--help"]],
+            _ => &[&[], &["--json"], &["--help"]],
+        }
+    }
+}
+
+/// A verb of programs: it needs a world in which they may run.
+const fn trusted(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> Verb {
+    Verb { path, before: &["trust"], good, texts }
+}
+
+/// Every verb, in the order of the help.
+pub const VERBS: &[Verb] = &[
+    verb("init", "init", &["init --root {}"]),
+    verb(
+        "task add",
+        "task add N-1 title",
+        &[
+            "task add N-{n} {}",
+            "task add {} title",
+            "task add N-{n} t --body {}",
+            "task add N-{n} t --body-file {}",
+            "task add N-{n} t --role {}",
+            "task add N-{n} t --lane {}",
+            "task add N-{n} t --parent {}",
+            "task add N-{n} t --priority {}",
+            "task add N-{n} t --label {}",
+            "task add N-{n} t --path {}",
+            "task add N-{n} t --depends-on {}",
+            "task add N-{n} t --check {}",
+            "task add N-{n} t --check a={}",
+            "task add N-{n} t --review-domain {}",
+            "task add N-{n} t --request-id {}",
+            "task add N-{n} t --as {}",
+            "task add N-{n} t --session {}",
+            "task add N-{n} t --root {}",
+            "task add N-{n} t --color {}",
+        ],
+    ),
+    verb(
+        "task list",
+        "task list",
+        &["task list --status {}", "task list --label {}", "task list --lane {}", "task list --limit {}"],
+    ),
+    verb("task show", "task show T-1", &["task show {}"]),
+    verb(
+        "task edit",
+        "task edit T-1 --title other",
+        &["task edit {} --title x", "task edit T-1 --title {}", "task edit T-1 --body {}", "task edit T-1 --label {}"],
+    ),
+    verb("task dep add", "task dep add T-1 T-4", &["task dep add T-1 {}", "task dep add {} T-1"]),
+    verb("task dep rm", "task dep rm T-1 T-4", &["task dep rm T-1 {}"]),
+    verb("task dep tree", "task dep tree T-1", &["task dep tree {}"]),
+    verb("task block", "task block T-2 --reason rain", &["task block {} --reason r", "task block T-2 --reason {}"]),
+    verb("task resume", "task resume T-6", &["task resume {}", "task resume T-6 --force --reason {}"]),
+    verb(
+        "task done",
+        "task done T-7",
+        &["task done {}", "task done T-7 --commit {}", "task done T-7 --force --reason {}"],
+    ),
+    verb("task unblock", "task unblock T-3", &["task unblock T-3 --force --reason {}"]),
+    verb("task submit", "task submit T-2", &["task submit T-2 --commit {}"]),
+    verb("task cancel", "task cancel T-4 --reason rain", &["task cancel T-4 --reason {}"]),
+    verb("task reopen", "task reopen T-5 --reason again", &["task reopen T-5 --reason {}"]),
+    verb("task import", "task import tasks.yaml", &["task import {}"]),
+    verb("task export", "task export", &["task export --format {}"]),
+    verb(
+        "lane add",
+        "lane add api",
+        &[
+            "lane add {}",
+            "lane add l{n} --title {}",
+            "lane add l{n} --role {}",
+            "lane add l{n} --branch {}",
+            "lane add l{n} --base {}",
+            "lane add l{n} --worktree {}",
+            "lane add l{n} --wip {}",
+            "lane add l{n} --provider {}",
+            "lane add l{n} --backend {}",
+        ],
+    ),
+    verb("lane list", "lane list", &[]),
+    verb("lane show", "lane show ui", &["lane show {}"]),
+    verb("lane edit", "lane edit ui --wip 3", &["lane edit ui --title {}", "lane edit ui --branch {}"]),
+    verb("lane pause", "lane pause ui", &["lane pause {}"]),
+    verb("lane open", "lane open ui", &["lane open {}"]),
+    verb("lane close", "lane close ui", &["lane close {}"]),
+    verb("lane rm", "lane rm ui", &["lane rm {}"]),
+    verb("ready", "ready", &["ready --role {}", "ready --lane {}", "ready --limit {}"]),
+    verb(
+        "claim",
+        "claim T-1",
+        &[
+            "claim {}",
+            "claim --role {}",
+            "claim T-1 --lane {}",
+            "claim T-1 --lease {}",
+            "claim T-1 --steal --reason {}",
+            "claim T-1 --epoch {}",
+        ],
+    ),
+    verb("release", "release T-2", &["release {}", "release T-2 --reason {}", "release T-2 --force --reason {}"]),
+    verb("done", "done T-7", &["done {}", "done T-7 --commit {}", "done T-7 --force --reason {}"]),
+    verb(
+        "checkpoint record",
+        "checkpoint record T-2 --state active --summary here",
+        &[
+            "checkpoint record {} --state active --summary s",
+            "checkpoint record T-2 --state {} --summary s",
+            "checkpoint record T-2 --state active --summary {}",
+            "checkpoint record T-2 --state active --summary s --owner {}",
+            "checkpoint record T-2 --state active --summary s --artifact {}",
+            "checkpoint record T-2 --state active --summary s --due {}",
+        ],
+    ),
+    verb("checkpoint list", "checkpoint list T-2", &["checkpoint list {}"]),
+    verb("checkpoint latest", "checkpoint latest T-2", &["checkpoint latest {}"]),
+    verb("checkpoint overdue", "checkpoint overdue", &[]),
+    verb(
+        "evidence run",
+        "evidence run T-2 --check ok",
+        &[
+            "evidence run {} -- true",
+            "evidence run T-2 --kind {} -- true",
+            "evidence run T-2 --check {}",
+            "evidence run T-2 --summary {} -- true",
+            "evidence run T-2 --timeout {} -- true",
+            "evidence run T-2 -- true {}",
+        ],
+    ),
+    verb(
+        "evidence add",
+        "evidence add T-2 --result pass",
+        &[
+            "evidence add {} --result pass",
+            "evidence add T-2 --result {}",
+            "evidence add T-2 --result pass --kind {}",
+            "evidence add T-2 --result pass --command {}",
+            "evidence add T-2 --result pass --artifact {}",
+            "evidence add T-2 --result pass --summary {}",
+            "evidence add T-2 --result pass --commit {}",
+        ],
+    ),
+    verb("evidence list", "evidence list T-2", &["evidence list {}"]),
+    verb(
+        "handoff create",
+        "handoff create T-3 --to qa --summary over",
+        &[
+            "handoff create {} --to qa --summary s",
+            "handoff create T-3 --to {} --summary s",
+            "handoff create T-3 --to-lane {} --summary s",
+            "handoff create T-3 --to qa --summary {}",
+            "handoff create T-3 --to qa --summary s --payload {}",
+            "handoff create T-3 --to qa --summary s --payload-file {}",
+        ],
+    ),
+    verb("handoff list", "handoff list", &["handoff list --to {}", "handoff list --task {}"]),
+    verb("handoff accept", "handoff accept 1 --as qa", &["handoff accept {} --as qa"]),
+    verb(
+        "handoff decline",
+        "handoff decline 1 --reason no --as qa",
+        &["handoff decline {} --reason r", "handoff decline 1 --as qa --reason {}"],
+    ),
+    verb(
+        "handoff withdraw",
+        "handoff withdraw 1",
+        &["handoff withdraw {}", "handoff withdraw 1 --session s1 --force --reason {}"],
+    ),
+    verb(
+        "review request",
+        "review request T-2 --domain data",
+        &[
+            "review request {} --domain data",
+            "review request T-2 --domain {}",
+            "review request T-2 --domain d --reviewer {}",
+        ],
+    ),
+    verb(
+        "review record",
+        "review record T-2 --domain code --verdict changes",
+        &[
+            "review record {} --domain code --verdict changes",
+            "review record T-2 --domain code --verdict {}",
+            "review record T-2 --domain {} --verdict changes",
+            "review record T-2 --domain code --verdict changes --reviewer {}",
+            "review record T-2 --domain code --verdict changes --commit {}",
+            "review record T-2 --domain code --verdict changes --notes {}",
+            "review record T-2 --domain code --verdict changes --notes-file {}",
+        ],
+    ),
+    verb("review list", "review list T-2", &["review list {}"]),
+    verb("merge-ready", "merge-ready T-7", &["merge-ready {}", "merge-ready T-7 --base {}"]),
+    verb(
+        "message send",
+        "message send hi --to-role qa",
+        &[
+            "message send {} --to-role qa",
+            "message send hi --to-role {}",
+            "message send hi --to-lane {}",
+            "message send hi --to-session {}",
+            "message send hi --to-role qa --priority {}",
+            "message send hi --to-role qa --source {}",
+            "message send hi --to-role qa --dedup {}",
+            "message send hi --to-role qa --ttl {}",
+            "message send --text-file {} --to-role qa",
+        ],
+    ),
+    verb("inbox", "inbox --session s1", &["inbox --as qa --wait {}", "inbox --session {}", "inbox --as {}"]),
+    verb(
+        "prompt",
+        "prompt s1 hello",
+        &[
+            "prompt {} hello",
+            "prompt s1 {}",
+            "prompt s1 --body-file {}",
+            "prompt s1 hello --priority {}",
+            "prompt s1 hello --source {}",
+            "prompt s1 hello --dedup {}",
+            "prompt s1 hello --ttl {}",
+            "prompt s1 hello --wait-ack {}",
+        ],
+    ),
+    verb("outbox", "outbox", &["outbox --to {}"]),
+    verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
+    verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
+    Verb {
+        path: "sidecar",
+        // Of one that nobody sees any more, so that it ends.
+        before: &["session upsert --id gone --role worker --status stale"],
+        good: "sidecar --session gone",
+        texts: &[
+            "sidecar --session {}",
+            "sidecar --session gone --provider {}",
+            "sidecar --session gone --provider codex --transcript {}",
+        ],
+    },
+    verb("hook", "hook claude EventOfTomorrow", &["hook {} PreToolUse", "hook claude {}"]),
+    verb(
+        "hook install",
+        "hook install claude",
+        &["hook install {}", "hook install claude --dry-run --file {}", "hook install codex --project --root {}"],
+    ),
+    verb("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
+    verb("approvals list", "approvals list", &[]),
+    verb(
+        "approvals answer",
+        "approvals answer 1 allow",
+        &["approvals answer {} allow", "approvals answer 1 {}", "approvals answer 1 deny --reason {}"],
+    ),
+    trusted(
+        "session launch",
+        "session launch --role worker --name s3 --command true",
+        &[
+            "session launch --dry-run --role {}",
+            "session launch --dry-run --role worker --lane {}",
+            "session launch --dry-run --role worker --backend {}",
+            "session launch --dry-run --role worker --provider {}",
+            "session launch --dry-run --role worker --task-id {}",
+            "session launch --dry-run --role worker --name {}",
+            "session launch --dry-run --role worker --worktree {}",
+            "session launch --dry-run --role worker --branch {}",
+            "session launch --dry-run --role worker --transcript {}",
+            "session launch --dry-run --role worker --env {}",
+            "session launch --dry-run --role worker --env A={}",
+            "session launch --dry-run --role worker --command {}",
+            "session launch --dry-run --role worker -- {}",
+            "session launch --dry-run --role worker --prompt {}",
+            "session launch --dry-run --role worker --prompt-file {}",
+            "session launch --role worker --name s{n}x --env A={} -- true",
+            "session launch --role worker --name s{n}x --branch {} -- true",
+            "session launch --role worker --name s{n}x --transcript ./x{} -- true",
+            "session launch --role worker --name s{n}x -- true {}",
+        ],
+    ),
+    verb(
+        "session upsert",
+        "session upsert --id s3 --role worker",
+        &[
+            "session upsert --id {} --role worker",
+            "session upsert --role {}",
+            "session upsert --id s1 --lane {}",
+            "session upsert --id s1 --task-id {}",
+            "session upsert --id s1 --provider {}",
+            "session upsert --id s1 --backend {}",
+            "session upsert --id s1 --name {}",
+            "session upsert --id s1 --external-session-id {}",
+            "session upsert --id s1 --pid {}",
+            "session upsert --id s1 --pane {}",
+            "session upsert --id s1 --socket {}",
+            "session upsert --id s1 --transcript {}",
+            "session upsert --id s1 --worktree {}",
+            "session upsert --id s1 --branch {}",
+            "session upsert --id s1 --activity {}",
+            "session upsert --id s1 --status {}",
+            "session upsert --id s1 --started-at {}",
+            "session upsert --id s1 --run-id {}",
+        ],
+    ),
+    verb("session list", "session list", &[]),
+    verb("session show", "session show s1", &["session show {}"]),
+    verb("session status", "session status s1", &["session status {}"]),
+    verb(
+        "session heartbeat",
+        "session heartbeat s1",
+        &[
+            "session heartbeat {}",
+            "session heartbeat s1 --activity {}",
+            "session heartbeat s1 --activity requires_action --waiting-for {}",
+            "session heartbeat s1 --context-usage {}",
+            "session heartbeat s1 --run-id {}",
+        ],
+    ),
+    verb(
+        "session end",
+        "session end s1",
+        &[
+            "session end {}",
+            "session end s1 --status {}",
+            "session end s1 --exit-code {}",
+            "session end s2 --reason {}",
+        ],
+    ),
+    verb(
+        "session event",
+        "session event --state started --provider acme --external-session-id x --role worker",
+        &[
+            "session event --state {} --provider acme --external-session-id x --role worker",
+            "session event --state started --provider {} --external-session-id x --role worker",
+            "session event --state started --provider acme --external-session-id {} --role worker",
+            "session event --state started --provider acme --external-session-id x --role {}",
+            "session event --state started --provider acme --external-session-id x{n} --role worker --id {}",
+            "session event --state started --provider acme --external-session-id x{n} --role worker --lane {}",
+            "session event --state started --provider acme --external-session-id x{n} --role worker --task-id {}",
+            "session event --state started --provider acme --external-session-id x{n} --role worker --backend {}",
+            "session event --state failed --provider acme --external-session-id x{n} --role worker --summary {}",
+            "session event --state failed --provider acme --external-session-id x{n} --role worker --summary-file {}",
+            "session event --state started --provider acme --external-session-id x{n} --role worker --transcript {}",
+            "session event --state started --provider acme --external-session-id x{n} --role worker --worktree {}",
+            "session event --state started --provider acme --external-session-id x{n} --role worker --branch {}",
+            "session event --state started --provider acme --external-session-id x{n} --role worker --event-id {}",
+            "session event --state completed --provider acme --external-session-id x{n} --role worker --task-id T-1 --artifact {}",
+            "session event --state completed --provider acme --external-session-id x{n} --role worker --task-id T-1 --handoff-to {}",
+            "session event --state waitingOnInput --provider acme --external-session-id x{n} --role worker --task-id T-1 --summary {}",
+        ],
+    ),
+    verb("session reconcile", "session reconcile", &[]),
+    verb("session attach", "session attach s4", &["session attach {}"]),
+    verb("session peek", "session peek s2", &["session peek {}", "session peek s2 --lines {}"]),
+    verb(
+        "session nudge",
+        "session nudge s4 hi",
+        &["session nudge {} hi", "session nudge s4 {}", "session nudge s4 --text-file {}"],
+    ),
+    verb("session interrupt", "session interrupt s4", &["session interrupt {}"]),
+    verb("session stop", "session stop s2", &["session stop {}"]),
+    verb(
+        "session meta set",
+        "session meta set s4 key value",
+        &["session meta set {} k v", "session meta set s4 {} v", "session meta set s4 k {}"],
+    ),
+    verb("session meta get", "session meta get s4 key", &["session meta get {} k", "session meta get s4 {}"]),
+    verb("session meta rm", "session meta rm s4 key", &["session meta rm {} k", "session meta rm s4 {}"]),
+    verb(
+        "exec spawn",
+        "exec spawn --foreground --shell pwd",
+        // In the foreground, so that what a call does is over when it has answered.
+        &[
+            "exec spawn --foreground --for {} -- true",
+            "exec spawn --foreground --queue={} -- true",
+            "exec spawn --foreground --pty --size {} -- true",
+            "exec spawn --foreground --timeout {} -- true",
+            "exec spawn --foreground --yield {} -- true",
+            "exec spawn --foreground --max-output {} -- true",
+            "exec spawn --foreground --watch {} -- true",
+            "exec spawn --foreground --watch x={} -- true",
+            "exec spawn --foreground --watch-once={}=x -- true",
+            "exec spawn --foreground --cwd {} -- true",
+            "exec spawn --foreground --env {} -- true",
+            "exec spawn --foreground --env A={} -- true",
+            "exec spawn --foreground --stdin={} -- true",
+            "exec spawn --foreground --stdin-file {} -- true",
+            "exec spawn --foreground --recovery {} -- true",
+            "exec spawn --foreground --request-id {} -- true",
+            "exec spawn --foreground -- echo {}",
+        ],
+    ),
+    verb(
+        "exec poll",
+        "exec poll 000007d1",
+        &[
+            "exec poll {}",
+            "exec poll 000007d1 --since-seq {}",
+            "exec poll 000007d1 --wait {}",
+            "exec poll 000007d1 --wait 1ms --until {}",
+        ],
+    ),
+    verb(
+        "exec log",
+        "exec log 000007d1",
+        &[
+            "exec log {}",
+            "exec log 000007d1 --since-seq {}",
+            "exec log 000007d1 --limit {}",
+            "exec log 000007d1 --stream {}",
+            "exec log --follow {}",
+        ],
+    ),
+    verb("exec wait", "exec wait 000007d1", &["exec wait {}", "exec wait 000007d1 --timeout {}"]),
+    verb(
+        "exec kill",
+        "exec kill 000007d1",
+        &["exec kill {}", "exec kill 000007d1 --signal {}", "exec kill 000007d1 --grace {}"],
+    ),
+    Verb {
+        path: "exec send-keys",
+        // What it is sent ends it in no way, and what is written about it is written when the call is made.
+        before: &[
+            "exec spawn --pty --timeout 5m --shell stty\traw;echo;cat",
+            "exec poll 0007a509 --wait 30s --until output",
+        ],
+        good: "exec send-keys 0007a509 Enter",
+        texts: &[
+            "exec send-keys {} Enter",
+            "exec send-keys 0007a509 {}",
+            "exec send-keys 0007a509 -l {}",
+            "exec send-keys 0007a509 --paste {}",
+            "exec send-keys 0007a509 --hex {}",
+            "exec send-keys 0007a509 --size {}",
+        ],
+    },
+    verb("exec list", "exec list", &["exec list --for {}", "exec list --limit {}"]),
+    verb("exec rm", "exec rm 000007d1", &["exec rm {}", "exec rm 000007d1 {}"]),
+    verb("exec gc", "exec gc", &[]),
+    verb("exec call", "exec call --file call.json", &["exec call --file {}"]),
+    verb("exec worker", "exec worker --until-empty", &[]),
+    // It asks about a call of the acting session; where there are no rules, nothing is allowed.
+    verb("guard check", "guard check --help", &["guard check --tool {}", "guard check --tool Bash --input {}"]),
+    verb(
+        "guard test",
+        "guard test --role qa --input ls",
+        &[
+            "guard test --role {} --input ls",
+            "guard test --role qa --tool {} --input ls",
+            "guard test --role qa --input {}",
+        ],
+    ),
+    verb("guard log", "guard log", &["guard log --for {}", "guard log --limit {}"]),
+    verb("explain task", "explain task T-1", &["explain task {}"]),
+    verb("explain session", "explain session s1", &["explain session {}"]),
+    verb("adapter list", "adapter list", &["adapter list --root {}"]),
+    verb(
+        "adapter check",
+        "adapter check shell --operation unknown",
+        &["adapter check {}", "adapter check shell --operation {}"],
+    ),
+    verb("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
+    verb("trust", "trust", &[]),
+    verb("doctor hooks", "doctor hooks", &["doctor hooks {}"]),
+    verb("doctor", "doctor", &[]),
+    verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
+    verb("restore", "restore kept.db", &["restore {}"]),
+    verb("events", "events", &["events --since {}"]),
+    verb("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
+    verb("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
+    verb("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
+    verb("config show", "config show", &[]),
+    verb("config check", "config check", &[]),
+    verb("config example", "config example", &[]),
+    verb("completions", "completions bash", &["completions {}"]),
+    verb("man", "man", &["man {}"]),
+];
+
+/// Calls of the plumbing that scripts call and no help names, with [`TEXT`] where something of theirs goes.
+pub const PLUMBING: &[&str] = &[
+    "adapter unpack {}",
+    "adapter run {}",
+    "adapter run {} --detach",
+    "adapter run {} --apart",
+    "adapter tee ./x{}",
+    "adapter tee t --limit {}",
+    "adapter kill-tree {}",
+    "adapter alive {}",
+    "adapter peek {}",
+    "adapter list-running --with {}",
+    "adapter replay {}",
+    "adapter replay {} --clear",
+    "adapter run {} --record",
+    "adapter deliver {}",
+    "adapter keys {} Enter",
+    "adapter unseat screen {}",
+    "adapter hidden {} 20 true",
+    "adapter peek x {}",
+    "adapter meta get {} key",
+    "adapter meta get x {}",
+    "adapter meta set {} key",
+    "adapter meta remove {} key",
+    "adapter settle {} ./no-script",
+    "adapter kill-tree --own-start {}",
+    "adapter fact {} folder",
+    "adapter process-alive {}",
+    "adapter list-running {}",
+    "adapter last-activity {}",
+    "adapter input {}",
+    "adapter press {} Enter",
+    "adapter press x {}",
+    "adapter interrupt {}",
+    "adapter follow {}",
+    "adapter follow --ask {}",
+    "adapter find {}",
+    "adapter socket {}",
+    "adapter submit {} ./no-script",
+    "adapter submit x ./no{}",
+    "adapter copy-to {} a b",
+    "adapter copy-to x {} b",
+    "adapter copy-to x a {}",
+];
+
+/// The words of every verb that the parser knows and its help names, in its order.
+pub fn of_the_parser() -> Vec<String> {
+    fn walk(command: &clap::Command, above: &str, found: &mut Vec<String>) {
+        for below in command.get_subcommands() {
+            if below.is_hide_set() {
+                continue;
+            }
+            let path = format!("{above} {}", below.get_name()).trim().to_owned();
+            walk(below, &path, found);
+            if !below.is_subcommand_required_set() {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&fairway::cli::command(), "", &mut found);
+    found
+}
+
+impl World {
+    /// A world in which every verb has something to work on: T-1 and T-4 are todo, T-2 is held, T-3 blocked, T-5 cancelled,
+    /// T-6 submitted, T-7 held and shown to be done; a lane `ui`, a session `s1` that lives, `s2` that has ended and `s4`
+    /// whose backend says yes to everything; a background run that has ended; a checkpoint, evidence, a handoff and a message; a file of tasks and a backup.
+    pub fn furnished() -> Self {
+        let world = Self::new();
+        // The first command after the beginning: its id is that of the rows above, 000007d1.
+        world.run(["exec", "spawn", "--foreground", "--", "echo", "hi"]).exits(0);
+        let config = world.root().join(".fairway.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, format!("{text}\n[gates.merge]\nrequire = [\"evidence\"]\n")).unwrap();
+        for id in ["T-1", "T-2", "T-3", "T-4", "T-5", "T-6", "T-7"] {
+            world.run(["task", "add", id, "title", "--check", "ok=true"]).exits(0);
+        }
+        world.run(["lane", "add", "ui"]).exits(0);
+        world.register("s1");
+        world.register("s4");
+        world.give_backend("s4");
+        fixtures::approval(&world, "s4", "Bash", true);
+        fs::write(world.root().join("s2.log"), "what it printed\n").unwrap();
+        fs::write(world.root().join("call.json"), r#"{"command":"true"}"#).unwrap();
+        fs::write(world.root().join("tasks.yaml"), "- id: I-1\n  title: from a file\n").unwrap();
+        for call in [
+            "task dep add T-1 T-5",
+            "task dep rm T-1 T-5",
+            "claim T-2",
+            "claim T-3",
+            "claim T-6",
+            "claim T-7",
+            "task block T-3 --reason rain",
+            "task cancel T-5 --reason no",
+            "task submit T-6",
+            "checkpoint record T-2 --state active --summary here",
+            "evidence add T-7 --result pass",
+            "handoff create T-2 --to qa --summary over",
+            "message send hi --to-role qa",
+            "session upsert --id s2 --role worker --transcript s2.log",
+            "session end s2",
+            "backup kept.db",
+        ] {
+            world.run(call.split(' ')).exits(0);
+        }
+        // So that what a row asks for before its call has the id that stands there, whatever is added above.
+        world.commands.store(500, Relaxed);
+        world
+    }
+
+    /// Gives a registered session a backend that says yes to everything, and does nothing.
+    fn give_backend(&self, session: &str) {
+        let script = self.root().join("yes.sh");
+        let text = "#!/bin/sh\ncase $1 in is-running) echo true ;; get-meta) [ \"$3\" != key ] || echo value ;; \
+            protocol) echo '{\"capabilities\":[\"follow\"]}' ;; esac\n";
+        fs::write(&script, text).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let state = self.dir().join("state").display().to_string();
+        let conn = rusqlite::Connection::open(self.store()).unwrap();
+        conn.execute(
+            "UPDATE agent_sessions SET backend = 'exec:yes', host = ?2, adapter_script = ?3, adapter_state = ?4 \
+             WHERE id = ?1",
+            (session, fairway::os::host::identity(), script.display().to_string(), state),
+        )
+        .unwrap();
+    }
+
+    /// A world of its own like this one, ready for the verb's call.
+    pub fn ready_for(&self, verb: &Verb) -> Self {
+        let world = self.copy();
+        for call in verb.before {
+            world.run(call.split(' ')).exits(0);
+        }
+        world
+    }
+
+    /// A world whose project is a copy of this one's.
+    pub fn copy(&self) -> Self {
+        fn copy(from: &std::path::Path, to: &std::path::Path) {
+            for entry in fs::read_dir(from).unwrap() {
+                let entry = entry.unwrap();
+                let target = to.join(entry.file_name());
+                if entry.file_type().unwrap().is_dir() {
+                    fs::create_dir_all(&target).unwrap();
+                    fs::set_permissions(&target, entry.metadata().unwrap().permissions()).unwrap();
+                    copy(&entry.path(), &target);
+                } else if entry.file_type().unwrap().is_file() {
+                    fs::copy(entry.path(), target).unwrap();
+                }
+            }
+        }
+        let other = Self::bare();
+        // Its clock and its ids go on where this one's stand.
+        other.pass(self.commands.load(Relaxed));
+        copy(&self.root(), &other.root());
+        other
+    }
+
+    /// What the store holds, row by row: equal before and after what wrote nothing.
+    pub fn content(&self) -> Vec<String> {
+        let conn = rusqlite::Connection::open(self.store()).unwrap();
+        let mut statement = conn.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").unwrap();
+        let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let mut content = Vec::new();
+        for table in tables {
+            let mut statement = conn.prepare(&format!("SELECT * FROM {table}")).unwrap();
+            let width = statement.column_count();
+            let mut rows = statement.query([]).unwrap();
+            while let Some(row) = rows.next().unwrap() {
+                for column in 0..width {
+                    let value: rusqlite::types::Value = row.get(column).unwrap();
+                    content.push(match value {
+                        rusqlite::types::Value::Text(text) => text,
+                        other => format!("{other:?}"),
+                    });
+                }
+            }
+        }
+        content
+    }
+}

@@ -1,0 +1,276 @@
+//! A world of its own for each test: home, temporary folder, project and store; a cleared environment; a clock that
+//! ticks once per command; ids that count. When it is dropped, the invariants are checked.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
+};
+
+use fairway::env::Timestamp;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{error_codes, invariants};
+
+/// The real binary.
+pub const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
+
+/// When a world begins: 2026-01-01T00:00:00Z.
+const BEGINNING: i64 = 1_767_225_600_000;
+
+/// A project, and everything around it that a command could touch.
+pub struct World {
+    dir: TempDir,
+    pub(super) commands: AtomicI64,
+    real_time: AtomicBool,
+    vars: Vec<(OsString, OsString)>,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Run {
+    /// Its exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it remarked.
+    pub stderr: String,
+}
+
+impl Run {
+    /// The document on stdout.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// The error document on stderr.
+    #[track_caller]
+    pub fn error(&self) -> Value {
+        let last = self.stderr.lines().last().unwrap_or_default();
+        let document: Value = serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {self:#?}"));
+        document["error"].clone()
+    }
+
+    /// Fails unless the exit code is this one.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// Fails unless it failed with this exit code and error code (asked with `--json`).
+    #[track_caller]
+    pub fn refuses(self, exit: i32, code: &str) -> Self {
+        let this = self.exits(exit);
+        assert_eq!(this.error()["code"], code, "{this:#?}");
+        assert_eq!(error_codes::exit_of(code), Some(exit), "docs/codes.md has another exit for {code}");
+        this
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl World {
+    /// A world with an empty project folder, not yet initialised.
+    pub fn bare() -> Self {
+        let dir = tempfile::Builder::new().prefix("fw").tempdir().unwrap();
+        for name in ["home", "tmp", "project"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        Self { dir, commands: AtomicI64::new(0), real_time: AtomicBool::new(false), vars: Vec::new() }
+    }
+
+    /// A world with an initialised project.
+    #[track_caller]
+    pub fn new() -> Self {
+        let world = Self::bare();
+        world.run(["init", "--quiet"]).exits(0);
+        world
+    }
+
+    /// The folder around everything.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The project's root.
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().join("project")
+    }
+
+    /// The store's file.
+    pub fn store(&self) -> PathBuf {
+        self.root().join(".fairway/fairway.db")
+    }
+
+    /// Sets a variable for every later command.
+    pub fn set(&mut self, name: &str, value: impl AsRef<OsStr>) -> &mut Self {
+        self.vars.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// From now on commands see the real time.
+    pub fn real_time(&self) -> &Self {
+        self.real_time.store(true, Relaxed);
+        self
+    }
+
+    /// Lets the clock pass so many seconds.
+    pub fn pass(&self, seconds: i64) {
+        self.commands.fetch_add(seconds, Relaxed);
+    }
+
+    /// The time that the last command saw.
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millis(BEGINNING + self.commands.load(Relaxed) * 1_000)
+    }
+
+    /// A command in this world, in the project's root.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        self.commands.fetch_add(1, Relaxed);
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", self.dir.path().join("home"))
+            .env("TMPDIR", self.dir.path().join("tmp"))
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("LANG", "C.UTF-8")
+            .current_dir(self.root())
+            .stdin(Stdio::null());
+        if !self.real_time.load(Relaxed) {
+            command.env("FAIRWAY_TEST_TIME", self.now().to_string());
+            command.env("FAIRWAY_TEST_SEED", (self.commands.load(Relaxed) * 1_000).to_string());
+        }
+        command.envs(self.vars.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// The binary with these arguments, not yet started.
+    pub fn fairway<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> Command {
+        let mut command = self.command(FAIRWAY);
+        command.args(args);
+        command
+    }
+
+    /// Runs the binary.
+    #[track_caller]
+    pub fn run<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> Run {
+        self.fairway(args).output().unwrap().into()
+    }
+
+    /// Runs the binary with `--json` and demands success.
+    #[track_caller]
+    pub fn json<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> Value {
+        let mut command = self.fairway(args);
+        Run::from(command.arg("--json").output().unwrap()).exits(0).json()
+    }
+
+    /// Runs the binary with text on its stdin.
+    #[track_caller]
+    pub fn run_with<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>, stdin: &[u8]) -> Run {
+        let mut child =
+            self.fairway(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // A command that refuses before it reads closes the pipe; that is its answer, not our failure.
+        let _ = child.stdin.take().unwrap().write_all(stdin);
+        child.wait_with_output().unwrap().into()
+    }
+
+    /// Makes a running session known, as a launch would: its row and its event.
+    pub fn register(&self, session: &str) {
+        let conn = rusqlite::Connection::open(self.store()).unwrap();
+        let now = self.now().millis();
+        conn.execute(
+            "INSERT INTO agent_sessions (id, run_id, role, status, host, started_at) \
+             VALUES (?1, 'run-' || ?1, 'worker', 'running', 'elsewhere', ?2)",
+            (session, now),
+        )
+        .unwrap();
+        conn.execute(
+            "INSERT INTO events (at, kind, session_id, run_id, actor, data) \
+             VALUES (?2, 'session.upserted', ?1, 'run-' || ?1, 'test', '{}')",
+            (session, now),
+        )
+        .unwrap();
+    }
+
+    /// Runs a whole session: lines of shell words that begin with `$`, each followed by what was printed.
+    #[track_caller]
+    pub fn transcript(&self, lines: &[&str]) -> String {
+        let mut transcript = String::new();
+        for line in lines {
+            let words = shell_words(line);
+            let run = self.run(words.iter().skip(1));
+            transcript.push_str(&format!("$ {line}\n{}{}", run.stdout, run.stderr));
+            if run.code != Some(0) {
+                transcript.push_str(&format!("[exit {}]\n", run.code.unwrap_or(-1)));
+            }
+        }
+        self.redacted(&transcript)
+    }
+
+    /// Text without what differs from machine to machine: this world's folder, the user and the host.
+    pub fn redacted(&self, text: &str) -> String {
+        let user = format!("{}@{}", fairway::os::user::name(), fairway::os::host::name());
+        text.replace(&*self.dir.path().to_string_lossy(), "[world]").replace(&user, "[user]")
+    }
+}
+
+/// Splits a line as a shell would: single and double quotes, no expansion.
+fn shell_words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote, mut begun) = (Vec::new(), String::new(), None, false);
+    for letter in line.chars() {
+        match (quote, letter) {
+            (None, '\'' | '"') => (quote, begun) = (Some(letter), true),
+            (Some(open), _) if open == letter => quote = None,
+            (None, ' ') => {
+                if begun {
+                    words.push(std::mem::take(&mut word));
+                }
+                begun = false;
+            }
+            _ => {
+                word.push(letter);
+                begun = true;
+            }
+        }
+    }
+    if begun {
+        words.push(word);
+    }
+    words
+}
+
+impl World {
+    /// Ends the background runs that have not ended.
+    pub fn end_runs(&self) {
+        if !self.root().join(".fairway/runs").is_dir() || !self.store().is_file() {
+            return;
+        }
+        let unfinished: Run = self.fairway(["exec", "list", "--unfinished", "--quiet"]).output().unwrap().into();
+        for run in unfinished.stdout.lines() {
+            let _ = self.fairway(["exec", "kill", "--grace", "100ms", run]).output();
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.end_runs();
+        if !std::thread::panicking() && self.store().is_file() {
+            invariants::check(&self.store());
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Output through the real thing: more than is kept, and text that comes in pieces.
+
+use std::fs;
+
+use super::job_project::Place;
+use crate::common::World;
+
+/// How much the files of a run's output hold.
+fn kept(place: &Place<'_>, run: &str) -> u64 {
+    let folder = place.dir.join(".fairway/runs").join(run);
+    let files = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let is_segment = |name: &str| name.starts_with("out.") || name.starts_with("err.");
+    files
+        .filter(|file| is_segment(&file.file_name().to_string_lossy()))
+        .map(|file| file.metadata().unwrap().len())
+        .sum()
+}
+
+#[test]
+fn a_gigabyte_against_a_mebibyte_keeps_head_and_tail_and_stalls_nobody() {
+    let world = World::new();
+    let place = Place::of(&world);
+    // Numbers of nine digits and a line's end: ten bytes each.
+    let (first, count) =
+        (100_000_000, if std::env::var_os("FAIRWAY_SOAK").is_some() { 300_000_000 } else { 100_000_000 });
+    let last = first + count - 1;
+    let text = format!("seq {first} {last}; echo $? >ended");
+    let run = place.spawn(["--max-output", "1048576", "--shell", &text]);
+    let waited = place.run(["exec", "wait", &run]);
+    assert_eq!(waited.code, Some(0), "{waited:?}");
+    assert_eq!(fs::read_to_string(place.dir.join("ended")).unwrap(), "0\n");
+
+    let polled = place.json(["exec", "poll", &run]);
+    assert_eq!((&polled["output_bytes"], &polled["truncated"]), (&(count * 10).into(), &true.into()), "{polled:#}");
+    assert!(kept(&place, &run) <= 1 << 20, "{} bytes are kept", kept(&place, &run));
+    let text = place.log(&run, "stdout");
+    assert!(text.len() > 500_000, "only {} bytes are shown", text.len());
+    assert!(text.starts_with("100000000\n100000001\n"), "{:?}", &text[..40]);
+    assert!(text.ends_with(&format!("{}\n{last}\n", last - 1)), "{:?}", &text[text.len() - 40..]);
+    // Head and tail are each without a hole: one place where the next number is not the one after.
+    let whole: Vec<i64> = text.lines().filter(|line| line.len() == 9).map(|line| line.parse().unwrap()).collect();
+    let holes = whole.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
+    // What is left of a line before the gap and of one after it may look like a number.
+    assert!((1..=2).contains(&holes), "{holes} holes in what was kept");
+    let events = place.json(["exec", "log", &run, "--stream", "event"]);
+    let gaps: Vec<i64> = events["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|item| item["meta"]["event"] == "gap")
+        .map(|item| item["meta"]["bytes"].as_i64().unwrap())
+        .collect();
+    let shown = i64::try_from(text.len()).unwrap();
+    assert_eq!(gaps.iter().sum::<i64>() + shown, count * 10, "{gaps:?} and {shown} shown");
+    place.nobody_left("after a gigabyte");
+}
+
+#[test]
+fn a_character_and_a_pattern_that_are_split_anywhere_are_whole() {
+    const LINE: &str = "läuft: ✓ bereit 🚀\n";
+    let world = World::new();
+    let place = Place::of(&world);
+    let octal = |bytes: &[u8]| bytes.iter().map(|byte| format!("\\{byte:03o}")).collect::<String>();
+    let mut script = String::new();
+    for at in 1..LINE.len() {
+        let (before, after) = LINE.as_bytes().split_at(at);
+        script.push_str(&format!("printf '{}'; sleep 0.04; printf '{}'; sleep 0.01\n", octal(before), octal(after)));
+    }
+    for stream in ["stdout", "stderr"] {
+        let text = if stream == "stderr" { format!("exec 1>&2\n{script}") } else { script.clone() };
+        let run = place.spawn(["--watch", "^läuft: ✓ bereit 🚀$=ready", "--shell", &text]);
+        place.run(["exec", "wait", &run]).exits(0);
+        let count = LINE.len() - 1;
+        let page = place.json(["exec", "log", &run, "--stream", stream, "--limit", "500"]);
+        let items = page["items"].as_array().unwrap();
+        assert!(items.len() > count, "the pieces came together: {} items", items.len());
+        let pieces: Vec<&str> = items.iter().map(|item| item["payload"].as_str().unwrap()).collect();
+        assert!(pieces.iter().all(|piece| !piece.contains('\u{fffd}')), "{pieces:?}");
+        assert_eq!(pieces.concat(), LINE.repeat(count));
+        let id = uuid::Uuid::parse_str(&run).unwrap();
+        let query = "SELECT hits FROM exec_watchers WHERE run = ?1";
+        let hits: i64 = place.output().unwrap().query_row(query, [id.as_bytes().as_slice()], |row| row.get(0)).unwrap();
+        assert_eq!(hits, i64::try_from(count).unwrap(), "each line matches once");
+    }
+}

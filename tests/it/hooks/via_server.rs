@@ -1,0 +1,154 @@
+//! The quick way: a server decides where one answers, and the store where it does not.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    os::unix::net::UnixListener,
+    process::{Child, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
+
+use fairway::os::poll_until;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::{VENDORS, command, denied, event, silent, started};
+use crate::common::{World, test_project::Run};
+
+const RULES: &str = "[guard]\ndefault = \"allow\"\n\n[[guard.rules]]\nname = \"no-rm\"\ntools = [\"Bash\"]\n\
+     command = [\"rm\"]\naction = \"deny\"\nreason = \"nothing is removed here\"\n";
+
+fn guarded() -> World {
+    let world = World::new();
+    fs::write(world.root().join(".fairway.toml"), RULES).unwrap();
+    world.run(["trust"]).exits(0);
+    world
+}
+
+/// A server of this world, which is ended with this value.
+struct Server(Child);
+
+impl Server {
+    fn of(world: &World) -> Self {
+        let mut serve = world.fairway(["serve"]);
+        let server = Self(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let socket = world.root().join(".fairway/runtime/worker.sock");
+        let up = || std::os::unix::net::UnixStream::connect(&socket).ok();
+        poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), up).unwrap();
+        server
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = kill(Pid::from_raw(i32::try_from(self.0.id()).unwrap()), Signal::SIGTERM);
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_decides_and_the_store_is_not_opened() {
+    let world = guarded();
+    world.real_time();
+    for (vendor, _) in VENDORS {
+        world.hook(vendor, &event("SessionStart", "a", serde_json::json!({ "source": "startup" }))).exits(0);
+    }
+    let _server = Server::of(&world);
+    // A store that would be a denial by itself, with other words.
+    let broken = world.dir().join("broken.db");
+    fs::write(&broken, "no store").unwrap();
+    for (vendor, moment) in VENDORS {
+        let ask = |text: &str| -> Run {
+            let mut hook = world.fairway(["hook", vendor, moment]);
+            hook.env("FAIRWAY_DB", &broken);
+            started(hook, command(vendor, "a", text).to_string().as_bytes()).wait_with_output().unwrap().into()
+        };
+        assert!(denied(vendor, &ask("true; rm x")).contains("no-rm"));
+        silent(&ask("true"));
+    }
+    // The control: nobody serves such a session, and the store is asked.
+    let mut hook = world.fairway(["hook", "claude", "PreToolUse"]);
+    hook.env("FAIRWAY_DB", &broken);
+    let run = started(hook, command("claude", "unknown", "true").to_string().as_bytes()).wait_with_output().unwrap();
+    assert!(!denied("claude", &run.into()).contains("no-rm"));
+}
+
+#[test]
+fn what_a_server_allows_is_written_down_by_it() {
+    let world = guarded();
+    world.real_time();
+    world.hook("claude", &event("SessionStart", "a", serde_json::json!({ "source": "startup" }))).exits(0);
+    {
+        let _server = Server::of(&world);
+        silent(&world.hook("claude", &command("claude", "a", "echo by-the-server")));
+    }
+    silent(&world.hook("claude", &command("claude", "a", "echo by-the-store")));
+    let log = world.json(["guard", "log"]).to_string();
+    assert!(log.contains("by-the-server") && log.contains("by-the-store"), "{log}");
+}
+
+/// Servers that are none: each is passed by, and the store decides in time.
+#[test]
+fn a_server_that_hangs_or_babbles_is_no_decision() {
+    const BABBLE: &[&[u8]] = &[
+        b"",
+        b"garbage\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{\"allowed\":true}",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 65\r\n\r\n{\"allowed\":\"yes\",\"granted\":true,\"opinion\":true,\"reason\":\"because\"}",
+        b"HTTP/1.1 500 Oops\r\ncontent-length: 64\r\n\r\n{\"allowed\":true,\"granted\":true,\"opinion\":true,\"reason\":\"because\"}",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n{\"allowed\":true,\"granted\":true,\"opinion\":true,\"reason\":\"because\"}",
+        // Nothing at all, for ever.
+        b"hang",
+    ];
+    let world = guarded();
+    world.real_time();
+    let folder = world.root().join(".fairway/runtime");
+    fs::create_dir_all(&folder).unwrap();
+    let listener = UnixListener::bind(folder.join("worker.sock")).unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&asked);
+    thread::spawn(move || {
+        let mut held = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let babble = BABBLE[counts.fetch_add(1, Relaxed) % BABBLE.len()];
+            let _ = stream.read(&mut [0; 4096]);
+            if babble == b"hang" {
+                held.push(stream);
+            } else {
+                let _ = stream.write_all(babble);
+            }
+        }
+    });
+    for (vendor, _) in VENDORS {
+        for _ in BABBLE {
+            assert!(denied(vendor, &world.hook(vendor, &command(vendor, "a", "rm x"))).contains("no-rm"));
+            silent(&world.hook(vendor, &command(vendor, "a", "true")));
+        }
+    }
+    assert_eq!(asked.load(Relaxed), 2 * 3 * BABBLE.len(), "each of them was asked");
+}
+
+#[test]
+fn an_agent_inside_another_ones_session_is_not_judged_as_that_one() {
+    let world = guarded();
+    world.real_time();
+    world.hook("claude", &event("SessionStart", "a", serde_json::json!({ "source": "startup" }))).exits(0);
+    let outer = world.session();
+    let _server = Server::of(&world);
+    let mut hook = world.fairway(["hook", "codex", "PreToolUse"]);
+    hook.env("FAIRWAY_SESSION_ID", outer["id"].as_str().unwrap());
+    hook.env("FAIRWAY_RUN_ID", outer["run_id"].as_str().unwrap());
+    let asked = started(hook, command("codex", "inner", "rm x").to_string().as_bytes()).wait_with_output().unwrap();
+    assert!(denied("codex", &asked.into()).contains("no-rm"));
+    let log = world.json(["guard", "log"]);
+    assert_ne!(log[0]["session_id"], outer["id"], "{log:#}");
+}

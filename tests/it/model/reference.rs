@@ -1,0 +1,700 @@
+//! What is expected: the rules of `claim`, the moves, the leases, the fences, the sessions and reconcile, as the design
+//! says them, on a handful of plain values.
+
+use std::collections::BTreeMap;
+
+use super::operation::{
+    ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
+};
+
+/// One deliberate mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutant {
+    /// A second claim wins too.
+    TwoWinners,
+    /// A claim keeps the epoch of the one before.
+    EpochStays,
+    /// Stealing needs an expired lease.
+    StealWaits,
+    /// An expired lease frees the task for nobody.
+    LeaseForEver,
+    /// A lease is over only a moment after its end.
+    LeaseOneMore,
+    /// Anybody releases.
+    AnybodyReleases,
+    /// Whoever once held it may go on writing.
+    NoFence,
+    /// A wrong token is ignored.
+    TokenIgnored,
+    /// Submit and block keep the lease.
+    LeaseStays,
+    /// A session's writes renew nothing.
+    NoRenewal,
+    /// What was refused is a sign of life all the same.
+    RefusedCounts,
+    /// A repeat is a conflict.
+    RepeatFails,
+    /// Reconcile gives the tasks of the stale back.
+    ReconcileReleases,
+    /// Reconcile marks them all when all are silent.
+    NoBrake,
+    /// Reconcile leaves a word each time.
+    WordTwice,
+    /// Reconcile leaves a word on a task that another holds.
+    WordForOthers,
+    /// A dry run writes.
+    DryRunWrites,
+    /// A heartbeat revives the dead.
+    DeadRevive,
+    /// A dead session claims.
+    DeadClaim,
+    /// A clock that steps back ages everything.
+    BackwardsAges,
+    /// A task whose dependencies are open can be claimed.
+    DependenciesIgnored,
+    /// A task that waited goes on waiting when what it waits for is done.
+    DependencyForEver,
+    /// What was cancelled counts as done for those that wait.
+    CancelledSatisfies,
+    /// Done needs no evidence.
+    GateIgnored,
+    /// Evidence from before the claim counts.
+    OldEvidenceCounts,
+    /// A later failure does not undo a pass.
+    FailureForgotten,
+    /// A failure undoes what passed in another kind.
+    FailureOfAnyKind,
+    /// The provider's word counts.
+    ProviderCounts,
+    /// A finished task keeps its holder's claim alive.
+    DoneKeepsHolder,
+    /// Anybody resumes.
+    AnybodyResumes,
+    /// Who asked for changes may not resume.
+    OnlyHolderResumes,
+    /// A resumed task goes to whoever resumed it.
+    ResumeTakes,
+    /// Submitting forgets the commit.
+    CommitForgotten,
+    /// A superseded session goes on recording.
+    RecordsUnfenced,
+    /// A person who lost the task may not record either.
+    PersonsFenced,
+    /// Accepting with the claim leaves it where it was.
+    AcceptTakesNothing,
+    /// Accepting without the claim takes it.
+    AcceptTakes,
+    /// A handoff of an older epoch moves the claim.
+    OldHandoffMoves,
+    /// A refused acceptance answers the handoff all the same.
+    RefusedAnswers,
+    /// A handoff can be answered again.
+    AnsweredTwice,
+    /// A handoff to another role can be answered.
+    AnyRoleAnswers,
+    /// Who made the handoff takes another's task by it.
+    TheftByHandoff,
+    /// Anybody withdraws.
+    AnybodyWithdraws,
+    /// A closed task can be handed over.
+    ClosedHandedOver,
+    /// A dead session takes a task by a handoff.
+    DeadTakes,
+}
+
+impl Mutant {
+    pub const ALL: &'static [Self] = &[
+        Self::TwoWinners,
+        Self::EpochStays,
+        Self::StealWaits,
+        Self::LeaseForEver,
+        Self::LeaseOneMore,
+        Self::AnybodyReleases,
+        Self::NoFence,
+        Self::TokenIgnored,
+        Self::LeaseStays,
+        Self::NoRenewal,
+        Self::RefusedCounts,
+        Self::RepeatFails,
+        Self::ReconcileReleases,
+        Self::NoBrake,
+        Self::WordTwice,
+        Self::WordForOthers,
+        Self::DryRunWrites,
+        Self::DeadRevive,
+        Self::DeadClaim,
+        Self::BackwardsAges,
+        Self::DependenciesIgnored,
+        Self::DependencyForEver,
+        Self::CancelledSatisfies,
+        Self::GateIgnored,
+        Self::OldEvidenceCounts,
+        Self::FailureForgotten,
+        Self::FailureOfAnyKind,
+        Self::ProviderCounts,
+        Self::DoneKeepsHolder,
+        Self::AnybodyResumes,
+        Self::OnlyHolderResumes,
+        Self::ResumeTakes,
+        Self::CommitForgotten,
+        Self::RecordsUnfenced,
+        Self::PersonsFenced,
+        Self::AcceptTakesNothing,
+        Self::AcceptTakes,
+        Self::OldHandoffMoves,
+        Self::RefusedAnswers,
+        Self::AnsweredTwice,
+        Self::AnyRoleAnswers,
+        Self::TheftByHandoff,
+        Self::AnybodyWithdraws,
+        Self::ClosedHandedOver,
+        Self::DeadTakes,
+    ];
+}
+
+#[derive(Debug, Clone)]
+struct Task {
+    status: &'static str,
+    holder: Option<Who>,
+    /// Whether its holder took it in their role.
+    in_role: bool,
+    /// When it was last claimed.
+    claimed: i64,
+    epoch: i64,
+    /// Until when, and for how long each time.
+    lease: Option<(i64, i64)>,
+    /// The epoch of everybody's own last claim.
+    latest: BTreeMap<Who, i64>,
+    /// What was last done with it, and by whom.
+    last: Option<(&'static str, Who)>,
+    /// Whose word reconcile left last.
+    word: Option<usize>,
+    words: i64,
+    commit: bool,
+    /// Kind, result and time.
+    evidence: Vec<(&'static str, bool, i64)>,
+    reviews: i64,
+    /// Who asked for changes last.
+    asked: Option<Who>,
+}
+
+#[derive(Debug, Clone)]
+struct Handoff {
+    task: usize,
+    from: Who,
+    /// To the role of the sessions.
+    theirs: bool,
+    epoch: i64,
+    status: &'static str,
+    by: Option<Who>,
+}
+
+#[derive(Debug, Clone)]
+struct Session {
+    status: &'static str,
+    heartbeat: i64,
+}
+
+impl Session {
+    fn is_final(&self) -> bool {
+        self.status == "ended"
+    }
+}
+
+/// What is expected to be seen.
+#[derive(Debug, Clone)]
+pub struct Model {
+    tasks: Vec<Task>,
+    sessions: Vec<Session>,
+    handoffs: Vec<Handoff>,
+    now: i64,
+    mutant: Option<Mutant>,
+}
+
+type Expected = Result<(), &'static str>;
+
+/// What a command wants to do to a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Intent {
+    /// For the claimant alone.
+    Move,
+    /// For everybody while nobody holds it.
+    Close,
+    /// For everybody who has not lost a claim on it.
+    Record,
+}
+
+impl Model {
+    pub fn new(mutant: Option<Mutant>) -> Self {
+        let task = Task {
+            status: "todo",
+            holder: None,
+            in_role: false,
+            claimed: 0,
+            epoch: 0,
+            lease: None,
+            latest: BTreeMap::new(),
+            last: None,
+            word: None,
+            words: 0,
+            commit: false,
+            evidence: Vec::new(),
+            reviews: 0,
+            asked: None,
+        };
+        let session = |status| Session { status, heartbeat: BEGINNING };
+        Self {
+            tasks: vec![task; TASKS.len()],
+            sessions: ["running", "starting", "running", "running"].into_iter().map(session).collect(),
+            handoffs: Vec::new(),
+            now: BEGINNING,
+            mutant,
+        }
+    }
+
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    pub fn seen(&self) -> Seen {
+        let tasks = self.tasks.iter().map(|task| TaskSeen {
+            status: task.status.into(),
+            claimant: task.holder.map(super::driver::name),
+            epoch: task.epoch,
+            lease_until: task.lease.map(|(until, _)| until),
+            claims: task.holder.map(|who| (super::driver::name(who), task.epoch)).into_iter().collect(),
+            checkpoints: task.words,
+            commit: task.commit.then(|| COMMIT.to_owned()),
+            evidence: i64::try_from(task.evidence.len()).unwrap(),
+            reviews: task.reviews,
+        });
+        let sessions = self
+            .sessions
+            .iter()
+            .map(|session| SessionSeen { status: session.status.into(), heartbeat: session.heartbeat });
+        let handoffs = self.handoffs.iter().map(|handoff| (handoff.status.into(), handoff.by.map(super::driver::name)));
+        Seen { tasks: tasks.collect(), sessions: sessions.collect(), handoffs: handoffs.collect() }
+    }
+
+    /// Expects a command's outcome: `ok` or the code of its refusal, after which nothing has changed.
+    pub fn apply(&mut self, op: &Op, clock: i64, epoch: Option<i64>) -> String {
+        self.now = clock;
+        let mut next = self.clone();
+        match next.after(op, epoch) {
+            Ok(()) => {
+                *self = next;
+                "ok".into()
+            }
+            Err(code) => {
+                if self.is(Mutant::RefusedCounts)
+                    && let Op::Move { who, .. } = op
+                {
+                    self.acts(*who);
+                }
+                if self.is(Mutant::RefusedAnswers)
+                    && let Op::Answer { who, back, reply: Reply::Take } = *op
+                    && let Some(handoff) = self.handoffs.iter_mut().rev().nth(back)
+                    && handoff.status == "open"
+                {
+                    (handoff.status, handoff.by) = ("accepted", Some(who));
+                }
+                code.into()
+            }
+        }
+    }
+
+    fn after(&mut self, op: &Op, epoch: Option<i64>) -> Expected {
+        match *op {
+            Op::Clock(_) => Ok(()),
+            Op::Claim { who, task, lease, steal } => {
+                self.acts(who);
+                self.may_claim(who)?;
+                self.claim(who, task, lease, steal)
+            }
+            Op::ClaimNext { who, lease } => {
+                self.acts(who);
+                self.may_claim(who)?;
+                let ready = (0..TASKS.len()).filter(|task| self.tasks[*task].status == "todo");
+                let expired = (0..TASKS.len()).filter(|task| self.is_expired(*task));
+                let order: Vec<usize> = ready.chain(expired).collect();
+                let taken = order.into_iter().any(|task| self.claim(who, task, lease, false).is_ok());
+                if taken { Ok(()) } else { Err("nothing_ready") }
+            }
+            Op::Renew { who, task } => {
+                self.acts(who);
+                self.may_claim(who)?;
+                let Some(epoch) = epoch else { return self.claim(who, task, None, false) };
+                let now = self.now;
+                if epoch != self.tasks[task].epoch {
+                    // Whoever names an epoch wants this claim and no later one.
+                    self.fence(who, task, Some(epoch), Intent::Move)?;
+                }
+                if self.tasks[task].holder != Some(who) {
+                    return self.claim(who, task, None, false);
+                }
+                let task = &mut self.tasks[task];
+                if let ("in_progress", Some((_, length))) = (task.status, task.lease) {
+                    task.lease = Some((now + length, length));
+                }
+                Ok(())
+            }
+            Op::Move { who, verb, task, force, .. } => {
+                self.acts(who);
+                self.moves(who, verb, task, epoch, force)
+            }
+            Op::Record { who, task, word, .. } => {
+                self.acts(who);
+                self.record(who, task, word, epoch)
+            }
+            Op::Answer { who, back, reply } => {
+                self.acts(who);
+                self.answer(who, back, reply)
+            }
+            Op::Heartbeat { session, own } => {
+                let _ = own;
+                if self.sessions[session].is_final() && !self.is(Mutant::DeadRevive) {
+                    return Err("session_final");
+                }
+                self.sessions[session].status = "running";
+                self.sessions[session].heartbeat = self.now;
+                self.renews(Who::Session(session));
+                Ok(())
+            }
+            Op::Report { session, stale } => {
+                let now = self.now;
+                let session = &mut self.sessions[session];
+                if session.is_final() {
+                    return Err("session_final");
+                }
+                if stale {
+                    session.status = "stale";
+                } else {
+                    *session = Session { status: "running", heartbeat: now };
+                }
+                Ok(())
+            }
+            Op::End { session, own } => {
+                if own {
+                    self.acts(Who::Session(session));
+                }
+                self.sessions[session].status = "ended";
+                Ok(())
+            }
+            Op::Reconcile { dry_run, .. } => {
+                if !dry_run || self.is(Mutant::DryRunWrites) {
+                    self.reconcile();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A session that acts lives, and its leases are renewed.
+    fn acts(&mut self, who: Who) {
+        if let Who::Session(number) = who {
+            let session = &mut self.sessions[number];
+            if !session.is_final() {
+                *session = Session { status: "running", heartbeat: self.now };
+            }
+            self.renews(who);
+        }
+    }
+
+    fn renews(&mut self, who: Who) {
+        if self.is(Mutant::NoRenewal) {
+            return;
+        }
+        for task in self.tasks.iter_mut().filter(|task| task.holder == Some(who)) {
+            task.lease = task.lease.map(|(_, length)| (self.now + length, length));
+        }
+    }
+
+    fn may_claim(&self, who: Who) -> Expected {
+        match who {
+            Who::Session(number) if self.sessions[number].is_final() && !self.is(Mutant::DeadClaim) => {
+                Err("session_final")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_expired(&self, task: usize) -> bool {
+        let grace = i64::from(self.is(Mutant::LeaseOneMore));
+        self.tasks[task].lease.is_some_and(|(until, _)| until + grace <= self.now) && !self.is(Mutant::LeaseForEver)
+    }
+
+    fn claim(&mut self, who: Who, number: usize, lease: Option<u32>, steal: bool) -> Expected {
+        let expired = self.is_expired(number);
+        let two = self.is(Mutant::TwoWinners);
+        let steal = steal && (expired || !self.is(Mutant::StealWaits));
+        let waits = self.waits(number);
+        let task = &self.tasks[number];
+        match (task.status, task.holder) {
+            ("done" | "cancelled", _) => return Err("wrong_state"),
+            (_, Some(holder)) if steal && holder == who => return Err("already_yours"),
+            (_, Some(_)) if steal || expired => {}
+            (_, Some(holder)) if holder == who => return Err("already_yours"),
+            (_, Some(_)) if !two => return Err("already_claimed"),
+            _ => {}
+        }
+        if waits {
+            return Err("deps_open");
+        }
+        self.hold(who, number, lease, false);
+        Ok(())
+    }
+
+    fn hold(&mut self, who: Who, number: usize, lease: Option<u32>, in_role: bool) {
+        let step = i64::from(!(self.is(Mutant::EpochStays) && self.tasks[number].holder.is_some()));
+        let now = self.now;
+        let task = &mut self.tasks[number];
+        task.status = "in_progress";
+        task.holder = Some(who);
+        task.in_role = in_role;
+        task.claimed = now;
+        task.epoch += step;
+        task.lease = lease.map(|seconds| (now + i64::from(seconds) * 1_000, i64::from(seconds) * 1_000));
+        task.latest.insert(who, task.epoch);
+        task.last = Some(("claim", who));
+    }
+
+    /// `c` waits until `a` is done.
+    fn waits(&self, number: usize) -> bool {
+        let satisfied = match self.tasks[0].status {
+            "done" => !self.is(Mutant::DependencyForEver),
+            "cancelled" => self.is(Mutant::CancelledSatisfies),
+            _ => false,
+        };
+        number == 2 && !satisfied && !self.is(Mutant::DependenciesIgnored)
+    }
+
+    fn fence(&self, who: Who, task: usize, token: Option<i64>, intent: Intent) -> Expected {
+        let is_record = intent == Intent::Record;
+        let task = &self.tasks[task];
+        if token.is_some_and(|token| token != task.epoch) && !self.is(Mutant::TokenIgnored) {
+            return Err("stale_claim");
+        }
+        if intent == Intent::Close && task.holder.is_none() {
+            return Ok(());
+        }
+        if task.holder == Some(who) {
+            return Ok(());
+        }
+        if task.latest.get(&who).is_some_and(|latest| *latest < task.epoch) {
+            let is_free = is_record
+                && (self.is(Mutant::RecordsUnfenced) || (who == Who::Person && !self.is(Mutant::PersonsFenced)));
+            return if self.is(Mutant::NoFence) || is_free { Ok(()) } else { Err("stale_claim") };
+        }
+        if task.holder.is_some() && !is_record { Err("not_claimant") } else { Ok(()) }
+    }
+
+    fn moves(&mut self, who: Who, verb: Verb, number: usize, token: Option<i64>, force: bool) -> Expected {
+        let word = match verb {
+            Verb::Release => "release",
+            Verb::Submit | Verb::SubmitAt => "submit",
+            Verb::Resume => "resume",
+            Verb::Done => "done",
+            Verb::Block => "block",
+            Verb::Unblock => "unblock",
+            Verb::Cancel => "cancel",
+            Verb::Reopen => "reopen",
+        };
+        let task = &self.tasks[number];
+        let wrong = token.is_some_and(|token| token != task.epoch);
+        if task.last == Some((word, who)) && !wrong {
+            return if self.is(Mutant::RepeatFails) { Err("wrong_state") } else { Ok(()) };
+        }
+        let intent = match verb {
+            Verb::Cancel | Verb::Reopen => Intent::Close,
+            // Who asked for changes may too; see below.
+            Verb::Resume => Intent::Record,
+            _ => Intent::Move,
+        };
+        let anybody = verb == Verb::Release && self.is(Mutant::AnybodyReleases);
+        // Reopening is for everybody, as force makes the others; only a token stands in the way.
+        let forced = (force || verb == Verb::Reopen) && !wrong;
+        if !forced && !anybody {
+            self.fence(who, number, token, intent)?;
+        }
+        let keeps = self.is(Mutant::LeaseStays);
+        let (forgets, stays) = (self.is(Mutant::CommitForgotten), self.is(Mutant::DoneKeepsHolder));
+        let takes = self.is(Mutant::ResumeTakes);
+        let passes = self.is(Mutant::GateIgnored) || self.passes(number);
+        let asked = self.tasks[number].asked == Some(who) && !self.is(Mutant::OnlyHolderResumes);
+        let resumes = self.tasks[number].holder == Some(who) || asked || self.is(Mutant::AnybodyResumes);
+        let task = &mut self.tasks[number];
+        let status = match (verb, task.status) {
+            (Verb::Release, "in_progress" | "blocked" | "review") => "todo",
+            (Verb::Submit | Verb::SubmitAt, "in_progress") => "review",
+            (Verb::Resume, "review") => "in_progress",
+            (Verb::Done, "in_progress" | "review") => "done",
+            (Verb::Block, "in_progress") => "blocked",
+            (Verb::Unblock, "blocked") => "in_progress",
+            (Verb::Cancel, "todo" | "in_progress" | "blocked" | "review") => "cancelled",
+            (Verb::Reopen, "done" | "cancelled") => "todo",
+            _ => return Err("wrong_state"),
+        };
+        if verb == Verb::Done && !passes {
+            return Err("gate_blocked");
+        }
+        if verb == Verb::Resume && !forced && !resumes {
+            return Err("not_claimant");
+        }
+        let closes = matches!(status, "todo" | "done" | "cancelled");
+        task.status = status;
+        task.commit |= verb == Verb::SubmitAt && !forgets;
+        if !keeps || closes {
+            task.lease = None;
+        }
+        if closes && !(stays && status == "done") {
+            task.holder = None;
+        }
+        if takes && verb == Verb::Resume {
+            task.holder = Some(who);
+        }
+        task.last = Some((word, who));
+        Ok(())
+    }
+
+    /// Whether there is evidence: something passed since the claim, and its kind has not failed later.
+    fn passes(&self, number: usize) -> bool {
+        let task = &self.tasks[number];
+        let (old, provider) = (self.is(Mutant::OldEvidenceCounts), self.is(Mutant::ProviderCounts));
+        let (forgotten, of_any) = (self.is(Mutant::FailureForgotten), self.is(Mutant::FailureOfAnyKind));
+        let counts: Vec<_> = task
+            .evidence
+            .iter()
+            .filter(|(kind, _, at)| (*at >= task.claimed || old) && (*kind != "provider" || provider))
+            .collect();
+        counts.iter().enumerate().any(|(place, (kind, pass, _))| {
+            let undone = counts[place..].iter().any(|(other, pass, _)| !pass && (other == kind || of_any));
+            *pass && (!undone || forgotten)
+        })
+    }
+
+    fn record(&mut self, who: Who, number: usize, word: Word, token: Option<i64>) -> Expected {
+        self.fence(who, number, token, Intent::Record)?;
+        let (now, anything) = (self.now, self.is(Mutant::ClosedHandedOver));
+        let task = &mut self.tasks[number];
+        match word {
+            Word::Evidence { kind, pass } => task.evidence.push((kind, pass, now)),
+            Word::Review { approves } => {
+                task.reviews += 1;
+                task.asked = if approves { task.asked } else { Some(who) };
+            }
+            Word::Handoff { .. } if matches!(task.status, "done" | "cancelled") && !anything => {
+                return Err("wrong_state");
+            }
+            Word::Handoff { theirs } => {
+                let epoch = task.epoch;
+                self.handoffs.push(Handoff { task: number, from: who, theirs, epoch, status: "open", by: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, who: Who, back: usize, reply: Reply) -> Expected {
+        let place = self.handoffs.len().checked_sub(back + 1).ok_or("not_found")?;
+        let handoff = self.handoffs[place].clone();
+        let status = match reply {
+            Reply::Accept | Reply::Take => "accepted",
+            Reply::Decline => "declined",
+            Reply::Withdraw { .. } => "withdrawn",
+        };
+        if handoff.status == status && handoff.by == Some(who) {
+            return Ok(());
+        }
+        if handoff.status != "open" && !self.is(Mutant::AnsweredTwice) {
+            return Err("already_answered");
+        }
+        let is_session = who != Who::Person;
+        match reply {
+            Reply::Withdraw { force } => {
+                if handoff.from != who && !force && !self.is(Mutant::AnybodyWithdraws) {
+                    return Err("not_creator");
+                }
+            }
+            // A person without a role answers for any.
+            _ if is_session && !handoff.theirs && !self.is(Mutant::AnyRoleAnswers) => return Err("role_mismatch"),
+            Reply::Take => self.take(who, &handoff)?,
+            Reply::Accept if self.is(Mutant::AcceptTakes) => self.take(who, &handoff)?,
+            Reply::Accept | Reply::Decline => {}
+        }
+        (self.handoffs[place].status, self.handoffs[place].by) = (status, Some(who));
+        Ok(())
+    }
+
+    /// The claim moves to whoever accepts with it.
+    fn take(&mut self, who: Who, handoff: &Handoff) -> Expected {
+        let (number, is_session) = (handoff.task, who != Who::Person);
+        let task = &self.tasks[number];
+        if handoff.epoch != task.epoch && !self.is(Mutant::OldHandoffMoves) {
+            return Err("stale_claim");
+        }
+        if matches!(task.status, "done" | "cancelled") {
+            return Err("wrong_state");
+        }
+        if let Some(holder) = task.holder {
+            // Who claimed without a role may hand over to themselves in theirs.
+            if holder == who && task.in_role == is_session {
+                return Err("already_yours");
+            }
+            if handoff.from == who && holder != who && !self.is(Mutant::TheftByHandoff) {
+                return Err("already_claimed");
+            }
+        }
+        if !self.is(Mutant::DeadTakes) {
+            self.may_claim(who)?;
+        }
+        if self.waits(number) {
+            return Err("deps_open");
+        }
+        if !self.is(Mutant::AcceptTakesNothing) {
+            self.hold(who, number, None, is_session);
+        }
+        Ok(())
+    }
+
+    fn reconcile(&mut self) {
+        const LAUNCH: i64 = 60_000;
+        const SILENCE: i64 = 1_800_000;
+        const PROCESS: usize = 3;
+        let backwards = self.is(Mutant::BackwardsAges);
+        let age = |since: i64| if backwards { (self.now - since).abs() } else { self.now - since };
+        let live = |session: &Session| matches!(session.status, "starting" | "running");
+        let late = |session: &Session| session.status == "starting" && age(BEGINNING) > LAUNCH;
+        let silent = |session: &Session| !late(session) && age(session.heartbeat) > SILENCE;
+        let others = self.sessions.iter().take(PROCESS).filter(|session| live(session));
+        let quiet = others.filter(|session| silent(session)).count();
+        let alive = self.sessions.iter().filter(|session| live(session)).count();
+        let brake = quiet > 2 && quiet * 2 > alive && !self.is(Mutant::NoBrake);
+        let dead: Vec<usize> = (0..PROCESS)
+            .filter(|number| {
+                let session = &self.sessions[*number];
+                live(session) && (late(session) || (silent(session) && !brake))
+            })
+            .collect();
+        if !self.sessions[PROCESS].is_final() {
+            self.sessions[PROCESS].status = "running";
+        }
+        let (twice, anyones) = (self.is(Mutant::WordTwice), self.is(Mutant::WordForOthers));
+        let releases = self.is(Mutant::ReconcileReleases);
+        for number in dead {
+            self.sessions[number].status = "stale";
+            let Some(task) = ATTACHED[number] else { continue };
+            let task = &mut self.tasks[task];
+            let theirs = task.holder.is_some_and(|holder| holder != Who::Session(number));
+            if !matches!(task.status, "done" | "cancelled")
+                && (!theirs || anyones)
+                && (task.word != Some(number) || twice)
+            {
+                task.word = Some(number);
+                task.words += 1;
+            }
+            if releases && task.holder == Some(Who::Session(number)) {
+                (task.status, task.holder, task.lease) = ("todo", None, None);
+            }
+        }
+        debug_assert_eq!(self.sessions.len(), SESSIONS.len());
+    }
+}

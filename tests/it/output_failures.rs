@@ -1,0 +1,117 @@
+//! Where output goes: closed pipes, full disks, closed descriptors.
+
+use std::{
+    fs::{self, OpenOptions},
+    process::Stdio,
+};
+
+use crate::common::{
+    World,
+    command_table::VERBS,
+    test_project::{FAIRWAY, Run},
+};
+
+/// The writing end of a pipe that nobody reads.
+fn closed_pipe() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+fn full() -> Stdio {
+    OpenOptions::new().write(true).open("/dev/full").unwrap().into()
+}
+
+/// Whoever closed the pipe has seen enough: no failure, no word.
+#[test]
+fn every_verb_into_a_closed_pipe() {
+    let furnished = World::furnished();
+    for verb in VERBS {
+        for more in verb.ways() {
+            let world = furnished.ready_for(verb);
+            let mut command = world.fairway(verb.good.split(' '));
+            let run: Run = command.args(*more).stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap().into();
+            assert_eq!(run.code, Some(0), "{} {more:?}: {run:?}", verb.path);
+            assert!(!run.stderr.contains("error") && !run.stderr.contains("panicked"), "{}: {run:?}", verb.path);
+        }
+    }
+}
+
+/// A result that could not be written is a failure, in one sentence.
+#[test]
+fn every_verb_onto_a_full_disk() {
+    let furnished = World::furnished();
+    for verb in VERBS {
+        for more in verb.ways() {
+            let world = furnished.ready_for(verb);
+            let mut command = world.fairway(verb.good.split(' '));
+            let run: Run = command.args(*more).stdout(full()).stderr(Stdio::piped()).output().unwrap().into();
+            assert_eq!(run.code, Some(1), "{} {more:?}: {run:?}", verb.path);
+            let said = run.stderr.lines().filter(|line| line.contains("cannot write the output")).count();
+            assert_eq!(said, 1, "{}: {run:?}", verb.path);
+        }
+        // Nobody to complain to: still the same exit.
+        let world = furnished.ready_for(verb);
+        let Some(more) = verb.ways().first() else { continue };
+        let mut command = world.fairway(verb.good.split(' '));
+        command.args(*more);
+        assert_eq!(command.stdout(full()).stderr(full()).status().unwrap().code(), Some(1), "{}", verb.path);
+    }
+}
+
+/// A remark that cannot be written is no failure, and a refusal keeps its exit.
+#[test]
+fn stderr_that_cannot_be_written() {
+    let world = World::furnished();
+    for stderr in [closed_pipe, full] {
+        for (words, code) in [(vec!["task", "list"], 0), (vec!["task", "show", "nowhere"], 3), (vec!["tsk"], 2)] {
+            let status = world.fairway(words).stdout(Stdio::null()).stderr(stderr()).status().unwrap();
+            assert_eq!(status.code(), Some(code));
+        }
+    }
+}
+
+/// With 0, 1 and 2 closed the next file to be opened would get one of them. It must never be the store: what is printed
+/// would be written over its first page.
+#[test]
+fn descriptors_that_are_closed() {
+    let furnished = World::furnished();
+    for verb in VERBS {
+        for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
+            let world = furnished.ready_for(verb);
+            let mut command = world.command("sh");
+            command.args(["-c", &format!("exec \"$@\" {closed}"), "sh", FAIRWAY]).args(verb.good.split(' '));
+            let run: Run = command.output().unwrap().into();
+            assert_eq!(run.code, Some(0), "{} {closed}: {run:?}", verb.path);
+            let head = fs::read(world.store()).unwrap();
+            assert!(head.starts_with(b"SQLite format 3\0"), "{} {closed}", verb.path);
+            // The world looks at the whole store when it goes.
+        }
+    }
+    let world = furnished.copy();
+    let mut command = world.command("sh");
+    command.args(["-c", "exec \"$@\" <&- >&- 2>&-", "sh", FAIRWAY, "task", "add", "C-1", "t", "--body", "-"]);
+    command.status().unwrap();
+    world.run(["task", "list"]).exits(0);
+}
+
+/// A reader that takes only the first line of a long answer.
+#[test]
+fn the_first_line_of_many() {
+    let world = World::new();
+    world.real_time();
+    let lines: String =
+        (0..5_000).map(|n| format!("{{\"id\":\"n{n}\",\"title\":\"a title of some length\"}}\n")).collect();
+    let file = world.root().join("many.jsonl");
+    fs::write(&file, lines).unwrap();
+    world.run(["task", "import", "many.jsonl", "--quiet"]).exits(0);
+    for verb in
+        ["task list", "task export", "task export --format yaml", "events", "ready --limit 0", "task list --json"]
+    {
+        let script = format!("{FAIRWAY} {verb} 2>err | head -1 >out; exit ${{PIPESTATUS[0]}}");
+        let run: Run = world.command("bash").args(["-c", &script]).output().unwrap().into();
+        assert_eq!(run.code, Some(0), "{verb}");
+        assert_eq!(fs::read_to_string(world.root().join("err")).unwrap(), "", "{verb}");
+        assert_eq!(fs::read_to_string(world.root().join("out")).unwrap().lines().count(), 1, "{verb}");
+    }
+}

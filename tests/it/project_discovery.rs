@@ -1,0 +1,242 @@
+//! Where the project is: beside what real git makes, without asking git.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::common::{World, test_project::Run};
+
+/// The root that a command finds from a folder.
+#[track_caller]
+fn root_from(world: &World, folder: &Path, args: &[&str]) -> Result<PathBuf, String> {
+    let run = found(world, folder, args);
+    match run.code {
+        Some(0) => {
+            let file = run.json()["files"][0].as_str().unwrap().to_owned();
+            Ok(PathBuf::from(file).parent().unwrap().to_path_buf())
+        }
+        _ => Err(run.error()["code"].as_str().unwrap().to_owned()),
+    }
+}
+
+fn found(world: &World, folder: &Path, args: &[&str]) -> Run {
+    let mut command = world.fairway(["config", "check", "--json"]);
+    command.current_dir(folder).args(args).output().unwrap().into()
+}
+
+fn config(folder: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join(".fairway.toml"), "").unwrap();
+}
+
+/// Writes a task from a folder, and demands that the project's own store has it.
+#[track_caller]
+fn shares_the_store(world: &World, folder: &Path, id: &str) {
+    let mut command = world.fairway(["task", "add", id, "from afar"]);
+    Run::from(command.current_dir(folder).output().unwrap()).exits(0);
+    assert_eq!(world.json(["task", "show", id])["id"], id);
+}
+
+#[test]
+fn upwards_to_the_first_configuration() {
+    let world = World::bare();
+    let root = world.root();
+    let below = root.join("a/b");
+    fs::create_dir_all(&below).unwrap();
+    assert_eq!(root_from(&world, &below, &[]), Err("no_project".into()));
+    config(&root);
+    assert_eq!(root_from(&world, &below, &[]), Ok(root.clone()));
+    // A nested project is its own.
+    config(&root.join("a"));
+    assert_eq!(root_from(&world, &below, &[]), Ok(root.join("a")));
+    // A folder of that name is no configuration.
+    fs::create_dir(below.join(".fairway.toml")).unwrap();
+    assert_eq!(root_from(&world, &below, &[]), Ok(root.join("a")));
+}
+
+#[test]
+fn a_flag_goes_before_a_variable_and_that_before_the_walk() {
+    let mut world = World::bare();
+    let (root, one, two) = (world.root(), world.dir().join("one"), world.dir().join("two"));
+    for folder in [&root, &one, &two] {
+        config(folder);
+    }
+    assert_eq!(root_from(&world, &root, &["--root", two.to_str().unwrap()]), Ok(two.clone()));
+    assert_eq!(root_from(&world, &root, &["--root", "../two"]), Ok(two.clone()));
+    world.set("FAIRWAY_ROOT", &one);
+    assert_eq!(root_from(&world, &root, &[]), Ok(one.clone()));
+    assert_eq!(root_from(&world, &root, &["--root", two.to_str().unwrap()]), Ok(two));
+    // What is named is meant: nobody looks further up from there.
+    fs::create_dir(one.join("inner")).unwrap();
+    assert_eq!(root_from(&world, &root, &["--root", one.join("inner").to_str().unwrap()]), Err("no_project".into()));
+    world.set("FAIRWAY_ROOT", "");
+    assert_eq!(root_from(&world, &root, &[]), Ok(root));
+}
+
+#[test]
+fn the_store_may_lie_elsewhere() {
+    let mut world = World::new();
+    let elsewhere = world.dir().join("elsewhere/my.db");
+    world.set("FAIRWAY_DB", &elsewhere);
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    assert!(elsewhere.is_file());
+    let mut command = world.fairway(["task", "list", "--json"]);
+    let here: Value = Run::from(command.env_remove("FAIRWAY_DB").output().unwrap()).exits(0).json();
+    assert_eq!(here, serde_json::json!([]));
+    // A relative one is meant from where the caller stands.
+    let mut command = world.fairway(["task", "show", "T-1"]);
+    command.env("FAIRWAY_DB", "../elsewhere/my.db");
+    Run::from(command.output().unwrap()).exits(0);
+}
+
+#[test]
+fn a_linked_worktree_is_the_main_ones() {
+    let world = World::in_git();
+    let root = world.root();
+    let tree = world.dir().join("tree");
+    world.git(&root, &["worktree", "add", "--quiet", "-b", "side", tree.to_str().unwrap()]);
+    fs::create_dir_all(tree.join("deep/er")).unwrap();
+    assert_eq!(root_from(&world, &tree, &[]), Ok(root.clone()));
+    assert_eq!(root_from(&world, &tree.join("deep/er"), &[]), Ok(root.clone()));
+    shares_the_store(&world, &tree, "T-1");
+    assert!(!tree.join(".fairway").exists());
+
+    // Main's configuration counts, also when it is not committed yet.
+    fs::write(root.join(".fairway.toml"), "[tasks]\nprefix = \"M\"\n").unwrap();
+    fs::write(tree.join(".fairway.toml"), "[tasks]\nprefix = \"S\"\n").unwrap();
+    let mut command = world.fairway(["task", "add", "made", "--quiet"]);
+    let made = Run::from(command.current_dir(&tree).output().unwrap()).exits(0).stdout;
+    assert_eq!(made, "M-1\n");
+    fs::remove_file(tree.join(".fairway.toml")).unwrap();
+    assert_eq!(root_from(&world, &tree.join("deep"), &[]), Ok(root.clone()));
+
+    // A lane's own worktree lies inside the project, and is the project's.
+    world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
+    shares_the_store(&world, &root.join(".fairway/worktrees/ui"), "T-2");
+    // Git moved it: the link still leads home.
+    let moved = world.dir().join("moved");
+    world.git(&root, &["worktree", "move", tree.to_str().unwrap(), moved.to_str().unwrap()]);
+    assert_eq!(root_from(&world, &moved, &[]), Ok(root));
+}
+
+/// A store beside the worktree's files would be seen by nobody: every other command looks in the main worktree.
+#[test]
+fn init_in_a_linked_worktree_makes_the_main_ones_project() {
+    let world = World::bare();
+    let root = world.root();
+    world.git(&root, &["init", "--quiet", "--initial-branch=main"]);
+    world.git(&root, &["commit", "--quiet", "--allow-empty", "--message=begin"]);
+    let tree = world.dir().join("tree");
+    world.git(&root, &["worktree", "add", "--quiet", "-b", "side", tree.to_str().unwrap()]);
+    for created in [4, 0] {
+        let mut command = world.fairway(["init", "--json"]);
+        let made = Run::from(command.current_dir(&tree).output().unwrap()).exits(0).json();
+        assert_eq!(made["root"], root.to_str().unwrap());
+        assert_eq!(made["created"].as_array().unwrap().len(), created, "{made}");
+    }
+    assert!(!tree.join(".fairway").exists() && !tree.join(".fairway.toml").exists());
+    shares_the_store(&world, &tree, "T-1");
+}
+
+#[test]
+fn init_goes_where_the_other_commands_look_and_says_what_it_hides() {
+    let mut world = World::new();
+    let inner = world.root().join("inner");
+    fs::create_dir(&inner).unwrap();
+    for warned in [true, false] {
+        let mut command = world.fairway(["init"]);
+        let run = Run::from(command.current_dir(&inner).output().unwrap()).exits(0);
+        assert_eq!(run.stderr.contains("it lies inside the project"), warned, "{run:?}");
+    }
+    assert!(inner.join(".fairway/fairway.db").is_file());
+    let other = world.dir().join("other");
+    fs::create_dir(&other).unwrap();
+    world.set("FAIRWAY_ROOT", &other);
+    assert_eq!(world.json(["init"])["root"], other.to_str().unwrap());
+}
+
+#[test]
+fn a_project_below_the_top_has_its_counterpart_below_the_top() {
+    let world = World::bare();
+    let top = world.root();
+    world.git(&top, &["init", "--quiet", "--initial-branch=main"]);
+    config(&top.join("sub/project"));
+    world.git(&top, &["add", "."]);
+    world.git(&top, &["commit", "--quiet", "--message=begin"]);
+    let tree = world.dir().join("tree");
+    world.git(&top, &["worktree", "add", "--quiet", "-b", "side", tree.to_str().unwrap()]);
+    assert_eq!(root_from(&world, &tree.join("sub/project"), &[]), Ok(top.join("sub/project")));
+    assert_eq!(root_from(&world, &tree, &[]), Err("no_project".into()));
+}
+
+#[test]
+fn of_a_bare_repository_the_folder_that_holds_it() {
+    let world = World::in_git();
+    let home = world.dir().join("bare");
+    fs::create_dir(&home).unwrap();
+    world.git(&home, &["clone", "--quiet", "--bare", world.root().to_str().unwrap(), "repo.git"]);
+    let tree = home.join("main");
+    world.git(&home.join("repo.git"), &["worktree", "add", "--quiet", tree.to_str().unwrap(), "main"]);
+    // The worktree carries a configuration, but the root's own counts, and there is none yet: defaults.
+    assert_eq!(found(&world, &tree, &[]).exits(0).json()["files"], serde_json::json!([]));
+    config(&home);
+    assert_eq!(root_from(&world, &tree, &[]), Ok(home.clone()));
+    let other = home.join("other");
+    world.git(&home.join("repo.git"), &["worktree", "add", "--quiet", "-b", "other", other.to_str().unwrap()]);
+    let mut command = world.fairway(["task", "add", "T-1", "t"]);
+    Run::from(command.current_dir(&tree).output().unwrap()).exits(0);
+    let mut command = world.fairway(["task", "show", "T-1"]);
+    Run::from(command.current_dir(&other).output().unwrap()).exits(0);
+    assert!(home.join(".fairway/fairway.db").is_file());
+}
+
+#[test]
+fn a_submodule_is_as_found() {
+    let world = World::in_git();
+    let top = world.dir().join("top");
+    fs::create_dir(&top).unwrap();
+    world.git(&top, &["init", "--quiet", "--initial-branch=main"]);
+    world.git(&top, &["submodule", "--quiet", "add", world.root().to_str().unwrap(), "module"]);
+    assert!(top.join("module/.git").is_file());
+    assert_eq!(root_from(&world, &top.join("module"), &[]), Ok(top.join("module")));
+}
+
+#[test]
+fn links_and_broken_links() {
+    let world = World::in_git();
+    let root = world.root();
+    // Through a link the project is one and the same store.
+    let link = world.dir().join("link");
+    symlink(&root, &link).unwrap();
+    shares_the_store(&world, &link, "T-1");
+    Run::from(world.fairway(["task", "show", "T-1", "--root"]).arg(&link).output().unwrap()).exits(0);
+
+    // Files that say they are links to a worktree, and are not.
+    let strange = world.dir().join("strange");
+    config(&strange);
+    for text in
+        ["", "gitdir: ", "gitdir: /nowhere/at/all", "gitdir: ../../../../../../..", "\u{0}\u{1}", "gitdir: .git"]
+    {
+        fs::write(strange.join(".git"), text).unwrap();
+        assert_eq!(root_from(&world, &strange, &[]), Ok(strange.clone()), "{text:?}");
+    }
+    fs::write(strange.join(".git"), b"\xff\xfe").unwrap();
+    assert_eq!(root_from(&world, &strange, &[]), Ok(strange));
+}
+
+/// Reads make nothing; writes make the store where only the configuration is.
+#[test]
+fn a_configuration_alone_is_a_project() {
+    let world = World::bare();
+    config(&world.root());
+    assert_eq!(world.json(["task", "list"]), serde_json::json!([]));
+    world.run(["task", "show", "T-1", "--json"]).refuses(3, "not_found");
+    world.run(["lane", "rm", "ui", "--json"]).refuses(3, "not_found");
+    assert!(!world.root().join(".fairway").exists());
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    assert!(world.store().is_file());
+}

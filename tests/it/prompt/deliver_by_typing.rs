@@ -1,0 +1,212 @@
+//! The last way: what is typed into a session's terminal, and what confirms it.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    time::{Duration, Instant},
+};
+
+use fairway::{
+    actions::sessions::prompt::listener::{self, ListenerKind},
+    env::Env,
+    os::poll_until,
+};
+
+use super::{column, house, id, set_activity, set_hooked, status};
+use crate::common::{World, test_project::Run};
+
+/// A session that keeps each line it reads in a file, and how often it was interrupted in another.
+struct Typist(World);
+
+impl Typist {
+    fn new() -> Self {
+        let world = World::new();
+        world.real_time();
+        let script = "trap 'echo interrupted >>\"$0.int\"' INT; \
+             while :; do while IFS= read -r line; do printf '%s\\n' \"$line\" >>\"$0\"; done; done";
+        let words = ["session", "launch", "--role", "r", "--name", "s1", "--", "sh", "-c", script, "../got"];
+        world.run(words).exits(0);
+        Self(world)
+    }
+
+    fn prompt(&self, words: &[&str]) -> Run {
+        self.0.run(["prompt", "s1"].iter().chain(words)).exits(0)
+    }
+
+    fn got(&self) -> String {
+        fs::read_to_string(self.0.dir().join("got")).unwrap_or_default()
+    }
+
+    #[track_caller]
+    fn gets(&self, text: &str) {
+        let got = || (self.got() == text).then_some(());
+        poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), got)
+            .unwrap_or_else(|| panic!("never: {text:?}; it got {:?}", self.got()));
+    }
+
+    fn events(&self, kind: &str) -> i64 {
+        let conn = rusqlite::Connection::open(self.0.store()).unwrap();
+        conn.query_row("SELECT count(*) FROM events WHERE kind = ?1", [kind], |row| row.get(0)).unwrap()
+    }
+}
+
+impl Drop for Typist {
+    fn drop(&mut self) {
+        let _ = self.0.fairway(["session", "stop", "s1"]).output();
+    }
+}
+
+#[test]
+fn a_persons_words_are_typed_as_they_are_and_confirmed_by_the_next_event() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    let sent = typist.prompt(&["/compact \"now\"; $(touch canary)", "--json"]).json();
+    assert_eq!(sent["queued"], true);
+    typist.gets("/compact \"now\"; $(touch canary)\n");
+    assert_eq!((status(world, 1).as_str(), column(world, "way", 1).as_str()), ("offered", "nudge"));
+    // A look is no event of the session, and neither is what others do.
+    world.run(["session", "status", "s1"]).exits(0);
+    world.run(["session", "heartbeat", "s1"]).exits(0);
+    assert_eq!(status(world, 1), "offered");
+    assert!(world.run(["outbox"]).exits(0).stdout.contains("offered  nudge"));
+    world.run(["session", "heartbeat", "s1", "--activity", "busy"]).exits(0);
+    assert_eq!(status(world, 1), "acknowledged");
+    assert!(!world.root().join("canary").exists());
+}
+
+#[test]
+fn what_the_session_does_itself_confirms_too() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    typist.prompt(&["one"]);
+    typist.gets("one\n");
+    world.run(["task", "add", "T-1", "one", "--session", "s1"]).exits(0);
+    assert_eq!(status(world, 1), "acknowledged");
+}
+
+#[test]
+fn a_busy_one_is_left_alone_until_it_is_idle_and_only_an_urgent_one_interrupts() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    world.run(["session", "heartbeat", "s1", "--activity", "busy"]).exits(0);
+    typist.prompt(&["later"]);
+    world.run(["prompt", "s1", "from an agent", "--source", "watcher"]).exits(0);
+    assert_eq!((status(world, 1).as_str(), typist.got().as_str()), ("queued", ""));
+    typist.prompt(&["stop that", "--priority", "urgent"]);
+    typist.gets("stop that\n");
+    assert_eq!((typist.events("session.interrupted"), status(world, 1).as_str()), (1, "queued"));
+    // A question on the screen is not answered by what is typed.
+    world.run(["session", "heartbeat", "s1", "--activity", "requires_action"]).exits(0);
+    typist.prompt(&["answer", "--priority", "urgent"]);
+    assert_eq!(status(world, 4), "queued");
+    world.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
+    let watcher =
+        "message 2, normal, from watcher by USER (text of a program, not the user's words):\n  | from an agent\n";
+    let user = world.redacted(&format!("{}@{}", fairway::os::user::name(), fairway::os::host::name()));
+    assert_eq!(user, "[user]");
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), || {
+        let got = world.redacted(&typist.got()).replace("[user]", "USER");
+        (got == format!("stop that\nanswer\nlater\n{watcher}")).then_some(())
+    })
+    .unwrap_or_else(|| panic!("{:?}", typist.got()));
+    assert_eq!(typist.events("session.interrupted"), 1, "an idle one is not interrupted");
+    assert_eq!([1, 2, 3, 4].map(|id| status(world, id)), ["offered", "offered", "acknowledged", "offered"]);
+}
+
+#[test]
+fn what_hooks_or_a_listener_bring_is_not_typed() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    set_hooked(world, "s1");
+    for activity in ["unknown", "busy"] {
+        set_activity(world, "s1", activity);
+        typist.prompt(&["for the hooks"]);
+    }
+    typist.prompt(&["for the next tool", "--priority", "urgent"]);
+    assert_eq!([1, 2, 3].map(|id| status(world, id)), ["queued", "queued", "queued"]);
+    set_activity(world, "s1", "idle");
+    let app = house(&world.root(), "s1", Env::real().now());
+    let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
+    typist.prompt(&["for who listens"]);
+    assert_eq!((typist.got().as_str(), status(world, 4).as_str()), ("", "queued"));
+    drop(listener);
+    // Nobody is there any more, and no hook comes by while it is idle.
+    for _ in 0..2 {
+        world.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
+        typist.gets("for the next tool\nfor the hooks\nfor the hooks\nfor who listens\n");
+    }
+}
+
+#[test]
+fn what_cannot_be_typed_waits_and_is_said() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    let script = world.dir().join("refuses");
+    let text = "#!/bin/sh\ncase $1 in is-running) echo true ;; nudge) echo 'no keyboard here' >&2; exit 1 ;; esac\n";
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    let was: String = conn.query_row("SELECT adapter_script FROM agent_sessions", [], |row| row.get(0)).unwrap();
+    let set = |script: &str| conn.execute("UPDATE agent_sessions SET adapter_script = ?1", [script]).unwrap();
+    set(&script.to_string_lossy());
+    world.run(["trust"]).exits(0);
+    let sent = typist.prompt(&["hello"]);
+    assert!(sent.stdout.starts_with("queued prompt 1"), "{sent:?}");
+    assert!(sent.stderr.contains("could not be typed") && sent.stderr.contains("no keyboard here"), "{sent:?}");
+    assert_eq!((status(world, 1).as_str(), column(world, "offered_to", 1).as_str()), ("queued", "-"));
+    set(&was);
+    // Its turn comes with the next one.
+    typist.prompt(&["and this"]);
+    typist.gets("hello\nand this\n");
+}
+
+#[test]
+fn one_that_is_sent_again_under_its_key_is_typed_again() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    for times in ["once\n", "once\nonce\n"] {
+        typist.prompt(&["once", "--dedup", "k"]);
+        typist.gets(times);
+    }
+    assert_eq!((status(world, 1).as_str(), column(world, "CAST(count AS TEXT)", 1).as_str()), ("offered", "2"));
+    world.run(["session", "heartbeat", "s1", "--activity", "busy"]).exits(0);
+    typist.prompt(&["once", "--dedup", "k"]);
+    assert_eq!((status(world, 1).as_str(), typist.got().as_str()), ("acknowledged", "once\nonce\n"));
+}
+
+#[test]
+fn several_who_type_at_once_type_each_prompt_once() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    let begun = Instant::now();
+    let outputs =
+        crate::common::concurrent_start::race(8, |number| world.fairway(["prompt", "s1", &format!("prompt {number}")]));
+    assert!(outputs.iter().all(|output| output.status.success()), "{outputs:?}");
+    let lines = || {
+        let got = typist.got();
+        let mut lines: Vec<String> = got.lines().map(str::to_owned).collect();
+        lines.sort();
+        (lines.len() >= 8).then_some(lines)
+    };
+    let lines = poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), lines).expect("all of them");
+    assert_eq!(lines, (0..8).map(|number| format!("prompt {number}")).collect::<Vec<_>>());
+    assert!(begun.elapsed() < Duration::from_secs(60), "offers have lapsed meanwhile");
+    world.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
+    let left = (1..=8).filter(|id| status(world, *id) != "acknowledged").count();
+    assert_eq!((left, typist.got().lines().count()), (0, 8));
+}
+
+#[test]
+fn a_beginning_is_no_proof_that_something_was_heard() {
+    let typist = Typist::new();
+    let world = &typist.0;
+    typist.prompt(&["hello"]);
+    typist.gets("hello\n");
+    let says = |event: &str, more: serde_json::Value| {
+        world.hook_inside("s1", "claude", &crate::hooks::event(event, "e", more)).exits(0);
+    };
+    says("SessionStart", serde_json::json!({ "source": "startup" }));
+    assert_eq!((status(world, 1).as_str(), column(world, "way", 1).as_str()), ("offered", "nudge"));
+    says("UserPromptSubmit", serde_json::json!({ "prompt": "hello" }));
+    assert_eq!(status(world, 1), "acknowledged");
+}

@@ -1,0 +1,218 @@
+//! The house is tidy: nothing forgotten, nothing said twice.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::common::error_codes;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every test file below `tests/it` is named by the module above it.
+#[test]
+fn no_test_file_is_forgotten() {
+    fn walk(folder: &Path, forgotten: &mut Vec<PathBuf>) {
+        let parent = ["main.rs", "mod.rs"].iter().find_map(|name| fs::read_to_string(folder.join(name)).ok());
+        let parent = parent.unwrap_or_else(|| panic!("{} has no mod.rs", folder.display()));
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let is_module =
+                path.is_dir() && name != "snapshots" || path.extension().is_some_and(|ending| ending == "rs");
+            if is_module && name != "main" && name != "mod" && !parent.contains(&format!("mod {name};")) {
+                forgotten.push(path.clone());
+            }
+            if path.is_dir() && name != "snapshots" {
+                walk(&path, forgotten);
+            }
+        }
+    }
+    let mut forgotten = Vec::new();
+    walk(&root().join("tests/it"), &mut forgotten);
+    assert!(forgotten.is_empty(), "{forgotten:#?}");
+}
+
+/// Every verb is called in a test of its own, from outside.
+#[test]
+fn every_verb_has_a_transcript() {
+    let folder = root().join("tests/it/cli");
+    let mut sources = String::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        sources.push_str(&fs::read_to_string(entry.unwrap().path()).unwrap());
+    }
+    let called: Vec<String> = sources.split("\"fairway ").skip(1).map(call).collect();
+    let without: Vec<String> = crate::common::command_table::of_the_parser()
+        .into_iter()
+        .filter(|verb| !called.iter().any(|call| call == verb || call.starts_with(&format!("{verb} "))))
+        .collect();
+    assert!(without.is_empty(), "no transcript calls {without:?}");
+}
+
+/// The verb and the rest of a transcript's line; who acts may stand before it.
+fn call(line: &str) -> String {
+    let mut words = line.split('"').next().unwrap_or_default().split(' ').peekable();
+    while words.next_if(|word| matches!(*word, "--session" | "--as")).is_some() {
+        words.next();
+    }
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The words in quotes behind one of `before` in a source, its tests apart: what is written as a code there.
+fn words_behind(path: &str, before: &[&str]) -> Vec<String> {
+    let source = text(path);
+    let source = source.split("#[cfg(test)]").next().unwrap();
+    let is_code =
+        |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_');
+    source
+        .match_indices('"')
+        .filter(|(at, _)| before.iter().any(|end| source[..*at].trim_end().ends_with(end)))
+        .map(|(at, _)| source[at + 1..].split('"').next().unwrap().to_owned())
+        .filter(|word| is_code(word))
+        .collect()
+}
+
+#[track_caller]
+fn differ_in_nothing(source: &BTreeSet<String>, document: &BTreeSet<String>) {
+    let (missing, made_up) = (source - document, document - source);
+    assert!(missing.is_empty() && made_up.is_empty(), "not in docs/codes.md: {missing:?}; only there: {made_up:?}");
+}
+
+/// Every code that a reader can meet is in docs/codes.md, and nothing else is.
+#[test]
+fn every_code_is_documented() {
+    let (errors, inside) = error_codes::documented();
+    let of = |places: &[(&str, &[&str])]| -> BTreeSet<String> {
+        places.iter().flat_map(|(path, before)| words_behind(path, before)).collect()
+    };
+    let in_errors = of(&[
+        ("src/domain/refusal.rs", &["=>"]),
+        ("src/adapters/error.rs", &["=>"]),
+        ("src/actions/failure.rs", &["=>", "=> (", "{\n            (", "plain("]),
+        (
+            "src/api/fault.rs",
+            &["REQUEST,", "LARGE,", "TIMEOUT,", "status,", "UNAVAILABLE,", "ERROR,", "FOUND,", "ALLOWED,"],
+        ),
+        ("src/cli/error.rs", &[" failure(", "(failure(", "&failure("]),
+    ]);
+    differ_in_nothing(&in_errors, &errors.into_keys().collect());
+    let in_documents = of(&[
+        ("src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
+        ("src/domain/task.rs", &["=> ("]),
+        ("src/actions/task/ready.rs", &["code:"]),
+        ("src/actions/project/doctor.rs", &["Finding::new(", "error("]),
+        ("src/actions/project/runs.rs", &["Finding::new("]),
+        ("src/hooks/doctor/mod.rs", &["Finding::new("]),
+        ("src/store/check.rs", &["look("]),
+    ]);
+    // What doctor finds may also be an error's.
+    let inside: BTreeSet<String> = inside.into_iter().collect();
+    let of_errors = error_codes::documented().0;
+    let only_inside: BTreeSet<String> = in_documents.into_iter().filter(|code| !of_errors.contains_key(code)).collect();
+    differ_in_nothing(&only_inside, &inside);
+}
+
+#[test]
+fn migrations_have_no_gaps_and_are_all_listed() {
+    let listed = text("src/store/schema.rs");
+    // The state's, and below them those of what runs printed.
+    for folder in ["migrations", "migrations/runs"] {
+        let mut numbers: Vec<u32> = Vec::new();
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let entry = entry.unwrap();
+            if entry.path().is_dir() {
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let number = name.strip_prefix('V').and_then(|rest| rest.split_once("__")).map(|(number, _)| number);
+            numbers.push(number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name}")));
+            let path = format!("{folder}/{name}");
+            assert!(listed.contains(&path), "{path} is not in src/store/schema.rs");
+        }
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=u32::try_from(numbers.len()).unwrap()).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_example_configuration_is_made_from_the_keys() {
+    let path = root().join(".fairway.example.toml");
+    let made = fairway::config::example();
+    if std::env::var_os("UPDATE_EXAMPLE").is_some() {
+        fs::write(&path, &made).unwrap();
+    }
+    assert_eq!(text(".fairway.example.toml"), made, "UPDATE_EXAMPLE=1 writes it anew");
+}
+
+#[test]
+fn the_version_stands_in_the_changelog() {
+    let heading = format!("## {}", env!("CARGO_PKG_VERSION"));
+    assert!(text("CHANGELOG.md").contains(&heading), "CHANGELOG.md has no '{heading}'");
+}
+
+/// Vendors are labels: only the bridge to their hooks knows them, the core none.
+#[test]
+fn vendor_names_stand_only_in_the_hooks_and_in_configuration_examples() {
+    fn walk(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                if !path.ends_with("src/hooks") {
+                    walk(&path, found);
+                }
+            } else if !path.ends_with("config/keys.rs") && !path.ends_with("init/agents.md") {
+                let text = fs::read_to_string(&path).unwrap().to_lowercase();
+                for name in ["claude", "codex", "gemini"] {
+                    // The file name that agents read is a fact about files, not a branch on a vendor.
+                    if text.replace("claude.md", "").contains(name) {
+                        found.push(format!("{}: {name}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&root().join("src"), &mut found);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// A guarantee in the README names a test that is there.
+#[test]
+fn the_readme_names_tests_that_exist() {
+    let readme = text("README.md");
+    let table = readme.split("## What it guarantees").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let named: Vec<&str> = table.split('`').filter(|word| word.contains("::")).collect();
+    assert!(named.len() >= 15, "only {named:?}");
+    for name in named {
+        let (path, test) = name.rsplit_once("::").unwrap();
+        let path = format!("tests/it/{}", path.replace("::", "/"));
+        let source = [format!("{path}.rs"), format!("{path}/mod.rs")]
+            .iter()
+            .find_map(|path| fs::read_to_string(root().join(path)).ok())
+            .unwrap_or_else(|| panic!("{path} is not there"));
+        assert!(source.contains(test), "{name} is not there");
+    }
+}
+
+/// What the example says is what the program does when nobody says anything.
+#[test]
+fn the_example_configuration_says_the_defaults() {
+    use fairway::config::{Layers, Project, Settings};
+    let env = fairway::env::Env::real();
+    let settings = |configuration: &str| {
+        let world = crate::common::World::bare();
+        fs::write(world.root().join(".fairway.toml"), configuration).unwrap();
+        let project = Project::at(world.root(), &env);
+        Settings::from_layers(&Layers::load(&project, &env).unwrap(), &project).unwrap()
+    };
+    assert_eq!(settings(&text(".fairway.example.toml")), settings(""));
+    // The comparison can see a difference.
+    assert_ne!(settings("[tasks]\nprefix = \"X\""), settings(""));
+}

@@ -1,0 +1,305 @@
+//! `session attach`, `nudge`, `interrupt`, `meta`, and `stop` from inside, with real processes.
+
+use std::{fs, process::Stdio};
+
+use super::{Sessions, eventually, marked, text};
+use crate::common::test_project::{FAIRWAY, Run};
+
+/// Keeps each line that it reads in a file of its own name.
+fn reader(world: &Sessions, name: &str) {
+    let script = "trap 'echo interrupted >>\"$0.int\"' INT; while :; do while IFS= read -r line; do printf '%s\\n' \"$line\" >>\"$0\"; done; done";
+    world.launch(&["--role", "r", "--name", name, "--", "sh", "-c", script, &format!("../{name}.got")]);
+}
+
+#[test]
+fn a_nudge_reaches_the_one_that_is_meant() {
+    let world = Sessions::new();
+    let names = ["a", "ab", "a-1", "a-10"];
+    for name in names {
+        reader(&world, name);
+    }
+    let hostile = "say \"hi\"; $(touch canary) `touch canary` 'q' \\ $1 %s;";
+    world.run(["session", "nudge", "a", hostile]).exits(0);
+    world.run_with(["session", "nudge", "ab", "-"], b"from stdin").exits(0);
+    fs::write(world.dir().join("text"), "from a file").unwrap();
+    world.run(["session", "nudge", "a-1", "--text-file", "../text"]).exits(0);
+    let got = |name: &str| fs::read_to_string(world.dir().join(format!("{name}.got"))).unwrap_or_default();
+    for (name, expected) in [("a", hostile), ("ab", "from stdin"), ("a-1", "from a file")] {
+        eventually(name, || (got(name) == format!("{expected}\n")).then_some(()));
+    }
+    assert_eq!(got("a-10"), "");
+    // Its size is an event; the text is kept nowhere.
+    let events = world.rows("SELECT session_id, data FROM events WHERE kind = 'session.nudged' ORDER BY seq");
+    assert_eq!(events.len(), 3);
+    assert_eq!(events[0]["data"], format!("{{\"bytes\":{}}}", hostile.len()));
+    assert!(!world.root().join("canary").exists());
+    // A repeat types nothing again.
+    for _ in 0..2 {
+        world.run(["session", "nudge", "a-10", "once", "--request-id", "R-1"]).exits(0);
+    }
+    eventually("the one nudge", || (got("a-10") == "once\n").then_some(()));
+    world.run(["session", "nudge", "a-10", "other", "--request-id", "R-1", "--json"]).refuses(2, "request_reused");
+    for name in names {
+        world.run(["session", "stop", name]).exits(0);
+    }
+    world.run(["session", "nudge", "a", "late", "--json"]).refuses(4, "session_final");
+}
+
+#[test]
+fn an_interrupt_is_not_an_end() {
+    let world = Sessions::new();
+    reader(&world, "s1");
+    eventually("it interrupts", || {
+        world.run(["session", "interrupt", "s1"]).exits(0);
+        world.dir().join("s1.got.int").exists().then_some(())
+    });
+    assert_eq!(world.session("s1")["status"], "running");
+    assert!(!world.rows("SELECT seq FROM events WHERE kind = 'session.interrupted'").is_empty());
+    world.run(["session", "stop", "s1"]).exits(0);
+}
+
+#[test]
+fn values_are_kept_byte_by_byte() {
+    let world = Sessions::new();
+    world.launch(&["--role", "r", "--name", "s1", "--env", "GIVEN=a b", "--", "sleep", "300"]);
+    let bytes = b"one\n\x00two\xff \n\n";
+    world.run_with(["session", "meta", "set", "s1", "a/../key", "-"], bytes).exits(0);
+    let out = world.fairway(["session", "meta", "get", "s1", "a/../key"]).output().unwrap();
+    assert_eq!(out.stdout, bytes);
+    assert_eq!(world.run(["session", "meta", "get", "s1", "GIVEN"]).exits(0).stdout, "a b");
+    world.run(["session", "meta", "rm", "s1", "a/../key"]).exits(0);
+    assert_eq!(world.run(["session", "meta", "get", "s1", "a/../key"]).exits(0).stdout, "");
+    world.run(["session", "stop", "s1"]).exits(0);
+}
+
+/// What is under the session's name by now is another run's: nothing is done to it.
+#[test]
+fn another_runs_session_of_that_name_is_left_alone() {
+    let world = Sessions::new();
+    reader(&world, "s1");
+    let other = rusqlite::Connection::open(world.store()).unwrap();
+    other.execute("UPDATE agent_sessions SET run_id = '0190c2a4-0000-7000-8000-000000000000'", []).unwrap();
+    let run = fs::read_to_string(world.dir().join("home/.local/state/fairway/adapters/s-s1/start.json")).unwrap();
+    for words in [
+        &["nudge", "s1", "x"][..],
+        &["interrupt", "s1"],
+        &["meta", "get", "s1", "FAIRWAY_ROLE"],
+        &["meta", "set", "s1", "a", "b"],
+        &["attach", "s1"],
+    ] {
+        world.run(["session", "--json"].iter().chain(words)).refuses(4, "session_mismatch");
+    }
+    let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+    let run = text(&run["env"]["FAIRWAY_RUN_ID"]);
+    assert!(!world.dir().join("s1.got.int").exists());
+    assert!(!marked(&run).unwrap().is_empty());
+    other.execute("UPDATE agent_sessions SET run_id = ?1", [run]).unwrap();
+    world.run(["session", "stop", "s1"]).exits(0);
+}
+
+#[test]
+fn without_a_terminal_one_follows_or_is_told_where_to_look() {
+    let world = Sessions::new();
+    world.launch(&["--role", "r", "--name", "s1", "--", "sh", "-c", "echo shown; sleep 300"]);
+    eventually("it shows", || (world.run(["session", "peek", "s1"]).exits(0).stdout == "shown\n").then_some(()));
+    let follower = world.fairway(["session", "attach", "s1"]).stdout(Stdio::piped()).spawn().unwrap();
+    // Nothing of the store is held by it.
+    world.run(["session", "heartbeat", "s1"]).exits(0);
+    world.run(["session", "stop", "s1"]).exits(0);
+    let run = Run::from(follower.wait_with_output().unwrap());
+    assert_eq!(run.stdout, "shown\n", "{run:?}");
+    let script =
+        world.script("min", "#!/bin/sh\ncase $1 in is-running) echo true ;; start | stop) ;; *) exit 2 ;; esac\n");
+    let backend = format!("exec:{}", script.display());
+    let launch = ["session", "launch", "--json", "--role", "r", "--name", "s2", "--backend", &backend];
+    world.run(launch.iter().chain(&["--attach", "--", "true"])).refuses(2, "usage");
+    assert!(world.rows("SELECT id FROM agent_sessions WHERE id = 's2'").is_empty(), "refused before it is launched");
+    world.run(launch.iter().chain(&["--", "true"])).exits(0);
+    let error = world.run(["session", "attach", "s2", "--json"]).refuses(2, "usage").error();
+    assert!(text(&error["message"]).ends_with("fairway session peek s2"), "{error}");
+}
+
+/// With a terminal: its keys reach the script, its exit code is ours, and what the terminal interrupts is the script alone.
+#[test]
+fn a_terminal_is_handed_over() {
+    let world = Sessions::new();
+    let script = world.script(
+        "seat",
+        "#!/bin/sh\ncase $1 in\nis-running) echo true ;;\nattach)\n  trap 'echo INT' INT\n  [ -t 0 ] && [ -t 1 ] && echo seated\n  \
+         while :; do while read -r line; do echo \"got $line\"; [ \"$line\" != bye ] || exit 5; done; done ;;\nstart | stop) ;;\n*) exit 2 ;;\nesac\n",
+    );
+    let backend = format!("exec:{}", script.display());
+    let fairway = |words: &str| format!("trap : INT; '{FAIRWAY}' session {words}; echo \"code $?\"");
+    for (name, words) in [
+        ("s1", format!("launch --role r --name s1 --backend '{backend}' --attach -- true")),
+        ("s2", format!("launch --role r --name s2 --backend '{backend}' -- true; '{FAIRWAY}' session attach s2")),
+    ] {
+        let mut command = world.command("script");
+        let mut child = command
+            .args(["-qec", &fairway(&words), "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::from(fs::File::create(world.dir().join("screen")).unwrap()))
+            .spawn()
+            .unwrap();
+        let mut keys = child.stdin.take().unwrap();
+        let screen = || fs::read_to_string(world.dir().join("screen")).unwrap();
+        eventually("a seat", || screen().contains("seated").then_some(()));
+        std::io::Write::write_all(&mut keys, b"hello\n").unwrap();
+        eventually("the line", || screen().contains("got hello").then_some(()));
+        std::io::Write::write_all(&mut keys, b"\x03").unwrap();
+        eventually("the interrupt", || screen().contains("INT\r\n").then_some(()));
+        std::io::Write::write_all(&mut keys, b"bye\n").unwrap();
+        eventually("its exit code", || screen().contains("code 5").then_some(()));
+        drop(keys);
+        child.wait().unwrap();
+        assert_eq!(world.session(name)["status"], "running");
+    }
+}
+
+/// A signal to us alone is meant for what we run.
+#[test]
+fn a_signal_is_passed_on_to_what_is_attached() {
+    let world = Sessions::new();
+    let script = world.script(
+        "seat",
+        "#!/bin/sh\ncase $1 in\nis-running) echo true ;;\nprotocol) echo '{\"capabilities\":[\"follow\"]}' ;;\nattach)\n  \
+         trap 'exit 9' TERM\n  echo seated\n  while :; do sleep 0.05; done ;;\nstart | stop) ;;\n*) exit 2 ;;\nesac\n",
+    );
+    let backend = format!("exec:{}", script.display());
+    world.launch(&["--role", "r", "--name", "s1", "--backend", &backend, "--", "true"]);
+    let mut attached = world.fairway(["session", "attach", "s1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = [0; 7];
+    std::io::Read::read_exact(attached.stdout.as_mut().unwrap(), &mut said).unwrap();
+    assert_eq!(&said, b"seated\n");
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(attached.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(attached.wait().unwrap().code(), Some(9));
+}
+
+/// The program's terminal is as large as the one that it was launched from.
+#[test]
+fn the_size_of_the_terminal_goes_along() {
+    let world = Sessions::new();
+    let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run");
+    let run = Run::from(world.command("script").args(["-qec", &launch, "/dev/null"]).output().unwrap()).exits(0);
+    assert!(run.stdout.contains("\"terminal\":{\"rows\":33,\"cols\":111}"), "{run:?}");
+    let without = world.json(["session", "launch", "--role", "r", "--dry-run"]);
+    assert!(without["start"].get("terminal").is_none());
+}
+
+/// One detaches from tmux as ever, and the session goes on.
+#[test]
+fn one_sits_down_at_a_tmux_session_and_gets_up_again() {
+    let mut world = Sessions::new();
+    world.set("TERM", "xterm");
+    world.launch(&["--role", "r", "--name", "s1", "--backend", "tmux", "--", "sh", "-c", "echo shown; exec cat"]);
+    let mut command = world.command("script");
+    let mut child = command
+        .args(["-qec", &format!("'{FAIRWAY}' session attach s1; echo \"code $?\""), "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::from(fs::File::create(world.dir().join("screen")).unwrap()))
+        .spawn()
+        .unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    let screen = || String::from_utf8_lossy(&fs::read(world.dir().join("screen")).unwrap()).into_owned();
+    eventually("a seat", || screen().contains("shown").then_some(()));
+    // Nobody else is held up meanwhile.
+    world.run(["session", "heartbeat", "s1"]).exits(0);
+    std::io::Write::write_all(&mut keys, b"typed\n").unwrap();
+    let peek = || world.run(["session", "peek", "s1", "--lines", "0"]).exits(0).stdout;
+    eventually("what was typed", || (peek().matches("typed").count() == 2).then_some(()));
+    std::io::Write::write_all(&mut keys, b"\x02d").unwrap();
+    eventually("the detaching", || screen().contains("code 0").then_some(()));
+    drop(keys);
+    child.wait().unwrap();
+    assert_eq!(world.run(["session", "status", "s1"]).exits(0).stdout, "running\n");
+    world.run(["session", "stop", "s1"]).exits(0);
+}
+
+#[test]
+fn a_session_is_stopped_from_inside() {
+    let world = Sessions::new();
+    // With its marks, and without any: then its process tells.
+    let unmarked = "env -u FAIRWAY_RUN_ID -u FAIRWAY_SESSION_ID ";
+    for (name, backend, clean) in
+        [("s1", "shell", ""), ("s2", "shell", unmarked), ("s3", "tmux", ""), ("s4", "tmux", unmarked)]
+    {
+        let script = format!(
+            "trap '' TERM; setsid sleep 300 & sleep 0.4; {clean}\"$FAIRWAY_BIN\" session stop {name} >../{name}.said 2>&1; sleep 300"
+        );
+        let session = world.launch(&["--role", "r", "--name", name, "--backend", backend, "--", "sh", "-c", &script]);
+        eventually("it is recorded", || (world.session(name)["status"] == "ended").then_some(()));
+        assert_eq!(marked(&text(&session["run_id"])).unwrap(), []);
+        let row = world.session(name);
+        assert!(row["reason"].starts_with("stopped"), "{row:?}");
+        let said = fs::read_to_string(world.dir().join(format!("{name}.said"))).unwrap();
+        assert!(!said.contains("error"), "{said}");
+        assert_eq!(
+            world.run(["session", "stop", name]).exits(0).stdout,
+            format!("unchanged: {name} has ended already\n")
+        );
+    }
+    let outside = fairway::os::process_tree::with_env_entry("FAIRWAY_RUN_ID=outside").unwrap();
+    assert_eq!(outside, [], "whoever stood outside is gone too");
+}
+
+/// Where the multiplexer listens is recorded, and told on every later call.
+#[test]
+fn every_call_gets_the_recorded_socket() {
+    let world = Sessions::new();
+    world.script(
+        "socket",
+        "#!/bin/sh\necho \"$1 ${FAIRWAY_BACKEND_SOCKET:-none}\" >>\"${0%/*}/calls\"\ncase $1 in is-running) echo true ;; esac\n",
+    );
+    let configure = |socket: &str| {
+        world.configure(&format!("[backends.b]\nscript = \"../socket\"\n{socket}"));
+        world.run(["trust"]).exits(0);
+    };
+    for (name, socket, told) in [
+        ("s1", "socket = \"default\"\n", "default".to_owned()),
+        ("s2", "socket = \"run/m.sock\"\n", world.root().join("run/m.sock").display().to_string()),
+        ("s3", "", "none".to_owned()),
+    ] {
+        configure(socket);
+        let _ = fs::remove_file(world.dir().join("calls"));
+        world.launch(&["--role", "r", "--name", name, "--backend", "b", "--", "true"]);
+        // Whatever the configuration says by then.
+        configure("socket = \"/another\"\n");
+        world.run(["session", "nudge", name, "x"]).exits(0);
+        world.run(["session", "peek", name]).exits(0);
+        world.run(["session", "stop", name]).exits(0);
+        let calls = fs::read_to_string(world.dir().join("calls")).unwrap();
+        let told = format!(" {told}");
+        assert!(calls.lines().count() > 4 && calls.lines().all(|call| call.ends_with(&told)), "{calls}");
+    }
+}
+
+/// A script that would not be launched is not called either.
+#[test]
+fn a_script_is_called_as_long_as_it_would_be_launched() {
+    let world = Sessions::new();
+    let yes = "#!/bin/sh\n: >>\"${0%/*}/called\"\ncase $1 in is-running) echo true ;; esac\n";
+    let script = world.script("yes", yes);
+    world.configure("[backends.b]\nscript = \"../yes\"\n");
+    world.run(["trust"]).exits(0);
+    world.launch(&["--role", "r", "--name", "s1", "--backend", "b", "--", "true"]);
+    let backend = format!("exec:{}", script.display());
+    world.launch(&["--role", "r", "--name", "s2", "--backend", &backend, "--", "true"]);
+    let called = || fs::remove_file(world.dir().join("called")).is_ok();
+    assert!(called());
+    let refused = || {
+        for words in
+            [&["nudge", "s1", "x"][..], &["interrupt", "s2"], &["peek", "s1"], &["stop", "s2"], &["attach", "s1"]]
+        {
+            world.run(["session", "--json"].iter().chain(words)).refuses(9, "untrusted");
+        }
+        assert!(!called());
+    };
+    world.configure("[backends.b]\nscript = \"../yes\"\nstale_after = \"1h\"\n");
+    refused();
+    world.run(["trust"]).exits(0);
+    world.run(["session", "nudge", "s1", "x"]).exits(0);
+    assert!(called());
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o757)).unwrap();
+    refused();
+}

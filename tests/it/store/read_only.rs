@@ -1,0 +1,54 @@
+//! Who reads leaves no trace.
+
+use std::fs;
+
+use rusqlite::Connection;
+
+use crate::common::{World, tree_snapshot};
+
+const READS: &[&[&str]] = &[
+    &["ready"],
+    &["ready", "--why"],
+    &["ready", "--json"],
+    &["task", "list"],
+    &["task", "show", "T-1"],
+    &["task", "show", "T-9"],
+    &["events"],
+];
+
+fn assert_reads_leave_no_trace(world: &World) {
+    let before = tree_snapshot::of(world.dir());
+    for words in READS {
+        let code = world.run(*words).code;
+        assert_eq!(code, Some(if words.contains(&"T-9") { 3 } else { 0 }), "{words:?}");
+        assert!(
+            tree_snapshot::of(world.dir()) == before,
+            "{words:?} left a trace: {:?}",
+            tree_snapshot::of(world.dir()).keys()
+        );
+    }
+}
+
+#[test]
+fn reads_leave_bytes_and_names_as_they_are_with_a_log_and_without() {
+    let world = World::new();
+    world.run(["task", "add", "first"]).exits(0);
+    assert!(fs::metadata(world.root().join(".fairway/fairway.db-wal")).unwrap().len() > 0);
+    assert_reads_leave_no_trace(&world);
+
+    // Closing the usual way writes the log back and removes it.
+    Connection::open(world.store()).unwrap().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    assert!(!world.root().join(".fairway/fairway.db-wal").exists());
+    assert_reads_leave_no_trace(&world);
+}
+
+#[test]
+fn reads_of_a_store_that_is_not_there_make_none() {
+    let world = World::bare();
+    fs::write(world.root().join(".fairway.toml"), "").unwrap();
+    let before = tree_snapshot::of(world.dir());
+    world.run(["ready"]).exits(0);
+    world.run(["task", "show", "T-1"]).exits(3);
+    world.run(["events"]).exits(0);
+    assert!(tree_snapshot::of(world.dir()) == before);
+}

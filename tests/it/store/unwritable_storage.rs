@@ -1,0 +1,110 @@
+//! Places that cannot be written: a full disk, a read-only one.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::Path,
+};
+
+use crate::common::{World, bulk_tasks, mount::Mount, test_project::Run, tree_snapshot};
+
+const COMMANDS: &[&[&str]] = &[
+    &["task", "add", "one more", "--json"],
+    &["claim", "--json"],
+    &["ready", "--json"],
+    &["task", "show", "S-1", "--json"],
+    &["events", "--json"],
+];
+
+/// Either it worked, or it says in one sentence what is in the way and exits 8; answers whether it worked.
+#[track_caller]
+fn worked_or_told(run: &Run, codes: &[&str]) -> bool {
+    assert!(!run.stderr.contains("panicked"), "{run:?}");
+    if run.code == Some(0) {
+        return true;
+    }
+    assert_eq!(run.code, Some(8), "{run:?}");
+    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    let error = run.error();
+    assert!(codes.contains(&error["code"].as_str().unwrap()), "{run:?}");
+    assert_eq!(error["retryable"], true, "{run:?}");
+    false
+}
+
+/// Writes until not one more byte fits.
+fn fill_up(folder: &Path) -> File {
+    let mut file = File::create(folder.join("ballast")).unwrap();
+    for size in [65_536, 4_096, 1] {
+        while file.write_all(&vec![0; size]).is_ok() {}
+    }
+    file
+}
+
+#[test]
+fn on_a_full_disk_every_command_says_so_and_afterwards_all_is_well() {
+    let world = World::bare();
+    let state = world.root().join(".fairway");
+    fs::create_dir(&state).unwrap();
+    let Some(_mount) = Mount::small(&state, 2_048) else { return };
+    world.run(["init", "--quiet"]).exits(0);
+    bulk_tasks::ready_tasks(&world.store(), 50);
+    let database = fs::read(world.store()).unwrap();
+
+    // Once without a log, once with one that can hold no more.
+    for round in 0..2 {
+        drop(fill_up(&state));
+        let log = fs::read(state.join("fairway.db-wal")).unwrap_or_default();
+        let mut refused = 0;
+        for words in COMMANDS.iter().chain(COMMANDS) {
+            refused += i32::from(!worked_or_told(&world.run(*words), &["store_full"]));
+            assert!(fs::read(world.store()).unwrap() == database, "{words:?} has written to the store's file");
+        }
+        assert!(refused >= 4, "the disk was not full: only {refused} were refused");
+        assert!(fs::read(state.join("fairway.db-wal")).unwrap_or_default().starts_with(&log));
+        fs::remove_file(state.join("ballast")).unwrap();
+        world.run(["ready", "--quiet"]).exits(0);
+        world.run(["task", "add", &format!("after round {round}")]).exits(0);
+        world.run(["claim", &format!("S-{}", round + 1)]).exits(0);
+        assert!(fs::read(world.store()).unwrap() == database);
+    }
+}
+
+#[test]
+fn a_first_open_on_a_full_disk_leaves_nothing_and_works_later() {
+    let world = World::bare();
+    let state = world.root().join(".fairway");
+    fs::create_dir(&state).unwrap();
+    let Some(_mount) = Mount::small(&state, 1_024) else { return };
+    fs::write(world.root().join(".fairway.toml"), "").unwrap();
+    // Room for a draft of the store, but not for all of it.
+    let mut ballast = File::create(state.join("ballast")).unwrap();
+    ballast.write_all(&vec![0; 900 * 1024]).unwrap();
+    assert!(!worked_or_told(&world.run(["task", "add", "first", "--json"]), &["store_full"]));
+    assert!(!world.store().exists() && !state.join("fairway.db-draft").exists());
+    drop(ballast);
+    fs::remove_file(state.join("ballast")).unwrap();
+    world.run(["task", "add", "first"]).exits(0);
+}
+
+#[test]
+fn a_read_only_place_is_told_and_afterwards_all_is_well() {
+    let world = World::new();
+    bulk_tasks::ready_tasks(&world.store(), 50);
+    let state = world.root().join(".fairway");
+    let Some(mount) = Mount::over_itself(&state) else { return };
+    for with_log in [false, true] {
+        if with_log {
+            world.run(["task", "add", "with a log"]).exits(0);
+        }
+        mount.writable(false);
+        let before = tree_snapshot::of(&state);
+        for words in COMMANDS {
+            let worked = worked_or_told(&world.run(*words), &["store_read_only"]);
+            assert!(!worked || !["add", "claim"].iter().any(|verb| words.contains(verb)), "{words:?} worked");
+        }
+        assert!(tree_snapshot::of(&state) == before);
+        mount.writable(true);
+        world.run(["ready", "--quiet"]).exits(0);
+    }
+    world.run(["claim", "S-1"]).exits(0);
+}

@@ -1,0 +1,84 @@
+//! Whoever stands in the turnstile may die or stop there: the others go on.
+
+use std::{
+    fs,
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use fairway::os::{lock_queue, poll_until};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use crate::common::{
+    World,
+    reexec::{again, part, place},
+};
+
+const LONG: Duration = Duration::from_secs(600);
+
+/// Takes the first place, or stands in the queue behind whoever has it, and stays.
+fn stand(part: &str) {
+    let file = place().join("project/.fairway/fairway.db-turn");
+    fs::write(place().join(format!("{part}-comes")), "").unwrap();
+    let turn = lock_queue::acquire(&file, LONG).unwrap();
+    fs::write(place().join(format!("{part}-stands")), "").unwrap();
+    poll_until::poll_until(LONG, LONG, || None::<()>);
+    drop(turn);
+}
+
+fn starts(world: &World, test: &str, part: &str, sign: &str) -> Child {
+    let child = again(world, test, part, world.dir()).stdout(Stdio::null()).spawn().unwrap();
+    let sign = world.dir().join(format!("{part}-{sign}"));
+    poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(5), || sign.exists().then_some(())).unwrap();
+    child
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+}
+
+/// How long a claim takes now.
+fn claim(world: &World) -> Duration {
+    let start = Instant::now();
+    world.run(["claim"]).exits(0);
+    start.elapsed()
+}
+
+#[test]
+fn a_killed_holder_and_a_killed_waiter_hold_nobody_up() {
+    const NAME: &str = "storm::write_queue::a_killed_holder_and_a_killed_waiter_hold_nobody_up";
+    if let Some(part) = part() {
+        return stand(&part);
+    }
+    let world = World::new();
+    for _ in 0..2 {
+        world.run(["task", "add", "to take"]).exits(0);
+    }
+    let mut holder = starts(&world, NAME, "holder", "stands");
+    let mut waiter = starts(&world, NAME, "waiter", "comes");
+    signal(&waiter, Signal::SIGKILL);
+    waiter.wait().unwrap();
+    signal(&holder, Signal::SIGKILL);
+    holder.wait().unwrap();
+    assert!(claim(&world) < Duration::from_secs(2));
+    assert!(claim(&world) < Duration::from_secs(2));
+}
+
+#[test]
+fn a_stopped_holder_costs_the_others_their_patience_and_no_more() {
+    const NAME: &str = "storm::write_queue::a_stopped_holder_costs_the_others_their_patience_and_no_more";
+    if let Some(part) = part() {
+        return stand(&part);
+    }
+    let world = World::new();
+    world.run(["task", "add", "to take"]).exits(0);
+    let mut holder = starts(&world, NAME, "holder", "stands");
+    signal(&holder, Signal::SIGSTOP);
+    let took = claim(&world);
+    assert!((Duration::from_secs(4)..Duration::from_secs(15)).contains(&took), "{took:?}");
+    signal(&holder, Signal::SIGKILL);
+    holder.wait().unwrap();
+}
