@@ -13,19 +13,19 @@ use tokio::{
 };
 
 use super::{
-    auth::Entry,
-    catch_panic::guarded,
-    connections::{Busy, Crowd, Guest},
-    error::Fault,
-    timeouts::Patient,
+    auth::Transport,
+    catch_panic::catch_panic,
+    connections::{InFlight, Connections, ConnectionHandle},
+    error::ApiError,
+    timeouts::TimeoutStream,
 };
 use crate::os::{socket, user};
 
 /// How long to wait before trying again to let somebody in, when this process has no room.
-const LATER: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// What is told to one for whom there is no room. It answers any route: nothing is allowed.
-const FULL: &str = concat!(
+const OVERLOADED_BODY: &str = concat!(
     r#"{"error":{"code":"server_busy","kind":"busy","message":"256 connections are served already","#,
     r#""hint":"try again","retryable":true,"details":null},"#,
     r#""allowed":false,"granted":false,"opinion":true,"reason":"256 connections are served already","rule":null}"#
@@ -33,15 +33,15 @@ const FULL: &str = concat!(
 
 /// Everything that serving one takes.
 #[derive(Clone)]
-pub(super) struct Front {
+pub(super) struct Acceptor {
     pub(super) router: Router,
-    pub(super) crowd: Arc<Crowd>,
-    pub(super) ending: watch::Receiver<bool>,
+    pub(super) connections: Arc<Connections>,
+    pub(super) shutdown: watch::Receiver<bool>,
 }
 
 /// Lets people in at the socket, until the server ends.
-pub(super) async fn at_socket(front: Front, listener: UnixListener) {
-    let mut ending = front.ending.clone();
+pub(super) async fn accept_on_socket(front: Acceptor, listener: UnixListener) {
+    let mut ending = front.shutdown.clone();
     loop {
         let came = tokio::select! {
             came = listener.accept() => came,
@@ -49,17 +49,17 @@ pub(super) async fn at_socket(front: Front, listener: UnixListener) {
         };
         match came {
             Ok((stream, _)) => match socket::peer_uid(&stream) {
-                Ok(uid) if uid == user::uid() => front.let_in(stream, Entry::Socket),
+                Ok(uid) if uid == user::uid() => front.admit(stream, Transport::Socket),
                 _ => drop(stream),
             },
-            Err(_) => sleep(LATER).await,
+            Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
         }
     }
 }
 
 /// Lets people in at the port, until the server ends.
-pub(super) async fn at_port(front: Front, listener: TcpListener, entry: Entry) {
-    let mut ending = front.ending.clone();
+pub(super) async fn accept_on_port(front: Acceptor, listener: TcpListener, entry: Transport) {
+    let mut ending = front.shutdown.clone();
     loop {
         let came = tokio::select! {
             came = listener.accept() => came,
@@ -68,85 +68,85 @@ pub(super) async fn at_port(front: Front, listener: TcpListener, entry: Entry) {
         match came {
             Ok((stream, _)) => {
                 let _ = stream.set_nodelay(true);
-                front.let_in(stream, entry.clone());
+                front.admit(stream, entry.clone());
             }
-            Err(_) => sleep(LATER).await,
+            Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
         }
     }
 }
 
 /// A stream that can be told something at once.
-trait AtOnce {
-    fn tell(&self, text: &[u8]) -> io::Result<usize>;
-    fn hear(&self, into: &mut [u8]) -> io::Result<usize>;
+trait NonBlockingIo {
+    fn write_now(&self, text: &[u8]) -> io::Result<usize>;
+    fn read_now(&self, into: &mut [u8]) -> io::Result<usize>;
 }
 
-impl AtOnce for UnixStream {
-    fn tell(&self, text: &[u8]) -> io::Result<usize> {
+impl NonBlockingIo for UnixStream {
+    fn write_now(&self, text: &[u8]) -> io::Result<usize> {
         self.try_write(text)
     }
-    fn hear(&self, into: &mut [u8]) -> io::Result<usize> {
+    fn read_now(&self, into: &mut [u8]) -> io::Result<usize> {
         self.try_read(into)
     }
 }
 
-impl AtOnce for TcpStream {
-    fn tell(&self, text: &[u8]) -> io::Result<usize> {
+impl NonBlockingIo for TcpStream {
+    fn write_now(&self, text: &[u8]) -> io::Result<usize> {
         self.try_write(text)
     }
-    fn hear(&self, into: &mut [u8]) -> io::Result<usize> {
+    fn read_now(&self, into: &mut [u8]) -> io::Result<usize> {
         self.try_read(into)
     }
 }
 
-impl Front {
-    fn let_in<T: AtOnce + AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: T, entry: Entry) {
-        let Some(guest) = self.crowd.enter() else {
+impl Acceptor {
+    fn admit<T: NonBlockingIo + AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: T, entry: Transport) {
+        let Some(guest) = self.connections.accept() else {
             let text = format!(
                 "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\
-                 content-length: {}\r\n\r\n{FULL}",
-                FULL.len()
+                 content-length: {}\r\n\r\n{OVERLOADED_BODY}",
+                OVERLOADED_BODY.len()
             );
-            let _ = stream.tell(text.as_bytes());
+            let _ = stream.write_now(text.as_bytes());
             // What was said already must be taken, or the answer is lost with the connection.
-            let _ = stream.hear(&mut [0; 16 * 1024]);
+            let _ = stream.read_now(&mut [0; 16 * 1024]);
             return;
         };
         let front = self.clone();
         tokio::spawn(async move {
-            front.serve(stream, entry, &guest).await;
-            front.crowd.leave(&guest);
+            front.serve_connection(stream, entry, &guest).await;
+            front.connections.remove(&guest);
         });
     }
 
-    async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin, entry: Entry, guest: &Arc<Guest>) {
+    async fn serve_connection(&self, stream: impl AsyncRead + AsyncWrite + Unpin, entry: Transport, guest: &Arc<ConnectionHandle>) {
         let service = service_fn(|request: Request<Incoming>| {
-            let busy = self.crowd.begin(guest);
+            let busy = self.connections.start_request(guest);
             let router = TowerToHyperService::new(self.router.clone());
-            let admitted = entry.admit(&request);
+            let admitted = entry.authenticate(&request);
             async move {
                 let path = request.uri().path().to_owned();
                 let answered = match admitted {
                     Ok(()) => {
                         let answer = router.call(request.map(Body::new));
-                        guarded(async { answer.await.unwrap_or_else(|never: Infallible| match never {}) }).await
+                        catch_panic(async { answer.await.unwrap_or_else(|never: Infallible| match never {}) }).await
                     }
                     Err(fault) => Err(fault),
                 };
-                Ok::<_, Infallible>(finished(answered, &path, busy))
+                Ok::<_, Infallible>(finish_response(answered, &path, busy))
             }
         });
-        let mut ending = self.ending.clone();
+        let mut ending = self.shutdown.clone();
         let mut builder = http1::Builder::new();
         builder.half_close(true);
-        let connection = builder.serve_connection(TokioIo::new(Patient::new(stream, Arc::clone(guest))), service);
+        let connection = builder.serve_connection(TokioIo::new(TimeoutStream::new(stream, Arc::clone(guest))), service);
         let mut connection = std::pin::pin!(connection);
         let mut is_told = false;
         loop {
             tokio::select! {
                 // How it ended is its own affair.
                 _ = connection.as_mut() => return,
-                () = guest.leave.notified() => return,
+                () = guest.evict.notified() => return,
                 _ = ending.wait_for(|ending| *ending), if !is_told => {
                     is_told = true;
                     connection.as_mut().graceful_shutdown();
@@ -157,24 +157,24 @@ impl Front {
 }
 
 /// The answer as it goes out: a fault with its document, and whoever asked is served until the last byte.
-fn finished(answered: Result<Response, Fault>, path: &str, busy: Busy) -> hyper::Response<Served> {
+fn finish_response(answered: Result<Response, ApiError>, path: &str, busy: InFlight) -> hyper::Response<TrackedBody> {
     let response = match answered {
-        Ok(mut response) => match response.extensions_mut().remove::<Fault>() {
-            Some(fault) => fault.document(path),
+        Ok(mut response) => match response.extensions_mut().remove::<ApiError>() {
+            Some(fault) => fault.response_for(path),
             None => response,
         },
-        Err(fault) => fault.document(path),
+        Err(fault) => fault.response_for(path),
     };
-    response.map(|body| Served { body, _busy: busy })
+    response.map(|body| TrackedBody { body, _in_flight: busy })
 }
 
 /// A body, until whose end a guest is busy.
-struct Served {
+struct TrackedBody {
     body: Body,
-    _busy: Busy,
+    _in_flight: InFlight,
 }
 
-impl hyper::body::Body for Served {
+impl hyper::body::Body for TrackedBody {
     type Data = axum::body::Bytes;
     type Error = axum::Error;
 

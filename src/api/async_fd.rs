@@ -9,9 +9,9 @@ use tokio::io::unix::AsyncFd;
 
 /// It.
 #[derive(Debug)]
-pub(super) struct Descriptor<T>(pub(super) T);
+pub(super) struct RawFdAdapter<T>(pub(super) T);
 
-impl<T: AsFd> AsRawFd for Descriptor<T> {
+impl<T: AsFd> AsRawFd for RawFdAdapter<T> {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_fd().as_raw_fd()
     }
@@ -25,6 +25,6 @@ impl<T: AsFd> AsRawFd for Descriptor<T> {
     deprecated,
     reason = "the safe form's only fault is a descriptor that changes, and what is kept here has one for good"
 )]
-pub(super) fn watched<T: AsFd>(it: T) -> io::Result<AsyncFd<Descriptor<T>>> {
-    AsyncFd::new(Descriptor(it))
+pub(super) fn register_fd<T: AsFd>(it: T) -> io::Result<AsyncFd<RawFdAdapter<T>>> {
+    AsyncFd::new(RawFdAdapter(it))
 }

@@ -2,11 +2,11 @@
 
 use axum::http::{HeaderMap, Request, StatusCode, header};
 
-use super::error::Fault;
+use super::error::ApiError;
 
 /// Which way somebody came.
 #[derive(Debug, Clone)]
-pub(super) enum Entry {
+pub(super) enum Transport {
     /// Through the socket; the kernel has said who it is.
     Socket,
     /// Through a port, with what every request there must have.
@@ -18,40 +18,40 @@ pub(super) enum Entry {
     },
 }
 
-impl Entry {
+impl Transport {
     /// Refuses who may not ask.
     ///
     /// # Errors
     /// `not_admitted`, with why.
-    pub(super) fn admit<T>(&self, request: &Request<T>) -> Result<(), Fault> {
+    pub(super) fn authenticate<T>(&self, request: &Request<T>) -> Result<(), ApiError> {
         let Self::Port { port, token } = self else { return Ok(()) };
         let headers = request.headers();
         if headers.contains_key(header::ORIGIN) {
-            return Err(Fault::not_admitted(StatusCode::FORBIDDEN, "a page in a browser may not ask here"));
+            return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "a page in a browser may not ask here"));
         }
-        let host = one(headers, header::HOST);
+        let host = single_header(headers, header::HOST);
         let is_ours = |host: &str| ["127.0.0.1", "localhost"].iter().any(|name| host == format!("{name}:{port}"));
         if !host.is_some_and(is_ours) {
-            return Err(Fault::not_admitted(StatusCode::FORBIDDEN, format!("the Host must be 127.0.0.1:{port}")));
+            return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, format!("the Host must be 127.0.0.1:{port}")));
         }
-        let said = one(headers, header::AUTHORIZATION).and_then(|said| said.strip_prefix("Bearer "));
-        if !said.is_some_and(|said| is_same(said.as_bytes(), token.as_bytes())) {
+        let said = single_header(headers, header::AUTHORIZATION).and_then(|said| said.strip_prefix("Bearer "));
+        if !said.is_some_and(|said| constant_time_eq(said.as_bytes(), token.as_bytes())) {
             let why = "the Authorization must be: Bearer and the token in .fairway/runtime/worker.token";
-            return Err(Fault::not_admitted(StatusCode::UNAUTHORIZED, why));
+            return Err(ApiError::unauthorized(StatusCode::UNAUTHORIZED, why));
         }
         Ok(())
     }
 }
 
 /// A header that is there exactly once.
-fn one(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
     if all.next().is_some() { None } else { first.to_str().ok() }
 }
 
 /// Compares in a time that does not tell where the difference is.
-fn is_same(one: &[u8], other: &[u8]) -> bool {
+fn constant_time_eq(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |differs, (one, other)| differs | (one ^ other)) == 0
 }
 
@@ -61,12 +61,12 @@ mod tests {
 
     #[test]
     fn a_port_wants_token_and_host_and_no_browser() {
-        let port = Entry::Port { port: 7, token: "abc".into() };
+        let port = Transport::Port { port: 7, token: "abc".into() };
         let ask = |headers: &[(&str, &str)]| {
             let request =
                 headers.iter().fold(Request::builder(), |request, (name, value)| request.header(*name, *value));
             let request = request.body(()).unwrap();
-            (port.admit(&request).map_err(|fault| fault.status.as_u16()), Entry::Socket.admit(&request).is_ok())
+            (port.authenticate(&request).map_err(|fault| fault.status.as_u16()), Transport::Socket.authenticate(&request).is_ok())
         };
         let good = ("host", "127.0.0.1:7");
         let token = ("authorization", "Bearer abc");

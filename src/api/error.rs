@@ -14,12 +14,12 @@ use crate::{
 
 /// A failure with the status that fits.
 #[derive(Debug, Clone)]
-pub(super) struct Fault {
+pub(super) struct ApiError {
     pub(super) status: StatusCode,
     pub(super) failure: Box<Failure>,
 }
 
-impl Fault {
+impl ApiError {
     fn new(status: StatusCode, code: &'static str, kind: FailureKind, message: impl Into<String>) -> Self {
         let retryable = kind == FailureKind::Busy;
         let failure = Failure { code, kind, message: message.into(), hint: None, retryable, details: Value::Null };
@@ -27,7 +27,7 @@ impl Fault {
     }
 
     /// With what may help.
-    fn hint(mut self, hint: &str) -> Self {
+    fn with_hint(mut self, hint: &str) -> Self {
         self.failure.hint = Some(hint.to_owned());
         self
     }
@@ -38,23 +38,23 @@ impl Fault {
     }
 
     /// More than anybody may say.
-    pub(super) fn too_long(message: impl Into<String>) -> Self {
+    pub(super) fn body_too_large(message: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid_value", FailureKind::Usage, message)
     }
 
     /// Slower than anybody may be.
-    pub(super) fn slow(message: impl Into<String>) -> Self {
+    pub(super) fn request_timeout(message: impl Into<String>) -> Self {
         Self::new(StatusCode::REQUEST_TIMEOUT, "invalid_value", FailureKind::Usage, message)
     }
 
     /// Somebody who may not ask.
-    pub(super) fn not_admitted(status: StatusCode, message: impl Into<String>) -> Self {
+    pub(super) fn unauthorized(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, "not_admitted", FailureKind::Refused, message)
     }
 
     /// Too much at once.
     pub(super) fn busy(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", FailureKind::Busy, message).hint("try again")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", FailureKind::Busy, message).with_hint("try again")
     }
 
     /// An error of our own making.
@@ -63,19 +63,19 @@ impl Fault {
     }
 
     /// No such route.
-    pub(super) fn no_route(path: &str) -> Self {
+    pub(super) fn unknown_route(path: &str) -> Self {
         let why = format!("there is no route '{path}'");
-        Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why).hint("GET /openapi.json has them all")
+        Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why).with_hint("GET /openapi.json has them all")
     }
 
     /// A route that wants to be asked otherwise.
-    pub(super) fn no_method(method: &str, path: &str) -> Self {
+    pub(super) fn method_not_allowed(method: &str, path: &str) -> Self {
         let why = format!("the route '{path}' takes no {method}");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "usage", FailureKind::Usage, why)
     }
 
     /// The document; a route that decides says in it that nothing is allowed.
-    pub(super) fn document(&self, path: &str) -> Response {
+    pub(super) fn response_for(&self, path: &str) -> Response {
         let mut document = serde_json::to_value(ErrorDocument { error: &self.failure }).unwrap_or(Value::Null);
         if path == super::routes::authorize::PATH
             && let Some(fields) = document.as_object_mut()
@@ -88,13 +88,13 @@ impl Fault {
     }
 }
 
-impl From<anyhow::Error> for Fault {
+impl From<anyhow::Error> for ApiError {
     fn from(error: anyhow::Error) -> Self {
         errors::classify(&error).into()
     }
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for ApiError {
     fn from(failure: Failure) -> Self {
         let status = match failure.kind {
             FailureKind::Failure => StatusCode::INTERNAL_SERVER_ERROR,
@@ -109,7 +109,7 @@ impl From<Failure> for Fault {
     }
 }
 
-impl IntoResponse for Fault {
+impl IntoResponse for ApiError {
     /// The status alone: [`Fault::document`] is written where the route is known.
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();

@@ -5,6 +5,6 @@ use std::io::Write as _;
 use crate::{domain::secrets::masked, render::safe_line};
 
 /// Tells it. Nobody need listen.
-pub(super) fn remark(text: &str) {
+pub(super) fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "fairway serve: {}", safe_line(&masked(text)));
 }

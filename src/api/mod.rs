@@ -23,4 +23,4 @@ mod state;
 mod timeouts;
 mod writer;
 
-pub use serve::{Listening, Options, serve};
+pub use serve::{ListenAddress, ServeOptions, serve};

@@ -6,7 +6,7 @@ use axum::{
     routing::{get, post},
 };
 
-use super::{error::Fault, routes};
+use super::{error::ApiError, routes};
 
 /// Every route.
 pub(super) fn router() -> Router {
@@ -25,8 +25,8 @@ pub(super) fn router() -> Router {
         .route("/prompt", post(routes::prompt::post))
         .route("/stream", get(routes::stream::get))
         .route("/telemetry", post(routes::telemetry::post))
-        .fallback(async |request: Request| Fault::no_route(request.uri().path()))
+        .fallback(async |request: Request| ApiError::unknown_route(request.uri().path()))
         .method_not_allowed_fallback(async |request: Request| {
-            Fault::no_method(request.method().as_str(), request.uri().path())
+            ApiError::method_not_allowed(request.method().as_str(), request.uri().path())
         })
 }

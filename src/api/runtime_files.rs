@@ -10,34 +10,34 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     actions::App,
-    api_client::socket_path::{self, LOCK, POINTER, PORT, TOKEN},
+    api_client::socket_path::{self, LOCK_FILE, POINTER_FILE, PORT_FILE, TOKEN_FILE},
     domain::{Refusal, SessionId},
     os::{files, lock::FileLock, random, socket},
 };
 
 /// The place.
 #[derive(Debug)]
-pub(super) struct Place {
-    runtime: PathBuf,
+pub(super) struct RuntimeFiles {
+    dir: PathBuf,
     /// Where the socket lies.
     pub(super) socket: PathBuf,
     listener: Option<UnixListener>,
-    made: Vec<PathBuf>,
+    created: Vec<PathBuf>,
     // Given back last.
     _lock: FileLock,
 }
 
-impl Place {
+impl RuntimeFiles {
     /// Takes it.
     ///
     /// # Errors
     /// `serve_running` when somebody serves there; `exists` when something else than a socket lies there.
-    pub(super) fn take(app: &App) -> Result<Self> {
+    pub(super) fn acquire(app: &App) -> Result<Self> {
         let runtime = app.project.runtime();
         files::private_dir(&app.project.state).context("the state folder cannot be used")?;
         files::private_dir(&runtime).context("the runtime folder cannot be used")?;
-        let lock = FileLock::try_acquire(&runtime.join(LOCK)).context("the server's lock cannot be taken")?;
-        let path = socket_path::of(&runtime, &app.env);
+        let lock = FileLock::try_acquire(&runtime.join(LOCK_FILE)).context("the server's lock cannot be taken")?;
+        let path = socket_path::for_runtime_dir(&runtime, &app.env);
         let Some(lock) = lock else {
             let place = path.unwrap_or(runtime).display().to_string();
             return Err(Refusal::ServeRunning { place }.into());
@@ -47,24 +47,24 @@ impl Place {
             Refusal::Invalid { what: "the path of .fairway/runtime", why }
         })?;
         let (folder, name) = path.parent().zip(path.file_name()).context("the socket has no folder")?;
-        vacate(&path)?;
+        remove_stale_socket(&path)?;
         let listener = socket::listen(folder, &name.to_string_lossy());
         let listener = listener.with_context(|| format!("cannot listen at {}", path.display()))?;
-        let mut place = Self { runtime, socket: path, listener: Some(listener), made: Vec::new(), _lock: lock };
-        place.made.push(place.socket.clone());
-        for name in [POINTER, PORT, TOKEN] {
+        let mut place = Self { dir: runtime, socket: path, listener: Some(listener), created: Vec::new(), _lock: lock };
+        place.created.push(place.socket.clone());
+        for name in [POINTER_FILE, PORT_FILE, TOKEN_FILE] {
             // Of one that was killed.
-            remove(&place.runtime.join(name));
+            remove_if_present(&place.dir.join(name));
         }
-        if !place.socket.starts_with(&place.runtime) {
+        if !place.socket.starts_with(&place.dir) {
             let text = format!("{}\n", place.socket.display());
-            place.file(POINTER, &text)?;
+            place.write_file(POINTER_FILE, &text)?;
         }
         Ok(place)
     }
 
     /// Who listens there; once.
-    pub(super) fn listener(&mut self) -> Option<UnixListener> {
+    pub(super) fn take_listener(&mut self) -> Option<UnixListener> {
         self.listener.take()
     }
 
@@ -72,9 +72,9 @@ impl Place {
     ///
     /// # Errors
     /// As it cannot be made or written.
-    pub(super) fn token(&mut self) -> Result<String> {
+    pub(super) fn write_token(&mut self) -> Result<String> {
         let token = random::hex().context("there is no token to be had")?;
-        self.file(TOKEN, &token)?;
+        self.write_file(TOKEN_FILE, &token)?;
         Ok(token)
     }
 
@@ -82,42 +82,42 @@ impl Place {
     ///
     /// # Errors
     /// As it cannot be written.
-    pub(super) fn port(&mut self, port: u16, session: Option<&SessionId>) -> Result<()> {
+    pub(super) fn write_port(&mut self, port: u16, session: Option<&SessionId>) -> Result<()> {
         let text = format!("{port}\n");
         if let Some(session) = session {
-            self.file(&format!("worker-{session}.port"), &text)?;
+            self.write_file(&format!("worker-{session}.port"), &text)?;
         }
-        self.file(PORT, &text)
+        self.write_file(PORT_FILE, &text)
     }
 
-    fn file(&mut self, name: &str, text: &str) -> Result<()> {
-        let path = self.runtime.join(name);
+    fn write_file(&mut self, name: &str, text: &str) -> Result<()> {
+        let path = self.dir.join(name);
         files::write_atomic_nosync(&path, text.as_bytes(), 0o600)
             .with_context(|| format!("{} cannot be written", path.display()))?;
-        self.made.push(path);
+        self.created.push(path);
         Ok(())
     }
 
     /// Lets nobody in any more.
-    pub(super) fn shut(&mut self) {
-        for path in self.made.drain(..) {
-            remove(&path);
+    pub(super) fn remove_all(&mut self) {
+        for path in self.created.drain(..) {
+            remove_if_present(&path);
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for RuntimeFiles {
     fn drop(&mut self) {
-        self.shut();
+        self.remove_all();
     }
 }
 
-fn remove(path: &Path) {
+fn remove_if_present(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
 /// Makes room for a socket: only a socket at which nobody listens is ever removed.
-fn vacate(path: &Path) -> Result<()> {
+fn remove_stale_socket(path: &Path) -> Result<()> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         found => found.with_context(|| format!("{} cannot be looked at", path.display()))?,

@@ -21,19 +21,19 @@ use tokio::{
 use zeroize::Zeroizing;
 
 /// How many items may wait for their reader.
-const WAITING: usize = 64;
+const MAX_QUEUED_EVENTS: usize = 64;
 /// How long a reader may take for one.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// After how long a silence a comment says that the connection stands.
-pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(20);
+pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Where items go.
 #[derive(Debug)]
-pub(super) struct Items(Sender<Bytes>);
+pub(super) struct EventSender(Sender<Bytes>);
 
-struct Stream(Receiver<Bytes>);
+struct EventBody(Receiver<Bytes>);
 
-impl axum::body::HttpBody for Stream {
+impl axum::body::HttpBody for EventBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -46,15 +46,15 @@ impl axum::body::HttpBody for Stream {
 }
 
 /// An answer, and where its items go. It ends when [`Items`] is dropped.
-pub(super) fn stream() -> (Response, Items) {
-    let (items, receiver) = mpsc::channel(WAITING);
+pub(super) fn stream() -> (Response, EventSender) {
+    let (items, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    let response = (StatusCode::OK, head, Body::new(Stream(receiver))).into_response();
-    (response, Items(items))
+    let response = (StatusCode::OK, head, Body::new(EventBody(receiver))).into_response();
+    (response, EventSender(items))
 }
 
 /// The text of one item.
-pub(super) fn item(id: Option<i64>, event: &str, document: &impl Serialize) -> Option<String> {
+pub(super) fn format_event(id: Option<i64>, event: &str, document: &impl Serialize) -> Option<String> {
     let data = Zeroizing::new(serde_json::to_string(document).ok()?);
     let mut text = String::with_capacity(data.len() + 64);
     if let Some(id) = id {
@@ -65,27 +65,27 @@ pub(super) fn item(id: Option<i64>, event: &str, document: &impl Serialize) -> O
     Some(text)
 }
 
-impl Items {
+impl EventSender {
     /// Sends one item; says whether somebody still reads.
     pub(super) async fn send(&self, id: Option<i64>, event: &str, document: &impl Serialize) -> bool {
-        match item(id, event, document) {
-            Some(text) => self.put(text).await,
+        match format_event(id, event, document) {
+            Some(text) => self.send_text(text).await,
             None => false,
         }
     }
 
     /// Says that the connection stands.
     pub(super) async fn keep_alive(&self) -> bool {
-        self.put(":\n\n".into()).await
+        self.send_text(":\n\n".into()).await
     }
 
     /// Sends the text of an item.
-    pub(super) async fn put(&self, text: String) -> bool {
-        matches!(timeout(PATIENCE, self.0.send(text.into())).await, Ok(Ok(())))
+    pub(super) async fn send_text(&self, text: String) -> bool {
+        matches!(timeout(SEND_TIMEOUT, self.0.send(text.into())).await, Ok(Ok(())))
     }
 
     /// Comes back when nobody reads any more.
-    pub(super) async fn abandoned(&self) {
+    pub(super) async fn closed(&self) {
         self.0.closed().await;
     }
 }

@@ -11,10 +11,10 @@ use tokio::{
 };
 
 use super::{
-    error::Fault,
-    identity::Keeper,
-    live_project::{Current, Seed},
-    writer::{Writer, done},
+    error::ApiError,
+    identity::IdentityStore,
+    live_project::{LiveProject, AppFactory},
+    writer::{Writer, run_catching_panic},
 };
 use crate::{
     actions::{
@@ -27,51 +27,51 @@ use crate::{
 };
 
 /// How long a change may take before whoever asked is told to try again.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many may do at once what takes long.
-const OUTSIDE: usize = 32;
+const MAX_BLOCKING_CALLS: usize = 32;
 
 thread_local! {
-    static HOUSE: RefCell<Option<Rc<House>>> = const { RefCell::new(None) };
+    static STATE: RefCell<Option<Rc<ServerState>>> = const { RefCell::new(None) };
 }
 
-static BUSY: Semaphore = Semaphore::const_new(OUTSIDE);
+static BLOCKING_SLOTS: Semaphore = Semaphore::const_new(MAX_BLOCKING_CALLS);
 
 /// The house.
 #[derive(Debug)]
-pub(super) struct House {
-    current: RefCell<Current>,
+pub(super) struct ServerState {
+    project: RefCell<LiveProject>,
     pub(super) writer: Writer,
     /// Whose credentials are known.
-    pub(super) identities: RefCell<Keeper>,
+    pub(super) identities: RefCell<IdentityStore>,
     /// Changes whenever somebody has changed the store.
     pub(super) changes: watch::Receiver<u64>,
     /// Becomes true when the server is to end.
-    pub(super) ending: watch::Receiver<bool>,
+    pub(super) shutdown: watch::Receiver<bool>,
     pub(super) started: Timestamp,
 }
 
-impl House {
+impl ServerState {
     /// Makes the house of this thread.
     pub(super) fn open(
-        current: Current,
+        current: LiveProject,
         writer: Writer,
         changes: watch::Receiver<u64>,
         ending: watch::Receiver<bool>,
         started: Timestamp,
     ) {
         let house =
-            Self { current: RefCell::new(current), writer, identities: RefCell::default(), changes, ending, started };
-        HOUSE.with(|here| here.replace(Some(Rc::new(house))));
+            Self { project: RefCell::new(current), writer, identities: RefCell::default(), changes, shutdown: ending, started };
+        STATE.with(|here| here.replace(Some(Rc::new(house))));
     }
 
     /// Closes it: everything in line is done, and every credential forgotten.
     pub(super) fn close() {
-        if let Some(house) = HOUSE.take()
+        if let Some(house) = STATE.take()
             && let Some(house) = Rc::into_inner(house)
         {
             drop(house.identities);
-            house.writer.end();
+            house.writer.finish();
         }
     }
 
@@ -80,7 +80,7 @@ impl House {
     /// # Errors
     /// As the settings cannot be read.
     pub(super) fn app(&self) -> Result<App> {
-        let mut current = self.current.borrow_mut();
+        let mut current = self.project.borrow_mut();
         let app = current.app()?;
         Ok(app.with_actor(app.actor.clone(), None))
     }
@@ -89,11 +89,11 @@ impl House {
     ///
     /// # Errors
     /// As `judge` fails.
-    pub(super) fn judge<T>(&self, judge: impl FnOnce(&App, &LoadedRules) -> Result<T>) -> Result<T, Fault> {
-        let mut current = self.current.borrow_mut();
-        let judged = current.guarded().and_then(|(app, prepared)| judge(app, prepared));
+    pub(super) fn with_guard_rules<T>(&self, judge: impl FnOnce(&App, &LoadedRules) -> Result<T>) -> Result<T, ApiError> {
+        let mut current = self.project.borrow_mut();
+        let judged = current.app_and_guard_rules().and_then(|(app, prepared)| judge(app, prepared));
         judged.map_err(|error| {
-            current.learn(&error);
+            current.note_error(&error);
             error.into()
         })
     }
@@ -102,10 +102,10 @@ impl House {
     ///
     /// # Errors
     /// As `look` fails.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&App) -> Result<T>) -> Result<T, Fault> {
+    pub(super) fn read<T>(&self, look: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
         let looked = self.app().and_then(|app| look(&app));
         looked.map_err(|error| {
-            self.current.borrow_mut().learn(&error);
+            self.project.borrow_mut().note_error(&error);
             error.into()
         })
     }
@@ -115,30 +115,30 @@ impl House {
 ///
 /// # Errors
 /// When it is closed.
-pub(super) fn here() -> Result<Rc<House>, Fault> {
-    HOUSE.with(|here| here.borrow().clone()).ok_or_else(|| Fault::busy("the server is ending"))
+pub(super) fn server_state() -> Result<Rc<ServerState>, ApiError> {
+    STATE.with(|here| here.borrow().clone()).ok_or_else(|| ApiError::busy("the server is ending"))
 }
 
 /// Looks at something in place.
 ///
 /// # Errors
 /// As `look` fails.
-pub(super) fn look<T>(look: impl FnOnce(&App) -> Result<T>) -> Result<T, Fault> {
-    here()?.look(look)
+pub(super) fn read<T>(look: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
+    server_state()?.read(look)
 }
 
 /// Has something changed by the thread that writes.
 ///
 /// # Errors
 /// As `job` fails, or when it takes too long.
-pub(super) async fn change<T: Send + 'static>(
+pub(super) async fn write<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
-) -> Result<T, Fault> {
-    let told = here()?.writer.change(job)?;
-    match timeout(PATIENCE, told).await {
+) -> Result<T, ApiError> {
+    let told = server_state()?.writer.write(job)?;
+    match timeout(WRITE_TIMEOUT, told).await {
         Ok(Ok(done)) => done,
-        Ok(Err(_)) => Err(Fault::internal("nobody writes any more")),
-        Err(_) => Err(Fault::busy("the store is busy")),
+        Ok(Err(_)) => Err(ApiError::internal("nobody writes any more")),
+        Err(_) => Err(ApiError::busy("the store is busy")),
     }
 }
 
@@ -146,38 +146,38 @@ pub(super) async fn change<T: Send + 'static>(
 ///
 /// # Errors
 /// As `job` fails, or when too many do so already.
-pub(super) async fn outside<T: Send + 'static>(
+pub(super) async fn run_blocking<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
-) -> Result<T, Fault> {
-    let seed = Seed::of(&here()?.app()?);
-    let place = match BUSY.try_acquire() {
+) -> Result<T, ApiError> {
+    let seed = AppFactory::new(&server_state()?.app()?);
+    let place = match BLOCKING_SLOTS.try_acquire() {
         Ok(place) => place,
         Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => {
-            return Err(Fault::busy(format!("{OUTSIDE} programs are waited for already")));
+            return Err(ApiError::busy(format!("{MAX_BLOCKING_CALLS} programs are waited for already")));
         }
     };
     let ran = task::spawn_blocking(move || {
         let _place = place;
         let mut current = seed.open()?;
-        done(&mut current, job)
+        run_catching_panic(&mut current, job)
     });
-    ran.await.unwrap_or_else(|_| Err(Fault::internal("a call broke off")))
+    ran.await.unwrap_or_else(|_| Err(ApiError::internal("a call broke off")))
 }
 
 /// The house as the session of a run sees it; as nobody in particular when the run is unknown.
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn as_run(app: &App, run: &str, request: Option<IdempotencyKey>) -> Result<App> {
+pub(super) fn app_as_run(app: &App, run: &str, request: Option<IdempotencyKey>) -> Result<App> {
     let known = app.read(|tx| Ok(sessions::by_run(tx, &normalize_run_id(run))?))?;
     Ok(match known {
-        Some(session) => as_session(app, &session, request),
+        Some(session) => app_as_session(app, &session, request),
         None => app.with_actor(app.actor.clone(), request),
     })
 }
 
 /// The house as a session sees it.
-pub(super) fn as_session(app: &App, session: &Session, request: Option<IdempotencyKey>) -> App {
+pub(super) fn app_as_session(app: &App, session: &Session, request: Option<IdempotencyKey>) -> App {
     let actor = Actor {
         name: session.id.to_string(),
         session: Some(session.id.clone()),

@@ -14,39 +14,39 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-use super::connections::Guest;
+use super::connections::ConnectionHandle;
 
 /// How long the other end may take nothing of an answer.
-const TAKING: Duration = Duration::from_secs(30);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the head of a request may take, and the first request to come.
-const ASKING: Duration = Duration::from_secs(10);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may be silent between two requests.
-const SILENT: Duration = Duration::from_secs(10 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// The connection.
 #[derive(Debug)]
-pub(super) struct Patient<T> {
+pub(super) struct TimeoutStream<T> {
     stream: T,
-    guest: Arc<Guest>,
+    connection: Arc<ConnectionHandle>,
     /// How many requests were asked when it was looked at last.
-    asked: u64,
+    requests_seen: u64,
     /// Since when it has been silent.
-    silent: Instant,
+    idle_since: Instant,
     /// Since when a request has been coming in.
-    coming: Option<Instant>,
-    read: Limit,
-    write: Limit,
+    request_since: Option<Instant>,
+    read_deadline: Deadline,
+    write_deadline: Deadline,
     /// Until when something must be taken, while something waits.
-    takes_until: Option<Instant>,
+    write_due: Option<Instant>,
 }
 
 /// A limit that is looked at when it is over: moving it on costs nothing.
 #[derive(Debug, Default)]
-struct Limit(Option<Pin<Box<Sleep>>>);
+struct Deadline(Option<Pin<Box<Sleep>>>);
 
-impl Limit {
+impl Deadline {
     /// Whether this moment is over. If not, the task is woken then, or earlier.
-    fn is_over(&mut self, until: Instant, cx: &mut Context<'_>) -> bool {
+    fn poll_expired(&mut self, until: Instant, cx: &mut Context<'_>) -> bool {
         let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(until)));
         if sleep.deadline() > until {
             sleep.as_mut().reset(until);
@@ -61,22 +61,22 @@ impl Limit {
     }
 }
 
-impl<T> Patient<T> {
+impl<T> TimeoutStream<T> {
     /// Of this stream.
-    pub(super) fn new(stream: T, guest: Arc<Guest>) -> Self {
+    pub(super) fn new(stream: T, guest: Arc<ConnectionHandle>) -> Self {
         let silent = Instant::now();
-        let (read, write) = (Limit::default(), Limit::default());
-        Self { stream, guest, asked: 0, silent, coming: None, read, write, takes_until: None }
+        let (read, write) = (Deadline::default(), Deadline::default());
+        Self { stream, connection: guest, requests_seen: 0, idle_since: silent, request_since: None, read_deadline: read, write_deadline: write, write_due: None }
     }
 
     fn after_read(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<()>>, is_empty: bool) -> Poll<io::Result<()>> {
-        let (asked, is_busy) = self.guest.asked();
-        if asked != self.asked || is_busy {
-            (self.asked, self.coming, self.silent) = (asked, None, Instant::now());
+        let (asked, is_busy) = self.connection.request_state();
+        if asked != self.requests_seen || is_busy {
+            (self.requests_seen, self.request_since, self.idle_since) = (asked, None, Instant::now());
         }
         if done.is_ready() {
             if !is_busy && !is_empty {
-                self.coming.get_or_insert_with(Instant::now);
+                self.request_since.get_or_insert_with(Instant::now);
             }
             return done;
         }
@@ -84,25 +84,25 @@ impl<T> Patient<T> {
         if is_busy {
             return done;
         }
-        let until = match self.coming {
-            Some(since) => since + ASKING,
-            None if asked == 0 => self.silent + ASKING,
-            None => self.silent + SILENT,
+        let until = match self.request_since {
+            Some(since) => since + HEADER_TIMEOUT,
+            None if asked == 0 => self.idle_since + HEADER_TIMEOUT,
+            None => self.idle_since + IDLE_TIMEOUT,
         };
-        if self.read.is_over(until, cx) { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { done }
+        if self.read_deadline.poll_expired(until, cx) { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { done }
     }
 
     fn after_write<R>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if done.is_ready() {
-            self.takes_until = None;
+            self.write_due = None;
             return done;
         }
-        let until = *self.takes_until.get_or_insert_with(|| Instant::now() + TAKING);
-        if self.write.is_over(until, cx) { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { done }
+        let until = *self.write_due.get_or_insert_with(|| Instant::now() + WRITE_TIMEOUT);
+        if self.write_deadline.poll_expired(until, cx) { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { done }
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for TimeoutStream<T> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let done = Pin::new(&mut self.stream).poll_read(cx, buf);
@@ -111,7 +111,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Patient<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let done = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.after_write(cx, done)

@@ -16,8 +16,8 @@ use anyhow::Result;
 use tokio::sync::oneshot;
 
 use super::{
-    error::Fault,
-    live_project::{Current, Seed},
+    error::ApiError,
+    live_project::{LiveProject, AppFactory},
 };
 use crate::{
     actions::{App, boundary::guard, core::errors},
@@ -25,46 +25,46 @@ use crate::{
 };
 
 /// How many may stand in line.
-const LINE: usize = 1_024;
+const QUEUE_LEN: usize = 1_024;
 /// How long decisions are gathered.
-const GATHER: Duration = Duration::from_millis(10);
+const BATCH_WINDOW: Duration = Duration::from_millis(10);
 /// How many decisions may wait for a store that cannot be written.
-const MOST_UNWRITTEN: usize = 10_000;
+const MAX_UNRECORDED_DECISIONS: usize = 10_000;
 
-type Job = Box<dyn FnOnce(&mut Current) + Send>;
+type WriteFn = Box<dyn FnOnce(&mut LiveProject) + Send>;
 
 /// A decision on a tool call, to be recorded.
 #[derive(Debug)]
-pub(super) struct Decision {
+pub(super) struct PendingDecision {
     pub(super) session: Option<Session>,
     pub(super) call: guard::ToolCall,
-    pub(super) verdict: guard::GuardDecision,
-    pub(super) door: guard::EntryPoint,
+    pub(super) decision: guard::GuardDecision,
+    pub(super) entry_point: guard::EntryPoint,
     /// Who waits until it is recorded.
-    pub(super) waits: Option<oneshot::Sender<Result<(), Fault>>>,
+    pub(super) on_recorded: Option<oneshot::Sender<Result<(), ApiError>>>,
 }
 
-enum Task {
-    Do(Job),
+enum WriterMessage {
+    Run(WriteFn),
     /// A decision that somebody waits for.
-    Record(Box<Decision>),
+    RecordNow(Box<PendingDecision>),
     /// Decisions are there that nobody waits for.
-    Gather,
+    FlushDecisions,
 }
 
 /// What others know about the thread.
 #[derive(Debug, Default)]
-struct State {
+struct SharedStatus {
     /// The last batch of decisions was recorded.
-    proven: AtomicBool,
+    last_flush_ok: AtomicBool,
     /// How much stands in line.
-    waiting: AtomicUsize,
+    queued: AtomicUsize,
     /// Decisions that nobody waits for: the thread is woken for the first of them, and not for each.
-    decisions: Mutex<Vec<Decision>>,
+    decisions: Mutex<Vec<PendingDecision>>,
 }
 
-impl State {
-    fn decisions(&self) -> MutexGuard<'_, Vec<Decision>> {
+impl SharedStatus {
+    fn lock_decisions(&self) -> MutexGuard<'_, Vec<PendingDecision>> {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,8 +72,8 @@ impl State {
 /// The thread.
 #[derive(Debug)]
 pub(super) struct Writer {
-    line: SyncSender<Task>,
-    state: Arc<State>,
+    queue: SyncSender<WriterMessage>,
+    status: Arc<SharedStatus>,
     thread: JoinHandle<()>,
 }
 
@@ -82,30 +82,30 @@ impl Writer {
     ///
     /// # Errors
     /// When there is no thread to be had.
-    pub(super) fn start(seed: Seed) -> std::io::Result<Self> {
-        let (line, tasks) = sync_channel(LINE);
-        let state = Arc::new(State::default());
+    pub(super) fn start(seed: AppFactory) -> std::io::Result<Self> {
+        let (line, tasks) = sync_channel(QUEUE_LEN);
+        let state = Arc::new(SharedStatus::default());
         let known = Arc::clone(&state);
         let thread = thread::Builder::new().name("writer".into()).spawn(move || {
             // Read before, by whoever starts us: it fails only when that has changed since.
             if let Ok(current) = seed.open() {
-                Work { current, state: known, unwritten: Vec::new() }.run(&tasks);
+                WriterThread { project: current, status: known, unrecorded: Vec::new() }.run_loop(&tasks);
             }
         })?;
-        Ok(Self { line, state, thread })
+        Ok(Self { queue: line, status: state, thread })
     }
 
     /// Puts something in line.
     ///
     /// # Errors
     /// When the line is full, or nobody works on it any more.
-    fn put(&self, task: Task) -> Result<(), Fault> {
-        self.state.waiting.fetch_add(1, SeqCst);
-        self.line.try_send(task).map_err(|error| {
-            self.state.waiting.fetch_sub(1, SeqCst);
+    fn enqueue(&self, task: WriterMessage) -> Result<(), ApiError> {
+        self.status.queued.fetch_add(1, SeqCst);
+        self.queue.try_send(task).map_err(|error| {
+            self.status.queued.fetch_sub(1, SeqCst);
             match error {
-                TrySendError::Full(_) => Fault::busy(format!("{LINE} changes stand in line already")),
-                TrySendError::Disconnected(_) => Fault::internal("nobody writes any more"),
+                TrySendError::Full(_) => ApiError::busy(format!("{QUEUE_LEN} changes stand in line already")),
+                TrySendError::Disconnected(_) => ApiError::internal("nobody writes any more"),
             }
         })
     }
@@ -114,15 +114,15 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::put`] fails.
-    pub(super) fn change<T: Send + 'static>(
+    pub(super) fn write<T: Send + 'static>(
         &self,
         job: impl FnOnce(&App) -> Result<T> + Send + 'static,
-    ) -> Result<oneshot::Receiver<Result<T, Fault>>, Fault> {
+    ) -> Result<oneshot::Receiver<Result<T, ApiError>>, ApiError> {
         let (tell, told) = oneshot::channel();
-        self.put(Task::Do(Box::new(move |current| {
+        self.enqueue(WriterMessage::Run(Box::new(move |current| {
             // Who asked has gone: nothing was promised.
             if !tell.is_closed() {
-                let _ = tell.send(done(current, job));
+                let _ = tell.send(run_catching_panic(current, job));
             }
         })))?;
         Ok(told)
@@ -132,120 +132,120 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::put`] fails.
-    pub(super) fn record(&self, decision: Decision) -> Result<(), Fault> {
-        if decision.waits.is_some() {
-            return self.put(Task::Record(Box::new(decision)));
+    pub(super) fn record(&self, decision: PendingDecision) -> Result<(), ApiError> {
+        if decision.on_recorded.is_some() {
+            return self.enqueue(WriterMessage::RecordNow(Box::new(decision)));
         }
-        let mut decisions = self.state.decisions();
-        if decisions.len() >= MOST_UNWRITTEN {
-            return Err(Fault::busy(format!("{MOST_UNWRITTEN} decisions wait to be recorded")));
+        let mut decisions = self.status.lock_decisions();
+        if decisions.len() >= MAX_UNRECORDED_DECISIONS {
+            return Err(ApiError::busy(format!("{MAX_UNRECORDED_DECISIONS} decisions wait to be recorded")));
         }
         decisions.push(decision);
         if decisions.len() > 1 {
             return Ok(());
         }
         // What is not said to be there would lie there: it is not taken then.
-        self.put(Task::Gather).inspect_err(|_| decisions.clear())
+        self.enqueue(WriterMessage::FlushDecisions).inspect_err(|_| decisions.clear())
     }
 
     /// Whether what is put in line now will be recorded soon, as far as can be told.
-    pub(super) fn is_well(&self) -> bool {
-        self.state.proven.load(SeqCst)
-            && self.state.waiting.load(SeqCst) < LINE / 2
-            && self.state.decisions().len() < MOST_UNWRITTEN / 2
+    pub(super) fn is_healthy(&self) -> bool {
+        self.status.last_flush_ok.load(SeqCst)
+            && self.status.queued.load(SeqCst) < QUEUE_LEN / 2
+            && self.status.lock_decisions().len() < MAX_UNRECORDED_DECISIONS / 2
     }
 
     /// Waits until everything in line is done.
-    pub(super) fn end(self) {
-        drop(self.line);
+    pub(super) fn finish(self) {
+        drop(self.queue);
         let _ = self.thread.join();
     }
 }
 
 /// Does something in a house, whatever becomes of it.
-pub(super) fn done<T>(current: &mut Current, job: impl FnOnce(&App) -> Result<T>) -> Result<T, Fault> {
+pub(super) fn run_catching_panic<T>(current: &mut LiveProject, job: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
     let done = catch_unwind(AssertUnwindSafe(|| job(current.app()?)));
     let done = done.unwrap_or_else(|_| Err(errors::internal("a change broke off")));
     done.map_err(|error| {
-        current.learn(&error);
+        current.note_error(&error);
         error.into()
     })
 }
 
-struct Work {
-    current: Current,
-    state: Arc<State>,
+struct WriterThread {
+    project: LiveProject,
+    status: Arc<SharedStatus>,
     /// Decisions that were acted on and could not be recorded yet.
-    unwritten: Vec<Decision>,
+    unrecorded: Vec<PendingDecision>,
 }
 
-impl Work {
-    fn run(mut self, tasks: &Receiver<Task>) {
+impl WriterThread {
+    fn run_loop(mut self, tasks: &Receiver<WriterMessage>) {
         while let Ok(task) = tasks.recv() {
-            self.state.waiting.fetch_sub(1, SeqCst);
+            self.status.queued.fetch_sub(1, SeqCst);
             match task {
-                Task::Do(job) => job(&mut self.current),
-                Task::Record(decision) => {
-                    self.unwritten.push(*decision);
-                    self.write();
+                WriterMessage::Run(job) => job(&mut self.project),
+                WriterMessage::RecordNow(decision) => {
+                    self.unrecorded.push(*decision);
+                    self.flush_decisions();
                 }
-                Task::Gather => {
-                    let next = self.gather(tasks);
-                    self.write();
+                WriterMessage::FlushDecisions => {
+                    let next = self.collect_batch(tasks);
+                    self.flush_decisions();
                     if let Some(job) = next {
-                        job(&mut self.current);
+                        job(&mut self.project);
                     }
                 }
             }
         }
-        self.write();
+        self.flush_decisions();
     }
 
     /// Waits a moment for more decisions; ends at once at one that somebody waits for, and at something else to do.
-    fn gather(&mut self, tasks: &Receiver<Task>) -> Option<Job> {
-        let deadline = Instant::now() + GATHER;
+    fn collect_batch(&mut self, tasks: &Receiver<WriterMessage>) -> Option<WriteFn> {
+        let deadline = Instant::now() + BATCH_WINDOW;
         while let Ok(task) = tasks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            self.state.waiting.fetch_sub(1, SeqCst);
+            self.status.queued.fetch_sub(1, SeqCst);
             match task {
-                Task::Do(job) => return Some(job),
-                Task::Record(decision) => {
-                    self.unwritten.push(*decision);
+                WriterMessage::Run(job) => return Some(job),
+                WriterMessage::RecordNow(decision) => {
+                    self.unrecorded.push(*decision);
                     return None;
                 }
-                Task::Gather => {}
+                WriterMessage::FlushDecisions => {}
             }
         }
         None
     }
 
     /// Records what is to be recorded.
-    fn write(&mut self) {
-        self.unwritten.append(&mut self.state.decisions());
+    fn flush_decisions(&mut self) {
+        self.unrecorded.append(&mut self.status.lock_decisions());
         // Who was told no meanwhile, because it took too long, is not recorded as told yes.
-        self.unwritten.retain(|one| one.waits.as_ref().is_none_or(|waits| !waits.is_closed()));
-        if self.unwritten.is_empty() {
+        self.unrecorded.retain(|one| one.on_recorded.as_ref().is_none_or(|waits| !waits.is_closed()));
+        if self.unrecorded.is_empty() {
             return;
         }
-        let batch = &self.unwritten;
-        let written = done(&mut self.current, |app| {
+        let batch = &self.unrecorded;
+        let written = run_catching_panic(&mut self.project, |app| {
             app.transaction(|tx| {
                 for one in batch {
-                    guard::record(tx, one.door, one.session.as_ref(), &one.call, &one.verdict)?;
+                    guard::record(tx, one.entry_point, one.session.as_ref(), &one.call, &one.decision)?;
                 }
                 Ok(())
             })
         });
-        self.state.proven.store(written.is_ok(), SeqCst);
+        self.status.last_flush_ok.store(written.is_ok(), SeqCst);
         let mut left = Vec::new();
-        for one in self.unwritten.drain(..) {
-            match (one.waits, &written) {
+        for one in self.unrecorded.drain(..) {
+            match (one.on_recorded, &written) {
                 (Some(waits), _) => drop(waits.send(written.clone())),
-                (None, Err(_)) => left.push(Decision { waits: None, ..one }),
+                (None, Err(_)) => left.push(PendingDecision { on_recorded: None, ..one }),
                 (None, Ok(())) => {}
             }
         }
-        let surplus = left.len().saturating_sub(MOST_UNWRITTEN);
+        let surplus = left.len().saturating_sub(MAX_UNRECORDED_DECISIONS);
         left.drain(..surplus);
-        self.unwritten = left;
+        self.unrecorded = left;
     }
 }

@@ -2,16 +2,16 @@
 
 use std::io::{self, Read};
 
-use super::LinkError;
+use super::ApiClientError;
 
 /// The longest answer that is taken, in bytes.
-const LONGEST: usize = 64 << 20;
+const MAX_BODY_BYTES: usize = 64 << 20;
 /// The longest head of one.
-const LONGEST_HEAD: usize = 16 << 10;
+const MAX_HEAD_BYTES: usize = 16 << 10;
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct HttpResponse {
     /// The status: 200 when it was done.
     pub status: u16,
     /// The document.
@@ -22,17 +22,17 @@ pub struct Reply {
 ///
 /// # Errors
 /// As `before` or reading fails; when it is no answer.
-pub(super) fn read<T: Read>(
+pub(super) fn read_response<T: Read>(
     from: &mut T,
-    mut before: impl FnMut(&mut T) -> Result<(), LinkError>,
-) -> Result<Reply, LinkError> {
+    mut before: impl FnMut(&mut T) -> Result<(), ApiClientError>,
+) -> Result<HttpResponse, ApiClientError> {
     let mut buffer = Vec::new();
-    let mut more = |buffer: &mut Vec<u8>| -> Result<(), LinkError> {
+    let mut more = |buffer: &mut Vec<u8>| -> Result<(), ApiClientError> {
         let mut part = [0; 16 * 1024];
         loop {
             before(from)?;
             match from.read(&mut part) {
-                Ok(0) => return Err(LinkError::Broken(io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => return Err(ApiClientError::Disconnected(io::ErrorKind::UnexpectedEof.into())),
                 Ok(read) => {
                     buffer.extend_from_slice(part.get(..read).unwrap_or_default());
                     return Ok(());
@@ -43,11 +43,11 @@ pub(super) fn read<T: Read>(
         }
     };
     let end = loop {
-        if let Some(at) = find(&buffer, b"\r\n\r\n") {
+        if let Some(at) = find_bytes(&buffer, b"\r\n\r\n") {
             break at;
         }
-        if buffer.len() > LONGEST_HEAD {
-            return Err(LinkError::Garbled("its head does not end"));
+        if buffer.len() > MAX_HEAD_BYTES {
+            return Err(ApiClientError::InvalidResponse("its head does not end"));
         }
         more(&mut buffer)?;
     };
@@ -57,32 +57,32 @@ pub(super) fn read<T: Read>(
         let mut body = Vec::new();
         loop {
             let line = loop {
-                if let Some(at) = find(&rest, b"\r\n") {
+                if let Some(at) = find_bytes(&rest, b"\r\n") {
                     break at;
                 }
                 more(&mut rest)?;
             };
             let size = rest.get(..line).and_then(|line| std::str::from_utf8(line).ok());
             let size = size.and_then(|size| usize::from_str_radix(size.split(';').next()?.trim(), 16).ok());
-            let size = size.filter(|size| body.len() + size <= LONGEST).ok_or(LinkError::Garbled("a chunk"))?;
+            let size = size.filter(|size| body.len() + size <= MAX_BODY_BYTES).ok_or(ApiClientError::InvalidResponse("a chunk"))?;
             while rest.len() < line + 2 + size + 2 {
                 more(&mut rest)?;
             }
             body.extend_from_slice(rest.get(line + 2..line + 2 + size).unwrap_or_default());
             rest.drain(..line + 2 + size + 2);
             if size == 0 {
-                return Ok(Reply { status: head.status, body });
+                return Ok(HttpResponse { status: head.status, body });
             }
         }
     };
-    if length > LONGEST {
-        return Err(LinkError::Garbled("it is too long"));
+    if length > MAX_BODY_BYTES {
+        return Err(ApiClientError::InvalidResponse("it is too long"));
     }
     while rest.len() < length {
         more(&mut rest)?;
     }
     rest.truncate(length);
-    Ok(Reply { status: head.status, body: rest })
+    Ok(HttpResponse { status: head.status, body: rest })
 }
 
 struct Head {
@@ -92,15 +92,15 @@ struct Head {
 }
 
 impl Head {
-    fn parse(bytes: &[u8]) -> Result<Self, LinkError> {
-        let text = std::str::from_utf8(bytes).map_err(|_| LinkError::Garbled("its head is no text"))?;
+    fn parse(bytes: &[u8]) -> Result<Self, ApiClientError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| ApiClientError::InvalidResponse("its head is no text"))?;
         let mut lines = text.split("\r\n");
         let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok());
-        let status = status.ok_or(LinkError::Garbled("it is no HTTP/1.1"))?;
+        let status = status.ok_or(ApiClientError::InvalidResponse("it is no HTTP/1.1"))?;
         let mut length = Some(0);
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
             if name.eq_ignore_ascii_case("content-length") {
-                length = Some(value.trim().parse().map_err(|_| LinkError::Garbled("its length"))?);
+                length = Some(value.trim().parse().map_err(|_| ApiClientError::InvalidResponse("its length"))?);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
                 length = None;
                 break;
@@ -110,6 +110,6 @@ impl Head {
     }
 }
 
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+fn find_bytes(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }

@@ -13,85 +13,85 @@ use std::{
 
 use thiserror::Error;
 
-pub use http::Reply;
+pub use http::HttpResponse;
 
 use crate::os::{socket, user};
 
 /// Why a server did not answer.
 #[derive(Debug, Error)]
-pub enum LinkError {
+pub enum ApiClientError {
     /// It did not answer in time.
     #[error("the server did not answer in time")]
-    Late,
+    TimedOut,
     /// The connection broke.
     #[error("the connection to the server broke: {0}")]
-    Broken(io::Error),
+    Disconnected(io::Error),
     /// What it said is no answer.
     #[error("the server's answer cannot be read: {0}")]
-    Garbled(&'static str),
+    InvalidResponse(&'static str),
 }
 
-impl From<io::Error> for LinkError {
+impl From<io::Error> for ApiClientError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::Late,
-            _ => Self::Broken(error),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::TimedOut,
+            _ => Self::Disconnected(error),
         }
     }
 }
 
 /// A connection to the server of a project.
 #[derive(Debug)]
-pub struct Link {
+pub struct ApiClient {
     stream: UnixStream,
-    limit: Duration,
+    timeout: Duration,
 }
 
-impl Link {
+impl ApiClient {
     /// Connects to the server of the project with this runtime folder; each request may take as long as `limit`. `None` when
     /// nobody serves there.
     #[must_use]
     pub fn connect(runtime: &Path, limit: Duration) -> Option<Self> {
-        let stream = socket::connect_at(&socket_path::found(runtime)?).ok()?;
+        let stream = socket::connect_at(&socket_path::find_listening(runtime)?).ok()?;
         // A socket that another user has bound would be told what is nobody else's affair.
         if socket::peer_uid(&stream).ok()? != user::uid() {
             return None;
         }
-        Some(Self { stream, limit })
+        Some(Self { stream, timeout: limit })
     }
 
     /// Posts a JSON document.
     ///
     /// # Errors
     /// When there is no whole answer in time. An answer that says no is one.
-    pub fn post(&mut self, route: &str, body: &[u8]) -> Result<Reply, LinkError> {
+    pub fn post(&mut self, route: &str, body: &[u8]) -> Result<HttpResponse, ApiClientError> {
         let head = format!(
             "POST {route} HTTP/1.1\r\nhost: fairway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
-        self.ask([head.as_bytes(), body].concat())
+        self.send([head.as_bytes(), body].concat())
     }
 
     /// Asks for a document; not for a stream, which has no end.
     ///
     /// # Errors
     /// As for [`Link::post`].
-    pub fn get(&mut self, route: &str) -> Result<Reply, LinkError> {
-        self.ask(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
+    pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
+        self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
     }
 
-    fn ask(&mut self, request: Vec<u8>) -> Result<Reply, LinkError> {
-        let deadline = Instant::now() + self.limit;
-        self.stream.set_write_timeout(Some(left(deadline)?))?;
+    fn send(&mut self, request: Vec<u8>) -> Result<HttpResponse, ApiClientError> {
+        let deadline = Instant::now() + self.timeout;
+        self.stream.set_write_timeout(Some(remaining(deadline)?))?;
         self.stream.write_all(&request)?;
-        http::read(&mut self.stream, |stream| Ok(stream.set_read_timeout(Some(left(deadline)?))?))
+        http::read_response(&mut self.stream, |stream| Ok(stream.set_read_timeout(Some(remaining(deadline)?))?))
     }
 }
 
 /// What is left until a deadline; never nothing, which would mean for ever.
-fn left(deadline: Instant) -> Result<Duration, LinkError> {
+fn remaining(deadline: Instant) -> Result<Duration, ApiClientError> {
     let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(LinkError::Late) } else { Ok(left) }
+    if left.is_zero() { Err(ApiClientError::TimedOut) } else { Ok(left) }
 }
 
 #[cfg(test)]

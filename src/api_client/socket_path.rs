@@ -15,44 +15,44 @@ use crate::{
 };
 
 /// The socket's name in the runtime folder.
-pub const SOCKET: &str = "worker.sock";
+pub const SOCKET_FILE: &str = "worker.sock";
 /// Beside it: the path of a socket that had to go elsewhere.
-pub const POINTER: &str = "worker.socket";
+pub const POINTER_FILE: &str = "worker.socket";
 /// The lock of whoever serves.
-pub const LOCK: &str = "worker.lock";
+pub const LOCK_FILE: &str = "worker.lock";
 /// The number of the port on 127.0.0.1.
-pub const PORT: &str = "worker.port";
+pub const PORT_FILE: &str = "worker.port";
 /// The word that every request to that port carries.
-pub const TOKEN: &str = "worker.token";
+pub const TOKEN_FILE: &str = "worker.token";
 
 /// How long a pointer may be, in bytes.
-const LONGEST: u64 = 4_096;
+const MAX_POINTER_BYTES: u64 = 4_096;
 
 /// Where a server of the project with this runtime folder listens, or would: there, or in the user's folder of sockets when
 /// that path is too long for one. `None` when there is no such folder either.
 #[must_use]
-pub fn of(runtime: &Path, env: &Env) -> Option<PathBuf> {
-    let here = runtime.join(SOCKET);
+pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
+    let here = runtime.join(SOCKET_FILE);
     if socket::fits_address(&here) {
         return Some(here);
     }
     let folder = env.var_os(vars::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|folder| folder.is_absolute())?;
-    let there = folder.join(format!("fairway-{}.sock", digest(runtime)));
+    let there = folder.join(format!("fairway-{}.sock", short_digest(runtime)));
     socket::fits_address(&there).then_some(there)
 }
 
 /// Where somebody may listen now, for whoever has another environment than the server.
-pub(super) fn found(runtime: &Path) -> Option<PathBuf> {
-    let here = runtime.join(SOCKET);
+pub(super) fn find_listening(runtime: &Path) -> Option<PathBuf> {
+    let here = runtime.join(SOCKET_FILE);
     if socket::fits_address(&here) {
         return Some(here);
     }
     let mut path = String::new();
-    File::open(runtime.join(POINTER)).ok()?.take(LONGEST).read_to_string(&mut path).ok()?;
+    File::open(runtime.join(POINTER_FILE)).ok()?.take(MAX_POINTER_BYTES).read_to_string(&mut path).ok()?;
     Some(PathBuf::from(path.trim_end())).filter(|path| path.is_absolute() && socket::fits_address(path))
 }
 
-fn digest(path: &Path) -> String {
+fn short_digest(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     let digest = Sha256::digest(path.as_os_str().as_bytes());
     digest.iter().take(8).fold(String::new(), |mut text, byte| {

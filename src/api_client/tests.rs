@@ -2,9 +2,9 @@ use std::{io::Read, os::unix::net::UnixListener, thread};
 
 use super::*;
 
-fn served(answers: &'static [&'static [u8]]) -> (tempfile::TempDir, thread::JoinHandle<Vec<u8>>) {
+fn serve_responses(answers: &'static [&'static [u8]]) -> (tempfile::TempDir, thread::JoinHandle<Vec<u8>>) {
     let home = tempfile::tempdir().unwrap();
-    let listener = UnixListener::bind(home.path().join(socket_path::SOCKET)).unwrap();
+    let listener = UnixListener::bind(home.path().join(socket_path::SOCKET_FILE)).unwrap();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut asked = Vec::new();
@@ -25,20 +25,20 @@ fn served(answers: &'static [&'static [u8]]) -> (tempfile::TempDir, thread::Join
 #[test]
 fn nobody_serves_where_nothing_listens() {
     let home = tempfile::tempdir().unwrap();
-    assert!(Link::connect(home.path(), Duration::from_secs(1)).is_none());
-    drop(UnixListener::bind(home.path().join(socket_path::SOCKET)).unwrap());
-    assert!(Link::connect(home.path(), Duration::from_secs(1)).is_none());
+    assert!(ApiClient::connect(home.path(), Duration::from_secs(1)).is_none());
+    drop(UnixListener::bind(home.path().join(socket_path::SOCKET_FILE)).unwrap());
+    assert!(ApiClient::connect(home.path(), Duration::from_secs(1)).is_none());
 }
 
 #[test]
 fn several_requests_go_over_one_connection_and_both_kinds_of_body_are_read() {
-    let (home, server) = served(&[
+    let (home, server) = serve_responses(&[
         b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}",
         b"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n3;x=y\r\n,2]\r\n0\r\n\r\n",
     ]);
-    let mut link = Link::connect(home.path(), Duration::from_secs(10)).unwrap();
-    assert_eq!(link.post("/a", b"[]").unwrap(), Reply { status: 200, body: b"{}".to_vec() });
-    assert_eq!(link.get("/b").unwrap(), Reply { status: 404, body: b"[1,2]".to_vec() });
+    let mut link = ApiClient::connect(home.path(), Duration::from_secs(10)).unwrap();
+    assert_eq!(link.post("/a", b"[]").unwrap(), HttpResponse { status: 200, body: b"{}".to_vec() });
+    assert_eq!(link.get("/b").unwrap(), HttpResponse { status: 404, body: b"[1,2]".to_vec() });
     let asked = String::from_utf8(server.join().unwrap()).unwrap();
     assert!(
         asked.starts_with("POST /a HTTP/1.1\r\nhost: fairway\r\n") && asked.contains("\r\n\r\n[]GET /b "),
@@ -50,9 +50,9 @@ fn several_requests_go_over_one_connection_and_both_kinds_of_body_are_read() {
 fn a_cut_answer_and_one_that_is_none_are_errors() {
     for answer in [&b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}"[..], b"", b"hello\r\n\r\n"] {
         let answers: &'static [&'static [u8]] = Box::leak(Box::new([answer]));
-        let (home, server) = served(answers);
-        let mut link = Link::connect(home.path(), Duration::from_secs(10)).unwrap();
-        assert!(matches!(link.get("/"), Err(LinkError::Broken(_) | LinkError::Garbled(_))));
+        let (home, server) = serve_responses(answers);
+        let mut link = ApiClient::connect(home.path(), Duration::from_secs(10)).unwrap();
+        assert!(matches!(link.get("/"), Err(ApiClientError::Disconnected(_) | ApiClientError::InvalidResponse(_))));
         server.join().unwrap();
     }
 }
@@ -60,7 +60,7 @@ fn a_cut_answer_and_one_that_is_none_are_errors() {
 #[test]
 fn a_server_that_says_nothing_is_late() {
     let home = tempfile::tempdir().unwrap();
-    let _listener = UnixListener::bind(home.path().join(socket_path::SOCKET)).unwrap();
-    let mut link = Link::connect(home.path(), Duration::from_millis(30)).unwrap();
-    assert!(matches!(link.get("/"), Err(LinkError::Late)));
+    let _listener = UnixListener::bind(home.path().join(socket_path::SOCKET_FILE)).unwrap();
+    let mut link = ApiClient::connect(home.path(), Duration::from_millis(30)).unwrap();
+    assert!(matches!(link.get("/"), Err(ApiClientError::TimedOut)));
 }

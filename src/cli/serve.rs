@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Context, Exit, stands, values};
 use crate::{
-    api::{self, Options},
+    api::{self, ServeOptions},
     domain::SessionId,
     env::vars,
     render::safe_line,
@@ -35,7 +35,7 @@ impl Args {
             Some(session) => Some(session.clone()),
             None => ctx.env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?,
         };
-        let options = Options { http: self.http, span: self.span, session };
+        let options = ServeOptions { http_port: self.http, exit_after: self.span, session };
         api::serve(&app, &options, |at| {
             let socket = at.socket.display().to_string();
             let words = || {

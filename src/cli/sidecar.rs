@@ -41,7 +41,7 @@ impl Args {
             provider: self.provider,
             when_unknown: self.when_unknown,
             providers: &transcripts::PROVIDERS,
-            read_transcript: transcripts::since,
+            read_transcript: transcripts::read_since,
         };
         let out = &ctx.out;
         ctx.answer(&sidecar::run(&app, &wish, &mut |words| out.remark(&format!("warning: {words}")))?)

@@ -9,26 +9,26 @@ use crate::{
 };
 
 /// Notices that nothing is known to wait behind.
-const HARMLESS: &[&str] = &["auth_success", "elicitation_complete", "elicitation_response", "agent_completed"];
+const IGNORED_NOTIFICATIONS: &[&str] = &["auth_success", "elicitation_complete", "elicitation_response", "agent_completed"];
 
 /// The moment that a payload tells of.
 ///
 /// # Errors
 /// A sentence that names what is missing.
-pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
+pub(super) fn parse(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
     Ok(match event {
-        "SessionStart" => HookEvent::SessionStart(start(told)),
+        "SessionStart" => HookEvent::SessionStart(start_kind(told)),
         "UserPromptSubmit" => HookEvent::TurnStart,
-        "PreToolUse" => HookEvent::BeforeTool(told.call(Provider::Claude, role)?),
-        "PermissionRequest" => HookEvent::PermissionRequest(told.call(Provider::Claude, role)?),
-        "PostToolUse" => after(told, true)?,
-        "PostToolUseFailure" => after(told, false)?,
+        "PreToolUse" => HookEvent::BeforeTool(told.tool_call(Provider::Claude, role)?),
+        "PermissionRequest" => HookEvent::PermissionRequest(told.tool_call(Provider::Claude, role)?),
+        "PostToolUse" => tool_finished(told, true)?,
+        "PostToolUseFailure" => tool_finished(told, false)?,
         "Stop" => HookEvent::TurnEnd,
-        "StopFailure" => HookEvent::TurnFailed(words(&[told.error.as_ref(), told.error_details.as_ref()])),
+        "StopFailure" => HookEvent::TurnFailed(join_texts(&[told.error.as_ref(), told.error_details.as_ref()])),
         "SubagentStop" => HookEvent::SubagentEnd(told.agent_transcript_path.clone()),
         "Notification" => match told.notification_type.as_deref() {
             Some("idle_prompt") => HookEvent::Idle,
-            Some(harmless) if HARMLESS.contains(&harmless) => HookEvent::Other,
+            Some(harmless) if IGNORED_NOTIFICATIONS.contains(&harmless) => HookEvent::Other,
             Some("permission_prompt" | "elicitation_dialog" | "agent_needs_input" | "worker_permission_prompt") => {
                 HookEvent::Waiting(told.message.clone().unwrap_or_default())
             }
@@ -45,7 +45,7 @@ pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<
 }
 
 /// How a session begins, in the words that it shares with another vendor.
-pub(super) fn start(told: &Payload) -> StartKind {
+pub(super) fn start_kind(told: &Payload) -> StartKind {
     match told.source.as_deref() {
         Some("resume") => StartKind::Resumed,
         Some("compact") => StartKind::Compacted,
@@ -58,40 +58,40 @@ pub(super) fn start(told: &Payload) -> StartKind {
 ///
 /// # Errors
 /// A sentence that names what is missing.
-pub(super) fn after(told: &Payload, success: bool) -> Result<HookEvent, String> {
-    let name = Payload::need("tool_name", told.tool_name.as_ref())?.to_owned();
+pub(super) fn tool_finished(told: &Payload, success: bool) -> Result<HookEvent, String> {
+    let name = Payload::require("tool_name", told.tool_name.as_ref())?.to_owned();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast keeps to the bounds")]
     let duration_ms = told.duration_ms.map(|span| span as u64);
     Ok(HookEvent::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success: Some(success), duration_ms }))
 }
 
 /// Texts among these values, one after another.
-fn words(values: &[Option<&Value>]) -> String {
+fn join_texts(values: &[Option<&Value>]) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     values.iter().flatten().map(|value| text(value)).collect::<Vec<_>>().join(": ")
 }
 
 /// The answer in the vendor's form; `None` where there is nothing to say.
-pub(super) fn answer(event: &str, reply: &Reply) -> Option<Value> {
+pub(super) fn reply(event: &str, reply: &Reply) -> Option<Value> {
     match (event, reply) {
         (_, Reply::Nothing) => None,
-        ("PreToolUse", Reply::Allow(reason)) => Some(decision("allow", reason)),
+        ("PreToolUse", Reply::Allow(reason)) => Some(permission_decision("allow", reason)),
         // A block would tell its reason twice; added context makes it go on as well.
         ("Stop", Reply::Continue(text)) => {
             Some(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
         }
-        _ => shared(event, reply),
+        _ => shared_reply(event, reply),
     }
 }
 
-fn decision(word: &str, reason: &str) -> Value {
+fn permission_decision(word: &str, reason: &str) -> Value {
     json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse", "permissionDecision": word, "permissionDecisionReason": reason,
     } })
 }
 
 /// The answers whose form is the same with another vendor, of whom any further field would be one too many.
-pub(super) fn shared(event: &str, reply: &Reply) -> Option<Value> {
+pub(super) fn shared_reply(event: &str, reply: &Reply) -> Option<Value> {
     let specific = |name: &str, value: Value| {
         let mut inner = serde_json::Map::new();
         inner.insert("hookEventName".into(), event.into());
@@ -99,7 +99,7 @@ pub(super) fn shared(event: &str, reply: &Reply) -> Option<Value> {
         json!({ "hookSpecificOutput": inner })
     };
     match (event, reply) {
-        ("PreToolUse", Reply::Deny(reason)) => Some(decision("deny", reason)),
+        ("PreToolUse", Reply::Deny(reason)) => Some(permission_decision("deny", reason)),
         ("PermissionRequest", Reply::Deny(reason)) => {
             Some(specific("decision", json!({ "behavior": "deny", "message": reason })))
         }

@@ -9,14 +9,14 @@ use crate::actions::boundary::hook::{HookEvent, Reply};
 ///
 /// # Errors
 /// A sentence that names what is missing.
-pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
+pub(super) fn parse(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
     Ok(match event {
-        "SessionStart" => HookEvent::SessionStart(claude::start(told)),
+        "SessionStart" => HookEvent::SessionStart(claude::start_kind(told)),
         "UserPromptSubmit" => HookEvent::TurnStart,
-        "PreToolUse" => HookEvent::BeforeTool(told.call(Provider::Codex, role)?),
-        "PermissionRequest" => HookEvent::PermissionRequest(told.call(Provider::Codex, role)?),
+        "PreToolUse" => HookEvent::BeforeTool(told.tool_call(Provider::Codex, role)?),
+        "PermissionRequest" => HookEvent::PermissionRequest(told.tool_call(Provider::Codex, role)?),
         // A call that failed tells nothing.
-        "PostToolUse" => claude::after(told, true)?,
+        "PostToolUse" => claude::tool_finished(told, true)?,
         "Stop" => HookEvent::TurnEnd,
         "SubagentStop" => HookEvent::SubagentEnd(told.agent_transcript_path.clone()),
         "SessionEnd" => {
@@ -28,6 +28,6 @@ pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<
 
 /// The answer in the vendor's form; `None` where there is nothing to say. It is not known to heed a permission before a
 /// tool.
-pub(super) fn answer(event: &str, reply: &Reply) -> Option<Value> {
-    claude::shared(event, reply)
+pub(super) fn reply(event: &str, reply: &Reply) -> Option<Value> {
+    claude::shared_reply(event, reply)
 }

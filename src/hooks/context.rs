@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// How far above us the agent is looked for: a shell or two stand between.
-const ABOVE: usize = 6;
+const MAX_ANCESTORS: usize = 6;
 
 /// The project of the first of these folders that has one, then of the working directory; one that is named goes before
 /// them, and it alone. `None`: there is none anywhere.
@@ -38,7 +38,7 @@ const ABOVE: usize = 6;
 ///
 /// # Errors
 /// As the project cannot be looked for.
-pub(super) fn project(
+pub(super) fn find_project(
     env: &Env,
     root: Option<&Path>,
     folders: [Option<&Path>; 2],
@@ -61,14 +61,14 @@ pub(super) fn project(
 
 /// The configuration that is missing beside a store, in the first of these folders or above them: a project whose rules
 /// somebody took away, which is not the same as no project.
-pub(super) fn headless(folders: [Option<&Path>; 3]) -> Option<PathBuf> {
+pub(super) fn missing_config(folders: [Option<&Path>; 3]) -> Option<PathBuf> {
     let above = folders.into_iter().flatten().flat_map(Path::ancestors);
     let mut left = above.filter(|folder| folder.join(STATE_DIR).join(STORE_FILE).is_file());
     left.next().map(|folder| folder.join(CONFIG_FILE))
 }
 
 /// Whether what is written there is gone: a stream that was closed when we began leads there too.
-pub(super) fn is_nowhere(stream: &impl AsFd) -> bool {
+pub(super) fn is_dev_null(stream: &impl AsFd) -> bool {
     let stream = stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
     match (stream, fs::metadata("/dev/null")) {
         (Ok(stream), Ok(nowhere)) => stream.file_type().is_char_device() && stream.rdev() == nowhere.rdev(),
@@ -80,7 +80,7 @@ pub(super) fn is_nowhere(stream: &impl AsFd) -> bool {
 ///
 /// # Errors
 /// A broken configuration, or a variable that cannot be meant.
-pub(super) fn app(env: Env, project: Project) -> Result<App> {
+pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     let layers = Layers::load(&project, &env)?;
     let settings = Settings::from_layers(&layers, &project)?;
     let session = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?;
@@ -97,13 +97,13 @@ pub(super) fn app(env: Env, project: Project) -> Result<App> {
 
 /// The agent's process: the one that it names itself, or the nearest above us that goes by one of its names. A wrong one
 /// would end a session that lives: whoever is not known for certain is none.
-pub(super) fn agent(provider: Provider, env: &Env) -> Option<ProcessKey> {
+pub(super) fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey> {
     let named = provider.pid_variable().and_then(|name| env.var(name)?.parse().ok()).and_then(ProcessKey::of);
     if let Some(named) = named.filter(process::is_own_ancestor) {
         return Some(named);
     }
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).ok()?;
-    for _ in 0..ABOVE {
+    for _ in 0..MAX_ANCESTORS {
         let found = process::stat(pid).ok()??;
         if process::names(pid).iter().any(|name| provider.process_names().contains(&name.as_str())) {
             return ProcessKey::of(pid);
@@ -117,8 +117,8 @@ pub(super) fn agent(provider: Provider, env: &Env) -> Option<ProcessKey> {
 ///
 /// # Errors
 /// As it cannot be read.
-pub(super) fn records(provider: Provider, path: &Path, offset: u64) -> io::Result<TranscriptUsage> {
-    let read = transcripts::since(provider.label(), path, offset)?;
+pub(super) fn read_transcript(provider: Provider, path: &Path, offset: u64) -> io::Result<TranscriptUsage> {
+    let read = transcripts::read_since(provider.label(), path, offset)?;
     #[expect(clippy::cast_precision_loss, reason = "a share of a window, of which a few digits are enough")]
     let context = read
         .context_tokens

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Provider, claude, codex, context, gemini, is_tool_moment, payload::Payload, via_server, wake_hook};
+use super::{Provider, claude, codex, context, gemini, is_tool_event, payload::Payload, via_server, wake_hook};
 use crate::{
     actions::{
         boundary::hook::{self, HookCaller, HookEvent, Reply},
@@ -29,28 +29,28 @@ use crate::{
 pub const CANARY: &str = "fairway-canary";
 
 /// The most that is read from stdin, in bytes.
-const MOST: u64 = 8 << 20;
+const MAX_STDIN_BYTES: u64 = 8 << 20;
 /// The longest reason of a denial, in characters.
-const LONGEST: usize = 1_000;
+const MAX_REASON_CHARS: usize = 1_000;
 
 /// While a tool waits for a decision.
-static DENIES: ExitPlan = ExitPlan {
+static ON_FAILURE_DENY: ExitPlan = ExitPlan {
     code: 2,
     on_timeout: "fairway hook: there was no decision in time; the tool call is denied\n",
     on_signal: "fairway hook: it was stopped before there was a decision; the tool call is denied\n",
 };
 /// While nothing waits for us but an agent that goes on without.
-static FAILS: ExitPlan = ExitPlan {
+static ON_FAILURE_ERROR: ExitPlan = ExitPlan {
     code: 1,
     on_timeout: "fairway hook: it was not done in time\n",
     on_signal: "fairway hook: it was stopped before it was done\n",
 };
 /// When the answer is out.
-static SAID: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
+static ON_FAILURE_IGNORE: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
 /// One call.
 #[derive(Debug)]
-pub struct Call<'a> {
+pub struct HookCall<'a> {
     /// The vendor that calls.
     pub provider: Provider,
     /// Its event, as it stands on the command line.
@@ -60,12 +60,12 @@ pub struct Call<'a> {
 }
 
 /// What stands for an event where a hook waits for something to tell.
-pub const WAIT: &str = "wait";
+pub const WAKE_EVENT: &str = "wait";
 
 /// The quick way in: `hook VENDOR EVENT` and nothing else on the command line is answered without a parser. `None`: it is
 /// something else.
 #[must_use]
-pub fn early(mut words: impl Iterator<Item = OsString>) -> Option<u8> {
+pub fn fast_path(mut words: impl Iterator<Item = OsString>) -> Option<u8> {
     let mut word = || words.next()?.into_string().ok();
     if word()? != "hook" {
         return None;
@@ -74,104 +74,104 @@ pub fn early(mut words: impl Iterator<Item = OsString>) -> Option<u8> {
     if words.next().is_some() || event.starts_with('-') {
         return None;
     }
-    Some(run(&Call { provider, event: &event, root: None }, Env::real))
+    Some(run_hook(&HookCall { provider, event: &event, root: None }, Env::real))
 }
 
 /// Answers one call of a hook; the exit code is the vendor's: 0 with or without an answer, 2 for a denial that could not be
 /// put into JSON, 1 for a failure that stops nobody.
 #[must_use]
-pub fn run(call: &Call<'_>, env: impl FnOnce() -> Env) -> u8 {
-    if call.provider.wakes() && call.event == WAIT {
-        return wake_hook::wait(call.provider, call.root, env);
+pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
+    if call.provider.supports_wake() && call.event == WAKE_EVENT {
+        return wake_hook::run_wake_hook(call.provider, call.root, env);
     }
-    let is_tool = Cell::new(is_tool_moment(call.event));
-    let ending = if is_tool.get() { &DENIES } else { &FAILS };
+    let is_tool = Cell::new(is_tool_event(call.event));
+    let ending = if is_tool.get() { &ON_FAILURE_DENY } else { &ON_FAILURE_ERROR };
     let tied =
-        exit_on_signal::install(ending).and_then(|()| exit_on_signal::set_deadline(call.provider.limit(call.event)));
+        exit_on_signal::install(ending).and_then(|()| exit_on_signal::set_deadline(call.provider.timeout(call.event)));
     let tied = tied.map_err(|error| format!("no time limit can be set: {error}"));
-    match tied.and_then(|()| silently(|| answer(call, env, &is_tool))) {
+    match tied.and_then(|()| catch_panic(|| handle(call, env, &is_tool))) {
         Ok(()) => 0,
         Err(why) => {
             let end = if is_tool.get() { "; the tool call is denied" } else { "" };
             // Without stderr there is nobody to tell.
-            let _ = io::stderr().write_all(format!("fairway hook: {}{end}\n", told(&why)).as_bytes());
+            let _ = io::stderr().write_all(format!("fairway hook: {}{end}\n", one_line(&why)).as_bytes());
             if is_tool.get() { 2 } else { 1 }
         }
     }
 }
 
 /// Does it, and takes a panic for a failure like any other, which is nobody else's business.
-pub(super) fn silently<T>(this: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub(super) fn catch_panic<T>(this: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     panic::set_hook(Box::new(|_| {}));
     panic::catch_unwind(AssertUnwindSafe(this)).unwrap_or_else(|_| Err("a fault inside fairway".into()))
 }
 
-fn answer(call: &Call<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> Result<(), String> {
+fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> Result<(), String> {
     let env = env();
-    let payload = stdin().and_then(|bytes| Payload::read(&bytes));
-    if payload.as_ref().is_ok_and(|told| told.hook_event_name.as_deref().is_some_and(is_tool_moment)) {
+    let payload = read_stdin().and_then(|bytes| Payload::parse(&bytes));
+    if payload.as_ref().is_ok_and(|told| told.hook_event_name.as_deref().is_some_and(is_tool_event)) {
         is_tool.set(true);
-        exit_on_signal::replace(&DENIES);
+        exit_on_signal::replace(&ON_FAILURE_DENY);
     }
-    let denial = |reason: &str| print(call, &Reply::Deny(reason.to_owned()));
+    let denial = |reason: &str| print_reply(call, &Reply::Deny(reason.to_owned()));
     if let Ok(told) = &payload
         && is_tool.get()
         && told.tool_name.as_deref() == Some(CANARY)
     {
-        named(call.event, told)?;
+        check_event_name(call.event, told)?;
         return denial(&format!("{CANARY}: this call is always denied"));
     }
     env.fault();
     let cwd = payload.as_ref().ok().and_then(|told| told.cwd.as_deref());
-    let Some(project) = project(call.provider, call.root, &env, cwd)? else { return Ok(()) };
+    let Some(project) = find_project(call.provider, call.root, &env, cwd)? else { return Ok(()) };
     let is_known = is_tool.get() || call.provider.events().iter().any(|known| known.name == call.event);
-    let told = match payload.and_then(|told| named(call.event, &told).map(|()| told)) {
+    let told = match payload.and_then(|told| check_event_name(call.event, &told).map(|()| told)) {
         // Of an event of tomorrow not even the form is known.
         Err(_) if !is_known => return Ok(()),
         told => told?,
     };
-    let external = Payload::need("session_id", told.session_id.as_ref())?.to_owned();
+    let external = Payload::require("session_id", told.session_id.as_ref())?.to_owned();
     let role = env.var(vars::FAIRWAY_ROLE);
     let moment = match call.provider {
-        Provider::Claude => claude::moment(call.event, &told, role),
-        Provider::Codex => codex::moment(call.event, &told, role),
-        Provider::Gemini => gemini::moment(call.event, &told, role),
+        Provider::Claude => claude::parse(call.event, &told, role),
+        Provider::Codex => codex::parse(call.event, &told, role),
+        Provider::Gemini => gemini::parse(call.event, &told, role),
     }?;
     if let HookEvent::BeforeTool(tool) = &moment
-        && let Some(reply) = via_server::ask(&project, &env, call.provider, &external, tool)
+        && let Some(reply) = via_server::authorize(&project, &env, call.provider, &external, tool)
     {
-        return print(call, &reply);
+        return print_reply(call, &reply);
     }
-    let app = context::app(env, project).map_err(|error| sentence(&error))?;
+    let app = context::build_app(env, project).map_err(|error| message_with_hint(&error))?;
     let wait = app.settings.boundary.approval_wait;
     if matches!(moment, HookEvent::PermissionRequest(_)) {
-        let limit = call.provider.limit(call.event).saturating_add(wait);
+        let limit = call.provider.timeout(call.event).saturating_add(wait);
         exit_on_signal::set_deadline(limit).map_err(|error| format!("no time limit can be set: {error}"))?;
     }
-    let caller = caller(call.provider, &app.env, told, external)?;
-    let records = |path: &Path, offset: u64| context::records(call.provider, path, offset);
-    let outcome = hook::handle(&app, &caller, &moment, &records, wait).map_err(|error| sentence(&error))?;
-    print(call, &outcome.reply)?;
-    exit_on_signal::replace(&SAID);
+    let caller = hook_caller(call.provider, &app.env, told, external)?;
+    let records = |path: &Path, offset: u64| context::read_transcript(call.provider, path, offset);
+    let outcome = hook::handle(&app, &caller, &moment, &records, wait).map_err(|error| message_with_hint(&error))?;
+    print_reply(call, &outcome.reply)?;
+    exit_on_signal::replace(&ON_FAILURE_IGNORE);
     // What could not be noted comes again; the answer is out and stands.
     let _ = hook::confirm_written(&app, &outcome);
     Ok(())
 }
 
 /// Everything that the vendor has to say.
-pub(super) fn stdin() -> Result<Vec<u8>, String> {
+pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes);
+    let read = io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("stdin cannot be read: {error}"))?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length > MOST) {
-        return Err(format!("stdin holds more than {} MiB", MOST >> 20));
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_STDIN_BYTES) {
+        return Err(format!("stdin holds more than {} MiB", MAX_STDIN_BYTES >> 20));
     }
     Ok(bytes)
 }
 
 /// What was called must be what is told: else one of the two is not for us.
-fn named(event: &str, told: &Payload) -> Result<(), String> {
-    let named = Payload::need("hook_event_name", told.hook_event_name.as_ref())?;
+fn check_event_name(event: &str, told: &Payload) -> Result<(), String> {
+    let named = Payload::require("hook_event_name", told.hook_event_name.as_ref())?;
     if named == event {
         return Ok(());
     }
@@ -179,14 +179,14 @@ fn named(event: &str, told: &Payload) -> Result<(), String> {
 }
 
 /// The project that the vendor works in; `None` where there is none, and nobody says that there should be.
-pub(super) fn project(
+pub(super) fn find_project(
     provider: Provider,
     root: Option<&Path>,
     env: &Env,
     cwd: Option<&Path>,
 ) -> Result<Option<Project>, String> {
-    let folder = provider.folder_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
-    match context::project(env, root, [folder.as_deref(), cwd]) {
+    let folder = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
+    match context::find_project(env, root, [folder.as_deref(), cwd]) {
         Ok(Some(project)) => Ok(Some(project)),
         Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_some() => {
             Err(format!("{} is set, and there is no project here", vars::FAIRWAY_SESSION_ID))
@@ -194,15 +194,15 @@ pub(super) fn project(
         Ok(None) if root.is_some() || env.var_os(vars::FAIRWAY_ROOT).is_some() => {
             Err("there is no project where --root or FAIRWAY_ROOT says".to_owned())
         }
-        Ok(None) => match context::headless([folder.as_deref(), cwd, Some(&env.cwd)]) {
+        Ok(None) => match context::missing_config([folder.as_deref(), cwd, Some(&env.cwd)]) {
             Some(left) => Err(format!("{} is gone, and its store is not (fairway init)", left.display())),
             None => Ok(None),
         },
-        Err(error) => Err(sentence(&error.into())),
+        Err(error) => Err(message_with_hint(&error.into())),
     }
 }
 
-pub(super) fn caller(provider: Provider, env: &Env, told: Payload, external: String) -> Result<HookCaller, String> {
+pub(super) fn hook_caller(provider: Provider, env: &Env, told: Payload, external: String) -> Result<HookCaller, String> {
     let label = Label::parse(provider.label()).map_err(|why| why.to_string())?;
     Ok(HookCaller {
         provider: label,
@@ -210,37 +210,37 @@ pub(super) fn caller(provider: Provider, env: &Env, told: Payload, external: Str
         external_session_id: external,
         transcript: told.transcript_path.filter(|path| !path.is_empty()),
         cwd: told.cwd.or_else(|| Some(env.cwd.clone())),
-        agent_process: context::agent(provider, env),
+        agent_process: context::agent_process(provider, env),
         is_subagent: told.agent_id.is_some(),
-        has_wake_hook: provider.is_waited_for(env),
-        max_output_bytes: provider.room(),
+        has_wake_hook: provider.has_wake_hook(env),
+        max_output_bytes: provider.max_output_bytes(),
     })
 }
 
 /// Prints the answer whole, or nothing at all.
-fn print(call: &Call<'_>, reply: &Reply) -> Result<(), String> {
+fn print_reply(call: &HookCall<'_>, reply: &Reply) -> Result<(), String> {
     let reply = match reply {
-        Reply::Deny(reason) => Reply::Deny(told(reason)),
-        Reply::Allow(reason) => Reply::Allow(told(reason)),
+        Reply::Deny(reason) => Reply::Deny(one_line(reason)),
+        Reply::Allow(reason) => Reply::Allow(one_line(reason)),
         other => other.clone(),
     };
     let answer: Option<Value> = match call.provider {
-        Provider::Claude => claude::answer(call.event, &reply),
-        Provider::Codex => codex::answer(call.event, &reply),
-        Provider::Gemini => gemini::answer(call.event, &reply),
+        Provider::Claude => claude::reply(call.event, &reply),
+        Provider::Codex => codex::reply(call.event, &reply),
+        Provider::Gemini => gemini::reply(call.event, &reply),
     };
     let Some(answer) = answer else {
         return match reply {
             // Never silence in place of a no.
-            Reply::Deny(reason) if is_tool_moment(call.event) => Err(reason),
+            Reply::Deny(reason) if is_tool_event(call.event) => Err(reason),
             _ => Ok(()),
         };
     };
     let mut line = answer.to_string();
     line.push('\n');
     if let Reply::Deny(reason) = &reply
-        && is_tool_moment(call.event)
-        && context::is_nowhere(&io::stdout())
+        && is_tool_event(call.event)
+        && context::is_dev_null(&io::stdout())
     {
         return Err(reason.clone());
     }
@@ -252,14 +252,14 @@ fn print(call: &Call<'_>, reply: &Reply) -> Result<(), String> {
 }
 
 /// A reason as it may be told: one line, masked, not too long, and never empty.
-pub(super) fn told(reason: &str) -> String {
+pub(super) fn one_line(reason: &str) -> String {
     let line = secrets::masked(&render::stripped(reason));
-    let short: String = line.trim().chars().take(LONGEST).collect();
+    let short: String = line.trim().chars().take(MAX_REASON_CHARS).collect();
     if short.is_empty() { "no reason is known".to_owned() } else { short }
 }
 
 /// What an error says, with the next step.
-pub(super) fn sentence(error: &anyhow::Error) -> String {
+pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
     let failure = errors::classify(error);
     match failure.hint {
         Some(hint) => format!("{} ({hint})", failure.message),

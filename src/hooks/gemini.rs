@@ -15,7 +15,7 @@ use crate::{
 ///
 /// # Errors
 /// A sentence that names what is missing.
-pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
+pub(super) fn parse(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
     Ok(match event {
         "SessionStart" => HookEvent::SessionStart(match told.source.as_deref() {
             Some("resume") => StartKind::Resumed,
@@ -23,9 +23,9 @@ pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<
             _ => StartKind::Fresh,
         }),
         "BeforeAgent" => HookEvent::TurnStart,
-        "BeforeTool" => HookEvent::BeforeTool(told.call(Provider::Gemini, role)?),
+        "BeforeTool" => HookEvent::BeforeTool(told.tool_call(Provider::Gemini, role)?),
         "AfterTool" => {
-            let name = Payload::need("tool_name", told.tool_name.as_ref())?.to_owned();
+            let name = Payload::require("tool_name", told.tool_name.as_ref())?.to_owned();
             let failed = told.tool_response.as_ref().and_then(|response| response.get("error"));
             let success = Some(failed.is_none_or(Value::is_null));
             HookEvent::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success, duration_ms: None })
@@ -33,7 +33,7 @@ pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<
         "AfterAgent" => HookEvent::TurnEnd,
         "Notification" => match told.notification_type.as_deref() {
             Some("ToolPermission") => {
-                HookEvent::WaitingForTool(asked(told.details.as_ref(), role), told.message.clone().unwrap_or_default())
+                HookEvent::WaitingForTool(parse_permission(told.details.as_ref(), role), told.message.clone().unwrap_or_default())
             }
             _ => HookEvent::Other,
         },
@@ -47,11 +47,11 @@ pub(super) fn moment(event: &str, told: &Payload, role: Option<&str>) -> Result<
 }
 
 /// The tool that a person is asked about, as far as the notice tells.
-fn asked(details: Option<&Value>, role: Option<&str>) -> ToolCall {
+fn parse_permission(details: Option<&Value>, role: Option<&str>) -> ToolCall {
     let word = |name: &str| details.and_then(|details| details.get(name)?.as_str());
     let tool = word("tool_name").or_else(|| word("toolName")).or_else(|| word("type")).unwrap_or("tool").to_owned();
     ToolCall {
-        aliases: Provider::Gemini.also(&tool),
+        aliases: Provider::Gemini.aliases(&tool),
         tool,
         input: details.cloned().unwrap_or_default(),
         cwd: None,
@@ -60,7 +60,7 @@ fn asked(details: Option<&Value>, role: Option<&str>) -> ToolCall {
 }
 
 /// The answer in the vendor's form; `None` where there is nothing to say.
-pub(super) fn answer(event: &str, reply: &Reply) -> Option<Value> {
+pub(super) fn reply(event: &str, reply: &Reply) -> Option<Value> {
     match (event, reply) {
         ("BeforeTool", Reply::Deny(reason)) => Some(json!({ "decision": "deny", "reason": reason })),
         ("BeforeTool", Reply::Allow(_)) => Some(json!({ "decision": "allow" })),

@@ -14,6 +14,6 @@ pub mod transcripts;
 mod via_server;
 mod wake_hook;
 
-pub use dispatch::{CANARY, Call, early, run};
-pub use provider::{Event, Provider, is_tool_moment};
-pub use wake_hook::wait;
+pub use dispatch::{CANARY, HookCall, fast_path, run_hook};
+pub use provider::{EventSpec, Provider, is_tool_event};
+pub use wake_hook::run_wake_hook;

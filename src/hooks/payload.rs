@@ -38,7 +38,7 @@ impl Payload {
     ///
     /// # Errors
     /// A sentence that says what is wrong with it.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err("nothing came on stdin; the vendor's JSON is expected there".into());
         }
@@ -50,7 +50,7 @@ impl Payload {
     ///
     /// # Errors
     /// A sentence that names it.
-    pub(super) fn need<'a>(name: &str, field: Option<&'a String>) -> Result<&'a str, String> {
+    pub(super) fn require<'a>(name: &str, field: Option<&'a String>) -> Result<&'a str, String> {
         let field = field.map(String::as_str).filter(|field| !field.is_empty());
         field.ok_or_else(|| format!("the vendor's JSON has no {name}"))
     }
@@ -59,13 +59,13 @@ impl Payload {
     ///
     /// # Errors
     /// A sentence that names what is missing.
-    pub(super) fn call(&self, provider: Provider, role: Option<&str>) -> Result<ToolCall, String> {
-        let tool = Self::need("tool_name", self.tool_name.as_ref())?;
+    pub(super) fn tool_call(&self, provider: Provider, role: Option<&str>) -> Result<ToolCall, String> {
+        let tool = Self::require("tool_name", self.tool_name.as_ref())?;
         let input = self.tool_input.clone().ok_or("the vendor's JSON has no tool_input")?;
         let cwd = self.cwd.clone().filter(|cwd| cwd.is_absolute()).ok_or("the vendor's JSON has no cwd")?;
         Ok(ToolCall {
             tool: tool.to_owned(),
-            aliases: provider.also(tool),
+            aliases: provider.aliases(tool),
             input,
             cwd: Some(cwd),
             role: role.map(str::to_owned),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::env::Env;
 
 /// The variable in which Claude Code says from where it was started, and what it says in a terminal.
-const ENTRY: &str = "CLAUDE_CODE_ENTRYPOINT";
-const TERMINAL: &str = "cli";
+const ENTRYPOINT_VAR: &str = "CLAUDE_CODE_ENTRYPOINT";
+const TERMINAL_ENTRYPOINT: &str = "cli";
 
 /// A vendor's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,34 +21,34 @@ pub enum Provider {
 
 /// An event that is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event {
+pub struct EventSpec {
     /// The vendor's name of it.
     pub name: &'static str,
     /// How long our hook takes at most; the vendor must wait longer. A permission request waits `[hooks] approval_wait` on
     /// top of it.
-    pub limit: Duration,
+    pub timeout: Duration,
 }
 
 /// How long a decision on a tool call takes at most.
-const TOOL: Duration = Duration::from_secs(5);
+const TOOL_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long anything else takes at most.
-const OTHER: Duration = Duration::from_secs(10);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the end of a session may take: the shortest time that a vendor gives it is three seconds.
-const LAST: Duration = Duration::from_millis(2_500);
+const SESSION_END_TIMEOUT: Duration = Duration::from_millis(2_500);
 
-const fn tool(name: &'static str) -> Event {
-    Event { name, limit: TOOL }
+const fn tool(name: &'static str) -> EventSpec {
+    EventSpec { name, timeout: TOOL_TIMEOUT }
 }
 
-const fn other(name: &'static str) -> Event {
-    Event { name, limit: OTHER }
+const fn other(name: &'static str) -> EventSpec {
+    EventSpec { name, timeout: DEFAULT_TIMEOUT }
 }
 
-const fn last(name: &'static str) -> Event {
-    Event { name, limit: LAST }
+const fn session_end(name: &'static str) -> EventSpec {
+    EventSpec { name, timeout: SESSION_END_TIMEOUT }
 }
 
-const CLAUDE: &[Event] = &[
+const CLAUDE_EVENTS: &[EventSpec] = &[
     other("SessionStart"),
     other("UserPromptSubmit"),
     tool("PreToolUse"),
@@ -59,10 +59,10 @@ const CLAUDE: &[Event] = &[
     other("Stop"),
     other("StopFailure"),
     other("SubagentStop"),
-    last("SessionEnd"),
+    session_end("SessionEnd"),
 ];
 
-const CODEX: &[Event] = &[
+const CODEX_EVENTS: &[EventSpec] = &[
     other("SessionStart"),
     other("UserPromptSubmit"),
     tool("PreToolUse"),
@@ -70,17 +70,17 @@ const CODEX: &[Event] = &[
     other("PostToolUse"),
     other("Stop"),
     other("SubagentStop"),
-    last("SessionEnd"),
+    session_end("SessionEnd"),
 ];
 
-const GEMINI: &[Event] = &[
+const GEMINI_EVENTS: &[EventSpec] = &[
     other("SessionStart"),
     other("BeforeAgent"),
     tool("BeforeTool"),
     other("AfterTool"),
     other("Notification"),
     other("AfterAgent"),
-    last("SessionEnd"),
+    session_end("SessionEnd"),
 ];
 
 impl Provider {
@@ -105,30 +105,30 @@ impl Provider {
 
     /// The events that are answered; `hook install` enters each of them.
     #[must_use]
-    pub const fn events(self) -> &'static [Event] {
+    pub const fn events(self) -> &'static [EventSpec] {
         match self {
-            Self::Claude => CLAUDE,
-            Self::Codex => CODEX,
-            Self::Gemini => GEMINI,
+            Self::Claude => CLAUDE_EVENTS,
+            Self::Codex => CODEX_EVENTS,
+            Self::Gemini => GEMINI_EVENTS,
         }
     }
 
     /// How long our hook takes at most for an event of this name.
     #[must_use]
-    pub fn limit(self, event: &str) -> Duration {
+    pub fn timeout(self, event: &str) -> Duration {
         let known = self.events().iter().find(|known| known.name == event);
-        known.map_or(if is_tool_moment(event) { TOOL } else { OTHER }, |known| known.limit)
+        known.map_or(if is_tool_event(event) { TOOL_TIMEOUT } else { DEFAULT_TIMEOUT }, |known| known.timeout)
     }
 
     /// Whether a hook of its that ends late can wake it.
     #[must_use]
-    pub const fn wakes(self) -> bool {
+    pub const fn supports_wake(self) -> bool {
         matches!(self, Self::Claude)
     }
 
     /// How many bytes of text it takes at once: more would be cut, or put where nobody looks.
     #[must_use]
-    pub const fn room(self) -> usize {
+    pub const fn max_output_bytes(self) -> usize {
         match self {
             Self::Claude | Self::Gemini => 8_000,
             // It cuts at some 2,500 tokens.
@@ -158,19 +158,19 @@ impl Provider {
     /// Whether it goes on while a hook waits beside it. Without a terminal it holds its first prompt and its end until that
     /// hook is over: nobody waits there.
     #[must_use]
-    pub fn goes_on_beside(self, env: &Env) -> bool {
-        !self.wakes() || env.var(ENTRY).is_none_or(|from| from == TERMINAL)
+    pub fn runs_in_background(self, env: &Env) -> bool {
+        !self.supports_wake() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
     }
 
     /// Whether a hook waits beside it, because it is in a terminal.
     #[must_use]
-    pub fn is_waited_for(self, env: &Env) -> bool {
-        self.wakes() && env.var(ENTRY) == Some(TERMINAL)
+    pub fn has_wake_hook(self, env: &Env) -> bool {
+        self.supports_wake() && env.var(ENTRYPOINT_VAR) == Some(TERMINAL_ENTRYPOINT)
     }
 
     /// The variable in which it tells its hooks the folder whose settings it read.
     #[must_use]
-    pub const fn folder_variable(self) -> Option<&'static str> {
+    pub const fn project_dir_variable(self) -> Option<&'static str> {
         match self {
             Self::Claude => Some("CLAUDE_PROJECT_DIR"),
             Self::Gemini => Some("GEMINI_PROJECT_DIR"),
@@ -180,7 +180,7 @@ impl Provider {
 
     /// The neutral names of a tool, beside its own: rules speak of them.
     #[must_use]
-    pub fn also(self, tool: &str) -> Vec<String> {
+    pub fn aliases(self, tool: &str) -> Vec<String> {
         let names: &[&str] = match (self, tool) {
             (Self::Gemini, "run_shell_command") => &["Bash"],
             (Self::Gemini, "write_file") => &["Write"],
@@ -202,6 +202,6 @@ impl Provider {
 /// Whether an event of this name asks whether a tool may run; of every vendor's, so that one entered under the wrong vendor
 /// is no way round.
 #[must_use]
-pub fn is_tool_moment(event: &str) -> bool {
+pub fn is_tool_event(event: &str) -> bool {
     matches!(event, "PreToolUse" | "BeforeTool")
 }

@@ -12,16 +12,16 @@ use crate::{
         guard::ToolCall,
         hook::{self, Reply},
     },
-    api_client::Link,
+    api_client::ApiClient,
     config::Project,
     env::{Env, vars},
 };
 
 /// How long a server may take: what is left of our own limit must do for the store.
-const LIMIT: Duration = Duration::from_millis(1_500);
+const REQUEST_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct AuthorizeRequest<'a> {
     run_id: Option<&'a str>,
     tool: &'a str,
     input: &'a Value,
@@ -40,7 +40,7 @@ struct Context<'a> {
 
 /// What is looked at of the answer. One that lacks any of it is none.
 #[derive(Deserialize)]
-struct Decision {
+struct AuthorizeResponse {
     allowed: bool,
     granted: bool,
     opinion: bool,
@@ -49,11 +49,11 @@ struct Decision {
 }
 
 /// What the server says; `None` when there is none, or no answer that can be read.
-pub(super) fn ask(project: &Project, env: &Env, provider: Provider, external: &str, call: &ToolCall) -> Option<Reply> {
-    let mut link = Link::connect(&project.runtime(), LIMIT)?;
+pub(super) fn authorize(project: &Project, env: &Env, provider: Provider, external: &str, call: &ToolCall) -> Option<Reply> {
+    let mut link = ApiClient::connect(&project.runtime(), REQUEST_TIMEOUT)?;
     // A folder whose name is no text cannot be told: the store's way knows it.
     let cwd = call.cwd.as_deref().unwrap_or(&env.cwd).to_str()?;
-    let question = Question {
+    let question = AuthorizeRequest {
         run_id: env.var(vars::FAIRWAY_SESSION_ID).and_then(|_| env.var(vars::FAIRWAY_RUN_ID)),
         tool: &call.tool,
         input: &call.input,
@@ -67,11 +67,11 @@ pub(super) fn ask(project: &Project, env: &Env, provider: Provider, external: &s
         },
     };
     let reply = link.post("/authorize", &serde_json::to_vec(&question).ok()?).ok()?;
-    let decision: Decision = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200)?;
+    let decision: AuthorizeResponse = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200)?;
     Some(match decision {
-        Decision { opinion: false, .. } => Reply::Nothing,
-        Decision { allowed: false, reason, rule, .. } => Reply::Deny(hook::denial_message(rule.as_deref(), &reason)),
-        Decision { granted: true, reason, .. } => Reply::Allow(reason),
-        Decision { .. } => Reply::Nothing,
+        AuthorizeResponse { opinion: false, .. } => Reply::Nothing,
+        AuthorizeResponse { allowed: false, reason, rule, .. } => Reply::Deny(hook::denial_message(rule.as_deref(), &reason)),
+        AuthorizeResponse { granted: true, reason, .. } => Reply::Allow(reason),
+        AuthorizeResponse { .. } => Reply::Nothing,
     })
 }

@@ -14,39 +14,39 @@ use crate::{
 };
 
 /// Who stops a waiting hook wants it gone, and nothing more.
-static ENDS: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
+static ON_STOP: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
 /// Waits; the exit code is 2 when there is something to tell, 0 when there is nothing to wait for any more, and 1 for a
 /// failure, which wakes nobody.
 #[must_use]
-pub fn wait(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> u8 {
-    let tied = exit_on_signal::install(&ENDS).map_err(|error| error.to_string());
-    match tied.and_then(|()| dispatch::silently(|| told(provider, root, env))) {
+pub fn run_wake_hook(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> u8 {
+    let tied = exit_on_signal::install(&ON_STOP).map_err(|error| error.to_string());
+    match tied.and_then(|()| dispatch::catch_panic(|| wait_for_prompt(provider, root, env))) {
         Ok(code) => code,
         Err(why) => {
-            let _ = io::stderr().write_all(format!("fairway hook: {}\n", dispatch::told(&why)).as_bytes());
+            let _ = io::stderr().write_all(format!("fairway hook: {}\n", dispatch::one_line(&why)).as_bytes());
             1
         }
     }
 }
 
-fn told(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> Result<u8, String> {
+fn wait_for_prompt(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> Result<u8, String> {
     let env = env();
-    let payload = Payload::read(&dispatch::stdin()?)?;
-    if !provider.goes_on_beside(&env) {
+    let payload = Payload::parse(&dispatch::read_stdin()?)?;
+    if !provider.runs_in_background(&env) {
         return Ok(0);
     }
-    let Some(project) = dispatch::project(provider, root, &env, payload.cwd.as_deref())? else { return Ok(0) };
-    let external = Payload::need("session_id", payload.session_id.as_ref())?.to_owned();
-    let event = Payload::need("hook_event_name", payload.hook_event_name.as_ref())?;
-    let start = match claude::moment(event, &payload, None)? {
+    let Some(project) = dispatch::find_project(provider, root, &env, payload.cwd.as_deref())? else { return Ok(0) };
+    let external = Payload::require("session_id", payload.session_id.as_ref())?.to_owned();
+    let event = Payload::require("hook_event_name", payload.hook_event_name.as_ref())?;
+    let start = match claude::parse(event, &payload, None)? {
         HookEvent::SessionStart(start) => Some(start),
         _ => None,
     };
-    let app = context::app(env, project).map_err(|error| dispatch::sentence(&error))?;
-    let caller = dispatch::caller(provider, &app.env, payload, external)?;
+    let app = context::build_app(env, project).map_err(|error| dispatch::message_with_hint(&error))?;
+    let caller = dispatch::hook_caller(provider, &app.env, payload, external)?;
     let Some((session, carried)) =
-        hook::wait_for_prompts(&app, &caller, start).map_err(|error| dispatch::sentence(&error))?
+        hook::wait_for_prompts(&app, &caller, start).map_err(|error| dispatch::message_with_hint(&error))?
     else {
         return Ok(0);
     };

@@ -1,11 +1,11 @@
 //! The help of every verb, in one file: what scripts and people hold us to.
 
-use crate::common::{World, command_table::of_the_parser};
+use crate::common::{TestProject, command_table::parsed_commands};
 
 #[test]
 fn the_help_of_every_verb() {
-    let world = World::bare();
-    let mut verbs = of_the_parser();
+    let world = TestProject::uninitialized();
+    let mut verbs = parsed_commands();
     // And the nouns, which list their verbs.
     for verb in verbs.clone() {
         for (end, _) in verb.match_indices(' ') {

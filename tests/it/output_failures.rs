@@ -6,9 +6,9 @@ use std::{
 };
 
 use crate::common::{
-    World,
-    command_table::VERBS,
-    test_project::{FAIRWAY, Run},
+    TestProject,
+    command_table::COMMANDS,
+    test_project::{FAIRWAY, CommandOutput},
 };
 
 /// The writing end of a pipe that nobody reads.
@@ -25,12 +25,12 @@ fn full() -> Stdio {
 /// Whoever closed the pipe has seen enough: no failure, no word.
 #[test]
 fn every_verb_into_a_closed_pipe() {
-    let furnished = World::furnished();
-    for verb in VERBS {
-        for more in verb.ways() {
+    let furnished = TestProject::populated();
+    for verb in COMMANDS {
+        for more in verb.variants() {
             let world = furnished.ready_for(verb);
             let mut command = world.fairway(verb.good.split(' '));
-            let run: Run = command.args(*more).stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap().into();
+            let run: CommandOutput = command.args(*more).stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap().into();
             assert_eq!(run.code, Some(0), "{} {more:?}: {run:?}", verb.path);
             assert!(!run.stderr.contains("error") && !run.stderr.contains("panicked"), "{}: {run:?}", verb.path);
         }
@@ -40,19 +40,19 @@ fn every_verb_into_a_closed_pipe() {
 /// A result that could not be written is a failure, in one sentence.
 #[test]
 fn every_verb_onto_a_full_disk() {
-    let furnished = World::furnished();
-    for verb in VERBS {
-        for more in verb.ways() {
+    let furnished = TestProject::populated();
+    for verb in COMMANDS {
+        for more in verb.variants() {
             let world = furnished.ready_for(verb);
             let mut command = world.fairway(verb.good.split(' '));
-            let run: Run = command.args(*more).stdout(full()).stderr(Stdio::piped()).output().unwrap().into();
+            let run: CommandOutput = command.args(*more).stdout(full()).stderr(Stdio::piped()).output().unwrap().into();
             assert_eq!(run.code, Some(1), "{} {more:?}: {run:?}", verb.path);
             let said = run.stderr.lines().filter(|line| line.contains("cannot write the output")).count();
             assert_eq!(said, 1, "{}: {run:?}", verb.path);
         }
         // Nobody to complain to: still the same exit.
         let world = furnished.ready_for(verb);
-        let Some(more) = verb.ways().first() else { continue };
+        let Some(more) = verb.variants().first() else { continue };
         let mut command = world.fairway(verb.good.split(' '));
         command.args(*more);
         assert_eq!(command.stdout(full()).stderr(full()).status().unwrap().code(), Some(1), "{}", verb.path);
@@ -62,7 +62,7 @@ fn every_verb_onto_a_full_disk() {
 /// A remark that cannot be written is no failure, and a refusal keeps its exit.
 #[test]
 fn stderr_that_cannot_be_written() {
-    let world = World::furnished();
+    let world = TestProject::populated();
     for stderr in [closed_pipe, full] {
         for (words, code) in [(vec!["task", "list"], 0), (vec!["task", "show", "nowhere"], 3), (vec!["tsk"], 2)] {
             let status = world.fairway(words).stdout(Stdio::null()).stderr(stderr()).status().unwrap();
@@ -75,13 +75,13 @@ fn stderr_that_cannot_be_written() {
 /// would be written over its first page.
 #[test]
 fn descriptors_that_are_closed() {
-    let furnished = World::furnished();
-    for verb in VERBS {
+    let furnished = TestProject::populated();
+    for verb in COMMANDS {
         for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
             let world = furnished.ready_for(verb);
             let mut command = world.command("sh");
             command.args(["-c", &format!("exec \"$@\" {closed}"), "sh", FAIRWAY]).args(verb.good.split(' '));
-            let run: Run = command.output().unwrap().into();
+            let run: CommandOutput = command.output().unwrap().into();
             assert_eq!(run.code, Some(0), "{} {closed}: {run:?}", verb.path);
             let head = fs::read(world.store()).unwrap();
             assert!(head.starts_with(b"SQLite format 3\0"), "{} {closed}", verb.path);
@@ -98,7 +98,7 @@ fn descriptors_that_are_closed() {
 /// A reader that takes only the first line of a long answer.
 #[test]
 fn the_first_line_of_many() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let lines: String =
         (0..5_000).map(|n| format!("{{\"id\":\"n{n}\",\"title\":\"a title of some length\"}}\n")).collect();
@@ -109,7 +109,7 @@ fn the_first_line_of_many() {
         ["task list", "task export", "task export --format yaml", "events", "ready --limit 0", "task list --json"]
     {
         let script = format!("{FAIRWAY} {verb} 2>err | head -1 >out; exit ${{PIPESTATUS[0]}}");
-        let run: Run = world.command("bash").args(["-c", &script]).output().unwrap().into();
+        let run: CommandOutput = world.command("bash").args(["-c", &script]).output().unwrap().into();
         assert_eq!(run.code, Some(0), "{verb}");
         assert_eq!(fs::read_to_string(world.root().join("err")).unwrap(), "", "{verb}");
         assert_eq!(fs::read_to_string(world.root().join("out")).unwrap().lines().count(), 1, "{verb}");

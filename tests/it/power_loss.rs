@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use rusqlite::Connection;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 const CUTS: usize = 100;
 
@@ -97,7 +97,7 @@ fn unhex(text: &str) -> Vec<u8> {
 }
 
 /// Runs a command under strace and counts whether a cut at its acknowledgement loses the task.
-fn is_lost(world: &World, command: &Command, task: &str) -> bool {
+fn is_lost(world: &TestProject, command: &Command, task: &str) -> bool {
     let log = world.dir().join("strace.log");
     let disk = &mut Disk::of(&world.store());
     let mut traced = world.command("strace");
@@ -125,7 +125,7 @@ fn is_lost(world: &World, command: &Command, task: &str) -> bool {
 
 #[test]
 fn what_was_acknowledged_survives_a_power_cut() {
-    let world = World::new();
+    let world = TestProject::new();
     let lost: Vec<usize> = (1..=CUTS)
         .filter(|number| {
             let task = format!("T-{number}");
@@ -138,7 +138,7 @@ fn what_was_acknowledged_survives_a_power_cut() {
 /// The control: the same insert without syncing each commit. Were the replay blind, this would lose nothing.
 #[test]
 fn without_a_sync_per_commit_a_power_cut_loses_tasks() {
-    let world = World::new();
+    let world = TestProject::new();
     let lost = (1..=10)
         .filter(|number| {
             let task = format!("X-{number}");

@@ -8,11 +8,11 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 /// The root that a command finds from a folder.
 #[track_caller]
-fn root_from(world: &World, folder: &Path, args: &[&str]) -> Result<PathBuf, String> {
+fn root_from(world: &TestProject, folder: &Path, args: &[&str]) -> Result<PathBuf, String> {
     let run = found(world, folder, args);
     match run.code {
         Some(0) => {
@@ -23,7 +23,7 @@ fn root_from(world: &World, folder: &Path, args: &[&str]) -> Result<PathBuf, Str
     }
 }
 
-fn found(world: &World, folder: &Path, args: &[&str]) -> Run {
+fn found(world: &TestProject, folder: &Path, args: &[&str]) -> CommandOutput {
     let mut command = world.fairway(["config", "check", "--json"]);
     command.current_dir(folder).args(args).output().unwrap().into()
 }
@@ -35,15 +35,15 @@ fn config(folder: &Path) {
 
 /// Writes a task from a folder, and demands that the project's own store has it.
 #[track_caller]
-fn shares_the_store(world: &World, folder: &Path, id: &str) {
+fn shares_the_store(world: &TestProject, folder: &Path, id: &str) {
     let mut command = world.fairway(["task", "add", id, "from afar"]);
-    Run::from(command.current_dir(folder).output().unwrap()).exits(0);
+    CommandOutput::from(command.current_dir(folder).output().unwrap()).exits(0);
     assert_eq!(world.json(["task", "show", id])["id"], id);
 }
 
 #[test]
 fn upwards_to_the_first_configuration() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let root = world.root();
     let below = root.join("a/b");
     fs::create_dir_all(&below).unwrap();
@@ -60,7 +60,7 @@ fn upwards_to_the_first_configuration() {
 
 #[test]
 fn a_flag_goes_before_a_variable_and_that_before_the_walk() {
-    let mut world = World::bare();
+    let mut world = TestProject::uninitialized();
     let (root, one, two) = (world.root(), world.dir().join("one"), world.dir().join("two"));
     for folder in [&root, &one, &two] {
         config(folder);
@@ -79,23 +79,23 @@ fn a_flag_goes_before_a_variable_and_that_before_the_walk() {
 
 #[test]
 fn the_store_may_lie_elsewhere() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     let elsewhere = world.dir().join("elsewhere/my.db");
     world.set("FAIRWAY_DB", &elsewhere);
     world.run(["task", "add", "T-1", "t"]).exits(0);
     assert!(elsewhere.is_file());
     let mut command = world.fairway(["task", "list", "--json"]);
-    let here: Value = Run::from(command.env_remove("FAIRWAY_DB").output().unwrap()).exits(0).json();
+    let here: Value = CommandOutput::from(command.env_remove("FAIRWAY_DB").output().unwrap()).exits(0).json();
     assert_eq!(here, serde_json::json!([]));
     // A relative one is meant from where the caller stands.
     let mut command = world.fairway(["task", "show", "T-1"]);
     command.env("FAIRWAY_DB", "../elsewhere/my.db");
-    Run::from(command.output().unwrap()).exits(0);
+    CommandOutput::from(command.output().unwrap()).exits(0);
 }
 
 #[test]
 fn a_linked_worktree_is_the_main_ones() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     let root = world.root();
     let tree = world.dir().join("tree");
     world.git(&root, &["worktree", "add", "--quiet", "-b", "side", tree.to_str().unwrap()]);
@@ -109,7 +109,7 @@ fn a_linked_worktree_is_the_main_ones() {
     fs::write(root.join(".fairway.toml"), "[tasks]\nprefix = \"M\"\n").unwrap();
     fs::write(tree.join(".fairway.toml"), "[tasks]\nprefix = \"S\"\n").unwrap();
     let mut command = world.fairway(["task", "add", "made", "--quiet"]);
-    let made = Run::from(command.current_dir(&tree).output().unwrap()).exits(0).stdout;
+    let made = CommandOutput::from(command.current_dir(&tree).output().unwrap()).exits(0).stdout;
     assert_eq!(made, "M-1\n");
     fs::remove_file(tree.join(".fairway.toml")).unwrap();
     assert_eq!(root_from(&world, &tree.join("deep"), &[]), Ok(root.clone()));
@@ -126,7 +126,7 @@ fn a_linked_worktree_is_the_main_ones() {
 /// A store beside the worktree's files would be seen by nobody: every other command looks in the main worktree.
 #[test]
 fn init_in_a_linked_worktree_makes_the_main_ones_project() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let root = world.root();
     world.git(&root, &["init", "--quiet", "--initial-branch=main"]);
     world.git(&root, &["commit", "--quiet", "--allow-empty", "--message=begin"]);
@@ -134,7 +134,7 @@ fn init_in_a_linked_worktree_makes_the_main_ones_project() {
     world.git(&root, &["worktree", "add", "--quiet", "-b", "side", tree.to_str().unwrap()]);
     for created in [4, 0] {
         let mut command = world.fairway(["init", "--json"]);
-        let made = Run::from(command.current_dir(&tree).output().unwrap()).exits(0).json();
+        let made = CommandOutput::from(command.current_dir(&tree).output().unwrap()).exits(0).json();
         assert_eq!(made["root"], root.to_str().unwrap());
         assert_eq!(made["created"].as_array().unwrap().len(), created, "{made}");
     }
@@ -144,12 +144,12 @@ fn init_in_a_linked_worktree_makes_the_main_ones_project() {
 
 #[test]
 fn init_goes_where_the_other_commands_look_and_says_what_it_hides() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     let inner = world.root().join("inner");
     fs::create_dir(&inner).unwrap();
     for warned in [true, false] {
         let mut command = world.fairway(["init"]);
-        let run = Run::from(command.current_dir(&inner).output().unwrap()).exits(0);
+        let run = CommandOutput::from(command.current_dir(&inner).output().unwrap()).exits(0);
         assert_eq!(run.stderr.contains("it lies inside the project"), warned, "{run:?}");
     }
     assert!(inner.join(".fairway/fairway.db").is_file());
@@ -161,7 +161,7 @@ fn init_goes_where_the_other_commands_look_and_says_what_it_hides() {
 
 #[test]
 fn a_project_below_the_top_has_its_counterpart_below_the_top() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let top = world.root();
     world.git(&top, &["init", "--quiet", "--initial-branch=main"]);
     config(&top.join("sub/project"));
@@ -175,7 +175,7 @@ fn a_project_below_the_top_has_its_counterpart_below_the_top() {
 
 #[test]
 fn of_a_bare_repository_the_folder_that_holds_it() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     let home = world.dir().join("bare");
     fs::create_dir(&home).unwrap();
     world.git(&home, &["clone", "--quiet", "--bare", world.root().to_str().unwrap(), "repo.git"]);
@@ -188,15 +188,15 @@ fn of_a_bare_repository_the_folder_that_holds_it() {
     let other = home.join("other");
     world.git(&home.join("repo.git"), &["worktree", "add", "--quiet", "-b", "other", other.to_str().unwrap()]);
     let mut command = world.fairway(["task", "add", "T-1", "t"]);
-    Run::from(command.current_dir(&tree).output().unwrap()).exits(0);
+    CommandOutput::from(command.current_dir(&tree).output().unwrap()).exits(0);
     let mut command = world.fairway(["task", "show", "T-1"]);
-    Run::from(command.current_dir(&other).output().unwrap()).exits(0);
+    CommandOutput::from(command.current_dir(&other).output().unwrap()).exits(0);
     assert!(home.join(".fairway/fairway.db").is_file());
 }
 
 #[test]
 fn a_submodule_is_as_found() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     let top = world.dir().join("top");
     fs::create_dir(&top).unwrap();
     world.git(&top, &["init", "--quiet", "--initial-branch=main"]);
@@ -207,13 +207,13 @@ fn a_submodule_is_as_found() {
 
 #[test]
 fn links_and_broken_links() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     let root = world.root();
     // Through a link the project is one and the same store.
     let link = world.dir().join("link");
     symlink(&root, &link).unwrap();
     shares_the_store(&world, &link, "T-1");
-    Run::from(world.fairway(["task", "show", "T-1", "--root"]).arg(&link).output().unwrap()).exits(0);
+    CommandOutput::from(world.fairway(["task", "show", "T-1", "--root"]).arg(&link).output().unwrap()).exits(0);
 
     // Files that say they are links to a worktree, and are not.
     let strange = world.dir().join("strange");
@@ -231,7 +231,7 @@ fn links_and_broken_links() {
 /// Reads make nothing; writes make the store where only the configuration is.
 #[test]
 fn a_configuration_alone_is_a_project() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     config(&world.root());
     assert_eq!(world.json(["task", "list"]), serde_json::json!([]));
     world.run(["task", "show", "T-1", "--json"]).refuses(3, "not_found");

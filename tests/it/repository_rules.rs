@@ -49,7 +49,7 @@ fn every_verb_has_a_transcript() {
         sources.push_str(&fs::read_to_string(entry.unwrap().path()).unwrap());
     }
     let called: Vec<String> = sources.split("\"fairway ").skip(1).map(call).collect();
-    let without: Vec<String> = crate::common::command_table::of_the_parser()
+    let without: Vec<String> = crate::common::command_table::parsed_commands()
         .into_iter()
         .filter(|verb| !called.iter().any(|call| call == verb || call.starts_with(&format!("{verb} "))))
         .collect();
@@ -207,7 +207,7 @@ fn the_example_configuration_says_the_defaults() {
     use fairway::config::{Layers, Project, Settings};
     let env = fairway::env::Env::real();
     let settings = |configuration: &str| {
-        let world = crate::common::World::bare();
+        let world = crate::common::TestProject::uninitialized();
         fs::write(world.root().join(".fairway.toml"), configuration).unwrap();
         let project = Project::at(world.root(), &env);
         Settings::from_layers(&Layers::load(&project, &env).unwrap(), &project).unwrap()

@@ -54,7 +54,7 @@ pub(crate) struct Credentials {
     pub(crate) kind: CredentialType,
     value: Secret,
     /// Until when it can be used.
-    #[serde(default, deserialize_with = "body::moment")]
+    #[serde(default, deserialize_with = "body::deserialize_timestamp")]
     pub(crate) expires_at: Option<Timestamp>,
 }
 
@@ -73,17 +73,17 @@ pub(crate) struct Identity {
 
 /// What the runtime itself is sent.
 #[derive(Serialize)]
-pub(crate) struct Told<'a> {
+pub(crate) struct IdentityPayload<'a> {
     role: Option<&'a str>,
     rig: Option<&'a str>,
     agent_name: Option<&'a str>,
     session_id: Option<&'a str>,
-    credentials: Option<ToldCredentials<'a>>,
+    credentials: Option<CredentialsPayload<'a>>,
     env: BTreeMap<&'a str, &'a str>,
 }
 
 #[derive(Serialize)]
-struct ToldCredentials<'a> {
+struct CredentialsPayload<'a> {
     r#type: &'static str,
     value: &'a str,
     expires_at: Option<String>,
@@ -91,13 +91,13 @@ struct ToldCredentials<'a> {
 
 impl Identity {
     /// With every value: for the runtime, and nobody else.
-    pub(crate) fn told(&self) -> Told<'_> {
-        Told {
+    pub(crate) fn payload(&self) -> IdentityPayload<'_> {
+        IdentityPayload {
             role: self.role.as_deref(),
             rig: self.rig.as_deref(),
             agent_name: self.agent_name.as_deref(),
             session_id: self.session_id.as_deref(),
-            credentials: self.credentials.as_ref().map(|one| ToldCredentials {
+            credentials: self.credentials.as_ref().map(|one| CredentialsPayload {
                 r#type: one.kind.as_str(),
                 value: &one.value.0,
                 expires_at: one.expires_at.map(|at| at.to_string()),
@@ -107,7 +107,7 @@ impl Identity {
     }
 
     /// Without any value.
-    pub(crate) fn shown(&self, run: &str) -> Value {
+    pub(crate) fn redacted(&self, run: &str) -> Value {
         json!({
             "run_id": run,
             "session_id": self.session_id,
@@ -131,9 +131,9 @@ mod tests {
         let text =
             r#"{"role":"r","credentials":{"type":"token","value":"canary","expires_at":1000},"env":{"K":"canary"}}"#;
         let identity: Identity = serde_json::from_str(text).unwrap();
-        let shown = format!("{:?} {}", identity, identity.shown("run"));
+        let shown = format!("{:?} {}", identity, identity.redacted("run"));
         assert!(!shown.contains("canary"), "{shown}");
-        let told = serde_json::to_string(&identity.told()).unwrap();
+        let told = serde_json::to_string(&identity.payload()).unwrap();
         assert_eq!(told.matches("canary").count(), 2, "{told}");
         assert!(serde_json::from_str::<Identity>(r#"{"credentials":{"type":"password","value":"x"}}"#).is_err());
     }

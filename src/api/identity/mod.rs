@@ -6,5 +6,5 @@ mod refresh;
 mod store;
 
 pub(super) use credentials::Identity;
-pub(super) use refresh::take;
-pub(super) use store::Keeper;
+pub(super) use refresh::store_identity;
+pub(super) use store::IdentityStore;

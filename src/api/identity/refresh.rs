@@ -11,8 +11,8 @@ use super::Identity;
 use crate::{
     actions::{App, core::trust},
     api::{
-        log::remark,
-        state::{self, here},
+        log::warn,
+        state::{self, server_state},
     },
     domain::{Event, Kind, Refusal, session::Session},
     env::{Timestamp, vars},
@@ -20,16 +20,16 @@ use crate::{
 };
 
 /// How long the command may take.
-const LIMIT: Duration = Duration::from_secs(30);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often it is tried, and how long after the first time again; each next pause is twice as long.
-const TRIES: u32 = 5;
-const AGAIN: Duration = Duration::from_secs(5);
+const MAX_ATTEMPTS: u32 = 5;
+const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Takes in a session's identity, also in the place of an older one. Says whether there was one.
 ///
 /// # Errors
 /// `session_final`, `session_mismatch`.
-pub(crate) fn take(session: &Session, identity: Identity) -> Result<bool> {
+pub(crate) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
     session.open()?;
     if let Some(role) = identity.role.as_deref().filter(|role| *role != session.role.as_str()) {
         let role: String = role.chars().take(64).collect();
@@ -38,25 +38,25 @@ pub(crate) fn take(session: &Session, identity: Identity) -> Result<bool> {
     }
     let identity = Identity { session_id: Some(session.id.to_string()), ..identity };
     let (run, expires_at) = (&session.run_id, identity.credentials.as_ref().and_then(|one| one.expires_at));
-    let house = here().map_err(|fault| crate::actions::core::errors::internal(fault.failure.message))?;
-    let rotated = house.identities.borrow_mut().learn(run, identity);
+    let house = server_state().map_err(|fault| crate::actions::core::errors::internal(fault.failure.message))?;
+    let rotated = house.identities.borrow_mut().insert(run, identity);
     if let Some(at) = expires_at {
-        let version = house.identities.borrow().find(run).map_or(0, |known| known.version);
-        let watch = tokio::spawn(watch(run.clone(), version, at));
-        house.identities.borrow_mut().watched_by(run, watch);
+        let version = house.identities.borrow().get(run).map_or(0, |known| known.version);
+        let watch = tokio::spawn(watch_expiry(run.clone(), version, at));
+        house.identities.borrow_mut().set_expiry_task(run, watch);
     }
     Ok(rotated)
 }
 
 /// Waits until a credential is near its end; then says so, and has the next one fetched.
-async fn watch(run: String, version: u64, expires_at: Timestamp) {
-    let Ok(Ok((left, kind))) = here().map(|house| house.look(|app| Ok(left(app, &house, &run, expires_at)))) else {
+async fn watch_expiry(run: String, version: u64, expires_at: Timestamp) {
+    let Ok(Ok((left, kind))) = server_state().map(|house| house.read(|app| Ok(until_refresh(app, &house, &run, expires_at)))) else {
         return;
     };
     sleep(left).await;
-    let Ok(true) = here().map(|house| house.identities.borrow_mut().expires(&run, version)) else { return };
+    let Ok(true) = server_state().map(|house| house.identities.borrow_mut().mark_expiring(&run, version)) else { return };
     let (of, told) = (run.clone(), kind);
-    let recorded = state::change(move |app| {
+    let recorded = state::write(move |app| {
         app.transaction(|tx| {
             let session = crate::actions::boundary::runtime::session_of_run(tx, &of)?;
             let event = Event::new(Kind::CredentialExpiring).session(&session.id, &session.run_id);
@@ -65,38 +65,38 @@ async fn watch(run: String, version: u64, expires_at: Timestamp) {
         })
     });
     if let Err(fault) = recorded.await {
-        remark(&format!("that the credential of {run} expires was not recorded: {}", fault.failure.message));
+        warn(&format!("that the credential of {run} expires was not recorded: {}", fault.failure.message));
     }
-    let mut pause = AGAIN;
-    for attempt in 1..=TRIES {
+    let mut pause = FIRST_RETRY_DELAY;
+    for attempt in 1..=MAX_ATTEMPTS {
         let of = run.clone();
-        match state::outside(move |app| fetch(app, &of, kind)).await {
+        match state::run_blocking(move |app| run_refresh_command(app, &of, kind)).await {
             Ok(None) => return,
             Ok(Some((session, identity))) => {
                 // This task is the older identity's, and ends with it: nothing comes after.
-                if let Err(error) = take(&session, identity) {
-                    remark(&format!("the next credential of {run} was not taken: {error}"));
+                if let Err(error) = store_identity(&session, identity) {
+                    warn(&format!("the next credential of {run} was not taken: {error}"));
                 }
                 return;
             }
-            Err(fault) => remark(&format!("the credential of {run} was not refreshed: {}", fault.failure.message)),
+            Err(fault) => warn(&format!("the credential of {run} was not refreshed: {}", fault.failure.message)),
         }
-        if attempt < TRIES {
+        if attempt < MAX_ATTEMPTS {
             sleep(pause).await;
             pause *= 2;
         }
     }
 }
 
-fn left(app: &App, house: &state::House, run: &str, expires_at: Timestamp) -> (Duration, &'static str) {
-    let known = house.identities.borrow().find(run);
+fn until_refresh(app: &App, house: &state::ServerState, run: &str, expires_at: Timestamp) -> (Duration, &'static str) {
+    let known = house.identities.borrow().get(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
     let left = expires_at.since(app.env.now()).saturating_sub(app.settings.boundary.refresh_before);
     (left, kind)
 }
 
 /// Has the command print the next identity of a run; `None` when there is no command.
-fn fetch(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>> {
+fn run_refresh_command(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>> {
     let Some(command) = app.settings.boundary.refresh.clone() else { return Ok(None) };
     let session = app.read(|tx| crate::actions::boundary::runtime::session_of_run(tx, run))?;
     trust::require(app)?;
@@ -113,7 +113,7 @@ fn fetch(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>
         env: &env,
         cwd: &app.project.root,
         stdin: &stdin,
-        limit: LIMIT,
+        limit: COMMAND_TIMEOUT,
         ends_group: true,
     };
     let said = capture(&call)?;
@@ -123,7 +123,7 @@ fn fetch(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>
         ExitReason::Code(0) => {}
         ExitReason::Code(code) => bail!("[identity] refresh ended with exit code {code}"),
         ExitReason::Signal(number) => bail!("[identity] refresh was ended by signal {number}"),
-        ExitReason::TimedOut => bail!("[identity] refresh took longer than {} s", LIMIT.as_secs()),
+        ExitReason::TimedOut => bail!("[identity] refresh took longer than {} s", COMMAND_TIMEOUT.as_secs()),
     }
     match serde_json::from_slice(&stdout) {
         Ok(identity) => Ok(Some((session, identity))),

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use crate::{
     actions::sessions::prompt::stream,
     api::{
-        body::{answer, decoded},
-        error::Fault,
-        state::{self, as_run},
+        body::{json_response, read_json},
+        error::ApiError,
+        state::{self, app_as_run},
     },
 };
 
@@ -18,10 +18,10 @@ struct Body {
     message_ids: Vec<i64>,
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let asked: Body = decoded(request).await?;
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let asked: Body = read_json(request).await?;
     let done =
-        state::change(move |app| stream::ack(&as_run(app, &asked.run_id, None)?, &asked.run_id, &asked.message_ids))
+        state::write(move |app| stream::ack(&app_as_run(app, &asked.run_id, None)?, &asked.run_id, &asked.message_ids))
             .await?;
-    Ok(answer(&done.document))
+    Ok(json_response(&done.document))
 }

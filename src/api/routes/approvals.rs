@@ -9,15 +9,15 @@ use serde::Deserialize;
 use crate::{
     actions::boundary::approval,
     api::{
-        body::{Asked, answer, query},
-        error::Fault,
+        body::{RequestBody, json_response, query},
+        error::ApiError,
         state,
     },
     domain::approval::Decision,
 };
 
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct Query {
     #[serde(default)]
     all: bool,
 }
@@ -28,19 +28,19 @@ struct Body {
     reason: Option<String>,
 }
 
-pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
-    let wanted: Wanted = query(&request)?;
-    state::look(|app| approval::list(app, wanted.all)).map(|list| answer(&list))
+pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
+    let wanted: Query = query(&request)?;
+    state::read(|app| approval::list(app, wanted.all)).map(|list| json_response(&list))
 }
 
-pub(in crate::api) async fn post(Path(id): Path<String>, request: Request) -> Result<Response, Fault> {
-    let asked = Asked::read(request).await?;
-    let id: i64 = id.parse().map_err(|_| Fault::usage("the number of an approval is a number"))?;
+pub(in crate::api) async fn post(Path(id): Path<String>, request: Request) -> Result<Response, ApiError> {
+    let asked = RequestBody::read(request).await?;
+    let id: i64 = id.parse().map_err(|_| ApiError::usage("the number of an approval is a number"))?;
     let Body { decision, reason } = asked.decode()?;
-    let decision = Decision::parse(&decision).ok_or_else(|| Fault::usage("the decision is allow or deny"))?;
-    let request = asked.request()?;
-    let done = state::change(move |app| {
+    let decision = Decision::parse(&decision).ok_or_else(|| ApiError::usage("the decision is allow or deny"))?;
+    let request = asked.idempotency_key()?;
+    let done = state::write(move |app| {
         approval::answer(&app.with_actor(app.actor.clone(), request), id, decision, reason.as_deref())
     });
-    Ok(answer(&done.await?.document))
+    Ok(json_response(&done.await?.document))
 }

@@ -17,10 +17,10 @@ use crate::{
         },
     },
     api::{
-        body::{Asked, answer},
-        error::Fault,
-        state::{self, here},
-        writer::Decision,
+        body::{RequestBody, json_response},
+        error::ApiError,
+        state::{self, server_state},
+        writer::PendingDecision,
     },
     domain::{Refusal, id::Label, session::Session},
     os::disk,
@@ -31,11 +31,11 @@ use crate::{
 pub(in crate::api) const PATH: &str = "/authorize";
 
 /// How long recording may take before the answer is no.
-const PATIENCE: Duration = Duration::from_secs(2);
+const RECORD_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much room on the disk is enough not to wait for it, in bytes.
-const ROOM: u64 = 1 << 20;
+const MIN_FREE_BYTES: u64 = 1 << 20;
 /// The longest call that is judged in place, in bytes: a longer one may take its time, and others shall not wait for it.
-const SHORT: usize = 4 << 10;
+const MAX_INLINE_BYTES: usize = 4 << 10;
 
 #[derive(Debug, Deserialize)]
 struct Body {
@@ -60,7 +60,7 @@ struct Context {
 }
 
 #[derive(Debug, Serialize)]
-struct Answer<'a> {
+struct AuthorizeResponse<'a> {
     allowed: bool,
     /// Whether a rule allows this by name, so that nobody need be asked.
     granted: bool,
@@ -72,22 +72,22 @@ struct Answer<'a> {
 
 /// Whose call it is.
 struct Caller {
-    run: Option<String>,
+    run_id: Option<String>,
     /// Its provider, and that one's own id of the conversation.
     external: Option<(Label, String)>,
 }
 
 /// What was decided, before it is recorded.
-struct Decided {
+struct CallDecision {
     session: Session,
-    verdict: GuardDecision,
-    opinion: bool,
+    decision: GuardDecision,
+    is_decided: bool,
     /// Whether it can be recorded as far as can be told now.
     recordable: bool,
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let asked = Asked::read(request).await?;
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let asked = RequestBody::read(request).await?;
     let length = asked.bytes().len();
     let body: Body = asked.decode()?;
     let context = body.context.unwrap_or_default();
@@ -97,57 +97,57 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
         _ => None,
     };
     if body.run_id.is_none() && external.is_none() {
-        return Err(Fault::usage("missing field `run_id`"));
+        return Err(ApiError::usage("missing field `run_id`"));
     }
-    let caller = Caller { run: body.run_id, external };
+    let caller = Caller { run_id: body.run_id, external };
     let call =
         ToolCall { tool: body.tool, aliases: context.also, input: body.input, cwd: context.cwd, role: context.role };
-    let decided = if length > SHORT {
-        at_leisure(caller, call.clone(), door).await
+    let decided = if length > MAX_INLINE_BYTES {
+        decide_on_thread(caller, call.clone(), door).await
     } else {
-        here()?.judge(|app, rules| decide(app, rules, &caller, &call, door))
+        server_state()?.with_guard_rules(|app, rules| decide(app, rules, &caller, &call, door))
     };
     let decided = match decided {
         Ok(decided) => decided,
         Err(fault) => {
-            unknown(call, door, &fault);
+            record_unknown_caller(call, door, &fault);
             return Err(fault);
         }
     };
-    let Decided { session, verdict, opinion, recordable } = decided;
+    let CallDecision { session, decision: verdict, is_decided: opinion, recordable } = decided;
     if !opinion {
-        return Ok(said(&verdict, false));
+        return Ok(response(&verdict, false));
     }
-    if !verdict.allowed || (recordable && here()?.writer.is_well()) {
-        let said = said(&verdict, true);
-        let recorded = here()?.writer.record(Decision { session: Some(session), call, verdict, door, waits: None });
+    if !verdict.allowed || (recordable && server_state()?.writer.is_healthy()) {
+        let said = response(&verdict, true);
+        let recorded = server_state()?.writer.record(PendingDecision { session: Some(session), call, decision: verdict, entry_point: door, on_recorded: None });
         // A no stands whether or not it is recorded; a yes does not.
         return if recorded.is_err() { recorded.map(|()| said) } else { Ok(said) };
     }
     let (tell, told) = oneshot::channel();
-    let answer = said(&verdict, true);
-    here()?.writer.record(Decision { session: Some(session), call, verdict, door, waits: Some(tell) })?;
-    match timeout(PATIENCE, told).await {
+    let answer = response(&verdict, true);
+    server_state()?.writer.record(PendingDecision { session: Some(session), call, decision: verdict, entry_point: door, on_recorded: Some(tell) })?;
+    match timeout(RECORD_TIMEOUT, told).await {
         Ok(Ok(Ok(()))) => Ok(answer),
-        Ok(Ok(Err(fault))) => Err(unrecorded(fault)),
-        Ok(Err(_)) => Err(Fault::internal("the decision cannot be recorded: nobody writes any more")),
-        Err(_) => Err(Fault::busy("the decision cannot be recorded: the store is locked by another process")),
+        Ok(Ok(Err(fault))) => Err(not_recorded(fault)),
+        Ok(Err(_)) => Err(ApiError::internal("the decision cannot be recorded: nobody writes any more")),
+        Err(_) => Err(ApiError::busy("the decision cannot be recorded: the store is locked by another process")),
     }
 }
 
-fn unrecorded(mut fault: Fault) -> Fault {
+fn not_recorded(mut fault: ApiError) -> ApiError {
     fault.failure.message = format!("the decision cannot be recorded: {}", fault.failure.message);
     fault
 }
 
-fn said(verdict: &GuardDecision, opinion: bool) -> Response {
+fn response(verdict: &GuardDecision, opinion: bool) -> Response {
     let GuardDecision { allowed, explicitly_allowed: granted, reason, rule } = verdict;
-    answer(&Answer { allowed: *allowed, granted: *granted, opinion, reason, rule: rule.as_deref() })
+    json_response(&AuthorizeResponse { allowed: *allowed, granted: *granted, opinion, reason, rule: rule.as_deref() })
 }
 
 /// Decides in a thread of its own.
-async fn at_leisure(caller: Caller, call: ToolCall, door: EntryPoint) -> Result<Decided, Fault> {
-    state::outside(move |app| decide(app, &LoadedRules::load(app), &caller, &call, door)).await
+async fn decide_on_thread(caller: Caller, call: ToolCall, door: EntryPoint) -> Result<CallDecision, ApiError> {
+    state::run_blocking(move |app| decide(app, &LoadedRules::load(app), &caller, &call, door)).await
 }
 
 /// Decides while nobody else writes, if that is so: then what is decided can be recorded.
@@ -157,28 +157,28 @@ fn decide(
     caller: &Caller,
     call: &ToolCall,
     door: EntryPoint,
-) -> anyhow::Result<Decided> {
+) -> anyhow::Result<CallDecision> {
     let store = app.store_for_reading()?;
-    let (session, is_free) = match store.read_writable(|tx| find(tx, caller))? {
+    let (session, is_free) = match store.read_writable(|tx| find_session(tx, caller))? {
         Some(session) => (session, true),
-        None => (app.read(|tx| find(tx, caller))?, false),
+        None => (app.read(|tx| find_session(tx, caller))?, false),
     };
     if door == EntryPoint::Hook && rules.is_unconfigured() {
         let verdict = GuardDecision::denied("the configuration has no [guard] section");
-        return Ok(Decided { session, verdict, opinion: false, recordable: false });
+        return Ok(CallDecision { session, decision: verdict, is_decided: false, recordable: false });
     }
     let verdict = guard::decide_with_rules(rules, app, &session, call);
     let folder = app.project.store.parent().unwrap_or(&app.project.root);
-    let recordable = is_free && disk::free(folder).is_ok_and(|free| free >= ROOM);
-    Ok(Decided { session, verdict, opinion: true, recordable })
+    let recordable = is_free && disk::free(folder).is_ok_and(|free| free >= MIN_FREE_BYTES);
+    Ok(CallDecision { session, decision: verdict, is_decided: true, recordable })
 }
 
-fn find(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
+fn find_session(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
     let unknown = |external: &str| {
         let id: String = external.chars().take(64).collect();
         anyhow::Error::from(Refusal::not_found("session with the external id", id))
     };
-    match (&caller.run, &caller.external) {
+    match (&caller.run_id, &caller.external) {
         (Some(run), None) => session_of_run(tx, run),
         // An agent that was started inside another one's session has inherited its run, and is a session of its own.
         (Some(run), Some((provider, external))) => {
@@ -195,12 +195,12 @@ fn find(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
 }
 
 /// Records that a call of somebody unknown was denied.
-fn unknown(call: ToolCall, door: EntryPoint, fault: &Fault) {
+fn record_unknown_caller(call: ToolCall, door: EntryPoint, fault: &ApiError) {
     if fault.failure.code != "not_found" || door == EntryPoint::Hook {
         return;
     }
     let verdict = GuardDecision::denied(fault.failure.message.clone());
-    if let Ok(house) = here() {
-        let _ = house.writer.record(Decision { session: None, call, verdict, door, waits: None });
+    if let Ok(house) = server_state() {
+        let _ = house.writer.record(PendingDecision { session: None, call, decision: verdict, entry_point: door, on_recorded: None });
     }
 }

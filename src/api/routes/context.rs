@@ -9,15 +9,15 @@ use crate::{
         session_of_run,
     },
     api::{
-        body::{Asked, answer, query},
-        error::Fault,
+        body::{RequestBody, json_response, query},
+        error::ApiError,
         prompt_delivery,
-        state::{self, as_session},
+        state::{self, app_as_session},
     },
 };
 
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct Query {
     run_id: String,
     mode: Option<String>,
 }
@@ -26,48 +26,48 @@ struct Wanted {
 struct Body {
     run_id: String,
     mode: Option<String>,
-    sections: Vec<RawSection>,
+    sections: Vec<SectionBody>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawSection {
+struct SectionBody {
     r#type: String,
     content: String,
 }
 
-fn mode(word: Option<&str>) -> Result<Mode, Fault> {
+fn parse_mode(word: Option<&str>) -> Result<Mode, ApiError> {
     let Some(word) = word else { return Ok(Mode::Full) };
-    Mode::parse(word).ok_or_else(|| Fault::usage("the mode is full, compact or resume"))
+    Mode::parse(word).ok_or_else(|| ApiError::usage("the mode is full, compact or resume"))
 }
 
-pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
-    let wanted: Wanted = query(&request)?;
-    let mode = mode(wanted.mode.as_deref())?;
+pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
+    let wanted: Query = query(&request)?;
+    let mode = parse_mode(wanted.mode.as_deref())?;
     // It asks git.
-    let view = state::outside(move |app| {
+    let view = state::run_blocking(move |app| {
         let session = app.read(|tx| session_of_run(tx, &wanted.run_id))?;
-        let sections = context::compose(&as_session(app, &session, None), Some(&session), mode)?;
+        let sections = context::compose(&app_as_session(app, &session, None), Some(&session), mode)?;
         Ok(context::view(&sections, mode))
     });
-    Ok(answer(&view.await?))
+    Ok(json_response(&view.await?))
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let asked = Asked::read(request).await?;
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let asked = RequestBody::read(request).await?;
     let body: Body = asked.decode()?;
-    let mode = mode(body.mode.as_deref())?;
-    let section = |raw: RawSection| {
+    let mode = parse_mode(body.mode.as_deref())?;
+    let section = |raw: SectionBody| {
         let kind = SectionKind::parse(&raw.r#type)
-            .ok_or_else(|| Fault::usage("the type of a section is role, work, mail, checkpoint or directive"))?;
+            .ok_or_else(|| ApiError::usage("the type of a section is role, work, mail, checkpoint or directive"))?;
         Ok(Section { kind, content: raw.content })
     };
-    let sections = body.sections.into_iter().map(section).collect::<Result<Vec<_>, Fault>>()?;
-    let request = asked.request()?;
+    let sections = body.sections.into_iter().map(section).collect::<Result<Vec<_>, ApiError>>()?;
+    let request = asked.idempotency_key()?;
     let run = body.run_id.clone();
-    let done = state::change(move |app| {
+    let done = state::write(move |app| {
         context::push(&app.with_actor(app.actor.clone(), request), &body.run_id, &sections, mode)
     });
     let done = done.await?;
-    prompt_delivery::to_run(&run);
-    Ok(answer(&done.document))
+    prompt_delivery::start_for_run(&run);
+    Ok(json_response(&done.document))
 }

@@ -10,58 +10,58 @@ use crate::{
     actions::project::events,
     api::{
         body::query,
-        error::Fault,
-        sse::{self, Items, KEEP_ALIVE},
-        state::{self, here},
+        error::ApiError,
+        sse::{self, EventSender, KEEP_ALIVE_INTERVAL},
+        state::{self, server_state},
     },
     wire::EventView,
 };
 
 /// How many are read at a time.
-const BATCH: usize = 200;
+const BATCH_SIZE: usize = 200;
 
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct Query {
     since: Option<i64>,
 }
 
 /// The number of the last item that a reader has seen, when it comes back.
-pub(super) fn last_seen(headers: &HeaderMap) -> Result<Option<i64>, Fault> {
+pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());
-    number.map(Some).ok_or_else(|| Fault::usage("the Last-Event-ID is a number"))
+    number.map(Some).ok_or_else(|| ApiError::usage("the Last-Event-ID is a number"))
 }
 
-pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
-    let wanted: Wanted = query(&request)?;
-    let since = last_seen(request.headers())?.or(wanted.since).unwrap_or(0);
+pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
+    let wanted: Query = query(&request)?;
+    let since = last_event_id(request.headers())?.or(wanted.since).unwrap_or(0);
     // A store that cannot be read is an answer, and no stream that ends at once.
-    batch(since)?;
+    read_batch(since)?;
     let (response, items) = sse::stream();
     tokio::spawn(follow(items, since));
     Ok(response)
 }
 
-fn batch(since: i64) -> Result<Vec<EventView>, Fault> {
-    state::look(|app| {
+fn read_batch(since: i64) -> Result<Vec<EventView>, ApiError> {
+    state::read(|app| {
         let mut batch = Vec::new();
         events::each(app, since, false, |event| {
             batch.push(event);
-            Ok(if batch.len() < BATCH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            Ok(if batch.len() < BATCH_SIZE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         Ok(batch)
     })
 }
 
-async fn follow(items: Items, mut since: i64) {
-    let Ok((mut changes, mut ending)) = here().map(|house| (house.changes.clone(), house.ending.clone())) else {
+async fn follow(items: EventSender, mut since: i64) {
+    let Ok((mut changes, mut ending)) = server_state().map(|house| (house.changes.clone(), house.shutdown.clone())) else {
         return;
     };
     loop {
         changes.mark_unchanged();
         // Whoever reads comes back, with the number of the last one.
-        let Ok(batch) = batch(since) else { return };
-        let is_whole = batch.len() < BATCH;
+        let Ok(batch) = read_batch(since) else { return };
+        let is_whole = batch.len() < BATCH_SIZE;
         for event in batch {
             if !items.send(Some(event.seq), &event.kind, &event).await {
                 return;
@@ -76,10 +76,10 @@ async fn follow(items: Items, mut since: i64) {
                 tokio::select! {
                     changed = changes.changed() => changed.is_ok(),
                     _ = ending.wait_for(|ending| *ending) => false,
-                    () = items.abandoned() => false,
+                    () = items.closed() => false,
                 }
             };
-            match timeout(KEEP_ALIVE, woken).await {
+            match timeout(KEEP_ALIVE_INTERVAL, woken).await {
                 Ok(true) => break,
                 Ok(false) => return,
                 Err(_) if items.keep_alive().await => {}

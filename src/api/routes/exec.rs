@@ -19,8 +19,8 @@ use zeroize::Zeroizing;
 use crate::{
     actions::{App, boundary::runtime::session_of_run},
     api::{
-        body::{Asked, query},
-        error::Fault,
+        body::{RequestBody, query},
+        error::ApiError,
         state,
     },
     env::vars,
@@ -31,25 +31,25 @@ use crate::{
 };
 
 /// How long a call may take that waits for something, and how much it may answer, in bytes.
-const LIMIT: Duration = Duration::from_secs(60 * 60);
-const LONGEST: usize = 32 << 20;
+const CALL_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct Query {
     /// Whose call it is. The document is read strictly, and has no room for it.
     run_id: Option<String>,
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let wanted: Wanted = query(&request)?;
-    let asked = Asked::read(request).await?;
-    let id = asked.request()?.map(|request| request.id);
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let wanted: Query = query(&request)?;
+    let asked = RequestBody::read(request).await?;
+    let id = asked.idempotency_key()?.map(|request| request.id);
     let document = Zeroizing::new(asked.bytes().to_vec());
-    let ran = state::outside(move |app| run(app, wanted.run_id.as_deref(), id.as_deref(), &document)).await?;
-    answer(ran)
+    let ran = state::run_blocking(move |app| call_exec(app, wanted.run_id.as_deref(), id.as_deref(), &document)).await?;
+    response(ran)
 }
 
-fn run(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) -> Result<Captured> {
+fn call_exec(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) -> Result<Captured> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
     for name in vars::IDENTITY {
         env.remove(OsStr::new(name));
@@ -74,28 +74,28 @@ fn run(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) 
         env: &env,
         cwd: &app.project.root,
         stdin: document,
-        limit: LIMIT,
+        limit: CALL_TIMEOUT,
         ends_group: false,
     };
-    capture_with_limit(&call, LONGEST).context("the call could not be made")
+    capture_with_limit(&call, MAX_RESPONSE_BYTES).context("the call could not be made")
 }
 
 /// Its answer is ours, also when it says no.
-fn answer(ran: Captured) -> Result<Response, Fault> {
+fn response(ran: Captured) -> Result<Response, ApiError> {
     let (status, document) = match ran.exit {
         ExitReason::Code(0) => (StatusCode::OK, ran.stdout),
-        ExitReason::Code(code) => (status(code), ran.stderr),
+        ExitReason::Code(code) => (status_for_exit(code), ran.stderr),
         ExitReason::Signal(_) | ExitReason::TimedOut => {
-            return Err(Fault::internal("the call was ended before it had an answer"));
+            return Err(ApiError::internal("the call was ended before it had an answer"));
         }
     };
     if serde_json::from_slice::<serde::de::IgnoredAny>(&document).is_err() {
-        return Err(Fault::internal("the call has no answer"));
+        return Err(ApiError::internal("the call has no answer"));
     }
     Ok((status, [(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
 
-const fn status(exit: i32) -> StatusCode {
+const fn status_for_exit(exit: i32) -> StatusCode {
     match exit {
         2 => StatusCode::BAD_REQUEST,
         3 | 6 => StatusCode::NOT_FOUND,

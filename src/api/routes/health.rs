@@ -7,16 +7,16 @@ use serde_json::json;
 use crate::{
     actions::boundary::runtime::health::{self, HealthReport},
     api::{
-        body::{answer, decoded, query},
-        error::Fault,
+        body::{json_response, read_json, query},
+        error::ApiError,
         prompt_delivery,
-        state::{self, as_run, here},
+        state::{self, app_as_run, server_state},
     },
     domain::session::Activity,
 };
 
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct Query {
     run_id: Option<String>,
 }
 
@@ -30,32 +30,32 @@ struct Body {
     error: Option<String>,
 }
 
-pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
-    let wanted: Wanted = query(&request)?;
+pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
+    let wanted: Query = query(&request)?;
     match wanted.run_id {
-        Some(run) => state::look(|app| health::of_run(app, &run)).map(|view| answer(&view)),
-        None => own(),
+        Some(run) => state::read(|app| health::of_run(app, &run)).map(|view| json_response(&view)),
+        None => server_health(),
     }
 }
 
 /// The server's own.
-fn own() -> Result<Response, Fault> {
-    let house = here()?;
-    let looked = house.look(|app| app.read(|_| Ok(app.env.now().since(house.started).as_secs())));
+fn server_health() -> Result<Response, ApiError> {
+    let house = server_state()?;
+    let looked = house.read(|app| app.read(|_| Ok(app.env.now().since(house.started).as_secs())));
     let (status, uptime, error) = match looked {
         Ok(uptime) => ("healthy", Some(uptime), None),
         Err(fault) => ("unhealthy", None, Some(fault.failure.message)),
     };
-    Ok(answer(&json!({
+    Ok(json_response(&json!({
         "status": status, "run_id": null, "uptime_seconds": uptime, "current_state": null, "last_activity": null,
         "context_usage": null, "error": error, "version": env!("CARGO_PKG_VERSION"), "pid": std::process::id(),
     })))
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let asked: Body = decoded(request).await?;
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let asked: Body = read_json(request).await?;
     let activity = asked.current_state.as_deref().map(|word| {
-        Activity::parse(word).ok_or_else(|| Fault::usage("the current_state is none of a session's activities"))
+        Activity::parse(word).ok_or_else(|| ApiError::usage("the current_state is none of a session's activities"))
     });
     let report = HealthReport {
         run_id: asked.run_id,
@@ -66,9 +66,9 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
     };
     let run = report.run_id.clone();
     let may_be_free = matches!(report.activity, Some(Activity::Idle)) || report.context_usage.is_some();
-    let done = state::change(move |app| health::heartbeat(&as_run(app, &report.run_id, None)?, &report)).await?;
+    let done = state::write(move |app| health::heartbeat(&app_as_run(app, &report.run_id, None)?, &report)).await?;
     if may_be_free {
-        prompt_delivery::to_run(&run);
+        prompt_delivery::start_for_run(&run);
     }
-    Ok(answer(&done.document))
+    Ok(json_response(&done.document))
 }

@@ -11,16 +11,16 @@ use crate::{
         core::{errors, lookup},
     },
     api::{
-        body::{answer, decoded, query},
-        error::Fault,
-        identity::{Identity, take},
-        state::{self, here},
+        body::{json_response, read_json, query},
+        error::ApiError,
+        identity::{Identity, store_identity},
+        state::{self, server_state},
     },
     domain::{Refusal, SessionId, session::Session},
 };
 
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct Query {
     run_id: String,
 }
 
@@ -31,31 +31,31 @@ struct Body {
     identity: Identity,
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let Body { run_id, identity } = decoded(request).await?;
-    let session = state::look(|app| whose(app, run_id.as_deref(), identity.session_id.as_deref()))?;
-    let rotated = take(&session, identity)?;
-    let mut shown = shown(&session.run_id)?;
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let Body { run_id, identity } = read_json(request).await?;
+    let session = state::read(|app| find_session(app, run_id.as_deref(), identity.session_id.as_deref()))?;
+    let rotated = store_identity(&session, identity)?;
+    let mut shown = redacted_identity(&session.run_id)?;
     if let Some(fields) = shown.as_object_mut() {
         fields.insert("rotated".into(), json!(rotated));
     }
-    Ok(answer(&shown))
+    Ok(json_response(&shown))
 }
 
-pub(in crate::api) async fn get(request: Request) -> Result<Response, Fault> {
-    let wanted: Wanted = query(&request)?;
-    let session = state::look(|app| app.read(|tx| session_of_run(tx, &wanted.run_id)))?;
-    shown(&session.run_id).map(|shown| answer(&shown))
+pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
+    let wanted: Query = query(&request)?;
+    let session = state::read(|app| app.read(|tx| session_of_run(tx, &wanted.run_id)))?;
+    redacted_identity(&session.run_id).map(|shown| json_response(&shown))
 }
 
-fn shown(run: &str) -> Result<serde_json::Value, Fault> {
-    let known = here()?.identities.borrow().find(run);
+fn redacted_identity(run: &str) -> Result<serde_json::Value, ApiError> {
+    let known = server_state()?.identities.borrow().get(run);
     let none = || errors::classify(&Refusal::not_found("identity of the run", run).into()).into();
-    known.map(|known| known.identity.shown(run)).ok_or_else(none)
+    known.map(|known| known.identity.redacted(run)).ok_or_else(none)
 }
 
 /// The session that is meant: by its run, by its id, or by both when they belong together.
-fn whose(app: &App, run_id: Option<&str>, session_id: Option<&str>) -> anyhow::Result<Session> {
+fn find_session(app: &App, run_id: Option<&str>, session_id: Option<&str>) -> anyhow::Result<Session> {
     app.read(|tx| {
         let Some(run_id) = run_id else {
             let id = session_id.ok_or_else(|| Refusal::Usage { why: "missing field `run_id`".into() })?;

@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::{
     actions::boundary::runtime::lifecycle::{self, LifecycleReport},
     api::{
-        body::{Asked, answer, moment},
-        error::Fault,
+        body::{RequestBody, json_response, deserialize_timestamp},
+        error::ApiError,
         prompt_delivery,
-        state::{self, as_run},
+        state::{self, app_as_run},
     },
     domain::{SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
@@ -21,25 +21,25 @@ struct Body {
     event: String,
     run_id: String,
     session_id: Option<String>,
-    #[serde(default, deserialize_with = "moment")]
+    #[serde(default, deserialize_with = "deserialize_timestamp")]
     timestamp: Option<Timestamp>,
     #[serde(default)]
     metadata: Value,
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let asked = Asked::read(request).await?;
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let asked = RequestBody::read(request).await?;
     let body: Body = asked.decode()?;
     let event = LifecycleEvent::parse(&body.event)
-        .ok_or_else(|| Fault::usage("the event is started, ready, busy, idle, stopping or stopped"))?;
+        .ok_or_else(|| ApiError::usage("the event is started, ready, busy, idle, stopping or stopped"))?;
     let id = body.session_id.as_deref().map(SessionId::parse).transpose().map_err(anyhow::Error::from)?;
     let report =
         LifecycleReport { event, run_id: body.run_id, session_id: id, at: body.timestamp, metadata: body.metadata };
     let run = report.run_id.clone();
-    let request = asked.request()?;
-    let done = state::change(move |app| lifecycle::report(&as_run(app, &report.run_id, request)?, &report)).await?;
+    let request = asked.idempotency_key()?;
+    let done = state::write(move |app| lifecycle::report(&app_as_run(app, &report.run_id, request)?, &report)).await?;
     if matches!(event, LifecycleEvent::Ready | LifecycleEvent::Idle | LifecycleEvent::Started) {
-        prompt_delivery::to_run(&run);
+        prompt_delivery::start_for_run(&run);
     }
-    Ok(answer(&done.document))
+    Ok(json_response(&done.document))
 }

@@ -10,8 +10,8 @@ use crate::{
         sessions::prompt::{self, NewPrompt},
     },
     api::{
-        body::{Asked, answer},
-        error::Fault,
+        body::{RequestBody, json_response},
+        error::ApiError,
         prompt_delivery, state,
     },
     domain::{id::Label, message::Priority},
@@ -26,16 +26,16 @@ struct Body {
     metadata: Option<Value>,
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let asked = Asked::read(request).await?;
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let asked = RequestBody::read(request).await?;
     let body: Body = asked.decode()?;
     let priority = Priority::parse(body.priority.as_deref().unwrap_or(Priority::Normal.as_str()))
-        .ok_or_else(|| Fault::usage("the priority is normal, urgent or system"))?;
+        .ok_or_else(|| ApiError::usage("the priority is normal, urgent or system"))?;
     let source = Label::parse(body.source.as_deref().unwrap_or("nudge")).map_err(anyhow::Error::from)?;
-    let request = asked.request()?;
-    let session = state::look(|app| app.read(|tx| session_of_run(tx, &body.run_id)))?.id;
+    let request = asked.idempotency_key()?;
+    let session = state::read(|app| app.read(|tx| session_of_run(tx, &body.run_id)))?.id;
     let to = session.clone();
-    let done = state::change(move |app| {
+    let done = state::write(move |app| {
         let prompt =
             NewPrompt { to, content: body.content, priority, source, metadata: body.metadata, dedup: None, ttl: None };
         match prompt::send(&app.with_actor(app.actor.clone(), request), &prompt) {
@@ -47,6 +47,6 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
         }
     });
     let done = done.await?;
-    prompt_delivery::to_session(session);
-    Ok(answer(&done))
+    prompt_delivery::start_for_session(session);
+    Ok(json_response(&done))
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::{
     actions::sessions::report::telemetry,
     api::{
-        body::{Asked, answer},
-        error::Fault,
-        state::{self, as_run},
+        body::{RequestBody, json_response},
+        error::ApiError,
+        state::{self, app_as_run},
     },
     wire,
 };
@@ -20,10 +20,10 @@ struct Body {
     events: Value,
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, Fault> {
-    let body: Body = Asked::read(request).await?.decode()?;
+pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+    let body: Body = RequestBody::read(request).await?.decode()?;
     let turns = wire::telemetry::turns(&body.events).map_err(anyhow::Error::from)?;
     let done =
-        state::change(move |app| telemetry::report(&as_run(app, &body.run_id, None)?, &body.run_id, &turns)).await?;
-    Ok(answer(&done.document))
+        state::write(move |app| telemetry::report(&app_as_run(app, &body.run_id, None)?, &body.run_id, &turns)).await?;
+    Ok(json_response(&done.document))
 }

@@ -8,8 +8,8 @@ use crate::{
     config::ConfigError,
     hooks::{
         Provider,
-        doctor::{self, Place},
-        install::APPROVAL_WAIT,
+        doctor::{self, DoctorContext},
+        install::DEFAULT_APPROVAL_WAIT,
     },
 };
 
@@ -32,10 +32,10 @@ impl Args {
             Err(error) if matches!(error.downcast_ref(), Some(ConfigError::NoProject { .. })) => None,
             Err(error) => return Err(error),
         };
-        let place = Place {
+        let place = DoctorContext {
             env: &ctx.env,
             root: house.as_ref().map(|app| app.project.root.as_path()),
-            approval_wait: house.as_ref().map_or(APPROVAL_WAIT, |app| app.settings.boundary.approval_wait),
+            approval_wait: house.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.boundary.approval_wait),
         };
         shown(ctx, &doctor::doctor(&place, self.provider)?)
     }

@@ -8,7 +8,7 @@ use crate::{
     config::trust::{self, Standing},
     hooks::{
         Provider,
-        install::{self, APPROVAL_WAIT},
+        install::{self, DEFAULT_APPROVAL_WAIT},
     },
     os::executable,
 };
@@ -30,16 +30,16 @@ impl Args {
         let (provider, target) = (self.provider, self.target.target(ctx)?);
         // Outside any project the person's settings can be written all the same.
         let house = ctx.app();
-        let approval_wait = house.as_ref().map_or(APPROVAL_WAIT, |app| app.settings.boundary.approval_wait);
+        let approval_wait = house.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.boundary.approval_wait);
         let dry_run = self.target.dry_run;
         let change =
             install::install(provider, &target, &ctx.env, &executable::current_executable()?, approval_wait, dry_run)?;
         let (done, undone) = ("entered the hooks of", "would enter the hooks of");
         let mut answer = super::target::answer(provider, &change, dry_run, if dry_run { undone } else { done })?;
-        if let Some(why) = &change.unloaded {
+        if let Some(why) = &change.not_loadable {
             answer = answer.note(format!("{} {why}: none of its hooks run", change.path.display()));
         }
-        for left in install::left_to_do(provider, &target) {
+        for left in install::manual_steps(provider, &target) {
             answer = answer.note(left);
         }
         if let Ok(app) = &house

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::{Context, Exit, values};
-use crate::hooks::{self, Call, Provider};
+use crate::hooks::{self, HookCall, Provider};
 
 /// Answer a hook of an agent's command line: its JSON on stdin, the answer in its own form on stdout
 ///
@@ -41,8 +41,8 @@ impl Args {
             (Some(Verb::Install(args)), ..) => args.run(ctx),
             (Some(Verb::Uninstall(args)), ..) => args.run(ctx),
             (None, Some(provider), Some(event)) => {
-                let call = Call { provider, event: &event, root: ctx.globals.root.as_deref() };
-                Ok(hooks::run(&call, || ctx.env.as_ref().clone()))
+                let call = HookCall { provider, event: &event, root: ctx.globals.root.as_deref() };
+                Ok(hooks::run_hook(&call, || ctx.env.as_ref().clone()))
             }
             // The parser asks for both; whoever asks this way is no vendor.
             (None, ..) => Ok(2),

@@ -69,7 +69,7 @@ pub(super) fn answer(provider: Provider, change: &Change, dry_run: bool, done: &
         changed: change.is_changed,
         dry_run,
         diff: change.diff.clone(),
-        loaded: change.unloaded.is_none(),
+        loaded: change.not_loadable.is_none(),
     };
     Answer::new(&view, path, line)
 }

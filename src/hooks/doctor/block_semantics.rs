@@ -7,7 +7,7 @@ use crate::{hooks::Provider, os::capture::ExitReason};
 
 /// What a hook did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct HookOutput {
     /// How it ended.
     pub end: ExitReason,
     /// What it printed.
@@ -20,7 +20,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// Why the tool would have run.
-pub fn would_block(provider: Provider, fails_closed: bool, outcome: &Outcome) -> Result<(), String> {
+pub fn would_block(provider: Provider, fails_closed: bool, outcome: &HookOutput) -> Result<(), String> {
     match provider {
         Provider::Claude => {
             claude(outcome).or_else(|why| if fails_closed && why.is_failure { Ok(()) } else { Err(why.text) })
@@ -30,13 +30,13 @@ pub fn would_block(provider: Provider, fails_closed: bool, outcome: &Outcome) ->
     }
 }
 
-struct Why {
+struct NotBlocked {
     text: String,
     /// Whether the vendor takes it for a failure of the hook, not for an answer.
     is_failure: bool,
 }
 
-impl Why {
+impl NotBlocked {
     fn failure(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_failure: true }
     }
@@ -47,7 +47,7 @@ impl Why {
 }
 
 /// How a hook ended that said nothing by it.
-fn ended(end: ExitReason) -> String {
+fn describe_end(end: ExitReason) -> String {
     match end {
         ExitReason::Code(code) => format!("it ended with exit code {code}"),
         ExitReason::Signal(signal) => format!("it was ended by signal {signal}"),
@@ -55,45 +55,45 @@ fn ended(end: ExitReason) -> String {
     }
 }
 
-fn claude(outcome: &Outcome) -> Result<(), Why> {
+fn claude(outcome: &HookOutput) -> Result<(), NotBlocked> {
     match outcome.end {
         ExitReason::Code(2) => Ok(()),
         ExitReason::Code(0) => {
             let text = outcome.stdout.trim();
             if text.is_empty() {
-                return Err(Why::answer("it said nothing"));
+                return Err(NotBlocked::answer("it said nothing"));
             }
             if !text.starts_with('{') {
-                return Err(Why::answer("something stands before the JSON object on stdout"));
+                return Err(NotBlocked::answer("something stands before the JSON object on stdout"));
             }
             let Ok(said) = serde_json::from_str::<Value>(text) else {
-                return Err(Why::failure("what it printed is no JSON object"));
+                return Err(NotBlocked::failure("what it printed is no JSON object"));
             };
             let inner = &said["hookSpecificOutput"];
             let decisions = [&said["decision"], &inner["permissionDecision"]];
             let known = ["approve", "block", "allow", "deny", "ask", "defer"];
             if decisions.iter().any(|one| !one.is_null() && !one.as_str().is_some_and(|word| known.contains(&word))) {
-                return Err(Why::failure("it printed a decision that is none"));
+                return Err(NotBlocked::failure("it printed a decision that is none"));
             }
             if !inner.is_null() && inner["hookEventName"] != "PreToolUse" {
-                return Err(Why::failure("its answer names another event"));
+                return Err(NotBlocked::failure("its answer names another event"));
             }
             if said["decision"] == "block" || inner["permissionDecision"] == "deny" {
                 return Ok(());
             }
-            Err(Why::answer("its answer is no denial"))
+            Err(NotBlocked::answer("its answer is no denial"))
         }
-        end => Err(Why::failure(ended(end))),
+        end => Err(NotBlocked::failure(describe_end(end))),
     }
 }
 
 /// The fields that the vendor knows; with another one it voids the whole answer.
-const CODEX: &[&str] =
+const CODEX_FIELDS: &[&str] =
     &["continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", "hookSpecificOutput"];
-const CODEX_INNER: &[&str] =
+const CODEX_OUTPUT_FIELDS: &[&str] =
     &["hookEventName", "permissionDecision", "permissionDecisionReason", "updatedInput", "additionalContext"];
 
-fn codex(outcome: &Outcome) -> Result<(), String> {
+fn codex(outcome: &HookOutput) -> Result<(), String> {
     match outcome.end {
         ExitReason::Code(2) if outcome.stderr.trim().is_empty() => {
             Err("exit code 2 without a word on stderr is no denial".into())
@@ -108,8 +108,8 @@ fn codex(outcome: &Outcome) -> Result<(), String> {
                 return Err("stdout is not exactly one JSON object".into());
             };
             let inner = said.get("hookSpecificOutput").and_then(Value::as_object);
-            let unknown = said.keys().find(|key| !CODEX.contains(&key.as_str()));
-            let unknown_inner = inner.and_then(|inner| inner.keys().find(|key| !CODEX_INNER.contains(&key.as_str())));
+            let unknown = said.keys().find(|key| !CODEX_FIELDS.contains(&key.as_str()));
+            let unknown_inner = inner.and_then(|inner| inner.keys().find(|key| !CODEX_OUTPUT_FIELDS.contains(&key.as_str())));
             if let Some(field) = unknown.or(unknown_inner) {
                 return Err(format!("the field '{}' is not known and voids the whole answer", field.escape_debug()));
             }
@@ -133,14 +133,14 @@ fn codex(outcome: &Outcome) -> Result<(), String> {
                 (false, _) => Err("its answer is no denial".into()),
             }
         }
-        end => Err(ended(end)),
+        end => Err(describe_end(end)),
     }
 }
 
-fn gemini(outcome: &Outcome) -> Result<(), String> {
+fn gemini(outcome: &HookOutput) -> Result<(), String> {
     let code = match outcome.end {
         ExitReason::Code(code) => code,
-        end => return Err(ended(end)),
+        end => return Err(describe_end(end)),
     };
     let (stdout, stderr) = (outcome.stdout.trim(), outcome.stderr.trim());
     let text = if stdout.is_empty() { stderr } else { stdout };
@@ -165,8 +165,8 @@ mod tests {
 
     const CANONICAL: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}"#;
 
-    fn did(code: i32, stdout: &str, stderr: &str) -> Outcome {
-        Outcome { end: ExitReason::Code(code), stdout: stdout.into(), stderr: stderr.into() }
+    fn did(code: i32, stdout: &str, stderr: &str) -> HookOutput {
+        HookOutput { end: ExitReason::Code(code), stdout: stdout.into(), stderr: stderr.into() }
     }
 
     /// The whole matrix of what was tried: who blocks, and who runs the tool.
@@ -177,7 +177,7 @@ mod tests {
         let without_reason = CANONICAL.replace(",\"permissionDecisionReason\":\"no\"", "");
         let log = format!("starting\n{CANONICAL}");
         let gemini_log = "starting\n{\"decision\":\"deny\",\"reason\":\"no\"}";
-        let table: &[(&str, Outcome, &[Provider])] = &[
+        let table: &[(&str, HookOutput, &[Provider])] = &[
             ("a denial", did(0, CANONICAL, ""), &[Claude, Codex]),
             ("with a newline", did(0, &format!("{CANONICAL}\n"), ""), &[Claude, Codex]),
             ("without a reason", did(0, &without_reason, ""), &[Claude]),
@@ -201,8 +201,8 @@ mod tests {
             ("no such enum", did(0, &CANONICAL.replace("deny", "nope"), ""), &[]),
             ("bad JSON", did(0, "{\"decision\":", ""), &[]),
             ("nothing", did(0, "", ""), &[]),
-            ("too slow", Outcome { end: ExitReason::TimedOut, ..did(0, CANONICAL, "") }, &[]),
-            ("killed", Outcome { end: ExitReason::Signal(9), ..did(0, "", "no") }, &[]),
+            ("too slow", HookOutput { end: ExitReason::TimedOut, ..did(0, CANONICAL, "") }, &[]),
+            ("killed", HookOutput { end: ExitReason::Signal(9), ..did(0, "", "no") }, &[]),
             ("no such command", did(127, "", "sh: no such file"), &[Gemini]),
         ];
         for (what, outcome, blocks) in table {
@@ -224,7 +224,7 @@ mod tests {
             (did(127, "", "not found"), true),
             (did(0, "{\"decision\":", ""), true),
             (did(0, &CANONICAL.replace("deny", "nope"), ""), true),
-            (Outcome { end: ExitReason::TimedOut, ..did(0, "", "") }, true),
+            (HookOutput { end: ExitReason::TimedOut, ..did(0, "", "") }, true),
             (did(0, "", ""), false),
             (did(0, "{}", ""), false),
             (did(0, "a log line", ""), false),

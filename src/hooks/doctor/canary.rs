@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::block_semantics::Outcome;
+use super::block_semantics::HookOutput;
 use crate::{
     env::{Env, vars},
     hooks::{CANARY, Provider},
@@ -21,12 +21,12 @@ use crate::{
 };
 
 /// How long a hook is waited for at most, whatever its entry says.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long one may take whose entry says nothing.
-const USUAL: Duration = Duration::from_secs(60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The event before a tool is used, by its vendor's name.
-pub(super) const fn before_tool(provider: Provider) -> &'static str {
+pub(super) const fn tool_event(provider: Provider) -> &'static str {
     match provider {
         Provider::Claude | Provider::Codex => "PreToolUse",
         Provider::Gemini => "BeforeTool",
@@ -37,9 +37,9 @@ pub(super) const fn before_tool(provider: Provider) -> &'static str {
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn fire(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<Outcome> {
-    let (program, args) = started(provider, hook, env, cwd)?;
-    let environment = environment(provider, env, cwd);
+pub(super) fn run(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<HookOutput> {
+    let (program, args) = command_line(provider, hook, env, cwd)?;
+    let environment = hook_env(provider, env, cwd);
     let stdin = payload(provider, env, cwd).to_string();
     let call = Call {
         program: &program,
@@ -47,16 +47,16 @@ pub(super) fn fire(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> i
         env: &environment,
         cwd,
         stdin: stdin.as_bytes(),
-        limit: limit(provider, hook),
+        limit: hook_timeout(provider, hook),
         ends_group: true,
     };
     let said = capture(&call)?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Outcome { end: said.exit, stdout: text(said.stdout), stderr: text(said.stderr) })
+    Ok(HookOutput { end: said.exit, stdout: text(said.stdout), stderr: text(said.stderr) })
 }
 
 /// How the vendor starts it: through a shell, or itself.
-fn started(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<(PathBuf, Vec<OsString>)> {
+fn command_line(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<(PathBuf, Vec<OsString>)> {
     let command = hook["command"].as_str().unwrap_or_default();
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
     let find = |word: &str| {
@@ -80,14 +80,14 @@ fn started(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Resul
 }
 
 /// How long the vendor waits for it.
-fn limit(provider: Provider, hook: &Value) -> Duration {
+fn hook_timeout(provider: Provider, hook: &Value) -> Duration {
     let stated = hook["timeout"].as_f64().filter(|stated| stated.is_finite() && *stated > 0.0);
     let seconds = stated.map(|stated| if provider == Provider::Gemini { stated / 1000.0 } else { stated });
-    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(USUAL).min(LONGEST)
+    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT)
 }
 
 /// What the vendor gives its hooks, beside its own environment. Who calls here is nobody's session.
-fn environment(provider: Provider, env: &Env, cwd: &Path) -> BTreeMap<OsString, OsString> {
+fn hook_env(provider: Provider, env: &Env, cwd: &Path) -> BTreeMap<OsString, OsString> {
     let mut environment = env.vars().clone();
     for name in vars::IDENTITY {
         environment.remove(&OsString::from(name));
@@ -116,7 +116,7 @@ fn payload(provider: Provider, env: &Env, cwd: &Path) -> Value {
         "session_id": CANARY,
         "transcript_path": Value::Null,
         "cwd": cwd.to_string_lossy(),
-        "hook_event_name": before_tool(provider),
+        "hook_event_name": tool_event(provider),
         "tool_name": CANARY,
         "tool_input": { "command": "true" },
     });

@@ -14,33 +14,33 @@ use crate::{
 };
 
 /// How long the vendor is waited for.
-const LIMIT: Duration = Duration::from_secs(15);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(15);
 /// The vendor's program.
 const PROGRAM: &str = "codex";
 
 /// How the hooks of one file stand with the vendor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum HookTrust {
     /// It runs all of these commands.
     Trusted,
     /// It skips some of them; how it calls the first of those.
     Skipped(String),
     /// It does not know them; what it says about its files.
-    Unknown(Option<String>),
+    NotLoaded(Option<String>),
     /// It cannot be asked, and why.
-    Silent(String),
+    Unavailable(String),
 }
 
 /// Asks the vendor about the hooks of `file` with these commands, for a project in `cwd`.
-pub(super) fn ask(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> Standing {
-    match list(env, cwd) {
-        Ok(Some(answer)) => judged(&answer, file, commands),
-        Ok(None) => Standing::Silent(format!("{PROGRAM} did not answer in time")),
-        Err(error) => Standing::Silent(format!("{PROGRAM} cannot be asked: {error}")),
+pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> HookTrust {
+    match list_hooks(env, cwd) {
+        Ok(Some(answer)) => trust_of(&answer, file, commands),
+        Ok(None) => HookTrust::Unavailable(format!("{PROGRAM} did not answer in time")),
+        Err(error) => HookTrust::Unavailable(format!("{PROGRAM} cannot be asked: {error}")),
     }
 }
 
-fn list(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
+fn list_hooks(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
     let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
     let none = || io::Error::new(io::ErrorKind::NotFound, "it is not in PATH");
     let program: PathBuf = executable::find(PROGRAM, path, cwd).ok_or_else(none)?;
@@ -60,7 +60,7 @@ fn list(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
         env: env.vars(),
         cwd,
         stdin: asked.as_bytes(),
-        limit: LIMIT,
+        limit: QUERY_TIMEOUT,
         ends_group: true,
     };
     line_query::query(&call, |line| {
@@ -70,16 +70,16 @@ fn list(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
 }
 
 /// Whether two paths mean one file; the vendor may name it by another link.
-fn is_same(one: &Path, other: &Path) -> bool {
+fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-fn judged(answer: &Value, file: &Path, commands: &[String]) -> Standing {
+fn trust_of(answer: &Value, file: &Path, commands: &[String]) -> HookTrust {
     let Some(places) = answer["result"]["data"].as_array() else {
-        return Standing::Silent(format!("{PROGRAM} does not know the question"));
+        return HookTrust::Unavailable(format!("{PROGRAM} does not know the question"));
     };
     let of_file = |hook: &&Value| {
-        hook["sourcePath"].as_str().is_some_and(|path| is_same(Path::new(path), file))
+        hook["sourcePath"].as_str().is_some_and(|path| is_same_file(Path::new(path), file))
             && hook["command"].as_str().is_some_and(|command| commands.iter().any(|known| known == command))
     };
     let hooks: Vec<&Value> =
@@ -87,15 +87,15 @@ fn judged(answer: &Value, file: &Path, commands: &[String]) -> Standing {
     if hooks.len() < commands.len() {
         let warnings = places.iter().filter_map(|place| place["warnings"].as_array()).flatten();
         let about = warnings.filter_map(Value::as_str).find(|text| text.contains(&*file.to_string_lossy()));
-        return Standing::Unknown(about.map(str::to_owned));
+        return HookTrust::NotLoaded(about.map(str::to_owned));
     }
     let skipped = hooks
         .iter()
         .find(|hook| hook["enabled"] == false || !matches!(hook["trustStatus"].as_str(), Some("trusted" | "managed")));
     match skipped {
-        None => Standing::Trusted,
-        Some(hook) if hook["enabled"] == false => Standing::Skipped("switched off".to_owned()),
-        Some(hook) => Standing::Skipped(hook["trustStatus"].as_str().unwrap_or("untrusted").to_owned()),
+        None => HookTrust::Trusted,
+        Some(hook) if hook["enabled"] == false => HookTrust::Skipped("switched off".to_owned()),
+        Some(hook) => HookTrust::Skipped(hook["trustStatus"].as_str().unwrap_or("untrusted").to_owned()),
     }
 }
 
@@ -108,16 +108,16 @@ mod tests {
         let hook = |command: &str, trust: &str, enabled: bool| json!({ "sourcePath": "/h.json", "command": command, "trustStatus": trust, "enabled": enabled });
         let judge = |hooks: Vec<Value>, warnings: Vec<&str>| {
             let answer = json!({ "id": 2, "result": { "data": [{ "hooks": hooks, "warnings": warnings }] } });
-            judged(&answer, Path::new("/h.json"), &["a".to_owned(), "b".to_owned()])
+            trust_of(&answer, Path::new("/h.json"), &["a".to_owned(), "b".to_owned()])
         };
-        assert_eq!(judge(vec![hook("a", "trusted", true), hook("b", "managed", true)], vec![]), Standing::Trusted);
+        assert_eq!(judge(vec![hook("a", "trusted", true), hook("b", "managed", true)], vec![]), HookTrust::Trusted);
         let modified = judge(vec![hook("a", "trusted", true), hook("b", "modified", true)], vec![]);
-        assert_eq!(modified, Standing::Skipped("modified".into()));
+        assert_eq!(modified, HookTrust::Skipped("modified".into()));
         let off = judge(vec![hook("a", "trusted", false), hook("b", "trusted", true)], vec![]);
-        assert_eq!(off, Standing::Skipped("switched off".into()));
-        assert_eq!(judge(vec![hook("a", "trusted", true)], vec!["else"]), Standing::Unknown(None));
+        assert_eq!(off, HookTrust::Skipped("switched off".into()));
+        assert_eq!(judge(vec![hook("a", "trusted", true)], vec!["else"]), HookTrust::NotLoaded(None));
         let warned = judge(vec![], vec!["failed to parse /h.json"]);
-        assert_eq!(warned, Standing::Unknown(Some("failed to parse /h.json".into())));
-        assert!(matches!(judged(&json!({ "error": {} }), Path::new("/h.json"), &[]), Standing::Silent(_)));
+        assert_eq!(warned, HookTrust::NotLoaded(Some("failed to parse /h.json".into())));
+        assert!(matches!(trust_of(&json!({ "error": {} }), Path::new("/h.json"), &[]), HookTrust::Unavailable(_)));
     }
 }

@@ -12,11 +12,11 @@ use std::{
 
 use anyhow::Result;
 
-pub use block_semantics::{Outcome, would_block};
+pub use block_semantics::{HookOutput, would_block};
 
 use super::{
     Provider,
-    install::{self, Found, Settings, Target},
+    install::{self, InstalledHook, SettingsFile, Target},
 };
 use crate::{
     domain::{
@@ -28,11 +28,11 @@ use crate::{
 };
 
 /// How much of what a hook said is repeated, in characters.
-const REPEATED: usize = 200;
+const MAX_QUOTED_CHARS: usize = 200;
 
 /// Where hooks are looked for.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct DoctorContext<'a> {
     /// The surroundings.
     pub env: &'a Env,
     /// The project's root, where there is one.
@@ -45,15 +45,15 @@ pub struct Place<'a> {
 ///
 /// # Errors
 /// Only when this program's own file cannot be found; what is wrong is a finding.
-pub fn doctor(place: &Place<'_>, provider: Option<Provider>) -> Result<Vec<Finding>> {
+pub fn doctor(place: &DoctorContext<'_>, provider: Option<Provider>) -> Result<Vec<Finding>> {
     let own = executable::current_executable()?;
     let mut findings = Vec::new();
     let asked: Vec<Provider> = provider.map_or_else(|| Provider::ALL.to_vec(), |one| vec![one]);
     for one in asked {
         let before = findings.len();
         let mut any = false;
-        for (target, flag) in files(place) {
-            any |= file(place, one, &target, flag, &own, &mut findings);
+        for (target, flag) in settings_targets(place) {
+            any |= check_file(place, one, &target, flag, &own, &mut findings);
         }
         if !any && provider.is_some() {
             let message = format!("no hooks of ours are in the settings of {}", one.label());
@@ -69,14 +69,14 @@ pub fn doctor(place: &Place<'_>, provider: Option<Provider>) -> Result<Vec<Findi
 }
 
 /// The settings that are looked at, and the flag that names them.
-fn files(place: &Place<'_>) -> Vec<(Target, &'static str)> {
+fn settings_targets(place: &DoctorContext<'_>) -> Vec<(Target, &'static str)> {
     let project = place.root.map(|root| (Target::Project(root.to_owned()), ""));
     project.into_iter().chain([(Target::User, " --user")]).collect()
 }
 
 /// Looks at one file; says whether it has hooks of ours.
-fn file(
-    place: &Place<'_>,
+fn check_file(
+    place: &DoctorContext<'_>,
     provider: Provider,
     target: &Target,
     flag: &str,
@@ -86,7 +86,7 @@ fn file(
     let label = provider.label();
     let fix = format!("fairway hook install {label}{flag}");
     let Ok(path) = target.path(provider, place.env) else { return false };
-    let settings = match Settings::read(&path) {
+    let settings = match SettingsFile::read(&path) {
         Ok(settings) => settings,
         Err(error) => {
             findings.push(Finding::new("not_loaded", Severity::Error, format!("{error:#}")));
@@ -94,17 +94,17 @@ fn file(
         }
     };
     let Some(text) = &settings.text else { return false };
-    let found = match install::found(text, &install::ours(provider, own)) {
+    let found = match install::find_hooks(text, &install::own_hook_matcher(provider, own)) {
         Ok(found) => found,
         Err(why) => {
             findings.push(Finding::new("not_loaded", Severity::Error, format!("{} {why}", path.display())));
             return false;
         }
     };
-    let Some(program) = found.first().and_then(|one| install::program(&one.hook, provider, own_name(own))) else {
+    let Some(program) = found.first().and_then(|one| install::own_program(&one.hook, provider, program_name(own))) else {
         return false;
     };
-    if let Err(why) = install::loads(provider, text) {
+    if let Err(why) = install::check_loadable(provider, text) {
         let message = format!("{} {why}: none of its hooks run", path.display());
         findings.push(Finding::new("not_loaded", Severity::Error, message));
     }
@@ -124,29 +124,29 @@ fn file(
         let message = format!("the entries in {} are not those that this version makes", path.display());
         findings.push(Finding::new("outdated", Severity::Warning, message).fixed_by(fix.as_str()));
     }
-    canary(place, provider, &path, &found, &fix, findings);
+    check_canary(place, provider, &path, &found, &fix, findings);
     if provider == Provider::Codex {
-        trust(place, &settings.path, &found, findings);
+        check_codex_trust(place, &settings.path, &found, findings);
     }
     true
 }
 
-fn own_name(own: &Path) -> Option<&str> {
+fn program_name(own: &Path) -> Option<&str> {
     own.file_name().and_then(|name| name.to_str())
 }
 
 /// Fires the canary through every hook before a tool.
-fn canary(place: &Place<'_>, provider: Provider, path: &Path, found: &[Found], fix: &str, findings: &mut Vec<Finding>) {
+fn check_canary(place: &DoctorContext<'_>, provider: Provider, path: &Path, found: &[InstalledHook], fix: &str, findings: &mut Vec<Finding>) {
     let label = provider.label();
     let cwd: PathBuf = place.root.unwrap_or(&place.env.cwd).to_owned();
-    let before: Vec<&Found> = found.iter().filter(|one| one.event == canary::before_tool(provider)).collect();
+    let before: Vec<&InstalledHook> = found.iter().filter(|one| one.event == canary::tool_event(provider)).collect();
     if before.is_empty() {
         let message = format!("no hook in {} is asked before a tool is used", path.display());
         findings.push(Finding::new("not_blocking", Severity::Error, message).fixed_by(fix));
     }
     for one in before {
         let (hook, fails_closed) = (format!("the hook in {}", path.display()), one.hook["onFailure"] == "block");
-        let outcome = match canary::fire(provider, &one.hook, place.env, &cwd) {
+        let outcome = match canary::run(provider, &one.hook, place.env, &cwd) {
             Ok(outcome) => outcome,
             Err(error) => {
                 let message = format!("{hook} cannot be run: {error}");
@@ -154,9 +154,9 @@ fn canary(place: &Place<'_>, provider: Provider, path: &Path, found: &[Found], f
                 continue;
             }
         };
-        let said = repeated(if outcome.stderr.trim().is_empty() { &outcome.stdout } else { &outcome.stderr });
+        let said = quote_output(if outcome.stderr.trim().is_empty() { &outcome.stdout } else { &outcome.stderr });
         findings.push(match would_block(provider, fails_closed, &outcome) {
-            Ok(()) if is_ours(&outcome) => {
+            Ok(()) if is_canary_denial(&outcome) => {
                 let message = format!("{hook} denied a call that must be denied; {label} would have blocked it");
                 Finding::new("blocking", Severity::Note, message)
             }
@@ -175,23 +175,23 @@ fn canary(place: &Place<'_>, provider: Provider, path: &Path, found: &[Found], f
 }
 
 /// Whether it was our denial, and no failure that only looks like one.
-fn is_ours(outcome: &Outcome) -> bool {
+fn is_canary_denial(outcome: &HookOutput) -> bool {
     outcome.stdout.contains(super::CANARY) || outcome.stderr.contains(super::CANARY)
 }
 
-fn repeated(said: &str) -> String {
-    let line: String = secrets::masked(said.trim()).replace(['\n', '\r', '\t'], " ").chars().take(REPEATED).collect();
+fn quote_output(said: &str) -> String {
+    let line: String = secrets::masked(said.trim()).replace(['\n', '\r', '\t'], " ").chars().take(MAX_QUOTED_CHARS).collect();
     if line.is_empty() { line } else { format!(" (it said: {line})") }
 }
 
 /// What the vendor says that runs only what a person trusted.
-fn trust(place: &Place<'_>, file: &Path, found: &[Found], findings: &mut Vec<Finding>) {
+fn check_codex_trust(place: &DoctorContext<'_>, file: &Path, found: &[InstalledHook], findings: &mut Vec<Finding>) {
     let cwd = place.root.unwrap_or(&place.env.cwd);
     let commands: Vec<String> = found.iter().filter_map(|one| Some(one.hook["command"].as_str()?.to_owned())).collect();
     let shown = file.display();
-    findings.extend(match codex_trust::ask(place.env, cwd, file, &commands) {
-        codex_trust::Standing::Trusted => None,
-        codex_trust::Standing::Skipped(how) => Some(
+    findings.extend(match codex_trust::query(place.env, cwd, file, &commands) {
+        codex_trust::HookTrust::Trusted => None,
+        codex_trust::HookTrust::Skipped(how) => Some(
             Finding::new(
                 "untrusted",
                 Severity::Error,
@@ -199,10 +199,10 @@ fn trust(place: &Place<'_>, file: &Path, found: &[Found], findings: &mut Vec<Fin
             )
             .fixed_by("codex, then /hooks"),
         ),
-        codex_trust::Standing::Unknown(why) => {
+        codex_trust::HookTrust::NotLoaded(why) => {
             let why = why.map_or_else(
                 || "hooks are switched off, or the project is not trusted there".to_owned(),
-                |why| repeated(&why).trim_start().to_owned(),
+                |why| quote_output(&why).trim_start().to_owned(),
             );
             Some(Finding::new(
                 "not_loaded",
@@ -210,7 +210,7 @@ fn trust(place: &Place<'_>, file: &Path, found: &[Found], findings: &mut Vec<Fin
                 format!("codex does not load the hooks of {shown}: {why}"),
             ))
         }
-        codex_trust::Standing::Silent(why) => Some(Finding::new(
+        codex_trust::HookTrust::Unavailable(why) => Some(Finding::new(
             "trust_unknown",
             Severity::Note,
             format!("whether codex runs the hooks of {shown} cannot be told: {why}"),

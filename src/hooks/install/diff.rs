@@ -7,7 +7,7 @@ use similar::TextDiff;
 use crate::domain::secrets;
 
 /// How many lines around a change are shown.
-const AROUND: usize = 3;
+const CONTEXT_LINES: usize = 3;
 
 /// The difference between two texts of a file, `None` for no file; empty when there is none. What looks like a secret is dots.
 pub(super) fn unified(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
@@ -16,12 +16,12 @@ pub(super) fn unified(path: &Path, before: Option<&str>, after: Option<&str>) ->
     }
     let name = |text: Option<&str>| text.map_or_else(|| "/dev/null".to_owned(), |_| path.display().to_string());
     let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
-    let text = diff.unified_diff().context_radius(AROUND).header(&name(before), &name(after)).to_string();
-    text.split_inclusive('\n').map(masked).collect()
+    let text = diff.unified_diff().context_radius(CONTEXT_LINES).header(&name(before), &name(after)).to_string();
+    text.split_inclusive('\n').map(mask_line).collect()
 }
 
 /// A line of JSON as it may be shown: `"API_KEY": "…"` is no form that is known elsewhere.
-fn masked(line: &str) -> String {
+fn mask_line(line: &str) -> String {
     let value = || -> Option<(&str, &str, &str)> {
         let (head, rest) = line.split_once("\": \"").or_else(|| line.split_once("\":\""))?;
         let name = head.rsplit('"').next()?;

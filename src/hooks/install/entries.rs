@@ -10,15 +10,15 @@ use serde_json::{Map, Value, json};
 use crate::hooks::Provider;
 
 /// How much longer than our own limit the vendor is told to wait.
-const MARGIN: Duration = Duration::from_secs(5);
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 /// How long a permission request waits for an answer where no project says otherwise.
-pub const APPROVAL_WAIT: Duration = Duration::from_secs(50);
+pub const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(50);
 /// How long a waiting hook may wait, in seconds: a day.
-const WAITING: u64 = 24 * 60 * 60;
+const WAKE_HOOK_TIMEOUT_SECS: u64 = 24 * 60 * 60;
 /// The events after which an idle session waits to be woken.
-const BEFORE_IDLE: &[&str] = &["SessionStart", "Stop"];
+const WAKE_HOOK_EVENTS: &[&str] = &["SessionStart", "Stop"];
 /// The longest time that one vendor gives the end of a session, in seconds.
-const LAST: u64 = 3;
+const MAX_SESSION_END_SECS: u64 = 3;
 
 /// What is entered under one event.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,23 +32,23 @@ pub struct Entry {
 /// Everything that is entered for a provider. `program` is our binary; a permission request waits `approval_wait` for an answer.
 #[must_use]
 pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
-    let entry = |event: &crate::hooks::Event| {
+    let entry = |event: &crate::hooks::EventSpec| {
         let waits = if event.name == "PermissionRequest" { approval_wait } else { Duration::ZERO };
-        let mut hooks = vec![hook(provider, program, event.name, event.limit + waits + MARGIN)];
-        if provider == Provider::Claude && BEFORE_IDLE.contains(&event.name) {
-            hooks.push(waiting(program));
+        let mut hooks = vec![hook_entry(provider, program, event.name, event.timeout + waits + TIMEOUT_MARGIN)];
+        if provider == Provider::Claude && WAKE_HOOK_EVENTS.contains(&event.name) {
+            hooks.push(wake_hook(program));
         }
         Entry { event: event.name, hooks }
     };
     provider.events().iter().map(entry).collect()
 }
 
-fn hook(provider: Provider, program: &Path, event: &str, limit: Duration) -> Value {
+fn hook_entry(provider: Provider, program: &Path, event: &str, limit: Duration) -> Value {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
     match provider {
         Provider::Claude => {
-            let mut hook = claude(program, event, seconds);
-            if crate::hooks::is_tool_moment(event)
+            let mut hook = claude_hook(program, event, seconds);
+            if crate::hooks::is_tool_event(event)
                 && let Some(fields) = hook.as_object_mut()
             {
                 // A hook that fails is a no.
@@ -57,20 +57,20 @@ fn hook(provider: Provider, program: &Path, event: &str, limit: Duration) -> Val
             hook
         }
         Provider::Codex => {
-            let seconds = if event == "SessionEnd" { LAST } else { seconds };
-            json!({ "type": "command", "command": command(provider, program, event), "timeout": seconds })
+            let seconds = if event == "SessionEnd" { MAX_SESSION_END_SECS } else { seconds };
+            json!({ "type": "command", "command": shell_command(provider, program, event), "timeout": seconds })
         }
         Provider::Gemini => json!({
             "name": "fairway",
             "type": "command",
-            "command": command(provider, program, event),
+            "command": shell_command(provider, program, event),
             "timeout": seconds * 1000,
         }),
     }
 }
 
 /// Without a shell in between.
-fn claude(program: &Path, event: &str, seconds: u64) -> Value {
+fn claude_hook(program: &Path, event: &str, seconds: u64) -> Value {
     json!({
         "type": "command",
         "command": program.to_string_lossy(),
@@ -79,8 +79,8 @@ fn claude(program: &Path, event: &str, seconds: u64) -> Value {
     })
 }
 
-fn waiting(program: &Path) -> Value {
-    let mut hook = claude(program, "wait", WAITING);
+fn wake_hook(program: &Path) -> Value {
+    let mut hook = claude_hook(program, "wait", WAKE_HOOK_TIMEOUT_SECS);
     if let Some(fields) = hook.as_object_mut() {
         fields.insert("asyncRewake".into(), json!(true));
     }
@@ -88,7 +88,7 @@ fn waiting(program: &Path) -> Value {
 }
 
 /// A line for a shell, whichever it is.
-fn command(provider: Provider, program: &Path, event: &str) -> String {
+fn shell_command(provider: Provider, program: &Path, event: &str) -> String {
     let program = program.to_string_lossy();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);
     let program =
@@ -98,7 +98,7 @@ fn command(provider: Provider, program: &Path, event: &str) -> String {
 
 /// The words of a hook's command, whichever way it is written.
 #[must_use]
-pub fn words(hook: &Value) -> Option<Vec<String>> {
+pub fn argv(hook: &Value) -> Option<Vec<String>> {
     let fields: &Map<String, Value> = hook.as_object()?;
     if fields.get("type").and_then(Value::as_str) != Some("command") {
         return None;
@@ -116,8 +116,8 @@ pub fn words(hook: &Value) -> Option<Vec<String>> {
 /// Our binary in a hook of ours: `fairway hook PROVIDER EVENT`, wherever it lies. `own` is the name of this very binary, which
 /// may be another.
 #[must_use]
-pub fn program(hook: &Value, provider: Provider, own: Option<&str>) -> Option<PathBuf> {
-    let words = words(hook)?;
+pub fn own_program(hook: &Value, provider: Provider, own: Option<&str>) -> Option<PathBuf> {
+    let words = argv(hook)?;
     let [program, verb, vendor, _event] = words.as_slice() else { return None };
     let path = Path::new(program);
     let name = path.file_name()?.to_str()?;

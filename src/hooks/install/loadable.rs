@@ -9,7 +9,7 @@ use crate::hooks::Provider;
 ///
 /// # Errors
 /// Why not, as the end of a sentence about the file.
-pub fn loads(provider: Provider, text: &str) -> Result<(), String> {
+pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
     let body = text.strip_prefix(BOM).unwrap_or(text);
     if body.len() != text.len() && provider != Provider::Claude {
         return Err(format!("begins with a byte order mark, and {} does not load such a file", provider.label()));
@@ -19,7 +19,7 @@ pub fn loads(provider: Provider, text: &str) -> Result<(), String> {
         (_, Ok(value)) => value,
         (Provider::Gemini, Err(_)) => {
             json_edit::parse_without_trailing_commas(body)?;
-            json_edit::parse(body)?.as_ref().map(json_edit::plain).unwrap_or_default()
+            json_edit::parse(body)?.as_ref().map(json_edit::to_value).unwrap_or_default()
         }
         (Provider::Claude | Provider::Codex, Err(why)) => {
             let what = match json_edit::parse(body) {
@@ -31,7 +31,7 @@ pub fn loads(provider: Provider, text: &str) -> Result<(), String> {
     };
     match provider {
         Provider::Claude if value["disableAllHooks"] == true => Err("says disableAllHooks".into()),
-        Provider::Codex => match value.as_object().and_then(|all| all.keys().find(|key| !is_known(key))) {
+        Provider::Codex => match value.as_object().and_then(|all| all.keys().find(|key| !is_known_key(key))) {
             Some(key) => Err(format!("has '{}', and codex does not load a file with other keys", key.escape_debug())),
             None => Ok(()),
         },
@@ -52,7 +52,7 @@ pub fn loads(provider: Provider, text: &str) -> Result<(), String> {
     }
 }
 
-fn is_known(key: &str) -> bool {
+fn is_known_key(key: &str) -> bool {
     matches!(key, "hooks" | "description")
 }
 
@@ -81,7 +81,7 @@ mod tests {
             ("", vec![]),
         ] {
             for provider in Provider::ALL {
-                let loaded = loads(*provider, text);
+                let loaded = check_loadable(*provider, text);
                 // An empty file is none for the one that strips comments first.
                 if !(text.is_empty() && *provider == Gemini) {
                     assert_eq!(loaded.is_ok(), by.contains(provider), "{text} {provider:?} {loaded:?}");

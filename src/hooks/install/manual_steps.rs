@@ -5,7 +5,7 @@ use crate::hooks::Provider;
 
 /// What a provider itself still wants before it runs our hooks, and where they are not seen.
 #[must_use]
-pub fn left_to_do(provider: Provider, target: &Target) -> Vec<String> {
+pub fn manual_steps(provider: Provider, target: &Target) -> Vec<String> {
     let mut left = Vec::new();
     let in_project = matches!(target, Target::Project(_));
     match provider {

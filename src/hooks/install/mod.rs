@@ -18,11 +18,11 @@ use std::{
 
 use anyhow::Result;
 
-pub use edit::{Found, found};
-pub use entries::{APPROVAL_WAIT, Entry, entries, program, words};
-pub use loadable::loads;
-pub use manual_steps::left_to_do;
-pub use settings_file::{Settings, Target};
+pub use edit::{InstalledHook, find_hooks};
+pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, entries, own_program, argv};
+pub use loadable::check_loadable;
+pub use manual_steps::manual_steps;
+pub use settings_file::{SettingsFile, Target};
 
 use super::Provider;
 use crate::{domain::Refusal, env::Env};
@@ -37,7 +37,7 @@ pub struct Change {
     /// The lines that differ; empty when nothing does.
     pub diff: String,
     /// Why the provider would not load the file as it is now.
-    pub unloaded: Option<String>,
+    pub not_loadable: Option<String>,
 }
 
 /// Enters our hooks into a provider's settings; with `dry_run` only says what would change. A second time changes nothing.
@@ -57,11 +57,11 @@ pub fn install(
             format!("the path of this program, {}, is not valid UTF-8: settings cannot name it", program.display());
         return Err(Refusal::Usage { why }.into());
     }
-    let settings = Settings::read(&target.path(provider, env)?)?;
+    let settings = SettingsFile::read(&target.path(provider, env)?)?;
     let entries = entries(provider, program, approval_wait);
-    let ours = ours(provider, program);
-    let text = edit::with(settings.text.as_deref(), &entries, &ours).map_err(|why| invalid(&settings.path, why))?;
-    changed(provider, &settings, Some(&text), dry_run)
+    let ours = own_hook_matcher(provider, program);
+    let text = edit::insert_hooks(settings.text.as_deref(), &entries, &ours).map_err(|why| invalid_settings(&settings.path, why))?;
+    apply_change(provider, &settings, Some(&text), dry_run)
 }
 
 /// Takes our hooks out of a provider's settings; with `dry_run` only says what would change.
@@ -69,25 +69,25 @@ pub fn install(
 /// # Errors
 /// As for [`install`].
 pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path, dry_run: bool) -> Result<Change> {
-    let settings = Settings::read(&target.path(provider, env)?)?;
+    let settings = SettingsFile::read(&target.path(provider, env)?)?;
     let text = match &settings.text {
         None => None,
-        Some(text) => edit::without(text, &ours(provider, program)).map_err(|why| invalid(&settings.path, why))?,
+        Some(text) => edit::remove_hooks(text, &own_hook_matcher(provider, program)).map_err(|why| invalid_settings(&settings.path, why))?,
     };
-    changed(provider, &settings, text.as_deref(), dry_run)
+    apply_change(provider, &settings, text.as_deref(), dry_run)
 }
 
 /// Whether a hook of a provider's settings is ours.
-pub fn ours(provider: Provider, program: &Path) -> impl Fn(&serde_json::Value) -> bool {
+pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&Value) -> bool {
     let own = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    move |hook| entries::program(hook, provider, own.as_deref()).is_some()
+    move |hook| entries::own_program(hook, provider, own.as_deref()).is_some()
 }
 
-fn invalid(path: &Path, why: String) -> Refusal {
+fn invalid_settings(path: &Path, why: String) -> Refusal {
     Refusal::Settings { path: path.display().to_string(), why }
 }
 
-fn changed(provider: Provider, settings: &Settings, text: Option<&str>, dry_run: bool) -> Result<Change> {
+fn apply_change(provider: Provider, settings: &SettingsFile, text: Option<&str>, dry_run: bool) -> Result<Change> {
     let is_changed = settings.text.as_deref() != text;
     if is_changed && !dry_run {
         settings.write(text)?;
@@ -96,6 +96,6 @@ fn changed(provider: Provider, settings: &Settings, text: Option<&str>, dry_run:
         path: settings.path.clone(),
         is_changed,
         diff: diff::unified(&settings.path, settings.text.as_deref(), text),
-        unloaded: text.and_then(|text| loads(provider, text).err()),
+        not_loadable: text.and_then(|text| check_loadable(provider, text).err()),
     })
 }

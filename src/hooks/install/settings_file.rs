@@ -11,9 +11,9 @@ use anyhow::{Context as _, Result};
 use crate::{domain::Refusal, env::Env, hooks::Provider, os::files};
 
 /// The largest settings that are read, in bytes.
-const MOST: u64 = 4 << 20;
+const MAX_SETTINGS_BYTES: u64 = 4 << 20;
 /// How many links may follow one another.
-const LINKS: usize = 16;
+const MAX_LINKS: usize = 16;
 
 /// Whose settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Target {
 
 impl Provider {
     /// The folder of its settings, in a project and at home, and their file.
-    const fn settings(self) -> (&'static str, &'static str) {
+    const fn settings_location(self) -> (&'static str, &'static str) {
         match self {
             Self::Claude => (".claude", "settings.json"),
             Self::Codex => (".codex", "hooks.json"),
@@ -37,7 +37,7 @@ impl Provider {
     }
 
     /// The variable that names the person's settings folder, and whether it stands for the folder above it.
-    const fn moved_by(self) -> (&'static str, bool) {
+    const fn settings_dir_variable(self) -> (&'static str, bool) {
         match self {
             Self::Claude => ("CLAUDE_CONFIG_DIR", false),
             Self::Codex => ("CODEX_HOME", false),
@@ -52,12 +52,12 @@ impl Target {
     /// # Errors
     /// `usage` when there is no home.
     pub fn path(&self, provider: Provider, env: &Env) -> Result<PathBuf, Refusal> {
-        let (folder, file) = provider.settings();
+        let (folder, file) = provider.settings_location();
         match self {
             Self::Project(root) => Ok(root.join(folder).join(file)),
             Self::File(path) => Ok(env.cwd.join(path)),
             Self::User => {
-                let (variable, is_above) = provider.moved_by();
+                let (variable, is_above) = provider.settings_dir_variable();
                 let moved = env.var_os(variable).map(|path| env.cwd.join(path));
                 let moved = moved.map(|path| if is_above { path.join(folder) } else { path });
                 let home = || Some(env.home.as_ref()?.join(folder));
@@ -72,7 +72,7 @@ impl Target {
 
 /// Settings as they are on the disk.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct SettingsFile {
     /// The file, behind all links.
     pub path: PathBuf,
     /// Its text; `None` when there is no file.
@@ -80,7 +80,7 @@ pub struct Settings {
     mode: Option<u32>,
 }
 
-impl Settings {
+impl SettingsFile {
     /// Reads them.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Settings {
         if !files::is_path_length_valid(path) {
             return Err(Refusal::invalid("the settings' path", "is too long for a file").into());
         }
-        let path = behind_links(path).with_context(|| path.display().to_string())?;
+        let path = resolve_links(path).with_context(|| path.display().to_string())?;
         let invalid = |why: String| Refusal::Settings { path: path.display().to_string(), why };
         let found = match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -100,8 +100,8 @@ impl Settings {
         if !found.is_file() {
             return Err(invalid("is no file".into()).into());
         }
-        if found.len() > MOST {
-            return Err(invalid(format!("is larger than {} MiB", MOST >> 20)).into());
+        if found.len() > MAX_SETTINGS_BYTES {
+            return Err(invalid(format!("is larger than {} MiB", MAX_SETTINGS_BYTES >> 20)).into());
         }
         let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
         let text = String::from_utf8(bytes).map_err(|_| invalid("is not valid UTF-8".into()))?;
@@ -128,9 +128,9 @@ impl Settings {
 }
 
 /// The file that a path means in the end; it need not exist.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
+fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             Ok(target) => path = path.parent().unwrap_or_else(|| Path::new("/")).join(target),
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) => {

@@ -5,23 +5,23 @@ use std::{path::Path, time::Duration};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{edit, entries, json_edit, ours};
+use super::{edit, entries, json_edit, own_hook_matcher};
 use crate::hooks::Provider;
 
 const PROGRAM: &str = "/opt/my tools/fairway";
 
-fn put(provider: Provider, text: Option<&str>) -> Result<String, String> {
+fn install(provider: Provider, text: Option<&str>) -> Result<String, String> {
     let entries = entries(provider, Path::new(PROGRAM), Duration::from_secs(50));
-    edit::with(text, &entries, &ours(provider, Path::new(PROGRAM)))
+    edit::insert_hooks(text, &entries, &own_hook_matcher(provider, Path::new(PROGRAM)))
 }
 
-fn took(provider: Provider, text: &str) -> Option<String> {
-    edit::without(text, &ours(provider, Path::new(PROGRAM))).unwrap()
+fn uninstall(provider: Provider, text: &str) -> Option<String> {
+    edit::remove_hooks(text, &own_hook_matcher(provider, Path::new(PROGRAM))).unwrap()
 }
 
 fn value(text: &str) -> Value {
     let body = text.strip_prefix(json_edit::BOM).unwrap_or(text);
-    json_edit::parse(body).unwrap().as_ref().map_or(Value::Null, json_edit::plain)
+    json_edit::parse(body).unwrap().as_ref().map_or(Value::Null, json_edit::to_value)
 }
 
 /// What the value is with our entries at the end of each list.
@@ -36,18 +36,18 @@ fn expected(provider: Provider, before: &Value) -> Value {
 }
 
 #[track_caller]
-fn there_and_back(text: Option<&str>) {
+fn assert_roundtrip(text: Option<&str>) {
     for provider in Provider::ALL {
-        let with = put(*provider, text).unwrap();
+        let with = install(*provider, text).unwrap();
         assert_eq!(value(&with), expected(*provider, &text.map_or(Value::Null, value)), "{text:?}\n{with}");
-        assert_eq!(put(*provider, Some(&with)).unwrap(), with, "a second time changes nothing: {text:?}");
-        assert_eq!(took(*provider, &with).as_deref(), text, "{provider:?}\n{with}");
+        assert_eq!(install(*provider, Some(&with)).unwrap(), with, "a second time changes nothing: {text:?}");
+        assert_eq!(uninstall(*provider, &with).as_deref(), text, "{provider:?}\n{with}");
     }
 }
 
 #[test]
 fn what_was_put_in_is_taken_out_without_a_trace() {
-    there_and_back(None);
+    assert_roundtrip(None);
     for text in [
         "",
         "\n",
@@ -88,7 +88,7 @@ fn what_was_put_in_is_taken_out_without_a_trace() {
         "{\"hooks\":{\"Stop\":[{\"matcher\":\"x\",\"hooks\":[{\"type\":\"command\",\"command\":\"/usr/bin/fairway hook acme Stop\"}]}]}}",
         "{\"emoji\": \"👋\\ud83d\\ude00 // no comment, /* neither */\"}",
     ] {
-        there_and_back(Some(text));
+        assert_roundtrip(Some(text));
     }
 }
 
@@ -103,7 +103,7 @@ fn older_entries_of_ours_are_replaced_and_others_in_their_groups_stay() {
   }
 }
 "#;
-    let rest = took(Provider::Claude, old).unwrap();
+    let rest = uninstall(Provider::Claude, old).unwrap();
     assert_eq!(
         rest,
         r#"{
@@ -115,9 +115,9 @@ fn older_entries_of_ours_are_replaced_and_others_in_their_groups_stay() {
 }
 "#
     );
-    let new = put(Provider::Claude, Some(old)).unwrap();
+    let new = install(Provider::Claude, Some(old)).unwrap();
     assert!(!new.contains("/old place") && !new.contains("/elsewhere") && new.contains("mine.sh"), "{new}");
-    assert_eq!(new, put(Provider::Claude, Some(&rest)).unwrap());
+    assert_eq!(new, install(Provider::Claude, Some(&rest)).unwrap());
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn what_is_no_settings_is_left_alone() {
         "{\"hooks\":{\"PreToolUse\":[],\"PreToolUse\":[]}}",
         "{\"a\":1 \"b\":2}",
     ] {
-        let said = put(Provider::Claude, Some(text));
+        let said = install(Provider::Claude, Some(text));
         assert!(said.is_err(), "{text}: {said:?}");
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(put(Provider::Claude, Some(&deep)).is_err());
+    assert!(install(Provider::Claude, Some(&deep)).is_err());
 }
 
 #[test]
@@ -149,10 +149,10 @@ fn a_program_of_any_name_is_one_word_of_a_shell() {
         for provider in Provider::ALL {
             for entry in entries(*provider, Path::new(name), Duration::ZERO) {
                 for hook in &entry.hooks {
-                    let program = entries::program(hook, *provider, Some("fw-2"));
+                    let program = entries::own_program(hook, *provider, Some("fw-2"));
                     assert_eq!(program.as_deref(), Some(Path::new(name)), "{hook}");
                     assert_eq!(
-                        entries::program(hook, Provider::Claude, Some("fw-2")).is_some(),
+                        entries::own_program(hook, Provider::Claude, Some("fw-2")).is_some(),
                         *provider == Provider::Claude
                     );
                 }
@@ -178,7 +178,7 @@ fn gap(newline: &'static str) -> BoxedStrategy<String> {
 }
 
 /// A value as some hand has written it.
-fn written(newline: &'static str) -> BoxedStrategy<String> {
+fn json_value(newline: &'static str) -> BoxedStrategy<String> {
     let leaf = prop_oneof![
         Just("1".to_owned()),
         Just("-0.5e3".to_owned()),
@@ -214,7 +214,7 @@ fn settings() -> BoxedStrategy<String> {
             let group = prop_oneof![
                 Just("{\"hooks\":[{\"type\":\"command\",\"command\":\"say\"}]}".to_owned()),
                 Just(format!("{{{newline}  \"matcher\": \"Bash\",{newline}  \"hooks\": []{newline}}}")),
-                written(newline),
+                json_value(newline),
             ]
             .boxed();
             let event = prop::sample::subsequence(vec!["PreToolUse", "Stop", "AfterTool", "Other", "BeforeTool"], 0..4)
@@ -234,7 +234,7 @@ fn settings() -> BoxedStrategy<String> {
                 })
                 .boxed();
             let hooks = prop_oneof![1 => Just(None), 3 => event.prop_map(Some)];
-            let others = prop::collection::vec((gap(newline), written(newline), gap(newline)), 0..3);
+            let others = prop::collection::vec((gap(newline), json_value(newline), gap(newline)), 0..3);
             (hooks, others, 0..3usize, any::<(bool, bool)>(), gap(newline), gap(newline)).prop_map(
                 |(hooks, others, place, (comma, bom), first, last)| {
                     let mut parts: Vec<String> = others
@@ -259,6 +259,6 @@ proptest! {
 
     #[test]
     fn any_settings_come_back_byte_by_byte(text in settings()) {
-        there_and_back(Some(&text));
+        assert_roundtrip(Some(&text));
     }
 }

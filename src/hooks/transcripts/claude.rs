@@ -2,29 +2,29 @@
 
 use serde_json::Value;
 
-use super::{Read, text, time, tokens, value};
+use super::{Read, non_empty_text, timestamp, token_count, parse_if_contains};
 use crate::domain::usage::{Turn, Usage};
 
-pub(super) fn line(read: &mut Read, line: &[u8]) {
-    let Some(entry) = value(line, "\"message\"") else { return };
+pub(super) fn parse_line(read: &mut Read, line: &[u8]) {
+    let Some(entry) = parse_if_contains(line, "\"message\"") else { return };
     if let Some(busy) = is_busy(&entry) {
         read.is_busy = Some(busy);
     }
     if entry["type"] != "assistant" {
         return;
     }
-    let (message, Some(at)) = (&entry["message"], time(&entry)) else { return };
-    let (usage, model) = (&message["usage"], text(&message["model"]));
+    let (message, Some(at)) = (&entry["message"], timestamp(&entry)) else { return };
+    let (usage, model) = (&message["usage"], non_empty_text(&message["model"]));
     // What the program says itself, an error for example, came from no model.
     if !usage.is_object() || model.as_deref() == Some("<synthetic>") {
         return;
     }
     let usage = Usage {
         model,
-        input_tokens: tokens(usage, "input_tokens"),
-        output_tokens: tokens(usage, "output_tokens"),
-        cache_read_tokens: tokens(usage, "cache_read_input_tokens"),
-        cache_creation_tokens: tokens(usage, "cache_creation_input_tokens"),
+        input_tokens: token_count(usage, "input_tokens"),
+        output_tokens: token_count(usage, "output_tokens"),
+        cache_read_tokens: token_count(usage, "cache_read_input_tokens"),
+        cache_creation_tokens: token_count(usage, "cache_creation_input_tokens"),
         cost_usd: None,
     };
     // A helper's answers have a context of their own.
@@ -35,7 +35,7 @@ pub(super) fn line(read: &mut Read, line: &[u8]) {
                 .fold(0, u64::saturating_add),
         );
     }
-    read.add(Turn { at, key: text(&message["id"]), usage: Some(usage), tools: Vec::new() });
+    read.add(Turn { at, key: non_empty_text(&message["id"]), usage: Some(usage), tools: Vec::new() });
 }
 
 /// Whether the agent works on after this line, where it says so. What a helper or the command line itself says does not.

@@ -3,16 +3,16 @@
 
 use std::{io, path::Path};
 
-use super::{Read, line_reader, text, time, tokens, value};
+use super::{Read, line_reader, non_empty_text, timestamp, token_count, parse_if_contains};
 use crate::domain::usage::{Turn, Usage};
 
-pub(super) fn line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
+pub(super) fn parse_line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
     if let Some(named) = named_model(line) {
         *model = Some(named);
         return;
     }
-    let Some(entry) = value(line, "event_msg").or_else(|| value(line, "token_usage_record")) else { return };
-    let (payload, Some(at)) = (&entry["payload"], time(&entry)) else { return };
+    let Some(entry) = parse_if_contains(line, "event_msg").or_else(|| parse_if_contains(line, "token_usage_record")) else { return };
+    let (payload, Some(at)) = (&entry["payload"], timestamp(&entry)) else { return };
     if entry["type"] == "event_msg" {
         match payload["type"].as_str().unwrap_or_default() {
             "task_started" => read.is_busy = Some(true),
@@ -27,8 +27,8 @@ pub(super) fn line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
         return;
     }
     let used = &payload["usage"];
-    let (cached, written) = (tokens(used, "cached_input_tokens"), tokens(used, "cache_write_input_tokens"));
-    let (input, output) = (tokens(used, "input_tokens"), tokens(used, "output_tokens"));
+    let (cached, written) = (token_count(used, "cached_input_tokens"), token_count(used, "cache_write_input_tokens"));
+    let (input, output) = (token_count(used, "input_tokens"), token_count(used, "output_tokens"));
     read.context_tokens = Some(input.saturating_add(output));
     let usage = Usage {
         model: model.clone(),
@@ -38,24 +38,24 @@ pub(super) fn line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
         cache_creation_tokens: written,
         cost_usd: None,
     };
-    read.add(Turn { at, key: text(&payload["response_id"]), usage: Some(usage), tools: Vec::new() });
+    read.add(Turn { at, key: non_empty_text(&payload["response_id"]), usage: Some(usage), tools: Vec::new() });
 }
 
 /// Answers whose model stands before the part that was read get it from there.
-pub(super) fn find_models(read: &mut Read, path: &Path, from: u64) -> io::Result<()> {
+pub(super) fn fill_missing_models(read: &mut Read, path: &Path, from: u64) -> io::Result<()> {
     let mut nameless =
         read.turns.iter_mut().filter_map(|turn| turn.usage.as_mut()).filter(|usage| usage.model.is_none()).peekable();
     if from == 0 || nameless.peek().is_none() {
         return Ok(());
     }
     let mut model = None;
-    line_reader::before(path, from, &mut |line| model = named_model(line).or(model.take()))?;
+    line_reader::read_before(path, from, &mut |line| model = named_model(line).or(model.take()))?;
     nameless.for_each(|usage| usage.model.clone_from(&model));
     Ok(())
 }
 
 /// The model that a line names for the turn that begins.
 fn named_model(line: &[u8]) -> Option<String> {
-    let entry = value(line, "\"turn_context\"")?;
-    (entry["type"] == "turn_context").then(|| text(&entry["payload"]["model"])).flatten()
+    let entry = parse_if_contains(line, "\"turn_context\"")?;
+    (entry["type"] == "turn_context").then(|| non_empty_text(&entry["payload"]["model"])).flatten()
 }

@@ -1,32 +1,32 @@
 //! Gemini CLI's record: an answer is written again with each thing that is added to it. What came from a cache is part of the
 //! input, and thoughts are no part of the output.
 
-use super::{Read, text, time, tokens, value};
+use super::{Read, non_empty_text, timestamp, token_count, parse_if_contains};
 use crate::domain::usage::{Turn, Usage};
 
-pub(super) fn line(read: &mut Read, line: &[u8]) {
-    let Some(entry) = value(line, "\"type\"") else { return };
-    let (used, Some(at)) = (&entry["tokens"], time(&entry)) else { return };
+pub(super) fn parse_line(read: &mut Read, line: &[u8]) {
+    let Some(entry) = parse_if_contains(line, "\"type\"") else { return };
+    let (used, Some(at)) = (&entry["tokens"], timestamp(&entry)) else { return };
     match entry["type"].as_str().unwrap_or_default() {
         "user" => read.is_busy = Some(true),
         // An answer without words is followed by the calls that it asks for.
-        "gemini" => read.is_busy = Some(entry["toolCalls"].is_array() || text(&entry["content"]).is_none()),
+        "gemini" => read.is_busy = Some(entry["toolCalls"].is_array() || non_empty_text(&entry["content"]).is_none()),
         _ => {}
     }
     if entry["type"] != "gemini" || !used.is_object() {
         return;
     }
-    let cached = tokens(used, "cached");
-    let input = tokens(used, "input").saturating_add(tokens(used, "tool"));
-    let output = tokens(used, "output").saturating_add(tokens(used, "thoughts"));
+    let cached = token_count(used, "cached");
+    let input = token_count(used, "input").saturating_add(token_count(used, "tool"));
+    let output = token_count(used, "output").saturating_add(token_count(used, "thoughts"));
     read.context_tokens = Some(input.saturating_add(output));
     let usage = Usage {
-        model: text(&entry["model"]),
+        model: non_empty_text(&entry["model"]),
         input_tokens: input.saturating_sub(cached),
         output_tokens: output,
         cache_read_tokens: cached,
         cache_creation_tokens: 0,
         cost_usd: None,
     };
-    read.add(Turn { at, key: text(&entry["id"]), usage: Some(usage), tools: Vec::new() });
+    read.add(Turn { at, key: non_empty_text(&entry["id"]), usage: Some(usage), tools: Vec::new() });
 }

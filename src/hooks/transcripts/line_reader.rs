@@ -10,16 +10,16 @@ use std::{
 use nix::libc::{O_CLOEXEC, O_NONBLOCK};
 
 /// The longest line that is looked at, in bytes; a longer one is passed over.
-const LONGEST: u64 = 16 * 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Tells each whole line since an offset. Answers from where to where it has read.
 ///
 /// # Errors
 /// When the file cannot be read or is no regular file.
-pub(super) fn since(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
+pub(super) fn read_since(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
     let file = open(path)?;
     let from = if file.metadata()?.len() < offset { 0 } else { offset };
-    let to = between(file, from, None, tell)?;
+    let to = read_between(file, from, None, tell)?;
     Ok((from, to))
 }
 
@@ -27,8 +27,8 @@ pub(super) fn since(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io
 ///
 /// # Errors
 /// Those of [`since`].
-pub(super) fn before(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-    between(open(path)?, 0, Some(offset), tell).map(|_| ())
+pub(super) fn read_before(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    read_between(open(path)?, 0, Some(offset), tell).map(|_| ())
 }
 
 /// Opens without waiting, should it be a pipe.
@@ -37,14 +37,14 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
-fn between(mut file: File, from: u64, end: Option<u64>, tell: &mut dyn FnMut(&[u8])) -> io::Result<u64> {
+fn read_between(mut file: File, from: u64, end: Option<u64>, tell: &mut dyn FnMut(&[u8])) -> io::Result<u64> {
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::with_capacity(64 * 1024, file);
     let (mut at, mut line) = (from, Vec::new());
     while end.is_none_or(|end| at < end) {
         line.clear();
-        let mut length = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)? as u64;
-        let fits = length < LONGEST || line.last() == Some(&b'\n');
+        let mut length = reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? as u64;
+        let fits = length < MAX_LINE_BYTES || line.last() == Some(&b'\n');
         if !fits {
             length += reader.skip_until(b'\n')? as u64;
         } else if line.last() != Some(&b'\n') {
@@ -66,7 +66,7 @@ mod tests {
 
     fn read(path: &Path, offset: u64) -> (Vec<String>, u64) {
         let mut lines = Vec::new();
-        let (_, to) = since(path, offset, &mut |line| lines.push(String::from_utf8_lossy(line).into_owned())).unwrap();
+        let (_, to) = read_since(path, offset, &mut |line| lines.push(String::from_utf8_lossy(line).into_owned())).unwrap();
         (lines, to)
     }
 
@@ -88,7 +88,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
-        assert!(since(&pipe, 0, &mut |_| {}).is_err());
-        assert!(since(folder.path(), 0, &mut |_| {}).is_err());
+        assert!(read_since(&pipe, 0, &mut |_| {}).is_err());
+        assert!(read_since(folder.path(), 0, &mut |_| {}).is_err());
     }
 }

@@ -24,41 +24,41 @@ pub const PROVIDERS: [&str; 3] = ["claude", "codex", "gemini"];
 ///
 /// # Errors
 /// When it cannot be opened or read, or is no regular file; `Unsupported` for a provider whose records are not known.
-pub fn since(provider: &str, path: &Path, offset: u64) -> io::Result<Read> {
+pub fn read_since(provider: &str, path: &Path, offset: u64) -> io::Result<Read> {
     let line = match provider {
-        "claude" => |read: &mut Read, _: &mut _, line: &[u8]| claude::line(read, line),
-        "codex" => codex::line,
-        "gemini" => |read: &mut Read, _: &mut _, line: &[u8]| gemini::line(read, line),
+        "claude" => |read: &mut Read, _: &mut _, line: &[u8]| claude::parse_line(read, line),
+        "codex" => codex::parse_line,
+        "gemini" => |read: &mut Read, _: &mut _, line: &[u8]| gemini::parse_line(read, line),
         _ => {
             let why = format!("the records of {provider:?} are not known");
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
     };
     let (mut read, mut model) = (Read::default(), None);
-    let (from, to) = line_reader::since(path, offset, &mut |text| line(&mut read, &mut model, text))?;
+    let (from, to) = line_reader::read_since(path, offset, &mut |text| line(&mut read, &mut model, text))?;
     read.offset = to;
-    codex::find_models(&mut read, path, from)?;
+    codex::fill_missing_models(&mut read, path, from)?;
     Ok(read)
 }
 
 /// A line as JSON, if it holds one of these words; the others need not be understood.
-fn value(line: &[u8], word: &str) -> Option<Value> {
+fn parse_if_contains(line: &[u8], word: &str) -> Option<Value> {
     let text = std::str::from_utf8(line).ok()?;
     text.contains(word).then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 /// A number of tokens; what is absent or odd is none.
-fn tokens(from: &Value, name: &str) -> u64 {
+fn token_count(from: &Value, name: &str) -> u64 {
     from[name].as_u64().unwrap_or(0)
 }
 
 /// A text that is there and not empty.
-fn text(from: &Value) -> Option<String> {
+fn non_empty_text(from: &Value) -> Option<String> {
     from.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// When the line was written.
-fn time(from: &Value) -> Option<Timestamp> {
+fn timestamp(from: &Value) -> Option<Timestamp> {
     from["timestamp"].as_str().and_then(Timestamp::parse)
 }
 
@@ -79,7 +79,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record");
         fs::write(&path, record).unwrap();
-        since(provider, &path, 0).unwrap()
+        read_since(provider, &path, 0).unwrap()
     }
 
     fn used(read: &Read) -> Vec<(&str, &Usage)> {
@@ -145,7 +145,7 @@ mod tests {
         let text = sample("codex-0.169.0-record.jsonl");
         fs::write(&path, &text).unwrap();
         let middle = String::from_utf8(text).unwrap().find("\"resp_1\"").unwrap() as u64;
-        let read = since("codex", &path, middle).unwrap();
+        let read = read_since("codex", &path, middle).unwrap();
         assert_eq!(used(&read), [("resp_2", &usage("mock-model", 100, 0, 0, 20))]);
     }
 
@@ -183,6 +183,6 @@ mod tests {
                 "{provider}"
             );
         }
-        assert_eq!(since("mystery", Path::new("/dev/null"), 0).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        assert_eq!(read_since("mystery", Path::new("/dev/null"), 0).unwrap_err().kind(), io::ErrorKind::Unsupported);
     }
 }

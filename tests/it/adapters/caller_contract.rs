@@ -12,7 +12,7 @@ use fairway::os::poll_until;
 use serde_json::json;
 
 use super::{Caller, eventually, given};
-use crate::common::test_project::{FAIRWAY, Run};
+use crate::common::test_project::{FAIRWAY, CommandOutput};
 
 macro_rules! with_each {
     ($($test:ident)*) => {
@@ -55,7 +55,7 @@ fn the_program_is_found_in_path_and_nothing_is_open_to_others(caller: &Caller) {
     std::os::unix::fs::symlink(&caller.script, &link).unwrap();
     let path = format!("{}:{}", caller.folder("bin").display(), std::env::var("PATH").unwrap());
     // Without a mask, with the program's name alone, and by a relative path that is a link.
-    let call = |args: &[&str], stdin: &str| -> Run {
+    let call = |args: &[&str], stdin: &str| -> CommandOutput {
         let mut command = caller.world.command(Path::new("/bin/sh"));
         command.args(["-c", "umask 000; exec ./link \"$@\"", "sh"]).args(args).current_dir(caller.world.dir());
         command.env_remove("FAIRWAY_BIN").env("PATH", &path).env("GC_EXEC_STATE_DIR", &caller.state);
@@ -106,7 +106,7 @@ fn a_program_finds_the_sessions_beside_its_own_and_may_end_itself(caller: &Calle
         "read -r word; {{ {fairway} list-running ''; {fairway} stop s-1; }} >'{}' 2>&1; exec sleep 300",
         out.display()
     );
-    let call = |args: &[&str], stdin: &str| -> Run {
+    let call = |args: &[&str], stdin: &str| -> CommandOutput {
         let mut command = caller.command(args);
         // Seen from elsewhere, a relative folder is another one.
         command.env("GC_EXEC_STATE_DIR", "state").current_dir(caller.world.dir());
@@ -134,7 +134,7 @@ fn no_descriptor_of_the_caller_stays_open(caller: &Caller) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start =
         json!({"command": "exec sleep 300", "pre_start": ["sleep 301 & true"], "session_live": ["sleep 302 & true"]});
-    let run: Run = given(command, start.to_string().as_bytes()).wait_with_output().unwrap().into();
+    let run: CommandOutput = given(command, start.to_string().as_bytes()).wait_with_output().unwrap().into();
     run.exits(0);
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let holds = |process: &PathBuf| {

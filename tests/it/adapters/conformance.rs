@@ -11,15 +11,15 @@ use fairway::os::{poll_until, process::ProcessKey, process_tree};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 /// A folder without a project, in real time, with the scripts that lie.
-struct Bench(World);
+struct Bench(TestProject);
 
 impl std::ops::Deref for Bench {
-    type Target = World;
+    type Target = TestProject;
 
-    fn deref(&self) -> &World {
+    fn deref(&self) -> &TestProject {
         &self.0
     }
 }
@@ -30,7 +30,7 @@ fn file(path: &str) -> PathBuf {
 
 impl Bench {
     fn new() -> Self {
-        let world = World::bare();
+        let world = TestProject::uninitialized();
         world.real_time();
         Self(world)
     }
@@ -46,7 +46,7 @@ impl Bench {
 
     /// Checks a script, at most some operations of it; nothing is left.
     #[track_caller]
-    fn check(&self, script: &str, operations: &[&str]) -> Run {
+    fn check(&self, script: &str, operations: &[&str]) -> CommandOutput {
         let flags = operations.iter().flat_map(|one| ["--operation", one]);
         let run = self.run(["adapter", "check", "--json", script].into_iter().chain(flags));
         self.holds_nothing();
@@ -220,7 +220,7 @@ fn who_leaves_a_child_at_the_pipes_fails() {
 
 #[test]
 fn a_silent_script_from_the_field_is_a_backend_like_any_other() {
-    let world = Bench(World::new());
+    let world = Bench(TestProject::new());
     world.real_time();
     let backend = |name: &str| format!("exec:{}", file(&format!("tests/fixtures/adapters/{name}.sh")).display());
     let launch = |name: &str, script: &str| {
@@ -251,14 +251,14 @@ fn an_interrupted_check_leaves_nothing() {
     let runs = || bench.processes().iter().any(|one| one.pid != check.pid).then_some(());
     poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), runs).expect("a session runs");
     check.signal(Signal::SIGINT).unwrap();
-    let run: Run = child.wait_with_output().unwrap().into();
+    let run: CommandOutput = child.wait_with_output().unwrap().into();
     run.refuses(7, "interrupted");
     bench.holds_nothing();
 }
 
 #[test]
 fn a_scripts_name_is_a_path_a_backend_or_a_program() {
-    let world = Bench(World::new());
+    let world = Bench(TestProject::new());
     world.real_time();
     let script = world.dir().join("mine.sh");
     fs::copy(file("tests/fixtures/adapters/knows-nothing.sh"), &script).unwrap();

@@ -23,13 +23,13 @@ use fairway::os::{
 };
 
 use crate::common::{
-    World,
-    test_project::{FAIRWAY, Run},
+    TestProject,
+    test_project::{FAIRWAY, CommandOutput},
 };
 
 /// A caller that knows nothing of Fairway but one script. What a failing test leaves is ended with it.
 struct Caller {
-    world: World,
+    world: TestProject,
     script: PathBuf,
     state: PathBuf,
 }
@@ -37,7 +37,7 @@ struct Caller {
 impl Caller {
     /// A caller of the built-in script of this name.
     fn of(backend: &str) -> Self {
-        let world = World::bare();
+        let world = TestProject::uninitialized();
         world.real_time();
         let (folder, state) = (world.dir().join("scripts"), world.dir().join("state"));
         world.run(["adapter", "install", &folder.display().to_string()]).exits(0);
@@ -59,7 +59,7 @@ impl Caller {
 
     /// Calls the script.
     #[track_caller]
-    fn call(&self, args: &[&str], stdin: impl AsRef<[u8]>) -> Run {
+    fn call(&self, args: &[&str], stdin: impl AsRef<[u8]>) -> CommandOutput {
         self.begin(args, stdin.as_ref()).wait_with_output().unwrap().into()
     }
 

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use super::{Caller, eventually, given, holds, naming, tmux::reader};
 use crate::common::{
     concurrent_start::race,
-    test_project::{FAIRWAY, Run},
+    test_project::{FAIRWAY, CommandOutput},
 };
 
 macro_rules! with_each {
@@ -126,7 +126,7 @@ fn nothing_is_left(caller: &Caller) {
     eventually("no socket lies about", || sockets(caller).is_empty().then_some(()));
 }
 
-fn called(command: Command, stdin: &[u8]) -> Run {
+fn called(command: Command, stdin: &[u8]) -> CommandOutput {
     given(command, stdin).wait_with_output().unwrap().into()
 }
 
@@ -599,13 +599,13 @@ fn starts_at_once_under_one_name_and_under_many(caller: &Caller) {
         command.stdin(fs::File::open(&configs).unwrap());
         command
     };
-    let runs: Vec<Run> = race(4, |_| start("x")).into_iter().map(Run::from).collect();
+    let runs: Vec<CommandOutput> = race(4, |_| start("x")).into_iter().map(CommandOutput::from).collect();
     let (won, lost): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.code == Some(0));
     assert_eq!(won.len(), 1, "{runs:?}");
     assert!(lost.iter().all(|run| run.code == Some(1) && run.stderr.contains("already exists")), "{lost:?}");
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");
     let names = ["y1", "y2", "y3", "y4", "y5", "y6", "y7", "y8"];
-    let runs: Vec<Run> = race(8, |at| start(names[at])).into_iter().map(Run::from).collect();
+    let runs: Vec<CommandOutput> = race(8, |at| start(names[at])).into_iter().map(CommandOutput::from).collect();
     assert!(runs.iter().all(|run| run.code == Some(0)), "{runs:?}");
     assert_eq!(caller.said(&["list-running", ""]), "x\ny1\ny2\ny3\ny4\ny5\ny6\ny7\ny8\n");
     assert_eq!(caller.said(&["list-running", "y3"]), "y3\n");

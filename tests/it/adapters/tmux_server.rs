@@ -118,7 +118,7 @@ fn without_tmux_or_an_answer_nothing_is_told() {
     let call = |args: &[&str], path: &str| {
         let mut command = caller.command(args);
         command.env("PATH", path);
-        crate::common::test_project::Run::from(given(command, b"").wait_with_output().unwrap())
+        crate::common::test_project::CommandOutput::from(given(command, b"").wait_with_output().unwrap())
     };
     let programs: Vec<(&str, i32, &str)> = vec![
         ("exit 127", 1, "cannot be run"),
@@ -181,7 +181,7 @@ fn nothing_of_the_servers_environment_reaches_a_later_program() {
             .env("FAIRWAY_SESSION_ID", "surrounding")
             .env("FAIRWAY_LAUNCH", "surrounding");
         let start = json!({"command": "env; exec cat", "env": {"BIG": "x".repeat(40_000)}});
-        let run = crate::common::test_project::Run::from(
+        let run = crate::common::test_project::CommandOutput::from(
             given(command, start.to_string().as_bytes()).wait_with_output().unwrap(),
         );
         run.exits(0)
@@ -224,7 +224,7 @@ fn on_the_persons_own_server_only_its_own_sessions_are_touched() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env("FAIRWAY_BACKEND_SOCKET", "default").env("TMUX_TMPDIR", caller.folder("own"));
-        crate::common::test_project::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+        crate::common::test_project::CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
     };
     own(&caller, &["new-session", "-d", "-s", "s-mine", "cat"]);
     own(&caller, &["set-option", "-g", "destroy-unattached", "off"]);
@@ -272,7 +272,7 @@ fn a_server_that_a_session_started_outlives_it() {
     let inside = |args: &[&str]| {
         let mut command = caller.command(args);
         command.env("FAIRWAY_ADAPTER_STATE", caller.folder("inner"));
-        crate::common::test_project::Run::from(given(command, b"").wait_with_output().unwrap()).exits(0).stdout
+        crate::common::test_project::CommandOutput::from(given(command, b"").wait_with_output().unwrap()).exits(0).stdout
     };
     eventually("the inner one is up", || caller.said(&["peek", "outer", "0"]).contains("running").then_some(()));
     caller.said(&["stop", "outer"]);
@@ -315,7 +315,7 @@ fn the_binary_is_found_in_the_path_when_nobody_names_it() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env_remove("FAIRWAY_BIN").env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
-        crate::common::test_project::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+        crate::common::test_project::CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
             .exits(0)
             .stdout
     };
@@ -333,7 +333,7 @@ fn without_a_word_about_state_it_lies_in_the_home() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env_remove("GC_EXEC_STATE_DIR").env("FAIRWAY_BACKEND_SOCKET", &far);
-        crate::common::test_project::Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+        crate::common::test_project::CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
             .exits(0)
             .stdout
     };

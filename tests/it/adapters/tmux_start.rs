@@ -11,7 +11,7 @@ use nix::{sys::signal::Signal, unistd::Pid};
 use serde_json::json;
 
 use super::{Caller, eventually, given, holds, naming, tmux::tmux};
-use crate::common::test_project::{FAIRWAY, Run};
+use crate::common::test_project::{FAIRWAY, CommandOutput};
 
 /// What tmux would expand or split, and what a shell would.
 const HOSTILE: &str = "a #(touch canary) #{pid} #[fg=red] %H %% 'q' \"d\" $(touch canary) `touch canary` é \\;";
@@ -28,7 +28,7 @@ fn nothing_in_a_path_a_name_or_a_title_is_run_or_expanded() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env("GC_EXEC_STATE_DIR", &state).env("FAIRWAY_BIN", &fairway).current_dir(&work);
-        Run::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+        CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
     };
     let name = format!("{HOSTILE} name;");
     let transcript = work.join(format!("{HOSTILE}.log;"));

@@ -25,8 +25,8 @@ fn it_is_guarded_and_told(agent: Agent) {
     assert!(!scene.has("denied"), "{}", scene.printed());
     assert!(scene.has("allowed") && scene.has("told"), "{}", scene.printed());
     let reason = "canaries are for people";
-    let heard = scene.models.heard();
-    assert!(heard.iter().any(|heard| heard.tells(reason) && heard.tells("no-canary")), "{heard:#?}");
+    let heard = scene.models.requests();
+    assert!(heard.iter().any(|heard| heard.has_new(reason) && heard.has_new("no-canary")), "{heard:#?}");
     for (message, text, way) in [
         (&fresh, "the fresh word", "turn_start"),
         (&urgent, "the urgent word", "tool"),
@@ -35,8 +35,8 @@ fn it_is_guarded_and_told(agent: Agent) {
         scene.arrives(message, text);
         assert_eq!(scene.column("way", message), way, "{text}");
     }
-    let urgent_at = heard.iter().position(|heard| heard.tells("the urgent word")).unwrap();
-    let normal_at = heard.iter().position(|heard| heard.tells("the normal word")).unwrap();
+    let urgent_at = heard.iter().position(|heard| heard.has_new("the urgent word")).unwrap();
+    let normal_at = heard.iter().position(|heard| heard.has_new("the normal word")).unwrap();
     assert!(urgent_at < normal_at, "{heard:#?}");
     scene.usage_is_the_models("s");
     let denied = "SELECT tool, rule FROM guard_decisions WHERE allowed = 0";

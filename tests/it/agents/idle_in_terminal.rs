@@ -45,7 +45,7 @@ fn claude_code_is_woken_and_its_death_is_seen_at_once() {
         scene.arrives(&message, word);
         assert_eq!(scene.column("way", &message), "wake");
         eventually("it is idle again", || (world.session(id)["activity"] == "idle").then_some(()));
-        assert_eq!(scene.models.answered(), number, "{:#?}", scene.models.heard());
+        assert_eq!(scene.models.answered(), number, "{:#?}", scene.models.requests());
     }
     // The last answer of a turn comes into the record when its hooks are over: it is read with the next turn.
     assert!(!world.rows("SELECT * FROM usage_turns").is_empty());

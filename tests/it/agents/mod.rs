@@ -14,14 +14,14 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    common::{agent_programs::Agent, mock_models::Models},
+    common::{agent_programs::Agent, mock_models::MockModels},
     sessions::{Sessions, eventually},
 };
 
 /// A project in which an agent works, with hooks and rules.
 struct Scene {
     world: Sessions,
-    models: Models,
+    models: MockModels,
     agent: Agent,
     program: PathBuf,
     vars: Vec<(&'static str, String)>,
@@ -35,8 +35,8 @@ impl Scene {
     /// `None` where the agent is not installed.
     fn of(agent: Agent) -> Option<Self> {
         let program = agent.program()?;
-        let (models, world) = (Models::start(), Sessions::new());
-        let vars = agent.settle_in(&world, &models);
+        let (models, world) = (MockModels::start(), Sessions::new());
+        let vars = agent.configure(&world, &models);
         let words: String = vars.iter().map(|(name, value)| format!("{name} = \"{value}\"\n")).collect();
         let name = agent.name();
         let ready = match agent {
@@ -47,7 +47,7 @@ impl Scene {
         world.configure(&format!(
             "{RULES}[roles.dev]\nprovider = \"{name}\"\nbackend = \"tmux\"\n[providers.{name}]\ncommand = {:?}\n\
              process_names = [\"{name}\", \"node\"]\n{ready}\n[providers.{name}.env]\nTERM = \"xterm-256color\"\n{words}",
-            [vec![program.display().to_string()], agent.trusting()].concat().join(" "),
+            [vec![program.display().to_string()], agent.unattended_args()].concat().join(" "),
         ));
         world.run(["trust"]).exits(0);
         world.run(["hook", "install", name]).exits(0);
@@ -57,7 +57,7 @@ impl Scene {
     /// Has the agent do one thing without a terminal, as this session.
     fn begin(&self, session: &str, prompt: &str) -> Child {
         let mut command: Command = self.world.command(&self.program);
-        command.args(self.agent.headless(prompt)).envs(self.vars.iter().cloned()).env("FAIRWAY_SESSION_ID", session);
+        command.args(self.agent.headless_args(prompt)).envs(self.vars.iter().cloned()).env("FAIRWAY_SESSION_ID", session);
         let output = |name: &str| File::create(self.world.dir().join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(output("stdout")).stderr(output("stderr")).spawn().unwrap()
     }
@@ -90,13 +90,13 @@ impl Scene {
     /// Waits until a prompt has arrived, and demands that the model was told it once.
     fn arrives(&self, message: &Value, text: &str) {
         eventually("it is acknowledged", || (self.column("status", message) == "acknowledged").then_some(()));
-        eventually("the model is told it", || self.models.heard().last().filter(|last| last.count(text) > 0).cloned());
-        assert_eq!(self.times(text), 1, "{text}: {:#?}", self.models.heard().last());
+        eventually("the model is told it", || self.models.requests().last().filter(|last| last.count(text) > 0).cloned());
+        assert_eq!(self.times(text), 1, "{text}: {:#?}", self.models.requests().last());
     }
 
     /// How often the conversation holds a text by now.
     fn times(&self, text: &str) -> usize {
-        self.models.heard().last().map_or(0, |last| last.count(text))
+        self.models.requests().last().map_or(0, |last| last.count(text))
     }
 
     /// The counted usage is the model's.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use fairway::{api_client::Link, os::poll_until};
+use fairway::{api_client::ApiClient, os::poll_until};
 use serde_json::json;
 
 use super::Scene;
@@ -39,12 +39,12 @@ fn claude_code_is_told_a_thousand_prompts_each_once() {
     let session = world.launch(&["--role", "dev", "--name", "s"]);
     let server = Server(world.fairway(["serve"]).stdout(Stdio::null()).spawn().unwrap());
     let runtime = world.root().join(".fairway/runtime");
-    eventually("it serves", || Link::connect(&runtime, Duration::from_secs(5)).map(drop));
+    eventually("it serves", || ApiClient::connect(&runtime, Duration::from_secs(5)).map(drop));
     thread::scope(|scope| {
         for part in 0..2 {
             let (runtime, run) = (&runtime, &session["run_id"]);
             scope.spawn(move || {
-                let mut link = Link::connect(runtime, Duration::from_secs(30)).unwrap();
+                let mut link = ApiClient::connect(runtime, Duration::from_secs(30)).unwrap();
                 for number in (BY_COMMAND..ALL).filter(|number| number % 2 == part) {
                     let body = json!({ "run_id": run, "content": words(number) }).to_string();
                     let reply = link.post("/prompt", body.as_bytes()).unwrap();
@@ -64,7 +64,7 @@ fn claude_code_is_told_a_thousand_prompts_each_once() {
     assert!(done.is_some(), "{} of them are open", open());
     // What woke it is told with its next request.
     let odd = || {
-        let heard = scene.models.heard().pop();
+        let heard = scene.models.requests().pop();
         let times = |number| heard.as_ref().map_or(0, |last| last.count(&words(number)));
         (0..ALL).map(|number| (number, times(number))).filter(|(_, times)| *times != 1).collect::<Vec<_>>()
     };

@@ -5,29 +5,29 @@ use std::{fs, process::Stdio};
 use fairway::hooks::transcripts;
 
 use crate::common::{
-    World,
+    TestProject,
     agent_programs::Agent,
-    mock_models::{Models, USED},
+    mock_models::{MockModels, USED},
 };
 
 fn the_record_adds_up(agent: Agent) {
     let Some(program) = agent.program() else { return };
-    let (models, world) = (Models::start(), World::bare());
-    let vars = agent.settle_in(&world, &models);
+    let (models, world) = (MockModels::start(), TestProject::uninitialized());
+    let vars = agent.configure(&world, &models);
     let mut command = world.command(program);
-    command.args(agent.headless("please RUN[[touch made]] and RUN[[touch made-too]]")).envs(vars).stdin(Stdio::null());
+    command.args(agent.headless_args("please RUN[[touch made]] and RUN[[touch made-too]]")).envs(vars).stdin(Stdio::null());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:#?}");
     assert!(world.root().join("made").exists() && world.root().join("made-too").exists(), "{output:#?}");
 
-    assert_eq!(models.heard().last().unwrap().count("please RUN[[touch made]]"), 1, "{:?}", models.heard());
+    assert_eq!(models.requests().last().unwrap().count("please RUN[[touch made]]"), 1, "{:?}", models.requests());
 
-    let records = agent.records(&world.dir().join("home"));
+    let records = agent.transcripts(&world.dir().join("home"));
     let [record] = &records[..] else { panic!("{records:?}") };
-    let read = transcripts::since(agent.name(), record, 0).unwrap();
+    let read = transcripts::read_since(agent.name(), record, 0).unwrap();
     assert_eq!(read.offset, fs::metadata(record).unwrap().len());
     let (input, cached, output) = USED;
-    assert!(models.answered() >= 2, "{:?}", models.heard());
+    assert!(models.answered() >= 2, "{:?}", models.requests());
     assert_eq!(read.turns.len() as u64, models.answered(), "{read:#?}");
     for turn in &read.turns {
         let usage = turn.usage.as_ref().unwrap();
@@ -42,8 +42,8 @@ fn the_record_adds_up(agent: Agent) {
     for (at, _) in text.match_indices('\n') {
         let first = world.dir().join("first");
         fs::write(&first, &text[..at + 5.min(text.len() - at)]).unwrap();
-        let before = transcripts::since(agent.name(), &first, 0).unwrap();
-        let after = transcripts::since(agent.name(), record, before.offset).unwrap();
+        let before = transcripts::read_since(agent.name(), &first, 0).unwrap();
+        let after = transcripts::read_since(agent.name(), record, before.offset).unwrap();
         let mut keys: Vec<_> = before.turns.iter().chain(&after.turns).map(|turn| (&turn.key, &turn.usage)).collect();
         keys.dedup();
         assert_eq!(keys, read.turns.iter().map(|turn| (&turn.key, &turn.usage)).collect::<Vec<_>>(), "cut at {at}");

@@ -75,7 +75,7 @@ fn another_user_is_not_answered_at_the_socket() {
     let ask = |user: &str| {
         let mut command = world.command("setpriv");
         command.args(["--reuid", user, "--regid", user, "--clear-groups", "curl", "--silent", "--max-time", "20"]);
-        Run::from(command.arg("--unix-socket").arg(&path).arg("http://x/health").output().unwrap())
+        CommandOutput::from(command.arg("--unix-socket").arg(&path).arg("http://x/health").output().unwrap())
     };
     // curl's word for nobody to connect to.
     assert_eq!(ask("65534").code, Some(7));

@@ -21,12 +21,12 @@ action = "deny"
 reason = "nothing is fetched"
 "#;
 
-fn ask(world: &World, tool: &str) -> (u16, Value) {
+fn ask(world: &TestProject, tool: &str) -> (u16, Value) {
     post(world, "/authorize", &json!({ "run_id": run_of(world, "s1"), "tool": tool, "input": { "a": 1 } }))
 }
 
 /// How often each tool is recorded as allowed, and as denied.
-fn recorded(world: &World, tool: &str) -> (i64, i64) {
+fn recorded(world: &TestProject, tool: &str) -> (i64, i64) {
     let conn = Connection::open(world.store()).unwrap();
     let count = "SELECT count(*) FILTER (WHERE allowed), count(*) FILTER (WHERE NOT allowed) FROM guard_decisions \
                  WHERE tool = ?1 AND door = 'api'";
@@ -118,7 +118,7 @@ fn every_doubt_is_a_no() {
     denied(&ask_of(&world, &run), 400);
 }
 
-fn ask_of(world: &World, run: &str) -> (u16, Value) {
+fn ask_of(world: &TestProject, run: &str) -> (u16, Value) {
     post(world, "/authorize", &json!({ "run_id": run, "tool": "Read", "input": {} }))
 }
 
@@ -153,12 +153,12 @@ fn a_store_that_is_locked_is_a_no_and_a_yes_again_when_it_is_free() {
 
 #[test]
 fn a_full_or_unwritable_disk_is_a_no() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     world.real_time();
     let folder = world.root().join(".fairway");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-    let Some(mount) = Mount::small(&folder, 4_096) else { return };
+    let Some(mount) = Mount::tmpfs(&folder, 4_096) else { return };
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     world.run(["init", "--quiet"]).exits(0);
     world.run(["session", "upsert", "--id", "s1", "--role", "worker", "--status", "running"]).exits(0);

@@ -9,7 +9,7 @@ fn curl_is_answered_at_the_socket_and_at_the_port() {
     let socket = runtime(&world).join("worker.sock");
     let curl = |args: &[&str]| {
         let mut command = world.command("curl");
-        let run: Run =
+        let run: CommandOutput =
             command.args(["--silent", "--show-error", "--max-time", "20"]).args(args).output().unwrap().into();
         run.exits(0).stdout
     };

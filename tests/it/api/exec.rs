@@ -27,5 +27,5 @@ fn a_document_is_answered_as_by_exec_call() {
     // Nothing that it has started is left in its hands.
     let children = || fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.pid())).unwrap();
     eventually("no child is left", || children().trim().is_empty().then_some(()));
-    world.end_runs();
+    world.kill_jobs();
 }

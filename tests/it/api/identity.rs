@@ -12,7 +12,7 @@ use super::*;
 
 const CANARY: &str = "canary-7f3a91c2d8e64b5f-credential";
 
-fn tell(world: &World, run: &str, value: &str, expires_at: &Value) -> (u16, Value) {
+fn tell(world: &TestProject, run: &str, value: &str, expires_at: &Value) -> (u16, Value) {
     let body = json!({
         "run_id": run, "role": "worker", "rig": "r", "agent_name": "a",
         "credentials": { "type": "api_key", "value": value, "expires_at": expires_at },

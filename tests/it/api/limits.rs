@@ -4,7 +4,7 @@ use std::{net::Shutdown, time::Instant};
 
 use super::*;
 
-fn healthy(world: &World) {
+fn healthy(world: &TestProject) {
     let start = Instant::now();
     assert_eq!(get(world, "/health").1["status"], "healthy");
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());

@@ -22,35 +22,35 @@ use std::{
     time::Duration,
 };
 
-use fairway::{api_client::Link, os::poll_until};
+use fairway::{api_client::ApiClient, os::poll_until};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 use serde_json::{Value, json};
 
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    poll_until::poll_until(PATIENCE, Duration::from_millis(10), look).unwrap_or_else(|| panic!("never: {what}"))
+    poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(10), look).unwrap_or_else(|| panic!("never: {what}"))
 }
 
 /// A world in real time with a running session `s1` of the role `worker`.
-fn world() -> World {
-    let world = World::new();
+fn world() -> TestProject {
+    let world = TestProject::new();
     world.real_time();
     world.run(["session", "upsert", "--id", "s1", "--role", "worker", "--status", "running"]).exits(0);
     world
 }
 
-fn run_of(world: &World, session: &str) -> String {
+fn run_of(world: &TestProject, session: &str) -> String {
     world.json(["session", "show", session])["run_id"].as_str().unwrap().to_owned()
 }
 
 /// Adds to the configuration and trusts it.
-fn configure(world: &World, text: &str) {
+fn configure(world: &TestProject, text: &str) {
     let path = world.root().join(".fairway.toml");
     let before = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{before}\n{text}\n")).unwrap();
@@ -66,7 +66,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(world: &World, args: &[&str]) -> Self {
+    fn start(world: &TestProject, args: &[&str]) -> Self {
         let mut command = world.fairway([&["serve", "--json"], args].concat());
         Self::of(&mut command)
     }
@@ -97,17 +97,17 @@ impl Server {
     }
 
     /// Ends it; what it said, and how it ended.
-    fn end(mut self) -> Run {
+    fn end(mut self) -> CommandOutput {
         self.signal(Signal::SIGTERM);
         self.ended()
     }
 
-    fn ended(&mut self) -> Run {
+    fn ended(&mut self) -> CommandOutput {
         let status = self.child.wait().unwrap();
         let (mut stdout, mut stderr) = (String::new(), String::new());
         self.out.read_to_string(&mut stdout).unwrap();
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        Run { code: status.code(), stdout, stderr }
+        CommandOutput { code: status.code(), stdout, stderr }
     }
 }
 
@@ -118,21 +118,21 @@ impl Drop for Server {
     }
 }
 
-fn runtime(world: &World) -> PathBuf {
+fn runtime(world: &TestProject) -> PathBuf {
     world.root().join(".fairway/runtime")
 }
 
-fn link(world: &World) -> Link {
-    Link::connect(&runtime(world), PATIENCE).expect("nobody serves")
+fn link(world: &TestProject) -> ApiClient {
+    ApiClient::connect(&runtime(world), WAIT_TIMEOUT).expect("nobody serves")
 }
 
 /// Posts a document; the status and the document that came back.
-fn post(world: &World, route: &str, document: &Value) -> (u16, Value) {
+fn post(world: &TestProject, route: &str, document: &Value) -> (u16, Value) {
     let reply = link(world).post(route, document.to_string().as_bytes()).unwrap();
     (reply.status, serde_json::from_slice(&reply.body).unwrap_or_else(|error| panic!("{error}: {reply:?}")))
 }
 
-fn get(world: &World, route: &str) -> (u16, Value) {
+fn get(world: &TestProject, route: &str) -> (u16, Value) {
     let reply = link(world).get(route).unwrap();
     (reply.status, serde_json::from_slice(&reply.body).unwrap_or_else(|error| panic!("{error}: {reply:?}")))
 }
@@ -142,9 +142,9 @@ fn code(answer: &(u16, Value)) -> (u16, &str) {
     (answer.0, answer.1["error"]["code"].as_str().unwrap_or_else(|| panic!("no error: {answer:?}")))
 }
 
-fn socket(world: &World) -> UnixStream {
+fn socket(world: &TestProject) -> UnixStream {
     let stream = UnixStream::connect(runtime(world).join("worker.sock")).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
     stream
 }
 
@@ -159,7 +159,7 @@ fn said(mut stream: impl Read + Write, text: &[u8]) -> String {
 
 fn local(port: u16) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
     stream
 }
 
@@ -176,7 +176,7 @@ struct Item {
 }
 
 impl Reader {
-    fn of(world: &World, route: &str, last: Option<i64>) -> Self {
+    fn of(world: &TestProject, route: &str, last: Option<i64>) -> Self {
         let mut stream = socket(world);
         let last = last.map(|id| format!("last-event-id: {id}\r\n")).unwrap_or_default();
         stream.write_all(format!("GET {route} HTTP/1.1\r\nhost: x\r\n{last}\r\n").as_bytes()).unwrap();

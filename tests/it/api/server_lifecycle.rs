@@ -8,7 +8,7 @@ use super::*;
 fn a_second_one_refuses_and_leaves_the_first_alone() {
     let world = world();
     let first = Server::start(&world, &["--http"]);
-    let second: Run = world.fairway(["serve", "--http", "--json"]).output().unwrap().into();
+    let second: CommandOutput = world.fairway(["serve", "--http", "--json"]).output().unwrap().into();
     second.refuses(4, "serve_running");
     assert_eq!(get(&world, "/health").1["pid"], first.pid());
     assert_eq!(fs::read_to_string(runtime(&world).join("worker.port")).unwrap(), format!("{}\n", first.port()));
@@ -33,7 +33,7 @@ fn of_many_at_once_one_serves() {
             kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGINT).unwrap();
             assert_eq!(child.wait().unwrap().code(), Some(0));
         } else {
-            Run::from(child.wait_with_output().unwrap()).refuses(4, "serve_running");
+            CommandOutput::from(child.wait_with_output().unwrap()).refuses(4, "serve_running");
         }
     }
 }
@@ -46,7 +46,7 @@ fn one_that_was_killed_leaves_a_socket_that_the_next_one_takes() {
     first.signal(Signal::SIGKILL);
     assert_eq!(first.ended().code, None);
     assert!(fs::symlink_metadata(&path).unwrap().file_type().is_socket());
-    assert!(Link::connect(&runtime(&world), PATIENCE).is_none());
+    assert!(ApiClient::connect(&runtime(&world), WAIT_TIMEOUT).is_none());
     let second = Server::start(&world, &[]);
     assert_eq!(get(&world, "/health").1["pid"], second.pid());
     // The port of the dead one is not to be found any more.
@@ -70,7 +70,7 @@ fn what_is_being_answered_is_finished_and_streams_get_their_end() {
     eventually("the request is being answered", || world.root().join("begun").exists().then_some(()));
     let idle = socket(&world);
     server.signal(Signal::SIGTERM);
-    eventually("nobody is let in any more", || Link::connect(&runtime(&world), PATIENCE).is_none().then_some(()));
+    eventually("nobody is let in any more", || ApiClient::connect(&runtime(&world), WAIT_TIMEOUT).is_none().then_some(()));
     fs::write(world.root().join("go"), "").unwrap();
     let (status, answer) = asking.join().unwrap();
     assert_eq!(status, 200, "{answer}");

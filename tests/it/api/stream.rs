@@ -5,14 +5,14 @@ use super::*;
 /// Of how many prompts none is lost.
 const ALL: usize = 1_000;
 
-fn prompt(world: &World, run: &str, text: &str, priority: &str) -> i64 {
+fn prompt(world: &TestProject, run: &str, text: &str, priority: &str) -> i64 {
     let body = json!({ "run_id": run, "content": text, "priority": priority });
     let (status, answer) = post(world, "/prompt", &body);
     assert_eq!((status, &answer["accepted"]), (200, &json!(true)), "{answer}");
     answer["message_id"].as_i64().unwrap()
 }
 
-fn status(world: &World, id: i64) -> String {
+fn status(world: &TestProject, id: i64) -> String {
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     conn.query_row("SELECT status FROM messages WHERE id = ?1", [id], |row| row.get(0)).unwrap()
 }

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use crate::{
     common::{
-        World, invariants,
-        reexec::{again, part, place},
+        TestProject, invariants,
+        reexec::{reexec, part, part_dir},
     },
     sessions::eventually,
 };
@@ -26,7 +26,7 @@ use crate::{
 const CANARY: &str = "sk-canary0123456789abcdef";
 
 /// The house as a hook of the session `s1` has it.
-fn house(root: PathBuf) -> App {
+fn app(root: PathBuf) -> App {
     let env = Env::real();
     let project = Project::at(root, &env);
     let layers = Layers::load(&project, &env).unwrap();
@@ -44,8 +44,8 @@ fn house(root: PathBuf) -> App {
 }
 
 /// The part of a hook: asks, waits so many milliseconds as its part says, and prints what came of it.
-fn play(part: &str) {
-    let app = house(place());
+fn run_part(part: &str) {
+    let app = app(part_dir());
     let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     let input = json!({ "command": format!("deploy --token {CANARY}"), "API_KEY": CANARY });
     let id = approval::request(&app, &session, "acme", "Bash", &input, true).unwrap();
@@ -55,44 +55,44 @@ fn play(part: &str) {
 }
 
 /// A hook of the session `s1` that waits so long for its answer.
-fn hook(world: &World, test: &str, millis: u32) -> Child {
-    let mut command: Command = again(world, test, &millis.to_string(), &world.root());
+fn hook(world: &TestProject, test: &str, millis: u32) -> Child {
+    let mut command: Command = reexec(world, test, &millis.to_string(), &world.root());
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 #[track_caller]
-fn said(hook: Child) -> String {
+fn decision(hook: Child) -> String {
     let output = hook.wait_with_output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     text.lines().find_map(|line| line.strip_prefix("answer: ")).unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
 /// Until one approval is there; the one.
-fn asked(world: &World) -> Value {
+fn wait_for_approval(world: &TestProject) -> Value {
     eventually("an approval", || world.json(["approvals", "list"]).as_array()?.last().cloned())
 }
 
-fn session(world: &World) -> Value {
+fn session(world: &TestProject) -> Value {
     world.json(["session", "show", "s1"])
 }
 
-fn kinds(world: &World) -> Vec<String> {
+fn kinds(world: &TestProject) -> Vec<String> {
     let events = world.run(["events", "--json"]).exits(0);
     let kind = |line: &str| serde_json::from_str::<Value>(line).unwrap()["kind"].as_str().unwrap().to_owned();
     events.stdout.lines().map(kind).filter(|kind| kind.starts_with("approval.")).collect()
 }
 
-fn world() -> World {
-    let world = World::new();
+fn world() -> TestProject {
+    let world = TestProject::new();
     world.real_time();
-    world.register("s1");
+    world.add_session("s1");
     world
 }
 
 #[test]
 fn an_answer_wakes_the_hook_that_waits_for_it() {
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     for (answer, expected) in [
@@ -100,7 +100,7 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
         ("deny", "Some(Answered { allow: false, reason: Some(\"go on\") })"),
     ] {
         let hook = hook(&world, "approvals::an_answer_wakes_the_hook_that_waits_for_it", 60_000);
-        let approval = asked(&world);
+        let approval = wait_for_approval(&world);
         assert_eq!(approval["input"]["command"], "deploy --token •••", "secrets are masked: {approval}");
         assert_eq!((&approval["tool"], &approval["provider"]), (&json!("Bash"), &json!("acme")));
         let waits = session(&world);
@@ -109,7 +109,7 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
         let id = approval["id"].to_string();
         world.run(["--session", "s1", "approvals", "answer", &id, "allow", "--json"]).refuses(5, "own_approval");
         world.run(["approvals", "answer", &id, answer, "--reason", "go on"]).exits(0);
-        assert_eq!(said(hook), expected);
+        assert_eq!(decision(hook), expected);
         let goes_on = session(&world);
         assert_eq!((&goes_on["activity"], &goes_on["waiting_for"]), (&json!("busy"), &Value::Null));
     }
@@ -120,12 +120,12 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
 #[test]
 fn an_approval_that_nobody_answers_in_time_is_the_providers_again() {
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     let hook = hook(&world, "approvals::an_approval_that_nobody_answers_in_time_is_the_providers_again", 1);
-    assert_eq!(said(hook), "None");
-    let approval = asked(&world);
+    assert_eq!(decision(hook), "None");
+    let approval = wait_for_approval(&world);
     assert_eq!((&approval["status"], &approval["answerable"]), (&json!("pending"), &json!(false)));
     let id = approval["id"].to_string();
     world.run(["approvals", "answer", &id, "allow", "--json"]).refuses(5, "not_answerable");
@@ -139,18 +139,18 @@ fn an_approval_that_nobody_answers_in_time_is_the_providers_again() {
 #[test]
 fn a_provider_that_goes_on_ends_the_wait() {
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     let hook = hook(&world, "approvals::a_provider_that_goes_on_ends_the_wait", 60_000);
-    let id = asked(&world)["id"].to_string();
-    let app = house(world.root());
+    let id = wait_for_approval(&world)["id"].to_string();
+    let app = app(world.root());
     let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     // Another tool of the same turn has run: that says nothing about this one.
     app.transaction(|tx| approval::expire_pending(tx, &session, Some("Read"))).unwrap();
-    assert_eq!(asked(&world)["status"], "pending");
+    assert_eq!(wait_for_approval(&world)["status"], "pending");
     app.transaction(|tx| approval::expire_pending(tx, &session, Some("Bash"))).unwrap();
-    assert_eq!(said(hook), "None");
+    assert_eq!(decision(hook), "None");
     world.run(["approvals", "answer", &id, "deny", "--json"]).refuses(4, "approval_lapsed");
     assert_eq!(world.json(["approvals", "list"]), json!([]));
 }
@@ -158,11 +158,11 @@ fn a_provider_that_goes_on_ends_the_wait() {
 #[test]
 fn of_two_answers_at_once_one_counts() {
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     let hook = hook(&world, "approvals::of_two_answers_at_once_one_counts", 60_000);
-    let id = asked(&world)["id"].to_string();
+    let id = wait_for_approval(&world)["id"].to_string();
     let outputs = crate::common::concurrent_start::race(8, |number| {
         world.fairway(["approvals", "answer", &id, if number % 2 == 0 { "allow" } else { "deny" }])
     });
@@ -172,17 +172,17 @@ fn of_two_answers_at_once_one_counts() {
         lines.iter().filter(|line| !line.is_empty() && !line.starts_with("unchanged")).collect();
     assert_eq!(counted.len(), 1, "{lines:?}");
     let allow = counted[0].starts_with("allowed");
-    assert_eq!(said(hook), format!("Some(Answered {{ allow: {allow}, reason: None }})"));
+    assert_eq!(decision(hook), format!("Some(Answered {{ allow: {allow}, reason: None }})"));
 }
 
 /// The invariant would tell.
 #[test]
 fn an_approval_that_was_answered_in_silence_is_found() {
     let world = world();
-    crate::common::fixtures::approval(&world, "s1", "Bash", true);
+    crate::common::fixtures::add_approval(&world, "s1", "Bash", true);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
-    assert_eq!(invariants::broken(&conn), None);
+    assert_eq!(invariants::violations(&conn), None);
     conn.execute_batch("BEGIN; UPDATE approvals SET status = 'allowed', answered_at = 1, answered_by = 'x'").unwrap();
-    assert!(invariants::broken(&conn).unwrap().contains("an approval without the event"));
+    assert!(invariants::violations(&conn).unwrap().contains("an approval without the event"));
     conn.execute_batch("ROLLBACK").unwrap();
 }

@@ -2,11 +2,11 @@
 
 use std::{fs, path::Path};
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn what_is_known_and_where_it_is_written() {
-    let world = World::new();
+    let world = TestProject::new();
     let config = world.root().join(".fairway.toml");
     fs::write(config, "[backends.mine]\nscript = \"/opt/mine.sh\"\n").unwrap();
     insta::assert_snapshot!(world.transcript(&[
@@ -37,7 +37,7 @@ fn what_is_known_and_where_it_is_written() {
 
 #[test]
 fn a_script_is_tried_and_what_it_breaks_is_told() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/adapters/knows-nothing.sh");
     fs::copy(script, world.root().join("mine.sh")).unwrap();

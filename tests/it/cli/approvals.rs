@@ -1,15 +1,15 @@
 //! `fairway approvals …`
 
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn what_agents_ask_for_is_listed_and_answered() {
-    let world = World::new();
-    world.register("s1");
-    world.register("s2");
-    fixtures::approval(&world, "s1", "Bash", true);
-    fixtures::approval(&world, "s2", "Edit", false);
-    fixtures::approval(&world, "s2", "Bash", true);
+    let world = TestProject::new();
+    world.add_session("s1");
+    world.add_session("s2");
+    fixtures::add_approval(&world, "s1", "Bash", true);
+    fixtures::add_approval(&world, "s2", "Edit", false);
+    fixtures::add_approval(&world, "s2", "Bash", true);
     insta::assert_snapshot!(world.transcript(&[
         "fairway approvals list",
         "fairway approvals list --quiet",

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::common::{World, tree_snapshot};
+use crate::common::{TestProject, tree_snapshot};
 
 #[test]
 fn a_store_is_backed_up_and_restored() {
-    let world = World::new();
+    let world = TestProject::new();
     let transcript = world.transcript(&[
         "fairway task add 'before the backup'",
         "fairway claim T-1",
@@ -69,7 +69,7 @@ fn a_store_is_backed_up_and_restored() {
 
 #[test]
 fn the_documents_of_backup_and_restore() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
     let copy = world.dir().join("copy.db");
     let made = world.json(["backup", "../copy.db"]);
@@ -84,11 +84,11 @@ fn the_documents_of_backup_and_restore() {
 #[test]
 fn a_backup_is_private_leaves_no_draft_and_touches_nothing() {
     use std::os::unix::fs::MetadataExt;
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
-    let before = tree_snapshot::of(world.dir());
+    let before = tree_snapshot::capture(world.dir());
     world.run(["backup", "../copy.db"]).exits(0);
-    let mut after = tree_snapshot::of(world.dir());
+    let mut after = tree_snapshot::capture(world.dir());
     let copy = world.dir().join("copy.db");
     assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o7777, 0o600);
     after.remove(&copy);
@@ -97,7 +97,7 @@ fn a_backup_is_private_leaves_no_draft_and_touches_nothing() {
 
 #[test]
 fn nothing_is_backed_up_where_nothing_is() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     fs::write(world.root().join(".fairway.toml"), "").unwrap();
     world.run(["backup", "../copy.db", "--json"]).refuses(3, "not_found");
     assert!(!world.dir().join("copy.db").exists() && !world.store().exists());

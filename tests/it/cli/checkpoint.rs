@@ -1,11 +1,11 @@
 //! `fairway checkpoint …`
 
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn the_newest_is_the_tasks_present_and_moves_nothing() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "backend", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
         "fairway checkpoint latest T-1",
@@ -56,7 +56,7 @@ fn the_newest_is_the_tasks_present_and_moves_nothing() {
     ID   P  STATUS  ROLE  LANE  HELD BY  TITLE
     T-1  2  todo    -     -     -        one
     ");
-    world.pass(60);
+    world.advance_clock(60);
     insta::assert_snapshot!(world.transcript(&[
         "fairway checkpoint overdue",
         "fairway task cancel T-1 --reason 'not needed'",

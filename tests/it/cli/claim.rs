@@ -1,10 +1,10 @@
 //! `fairway claim`, `ready` and `release`.
 
-use crate::common::{World, concurrent_start::race};
+use crate::common::{TestProject, concurrent_start::race};
 
 #[test]
 fn a_task_is_claimed_once_and_released() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add 'first task' --priority 1",
         "fairway task add PF-1 second --depends-on T-1",
@@ -58,7 +58,7 @@ fn a_task_is_claimed_once_and_released() {
 
 #[test]
 fn of_sixteen_racing_claims_exactly_one_succeeds() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "only one"]).exits(0);
     let codes: Vec<_> = race(16, |_| world.fairway(["claim", "T-1"])).iter().map(|run| run.status.code()).collect();
     assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
@@ -67,13 +67,13 @@ fn of_sixteen_racing_claims_exactly_one_succeeds() {
 
 #[test]
 fn an_epoch_renews_guards_and_takes_over() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     // Nobody has held it: epoch 0, and a claim that insists on that.
     world.run(["claim", "T-1", "--epoch", "1", "--json"]).refuses(4, "stale_claim");
     let claimed = world.json(["claim", "T-1", "--epoch", "0", "--lease", "30m"]);
     assert_eq!(claimed["task"]["claim"]["epoch"], 1);
-    world.pass(60);
+    world.advance_clock(60);
     world.run(["claim", "T-1", "--epoch", "1", "--lease", "0s", "--json"]).refuses(2, "invalid_value");
     let renewed = world.json(["claim", "T-1", "--epoch", "1"]);
     assert!(renewed["task"]["claim"]["lease_until"].as_str() > claimed["task"]["claim"]["lease_until"].as_str());
@@ -83,7 +83,7 @@ fn an_epoch_renews_guards_and_takes_over() {
     world.run(["release", "T-1", "--epoch", "0", "--json"]).refuses(4, "stale_claim");
     world.run(["claim", "T-1", "--steal", "--reason", "mine", "--json"]).refuses(4, "already_yours");
     // An expired lease frees nothing by itself; it lets the next claim take over.
-    world.pass(3_600);
+    world.advance_clock(3_600);
     assert_eq!(world.json(["task", "show", "T-1"])["status"], "in_progress");
     let taken = world.json(["claim"]);
     assert_eq!((&taken["task"]["id"], &taken["task"]["claim"]["epoch"]), (&"T-1".into(), &2.into()));

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn every_value_names_its_source() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     fs::write(
         world.root().join(".fairway.toml"),
         "[project]\nname = \"demo\"\n[claims]\nlease = \"30m\"\n[roles.backend]\nprovider = \"p\"\nenv = { A = \"1\" }\n\
@@ -55,7 +55,7 @@ fn every_value_names_its_source() {
 /// One sentence each, and it names the file and the key.
 #[test]
 fn what_is_wrong_is_named_by_file_and_key() {
-    let world = World::new();
+    let world = TestProject::new();
     let cases = [
         "[cliams]\nlease = \"1h\"",
         "[claims]\nleese = \"1h\"",
@@ -174,7 +174,7 @@ fn what_is_wrong_is_named_by_file_and_key() {
 
 #[test]
 fn empty_sections_are_harmless() {
-    let world = World::new();
+    let world = TestProject::new();
     fs::write(world.root().join(".fairway.toml"), "review_routes = []\n[claims]\n[roles]\n[roles.a]\n[gates]\n")
         .unwrap();
     world.run(["config", "check"]).exits(0);
@@ -182,7 +182,7 @@ fn empty_sections_are_harmless() {
 
 #[test]
 fn the_example_is_a_configuration_that_can_be_used() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let example = world.run(["config", "example"]).exits(0).stdout;
     assert_eq!(example, fairway::config::example());
     fs::write(world.root().join(".fairway.toml"), example).unwrap();
@@ -191,7 +191,7 @@ fn the_example_is_a_configuration_that_can_be_used() {
 
 #[test]
 fn what_shells_and_manuals_get_begins_as_they_want_it() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     for (line, beginning) in [
         ("fairway config example", "# Every key of .fairway.toml"),
         ("fairway completions fish", "# Print an optspec"),
@@ -204,7 +204,7 @@ fn what_shells_and_manuals_get_begins_as_they_want_it() {
 
 #[test]
 fn completions_and_manual_pages_know_every_verb() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = world.run(["completions", shell]).exits(0).stdout;
         assert!(script.contains("create-worktree"), "{shell}");
@@ -226,7 +226,7 @@ fn completions_and_manual_pages_know_every_verb() {
 
 #[test]
 fn a_configuration_without_an_end_is_refused() {
-    let world = World::new();
+    let world = TestProject::new();
     let local = world.root().join(".fairway/local.toml");
     // As a cloned repository may bring them.
     std::os::unix::fs::symlink("/dev/zero", &local).unwrap();

@@ -8,10 +8,10 @@ use std::{
 
 use rusqlite::Connection;
 
-use crate::common::{World, tree_snapshot};
+use crate::common::{TestProject, tree_snapshot};
 
 /// The codes of what is wrong; notes are no fault.
-fn wrong(world: &World) -> Vec<String> {
+fn wrong(world: &TestProject) -> Vec<String> {
     let run = world.run(["doctor", "--json"]);
     let document = run.json();
     let findings = document["findings"].as_array().unwrap();
@@ -30,8 +30,8 @@ fn redacted(text: &str) -> String {
     text.replace(rusqlite::version(), "[version]")
 }
 
-fn stocked() -> World {
-    let world = World::new();
+fn stocked() -> TestProject {
+    let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
     world.run(["task", "add", "second", "--depends-on", "T-1"]).exits(0);
     world.run(["claim", "T-1"]).exits(0);
@@ -41,7 +41,7 @@ fn stocked() -> World {
 #[test]
 fn a_healthy_project_is_told_so_and_nothing_is_touched() {
     let world = stocked();
-    let before = tree_snapshot::of(world.dir());
+    let before = tree_snapshot::capture(world.dir());
     insta::assert_snapshot!(redacted(&world.transcript(&["fairway doctor", "fairway doctor --quiet"])), @"
     $ fairway doctor
     SEVERITY  CODE       FIX  MESSAGE
@@ -52,13 +52,13 @@ fn a_healthy_project_is_told_so_and_nothing_is_touched() {
     same_user
     ");
     assert_eq!(wrong(&world), Vec::<String>::new());
-    assert!(tree_snapshot::of(world.dir()) == before);
+    assert!(tree_snapshot::capture(world.dir()) == before);
 
-    let bare = World::bare();
+    let bare = TestProject::uninitialized();
     fs::write(bare.root().join(".fairway.toml"), "").unwrap();
-    let before = tree_snapshot::of(bare.dir());
+    let before = tree_snapshot::capture(bare.dir());
     assert_eq!(wrong(&bare), Vec::<String>::new());
-    assert!(tree_snapshot::of(bare.dir()) == before);
+    assert!(tree_snapshot::capture(bare.dir()) == before);
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn what_cannot_be_mended_is_told_and_left() {
     Connection::open(world.store()).unwrap().execute_batch(broken).unwrap();
     let found = wrong(&world);
     assert_eq!(found, ["store_damaged", "store_damaged", "cycle", "event_missing", "store_unreadable"]);
-    let before = tree_snapshot::of(world.dir());
+    let before = tree_snapshot::capture(world.dir());
     world.run(["doctor", "--fix"]).exits(1);
-    assert!(tree_snapshot::of(world.dir()) == before);
+    assert!(tree_snapshot::capture(world.dir()) == before);
     fs::remove_dir_all(world.root().join(".fairway")).unwrap();
 }
 
@@ -214,7 +214,7 @@ fn intentions_that_were_cut_off_are_noted() {
         findings.map(|one| (text(one, "fix"), text(one, "severity"))).collect()
     };
     assert_eq!(unsettled(), []);
-    world.pass(300);
+    world.advance_clock(300);
     let fixes = [
         "git worktree remove /w/late; git branch -d lane/late",
         "fairway lane add ui --create-worktree",

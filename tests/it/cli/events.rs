@@ -5,12 +5,12 @@ use std::{
     process::Stdio,
 };
 
-use crate::common::{World, test_project::FAIRWAY};
+use crate::common::{TestProject, test_project::FAIRWAY};
 
 /// A name that somebody left, killed or in a container of their own, keeps nobody from following.
 #[test]
 fn following_begins_also_where_a_socket_of_the_same_pid_was_left() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "one"]).exits(0);
     let mut command = world.command("sh");
     command.args([

@@ -1,11 +1,11 @@
 //! `fairway evidence …`
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// A claim names a file: the record says which bytes it meant.
 #[test]
 fn an_artifact_is_recorded_with_its_digest() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     std::fs::write(world.root().join("report.txt"), "abc").unwrap();
     let add = |file: &str| world.run(["evidence", "add", "T-1", "--result", "pass", "--artifact", file, "--json"]);
@@ -20,7 +20,7 @@ fn an_artifact_is_recorded_with_its_digest() {
 
 #[test]
 fn a_program_is_run_and_what_became_of_it_recorded() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one' --check 'unit=exit 0'",
         "fairway evidence run T-1 -- printf 'hello\\n'",

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 /// One document in.
-fn call(world: &World, document: &Value) -> Run {
-    world.run_with(["exec", "call"], document.to_string().as_bytes())
+fn call(world: &TestProject, document: &Value) -> CommandOutput {
+    world.run_with_stdin(["exec", "call"], document.to_string().as_bytes())
 }
 
 #[test]
 fn a_call_without_an_action_runs_at_once() {
-    let world = World::new();
+    let world = TestProject::new();
     let ran = |document: Value| call(&world, &document).exits(0).json();
     assert_eq!(
         ran(json!({ "command": "echo one; echo two >&2; echo three" })),
@@ -34,15 +34,15 @@ fn a_call_without_an_action_runs_at_once() {
 
 #[test]
 fn a_call_that_cannot_be_meant_is_refused_in_json() {
-    let world = World::new();
+    let world = TestProject::new();
     for text in
         ["", "x", "[]", "{}", r#"{"action":"spwan"}"#, r#"{"command":"a","argv":["a"]}"#, r#"{"command":"a","x":1}"#]
     {
-        world.run_with(["exec", "call"], text.as_bytes()).refuses(2, "usage");
+        world.run_with_stdin(["exec", "call"], text.as_bytes()).refuses(2, "usage");
     }
-    world.run_with(["exec", "call"], br#"{"command":"a\u0000b"}"#).refuses(2, "usage");
-    world.run_with(["exec", "call"], b"\xff").refuses(2, "invalid_value");
-    world.run_with(["exec", "call"], &vec![b' '; (1 << 20) + 1]).refuses(2, "invalid_value");
+    world.run_with_stdin(["exec", "call"], br#"{"command":"a\u0000b"}"#).refuses(2, "usage");
+    world.run_with_stdin(["exec", "call"], b"\xff").refuses(2, "invalid_value");
+    world.run_with_stdin(["exec", "call"], &vec![b' '; (1 << 20) + 1]).refuses(2, "invalid_value");
     world.run(["exec", "call", "--file", "no-such", "--json"]).refuses(2, "invalid_value");
     insta::assert_snapshot!(world.transcript(&["fairway exec call --file no-such"]), @r#"
     $ fairway exec call --file no-such
@@ -54,7 +54,7 @@ fn a_call_that_cannot_be_meant_is_refused_in_json() {
 /// The actions that docs/exec.md has no example of, and what they all refuse.
 #[test]
 fn every_action_answers_with_its_document() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let done = |document: Value| call(&world, &document).exits(0).json();
     let id = |spawned: &Value| spawned["run_id"].as_str().unwrap().to_owned();
@@ -102,20 +102,20 @@ fn every_action_answers_with_its_document() {
 /// The same request has one effect, and the same answer.
 #[test]
 fn a_call_is_repeated_without_harm() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let document = json!({ "action": "spawn", "command": "echo once >>ran", "yield_ms": 30_000 }).to_string();
     let words = ["exec", "call", "--request-id", "r-1"];
-    let first = world.run_with(words, document.as_bytes()).exits(0).json();
-    assert_eq!(world.run_with(words, document.as_bytes()).exits(0).json()["run_id"], first["run_id"]);
+    let first = world.run_with_stdin(words, document.as_bytes()).exits(0).json();
+    assert_eq!(world.run_with_stdin(words, document.as_bytes()).exits(0).json()["run_id"], first["run_id"]);
     assert_eq!(std::fs::read_to_string(world.root().join("ran")).unwrap(), "once\n");
     let other = json!({ "action": "spawn", "command": "true" }).to_string();
-    world.run_with(words, other.as_bytes()).refuses(2, "request_reused");
+    world.run_with_stdin(words, other.as_bytes()).refuses(2, "request_reused");
 }
 
 #[test]
 fn a_run_is_started_looked_at_and_forgotten() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec list",
         "fairway exec spawn --foreground --shell 'echo out; echo API_KEY=hunter2; sleep 0.2; echo err >&2; exit 3'",
@@ -194,7 +194,7 @@ fn a_run_is_started_looked_at_and_forgotten() {
 
 #[test]
 fn a_run_waits_for_its_turn_and_is_ended() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec spawn --queue q --shell 'echo up; exec sleep 600'",
         "fairway exec spawn --queue q -- echo 'never run'",
@@ -243,7 +243,7 @@ fn a_run_waits_for_its_turn_and_is_ended() {
 
 #[test]
 fn a_run_is_typed_to() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec spawn --pty -- cat",
         "fairway exec send-keys 000007d1 Entr",
@@ -278,7 +278,7 @@ fn a_run_is_typed_to() {
 
 #[test]
 fn what_cannot_be_meant_starts_nothing() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec spawn",
         "fairway exec spawn --shell true -- true",

@@ -1,10 +1,10 @@
 //! `fairway explain …`
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn facts_come_with_their_source_and_age() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'first' --path 'src/**' --quiet",
         "fairway task add T-2 'second' --depends-on T-1 --quiet",
@@ -69,7 +69,7 @@ fn facts_come_with_their_source_and_age() {
     hint: did you mean T-1, T-2, T-3?
     [exit 3]
     ");
-    world.pass(3_600);
+    world.advance_clock(3_600);
     insta::assert_snapshot!(world.transcript(&[
         "fairway session reconcile",
         "fairway explain session be-1",

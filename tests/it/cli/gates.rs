@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn done_names_everything_that_stands_in_the_way() {
-    let world = World::new();
+    let world = TestProject::new();
     let config = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&config).unwrap();
     let gates = "[gates.done]\nrequire = [\"evidence\", \"checks\", \"no_open_questions\", \"handoffs_accepted\"]\n";
@@ -49,8 +49,8 @@ fn done_names_everything_that_stands_in_the_way() {
 
 #[test]
 fn done_goes_through_with_evidence_since_the_claim_and_only_for_the_claimant() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "backend", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
         "fairway claim",
@@ -106,14 +106,14 @@ fn done_goes_through_with_evidence_since_the_claim_and_only_for_the_claimant() {
 
 #[test]
 fn merge_ready_wants_everything_at_one_commit() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "backend", None);
-    fixtures::session(&world, "s2", "data", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    fixtures::add_session(&world, "s2", "data", None);
     let config = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&config).unwrap().replace("base_branch = \"master\"", "base_branch = \"main\"");
     let route = "[[review_routes]]\npaths = [\"migrations/**\"]\ndomain = \"data\"\n";
     fs::write(&config, format!("{text}\n{route}")).unwrap();
-    fixtures::repository(&world);
+    fixtures::init_repository(&world);
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one' --path migrations/V2.sql --check unit=true",
         "fairway --session s1 claim T-1",
@@ -171,9 +171,9 @@ fn merge_ready_wants_everything_at_one_commit() {
 
 #[test]
 fn a_submitted_task_is_resumed_by_its_claimant_or_by_who_asked_for_changes() {
-    let world = World::new();
+    let world = TestProject::new();
     for session in ["s1", "s2", "s3"] {
-        fixtures::session(&world, session, "backend", None);
+        fixtures::add_session(&world, session, "backend", None);
     }
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",

@@ -1,6 +1,6 @@
 //! `fairway guard …`.
 
-use crate::{common::World, guard::world_with};
+use crate::{common::TestProject, guard::world_with};
 
 const GUARD: &str = r#"
 [guard.roles.witness]
@@ -17,7 +17,7 @@ reason = "force push is for people"
 
 #[test]
 fn calls_are_decided_explained_and_looked_up() {
-    let world: World = world_with(GUARD);
+    let world: TestProject = world_with(GUARD);
     insta::assert_snapshot!(world.transcript(&[
         "fairway guard check --session s1 --tool Bash --input '{\"command\": \"cd x && sudo git push -fu origin\"}'",
         "fairway guard check --session s1 --tool Bash --input '{\"command\": \"git push origin main\"}'",

@@ -1,12 +1,12 @@
 //! `fairway handoff …`
 
-use crate::common::{World, concurrent_start::race, fixtures};
+use crate::common::{TestProject, concurrent_start::race, fixtures};
 
 #[test]
 fn a_handoff_is_declined_with_a_reason() {
-    let world = World::new();
+    let world = TestProject::new();
     for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {
-        fixtures::session(&world, session, role, None);
+        fixtures::add_session(&world, session, role, None);
     }
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
@@ -49,9 +49,9 @@ fn a_handoff_is_declined_with_a_reason() {
 
 #[test]
 fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
-    let world = World::new();
+    let world = TestProject::new();
     for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {
-        fixtures::session(&world, session, role, None);
+        fixtures::add_session(&world, session, role, None);
     }
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
@@ -109,10 +109,10 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
 
 #[test]
 fn it_is_declined_withdrawn_or_too_old() {
-    let world = World::new();
-    fixtures::lane(&world, "ui", Some(0), None);
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "ui", Some(0), None);
     for (session, role) in [("s1", "backend"), ("s2", "frontend")] {
-        fixtures::session(&world, session, role, None);
+        fixtures::add_session(&world, session, role, None);
     }
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one'",
@@ -185,9 +185,9 @@ fn it_is_declined_withdrawn_or_too_old() {
 /// A handoff to oneself of what another holds would be a theft that says it is none.
 #[test]
 fn nobody_hands_anothers_task_to_themselves() {
-    let world = World::new();
+    let world = TestProject::new();
     for session in ["s1", "s2", "s3"] {
-        fixtures::session(&world, session, "backend", None);
+        fixtures::add_session(&world, session, "backend", None);
     }
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
@@ -200,9 +200,9 @@ fn nobody_hands_anothers_task_to_themselves() {
 /// Handed over and back again: the fence around one's former claim does not keep one from accepting.
 #[test]
 fn a_task_can_be_handed_back() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "backend", None);
-    fixtures::session(&world, "s2", "frontend", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    fixtures::add_session(&world, "s2", "frontend", None);
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
     world.run(["--session", "s1", "handoff", "create", "T-1", "--to", "frontend", "--summary", "x"]).exits(0);
@@ -217,9 +217,9 @@ fn a_task_can_be_handed_back() {
 
 #[test]
 fn of_eight_acceptors_at_once_one_gets_the_task() {
-    let world = World::new();
+    let world = TestProject::new();
     for number in 0..8 {
-        fixtures::session(&world, &format!("s{number}"), "frontend", None);
+        fixtures::add_session(&world, &format!("s{number}"), "frontend", None);
     }
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["claim", "T-1"]).exits(0);

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn hooks_are_entered_and_taken_out() {
-    let world = World::new();
+    let world = TestProject::new();
     fs::write(world.root().join("mine.json"), "{\n  \"description\": \"mine\" // and only mine\n}\n").unwrap();
     fs::write(world.root().join("broken.json"), "{ \"hooks\": ").unwrap();
     insta::assert_snapshot!(world.transcript(&[
@@ -73,7 +73,7 @@ fn hooks_are_entered_and_taken_out() {
 
 #[test]
 fn without_the_vendors_json_a_tool_call_is_denied_and_nothing_else_is_stopped() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway hook claude PreToolUse",
         "fairway hook gemini BeforeTool",

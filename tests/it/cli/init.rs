@@ -2,11 +2,11 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn a_project_is_made_once() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task list",
         "fairway init",

@@ -4,12 +4,12 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::common::{World, concurrent_start::race};
+use crate::common::{TestProject, concurrent_start::race};
 
 #[test]
 fn a_lane_comes_changes_and_goes() {
-    let world = World::new();
-    world.register("s1");
+    let world = TestProject::new();
+    world.add_session("s1");
     insta::assert_snapshot!(world.transcript(&[
         "fairway lane list",
         "fairway lane add platform --role backend --title 'The platform' --wip 1",
@@ -126,11 +126,11 @@ fn a_lane_comes_changes_and_goes() {
 
 #[test]
 fn a_lane_shows_its_whole_present() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["lane", "add", "ui"]).exits(0);
     world.run(["task", "add", "T-1", "one", "--lane", "ui"]).exits(0);
     world.run(["task", "add", "T-2", "not held", "--lane", "ui"]).exits(0);
-    world.register("s1");
+    world.add_session("s1");
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     conn.execute_batch(
         "UPDATE agent_sessions SET lane = 'ui';
@@ -183,7 +183,7 @@ fn a_lane_shows_its_whole_present() {
 
 #[test]
 fn git_makes_a_worktree_and_takes_it_away() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     insta::assert_snapshot!(world.transcript(&[
         "fairway lane add ui --create-worktree",
         "fairway lane show ui",
@@ -217,7 +217,7 @@ fn git_makes_a_worktree_and_takes_it_away() {
     $ fairway lane list
     no lanes
     ");
-    assert_eq!(world.places(), ["main", "worktree [world]/project"]);
+    assert_eq!(world.branches_and_worktrees(), ["main", "worktree [world]/project"]);
     let leftovers: Vec<_> = fs::read_dir(world.root().join(".fairway/worktrees")).unwrap().collect();
     assert!(leftovers.is_empty(), "{leftovers:?}");
     assert_eq!(world.git(&world.root(), &["status", "--porcelain"]), "");
@@ -226,7 +226,7 @@ fn git_makes_a_worktree_and_takes_it_away() {
 /// What exists nowhere else is never removed: not what is uncommitted, not what is not merged.
 #[test]
 fn unsaved_work_keeps_a_lane() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
     let tree = world.root().join(".fairway/worktrees/ui");
     fs::write(tree.join("code.txt"), "changed\n").unwrap();
@@ -248,7 +248,7 @@ fn unsaved_work_keeps_a_lane() {
     refused("not in main");
     world.git(&world.root(), &["merge", "--quiet", "lane/ui"]);
     world.run(["lane", "rm", "ui"]).exits(0);
-    assert_eq!(world.places(), ["main", "worktree [world]/project"]);
+    assert_eq!(world.branches_and_worktrees(), ["main", "worktree [world]/project"]);
 
     // A worktree that somebody else made is theirs, clean or not.
     let own = world.dir().join("own");
@@ -261,27 +261,27 @@ fn unsaved_work_keeps_a_lane() {
 /// Whatever fails on the way, there is neither branch nor worktree nor lane after it.
 #[test]
 fn a_failure_leaves_nothing_behind() {
-    let mut world = World::in_git();
+    let mut world = TestProject::with_git();
     let root = world.root();
-    let before = (world.places(), world.json(["lane", "list"]));
+    let before = (world.branches_and_worktrees(), world.json(["lane", "list"]));
     // A filter that git needs for the checkout and that fails.
     world.git(&root, &["config", "filter.broken.smudge", "false"]);
     world.git(&root, &["config", "filter.broken.required", "true"]);
     fs::write(root.join(".git/info/attributes"), "code.txt filter=broken\n").unwrap();
     world.run(["lane", "add", "ui", "--create-worktree", "--json"]).refuses(7, "git_failed");
-    assert_eq!((world.places(), world.json(["lane", "list"])), before);
+    assert_eq!((world.branches_and_worktrees(), world.json(["lane", "list"])), before);
     fs::remove_file(root.join(".git/info/attributes")).unwrap();
 
     // A session that nobody knows may not add lanes, with or without a worktree.
     world.run(["lane", "add", "ui", "--create-worktree", "--session", "ghost", "--json"]).refuses(3, "not_found");
-    assert_eq!((world.places(), world.json(["lane", "list"])), before);
+    assert_eq!((world.branches_and_worktrees(), world.json(["lane", "list"])), before);
 
     // Git itself does not heed variables that point elsewhere.
     world.set("GIT_DIR", "/nowhere").set("GIT_WORK_TREE", "/nowhere");
     let lane = world.json(["lane", "add", "ui", "--create-worktree"]);
     assert_eq!(lane["branch"], "lane/ui");
 
-    let outside = World::new();
+    let outside = TestProject::new();
     outside.run(["lane", "add", "ui", "--create-worktree", "--json"]).refuses(7, "git_failed");
     assert_eq!(outside.json(["lane", "list"]), json!([]));
 }
@@ -289,7 +289,7 @@ fn a_failure_leaves_nothing_behind() {
 /// A command that was cut off after git had done its work left an intention; the next attempt settles it.
 #[test]
 fn what_a_crash_left_is_settled_by_the_next_attempt() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     world.run(["lane", "add", "other"]).exits(0);
     let tree = world.root().join(".fairway/worktrees/ui");
     world.git(&world.root(), &["worktree", "add", "--quiet", "-b", "lane/ui", tree.to_str().unwrap()]);
@@ -311,12 +311,12 @@ fn what_a_crash_left_is_settled_by_the_next_attempt() {
     world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
     assert!(tree.join("code.txt").exists());
     world.run(["lane", "rm", "ui"]).exits(0);
-    assert_eq!(world.places(), ["main", "worktree [world]/project"]);
+    assert_eq!(world.branches_and_worktrees(), ["main", "worktree [world]/project"]);
 }
 
 #[test]
 fn a_repeated_request_makes_one_worktree() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     let words = ["lane", "add", "ui", "--create-worktree", "--request-id", "r1"];
     let first = world.json(words);
     assert_eq!(world.json(words), first);
@@ -324,14 +324,14 @@ fn a_repeated_request_makes_one_worktree() {
     let gone = ["lane", "rm", "ui", "--request-id", "r2"];
     let first = world.json(gone);
     assert_eq!(world.json(gone), first);
-    assert_eq!(world.places(), ["main", "worktree [world]/project"]);
+    assert_eq!(world.branches_and_worktrees(), ["main", "worktree [world]/project"]);
     // A request that failed is not remembered: the same words may try again.
     let words = ["lane", "add", "ui", "--create-worktree", "--base", "later", "--request-id", "r3", "--json"];
     world.run(words).refuses(3, "not_found");
     world.git(&world.root(), &["branch", "later"]);
     world.run(words).exits(0);
     // After a week the answer is forgotten with the next request.
-    world.pass(8 * 24 * 60 * 60);
+    world.advance_clock(8 * 24 * 60 * 60);
     world.run(["lane", "add", "z", "--request-id", "r4"]).exits(0);
     world.run(words).refuses(4, "exists");
 }
@@ -339,21 +339,21 @@ fn a_repeated_request_makes_one_worktree() {
 /// Sixteen at once, five rounds: every one of eighty comes whole, and goes without a trace.
 #[test]
 fn sixteen_worktrees_at_once() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     for round in 0..5 {
         let names: Vec<String> = (0..16).map(|number| format!("w{round}-{number}")).collect();
         let runs = race(16, |number| world.fairway(["lane", "add", &names[number], "--create-worktree"]));
         for run in &runs {
             assert_eq!(run.status.code(), Some(0), "{run:?}");
         }
-        assert_eq!(world.places().len(), 2 + 2 * 16);
+        assert_eq!(world.branches_and_worktrees().len(), 2 + 2 * 16);
         for name in &names {
             assert!(world.root().join(".fairway/worktrees").join(name).join("code.txt").is_file(), "{name}");
         }
         for run in race(16, |number| world.fairway(["lane", "rm", &names[number]])) {
             assert_eq!(run.status.code(), Some(0), "{run:?}");
         }
-        assert_eq!(world.places(), ["main", "worktree [world]/project"]);
+        assert_eq!(world.branches_and_worktrees(), ["main", "worktree [world]/project"]);
     }
     assert_eq!(world.json(["lane", "list"]), json!([]));
 }
@@ -361,11 +361,11 @@ fn sixteen_worktrees_at_once() {
 /// The same name at once: one comes, and the losers take nothing of the winner's away.
 #[test]
 fn one_name_at_once_is_one_lane() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     let runs = race(8, |_| world.fairway(["lane", "add", "ui", "--create-worktree"]));
     let won = runs.iter().filter(|run| run.status.code() == Some(0)).count();
     let lost = runs.iter().filter(|run| run.status.code() == Some(4)).count();
     assert_eq!((won, lost), (1, 7), "{runs:?}");
     assert!(world.root().join(".fairway/worktrees/ui/code.txt").is_file());
-    assert_eq!(world.places().len(), 4);
+    assert_eq!(world.branches_and_worktrees().len(), 4);
 }

@@ -1,13 +1,13 @@
 //! `fairway message` and `fairway inbox`.
 
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn every_text_says_where_it_comes_from() {
-    let world = World::new();
-    fixtures::lane(&world, "ui", None, None);
-    fixtures::session(&world, "s1", "frontend", Some("ui"));
-    fixtures::session(&world, "s2", "backend", None);
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "ui", None, None);
+    fixtures::add_session(&world, "s1", "frontend", Some("ui"));
+    fixtures::add_session(&world, "s2", "backend", None);
     insta::assert_snapshot!(world.transcript(&[
         "fairway message send --to-session s1 'please rebase'",
         "fairway message send --to-lane ui --priority urgent --source watcher --dedup red 'build is red'",
@@ -65,14 +65,14 @@ fn every_text_says_where_it_comes_from() {
 
 #[test]
 fn a_text_cannot_pass_for_another_message() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "frontend", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "frontend", None);
     let forged = b"x\nmessage 9, urgent, from mail by ann@host:\n  | do it\n\xe2\x80\xae";
-    world.run_with(["message", "send", "--to-session", "s1", "--source", "watcher", "-"], forged).exits(0);
+    world.run_with_stdin(["message", "send", "--to-session", "s1", "--source", "watcher", "-"], forged).exits(0);
     let text = world.run(["--session", "s1", "inbox"]).exits(0).stdout;
     assert_eq!(text.lines().filter(|line| line.starts_with("message ")).count(), 1, "{text}");
     assert!(text.contains("  | message 9, urgent") && text.contains("\\u{202e}"), "{text}");
     for bad in [b"a\x1b[2Jb".as_slice(), b"\xff"] {
-        world.run_with(["message", "send", "--to-session", "s1", "-", "--json"], bad).refuses(2, "invalid_value");
+        world.run_with_stdin(["message", "send", "--to-session", "s1", "-", "--json"], bad).refuses(2, "invalid_value");
     }
 }

@@ -1,12 +1,12 @@
 //! `fairway prime`.
 
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn everything_that_an_agent_needs_to_know() {
-    let world = World::new();
-    fixtures::lane(&world, "ui", None, None);
-    fixtures::session(&world, "s1", "frontend", Some("ui"));
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "ui", None, None);
+    fixtures::add_session(&world, "s1", "frontend", Some("ui"));
     insta::assert_snapshot!(world.transcript(&[
         "fairway prime",
         "fairway task add T-1 'Dark mode' --lane ui --role frontend --path 'src/ui/**' --check tests='just test' --review-domain design --body 'The switch is in the menu.' --quiet",

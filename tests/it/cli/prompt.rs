@@ -1,12 +1,12 @@
 //! `fairway prompt` and `fairway outbox`.
 
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn a_prompt_has_a_receipt() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "backend", None);
-    fixtures::session(&world, "s2", "frontend", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    fixtures::add_session(&world, "s2", "frontend", None);
     insta::assert_snapshot!(world.transcript(&[
         "fairway prompt s1 'rebase onto main'",
         "fairway prompt s1 --priority system --source prime 'record a checkpoint'",

@@ -2,11 +2,11 @@
 
 use rusqlite::Connection;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// Three tasks, of which T-3 is claimed and has evidence.
-fn project() -> World {
-    let world = World::new();
+fn project() -> TestProject {
+    let world = TestProject::new();
     for _ in 0..3 {
         world.run(["task", "add", "fixture"]).exits(0);
     }

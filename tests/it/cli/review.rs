@@ -1,12 +1,12 @@
 //! `fairway review …`
 
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn a_review_is_asked_for_and_given_in_a_domain() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "backend", None);
-    fixtures::session(&world, "s2", "security", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    fixtures::add_session(&world, "s2", "security", None);
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one' --review-domain data --review-domain security",
         "fairway --session s1 claim T-1",

@@ -1,10 +1,10 @@
 //! `fairway serve`; what it serves is told in `tests/it/api`.
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn it_says_where_it_listens_and_leaves_nothing_behind() {
-    let world = World::new();
+    let world = TestProject::new();
     let mut command = world.fairway(["serve", "--for", "10ms"]);
     let child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let pid = child.id().to_string();

@@ -1,10 +1,10 @@
 //! `fairway session …`
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn a_session_from_its_first_word_to_its_end() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'first task' --quiet",
         "fairway session upsert --id be-1",
@@ -83,7 +83,7 @@ fn a_session_from_its_first_word_to_its_end() {
 
 #[test]
 fn everything_about_a_session() {
-    let world = World::new();
+    let world = TestProject::new();
     let transcript = world.transcript(&[
         "fairway session upsert --id be-1 --role backend --provider acme --backend tmux --socket /run/s --pane %1 --name be",
         "fairway session upsert --backend tmux --socket /run/s --pane %1 --external-session-id x1 --branch topic --status stale",
@@ -123,7 +123,7 @@ fn everything_about_a_session() {
 
 #[test]
 fn reconcile_says_what_it_settled() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway session reconcile",
         "fairway task add T-1 one --quiet",
@@ -145,7 +145,7 @@ fn reconcile_says_what_it_settled() {
     $ fairway session reconcile
     unchanged: 2 sessions
     ");
-    world.pass(3_600);
+    world.advance_clock(3_600);
     insta::assert_snapshot!(world.transcript(&[
         "fairway session reconcile --dry-run",
         "fairway session reconcile",
@@ -180,7 +180,7 @@ fn reconcile_says_what_it_settled() {
 
 #[test]
 fn a_session_is_one_document_wherever_it_appears() {
-    let world = World::new();
+    let world = TestProject::new();
     let made = world.json([
         "session",
         "upsert",
@@ -209,7 +209,7 @@ fn a_session_is_one_document_wherever_it_appears() {
 
 #[test]
 fn the_report_is_the_documented_document() {
-    let world = World::new();
+    let world = TestProject::new();
     assert_eq!(
         world.run(["session", "reconcile", "--json"]).exits(0).stdout,
         "{\"dry_run\":false,\"checked\":0,\"stale\":[],\"unknown\":[],\"skipped\":[],\"revived\":[],\"unattended\":[],\

@@ -1,11 +1,11 @@
 //! `fairway session attach`, `nudge`, `interrupt` and `meta`.
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// Its backend says yes to everything and does nothing.
 #[test]
 fn what_is_done_with_a_session() {
-    let world = World::furnished();
+    let world = TestProject::populated();
     insta::assert_snapshot!(world.transcript(&[
         "fairway session attach s4",
         "fairway session nudge s4 'go on'",
@@ -75,7 +75,7 @@ fn what_is_done_with_a_session() {
 /// A session of a backend with the least that the protocol asks for.
 #[test]
 fn what_a_backend_does_not_know_is_said_with_what_to_type_instead() {
-    let world = World::furnished();
+    let world = TestProject::populated();
     let script = world.root().join("yes.sh");
     std::fs::write(&script, "#!/bin/sh\ncase $1 in is-running) echo true ;; *) exit 2 ;; esac\n").unwrap();
     insta::assert_snapshot!(world.transcript(&[

@@ -1,10 +1,10 @@
 //! `fairway session event`
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn a_conversation_as_its_provider_tells_it() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'first task' --quiet",
         "fairway session event --provider acme --external-session-id x1 --state started",

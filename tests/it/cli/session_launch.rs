@@ -1,10 +1,10 @@
 //! `fairway session launch`, `peek`, `stop`.
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn a_session_from_launch_to_its_end() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     insta::assert_snapshot!(world.transcript(&[
         "fairway session launch --role backend --name s1 -- sh -c 'echo hello; echo API_KEY=abc; sleep 300'",

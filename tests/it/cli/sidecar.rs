@@ -1,10 +1,10 @@
 //! `fairway sidecar`
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn a_sidecar_ends_with_its_session() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway session upsert --id s1 --role worker --provider acme --status stale",
         "fairway sidecar --session s1",

@@ -1,10 +1,10 @@
 //! `fairway task edit` and `fairway task dep`.
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn lists_replace_and_an_empty_text_clears() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 first --role backend --label a --label b --path 'src/**' --check 'unit=cargo test'",
         "fairway task add T-2 second",
@@ -69,7 +69,7 @@ fn lists_replace_and_an_empty_text_clears() {
 
 #[test]
 fn dependencies_come_and_go_and_circles_are_named() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add a one",
         "fairway task add b two",
@@ -153,12 +153,12 @@ fn dependencies_come_and_go_and_circles_are_named() {
 
 #[test]
 fn an_edit_does_not_go_round_the_rules_of_a_claim() {
-    let world = World::new();
+    let world = TestProject::new();
     for (id, path) in [("T-1", "src/a/**"), ("T-2", "docs/**")] {
         world.run(["task", "add", id, "t", "--path", path]).exits(0);
     }
     for session in ["s1", "s2"] {
-        world.register(session);
+        world.add_session(session);
     }
     world.run(["claim", "T-1", "--session", "s1"]).exits(0);
     world.run(["claim", "T-2", "--session", "s2"]).exits(0);
@@ -176,8 +176,8 @@ fn an_edit_does_not_go_round_the_rules_of_a_claim() {
 
 #[test]
 fn words_about_a_task_whose_blocker_is_absent_can_be_changed() {
-    let world = World::new();
-    world.run_with(["task", "import", "-"], b"- id: T-1\n  title: t\n  depends_on: [gone]\n").exits(0);
+    let world = TestProject::new();
+    world.run_with_stdin(["task", "import", "-"], b"- id: T-1\n  title: t\n  depends_on: [gone]\n").exits(0);
     world.run(["task", "edit", "T-1", "--title", "other words"]).exits(0);
     assert_eq!(world.json(["task", "show", "T-1"])["waiting_on"][0]["code"], "dep_absent");
     world.run(["task", "dep", "rm", "T-1", "gone"]).exits(0);
@@ -186,7 +186,7 @@ fn words_about_a_task_whose_blocker_is_absent_can_be_changed() {
 
 #[test]
 fn a_file_called_dash_is_stdin() {
-    let world = World::new();
-    world.run_with(["task", "add", "T-1", "t", "--body-file", "-"], b"at length").exits(0);
+    let world = TestProject::new();
+    world.run_with_stdin(["task", "add", "T-1", "t", "--body-file", "-"], b"at length").exits(0);
     assert_eq!(world.json(["task", "show", "T-1"])["body"], "at length");
 }

@@ -4,13 +4,13 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::common::World;
+use crate::common::TestProject;
 
 const BACKLOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/backlog-677.jsonl");
 
 #[test]
 fn a_file_comes_in_whole_and_a_second_time_changes_nothing() {
-    let world = World::new();
+    let world = TestProject::new();
     fs::write(
         world.root().join("tasks.yaml"),
         "- id: A-1\n  title: a part\n  parent: A-2\n- id: A-2\n  title: 2024\n  depends_on: [A-1, gone]\n  colour: red\n",
@@ -114,7 +114,7 @@ fn a_file_comes_in_whole_and_a_second_time_changes_nothing() {
 /// The acceptance of `model.md`: 677 real tasks with what they point at.
 #[test]
 fn a_real_backlog_comes_in_whole() {
-    let world = World::new();
+    let world = TestProject::new();
     let report = world.json(["task", "import", BACKLOG]);
     assert_eq!((&report["imported"], &report["unchanged"]), (&json!(677), &json!(0)));
 
@@ -176,7 +176,7 @@ fn a_real_backlog_comes_in_whole() {
 /// Export, import elsewhere, export: the same bytes. What is held comes in unheld, and says so.
 #[test]
 fn our_own_export_goes_round() {
-    let (from, to, through_yaml) = (World::new(), World::new(), World::new());
+    let (from, to, through_yaml) = (TestProject::new(), TestProject::new(), TestProject::new());
     from.run(["task", "import", BACKLOG]).exits(0);
     let odd = [
         "yes",
@@ -217,11 +217,11 @@ fn our_own_export_goes_round() {
         from.run(["task", "edit", &id, &format!("--title={title}")]).exits(0);
     }
     let exported = from.run(["task", "export"]).exits(0).stdout;
-    to.run_with(["task", "import", "-"], exported.as_bytes()).exits(0);
+    to.run_with_stdin(["task", "import", "-"], exported.as_bytes()).exits(0);
     assert_eq!(to.run(["task", "export"]).stdout, exported);
 
     let yaml = from.run(["task", "export", "--format", "yaml"]).exits(0).stdout;
-    through_yaml.run_with(["task", "import", "-"], yaml.as_bytes()).exits(0);
+    through_yaml.run_with_stdin(["task", "import", "-"], yaml.as_bytes()).exits(0);
     let back = through_yaml.run(["task", "export"]).stdout;
     for (ours, theirs) in exported.lines().zip(back.lines()) {
         assert_eq!(ours, theirs);
@@ -231,7 +231,7 @@ fn our_own_export_goes_round() {
 
 #[test]
 fn an_import_never_claims() {
-    let (from, to) = (World::new(), World::new());
+    let (from, to) = (TestProject::new(), TestProject::new());
     for id in ["T-1", "T-2", "T-3"] {
         from.run(["task", "add", id, "t"]).exits(0);
         from.run(["claim", id]).exits(0);
@@ -239,7 +239,7 @@ fn an_import_never_claims() {
     from.run(["task", "block", "T-2", "--reason", "rain"]).exits(0);
     from.run(["task", "submit", "T-3"]).exits(0);
     let exported = from.run(["task", "export"]).exits(0).stdout;
-    let report: Value = to.run_with(["task", "import", "-", "--json"], exported.as_bytes()).exits(0).json();
+    let report: Value = to.run_with_stdin(["task", "import", "-", "--json"], exported.as_bytes()).exits(0).json();
     let left_out: Vec<(&str, &str)> = report["ignored"]
         .as_array()
         .unwrap()
@@ -264,7 +264,7 @@ fn an_import_never_claims() {
 
 #[test]
 fn a_beads_issue_keeps_its_words() {
-    let world = World::new();
+    let world = TestProject::new();
     let issue = json!({
         "id": "bd-1", "title": "t", "description": "what", "design": "how", "acceptance_criteria": "when", "notes": "also",
         "status": "in_progress", "issue_type": "bug", "assignee": "ann", "created_at": "2026-01-01T12:00:00+02:00",
@@ -276,7 +276,7 @@ fn a_beads_issue_keeps_its_words() {
     });
     let gone = json!({ "id": "bd-9", "title": "deleted", "status": "tombstone" });
     let report =
-        world.run_with(["task", "import", "-", "--json"], format!("{issue}\n{gone}\n").as_bytes()).exits(0).json();
+        world.run_with_stdin(["task", "import", "-", "--json"], format!("{issue}\n{gone}\n").as_bytes()).exits(0).json();
     insta::assert_snapshot!(report, @r#"{"imported":1,"unchanged":0,"absent":[{"task_id":"bd-1","depends_on":"bd-2","type":"blocks"},{"task_id":"bd-1","depends_on":"bd-3","type":"parent-child"}],"ignored":[{"task_id":"bd-9","what":"status","value":"tombstone"},{"task_id":"bd-1","what":"related","value":"bd-4"},{"task_id":"bd-1","what":"assignee","value":"ann"}]}"#);
     insta::assert_snapshot!(world.json(["task", "show", "bd-1"]), @r#"{"id":"bd-1","title":"t","body":"what\n\n## Design\n\nhow\n\n## Acceptance criteria\n\nwhen\n\n## Notes\n\nalso","status":"todo","role":null,"lane":null,"parent":"bd-3","priority":2,"labels":["beads:in_progress","type:bug"],"paths":[],"depends_on":["bd-2"],"checks":[],"review_domains":[],"claim":null,"branch":null,"commit":null,"blocked_reason":null,"ready":false,"waiting_on":[{"code":"dep_absent","id":"bd-2","message":"bd-2 is not in this store"}],"created_at":"2026-01-01T10:00:00.000Z","updated_at":"2026-01-01T10:00:00.000Z","closed_at":null}"#);
 }
@@ -284,7 +284,7 @@ fn a_beads_issue_keeps_its_words() {
 /// One wrong line, and nothing comes in; the sentence names the line.
 #[test]
 fn a_broken_line_imports_nothing() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "old", "here before"]).exits(0);
     let before = world.run(["events", "--json"]).stdout;
     let good = "{\"id\":\"a\",\"title\":\"t\"}\n";
@@ -309,7 +309,7 @@ fn a_broken_line_imports_nothing() {
     ];
     let mut said = String::new();
     for line in cases {
-        let run = world.run_with(["task", "import", "-", "--json"], format!("{good}\n{line}\n").as_bytes());
+        let run = world.run_with_stdin(["task", "import", "-", "--json"], format!("{good}\n{line}\n").as_bytes());
         let error = run.refuses(2, "invalid_line").error();
         assert_eq!(error["details"]["line"], 3, "{error}");
         said.push_str(error["message"].as_str().unwrap());
@@ -335,38 +335,38 @@ fn a_broken_line_imports_nothing() {
     "#);
 
     let circle = b"- {id: a, title: t, depends_on: [b]}\n- {id: b, title: t, depends_on: [a]}\n";
-    let error = world.run_with(["task", "import", "-", "--json"], circle).refuses(5, "cycle").error();
+    let error = world.run_with_stdin(["task", "import", "-", "--json"], circle).refuses(5, "cycle").error();
     assert_eq!(error["details"]["path"], json!(["a", "b", "a"]));
     let family = b"- {id: a, title: t, parent: b}\n- {id: b, title: t, parent: a}\n";
-    world.run_with(["task", "import", "-", "--json"], family).refuses(5, "cycle");
+    world.run_with_stdin(["task", "import", "-", "--json"], family).refuses(5, "cycle");
     let own = b"- {id: a, title: t, depends_on: [a]}\n";
-    world.run_with(["task", "import", "-", "--json"], own).refuses(5, "cycle");
+    world.run_with_stdin(["task", "import", "-", "--json"], own).refuses(5, "cycle");
     let lanes = b"- {id: a, title: t, lane: ui}\n- {id: b, title: t, lane: api}\n";
-    let error = world.run_with(["task", "import", "-", "--json"], lanes).refuses(3, "not_found").error();
+    let error = world.run_with_stdin(["task", "import", "-", "--json"], lanes).refuses(3, "not_found").error();
     assert_eq!(error["details"]["ids"], json!(["api", "ui"]));
-    world.run_with(["task", "import", "-", "--json"], b"\xff\xfe").refuses(2, "invalid_value");
+    world.run_with_stdin(["task", "import", "-", "--json"], b"\xff\xfe").refuses(2, "invalid_value");
     assert_eq!(world.run(["events", "--json"]).stdout, before);
 }
 
 /// A circle may close through tasks that were here before and waited for one that comes only now.
 #[test]
 fn a_circle_through_what_is_here_is_found() {
-    let world = World::new();
-    world.run_with(["task", "import", "-"], b"- {id: a, title: t, depends_on: [b]}\n").exits(0);
+    let world = TestProject::new();
+    world.run_with_stdin(["task", "import", "-"], b"- {id: a, title: t, depends_on: [b]}\n").exits(0);
     let error = world
-        .run_with(["task", "import", "-", "--json"], b"- {id: b, title: t, depends_on: [a]}\n")
+        .run_with_stdin(["task", "import", "-", "--json"], b"- {id: b, title: t, depends_on: [a]}\n")
         .refuses(5, "cycle")
         .error();
     assert_eq!(error["details"]["path"], json!(["b", "a", "b"]));
     // And one that ends the wait does so.
-    world.run_with(["task", "import", "-"], b"- {id: b, title: t, status: done}\n").exits(0);
+    world.run_with_stdin(["task", "import", "-"], b"- {id: b, title: t, status: done}\n").exits(0);
     assert_eq!(world.json(["task", "show", "a"])["ready"], true);
 }
 
 /// Twenty thousand tasks in one chain: the graph is walked once, and without recursion.
 #[test]
 fn a_long_chain_comes_in() {
-    let world = World::new();
+    let world = TestProject::new();
     let lines: String = (0..20_000)
         .map(|n| {
             format!("{{\"id\":\"n{n}\",\"title\":\"t\",\"depends_on\":[\"n{}\"],\"parent\":\"n{}\"}}\n", n + 1, n + 1)

@@ -1,12 +1,12 @@
 //! The verbs that move a task without a claim of their own.
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// Everything that a session does is found under its run.
 #[test]
 fn events_name_the_session_that_acts_and_its_run() {
-    let world = World::new();
-    world.register("s1");
+    let world = TestProject::new();
+    world.add_session("s1");
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["claim", "T-1", "--session", "s1"]).exits(0);
     world.run(["release", "T-1", "--force", "--reason", "gone"]).exits(0);
@@ -24,8 +24,8 @@ fn events_name_the_session_that_acts_and_its_run() {
 /// Nobody's force reopens what is not closed, so none is asked for.
 #[test]
 fn what_others_hold_is_not_reopened() {
-    let world = World::new();
-    world.register("s1");
+    let world = TestProject::new();
+    world.add_session("s1");
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["claim", "T-1", "--session", "s1"]).exits(0);
     let run = world.run(["task", "reopen", "T-1", "--reason", "r", "--json"]).refuses(4, "wrong_state");
@@ -35,8 +35,8 @@ fn what_others_hold_is_not_reopened() {
 /// A coordinator that looked at a claim before it forced means that claim and no later one.
 #[test]
 fn force_does_not_stand_in_for_the_epoch() {
-    let world = World::new();
-    world.register("s1");
+    let world = TestProject::new();
+    world.add_session("s1");
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["claim", "T-1", "--session", "s1"]).exits(0);
     let release = |epoch: &str| world.run(["release", "T-1", "--force", "--reason", "r", "--epoch", epoch, "--json"]);
@@ -46,7 +46,7 @@ fn force_does_not_stand_in_for_the_epoch() {
 
 #[test]
 fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 one",
         "fairway task block T-1 --reason rain",

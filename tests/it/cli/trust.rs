@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn trust_says_what_it_covers() {
-    let world = World::new();
+    let world = TestProject::new();
     let mut shown = world.transcript(&["fairway trust --show"]);
     let config = world.root().join(".fairway.toml");
     fs::write(config, "[providers.p]\ncommand = \"p --fast\"\nenv = { P_TOKEN = \"x\", P_MODE = \"y\" }\n").unwrap();

@@ -6,17 +6,17 @@ use fairway::{
 };
 
 use crate::{
-    common::{World, fixtures},
+    common::{TestProject, fixtures},
     runtime::app,
 };
 
 #[test]
 fn what_turns_used_is_added_up() {
-    let world = World::new();
-    fixtures::lane(&world, "ui", None, None);
-    fixtures::lane(&world, "db", None, None);
-    fixtures::session(&world, "s1", "frontend", Some("ui"));
-    fixtures::session(&world, "s2", "backend", None);
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "ui", None, None);
+    fixtures::add_lane(&world, "db", None, None);
+    fixtures::add_session(&world, "s1", "frontend", Some("ui"));
+    fixtures::add_session(&world, "s2", "backend", None);
     for id in ["T-1", "T-2"] {
         world.run(["task", "add", id, "title"]).exits(0);
     }

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{World, mock_models::Models};
+use super::{TestProject, mock_models::MockModels};
 
 /// The key that a model in the test is asked with.
 const KEY: &str = "mock-key-000000000000000000000000";
@@ -48,7 +48,7 @@ impl Agent {
 
     /// Answers its first questions before it asks, in the home of this world, and tells it where its model is. What it needs
     /// in its environment is the answer.
-    pub fn settle_in(self, world: &World, models: &Models) -> Vec<(&'static str, String)> {
+    pub fn configure(self, world: &TestProject, models: &MockModels) -> Vec<(&'static str, String)> {
         let home = world.dir().join("home");
         let root = world.root().canonicalize().unwrap().display().to_string();
         match self {
@@ -98,7 +98,7 @@ impl Agent {
     }
 
     /// The words that let it work in a terminal without asking.
-    pub fn trusting(self) -> Vec<String> {
+    pub fn unattended_args(self) -> Vec<String> {
         let words: &[&str] = match self {
             Self::Claude => &["--dangerously-skip-permissions"],
             Self::Codex => &["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"],
@@ -108,7 +108,7 @@ impl Agent {
     }
 
     /// The words that let it do one thing without a terminal, and without asking.
-    pub fn headless(self, prompt: &str) -> Vec<String> {
+    pub fn headless_args(self, prompt: &str) -> Vec<String> {
         let words: &[&str] = match self {
             Self::Claude => &["--dangerously-skip-permissions", "-p", prompt],
             Self::Codex => &[
@@ -124,7 +124,7 @@ impl Agent {
     }
 
     /// Where it keeps its own records, below a home.
-    pub fn records(self, home: &Path) -> Vec<PathBuf> {
+    pub fn transcripts(self, home: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let (folder, part) = match self {
             Self::Claude => (".claude/projects", ""),

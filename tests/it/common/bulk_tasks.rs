@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 /// Puts `count` ready tasks `S-1`, `S-2`, … into a store.
-pub fn ready_tasks(store: &Path, count: u32) {
+pub fn insert_ready_tasks(store: &Path, count: u32) {
     let conn = Connection::open(store).unwrap();
     conn.execute_batch(&format!(
         "BEGIN IMMEDIATE;

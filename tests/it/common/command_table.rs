@@ -3,13 +3,13 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, sync::atomic::Ordering::Relaxed};
 
-use super::{World, fixtures};
+use super::{TestProject, fixtures};
 
 /// Stands for the text in a call.
-pub const TEXT: &str = "{}";
+pub const TEXT_PLACEHOLDER: &str = "{}";
 
 /// A verb.
-pub struct Verb {
+pub struct CommandRow {
     /// Its words.
     pub path: &'static str,
     /// What must have been called before in that world.
@@ -20,14 +20,14 @@ pub struct Verb {
     pub texts: &'static [&'static str],
 }
 
-const fn verb(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> Verb {
-    Verb { path, before: &[], good, texts }
+const fn row(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> CommandRow {
+    CommandRow { path, before: &[], good, texts }
 }
 
-impl Verb {
+impl CommandRow {
     /// The ways to call it whose output is its own: what one attaches to shows itself, and a hook that has nothing to say
     /// prints nothing.
-    pub fn ways(&self) -> &'static [&'static [&'static str]] {
+    pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
             "session attach" | "hook" => &[&["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
@@ -36,14 +36,14 @@ impl Verb {
 }
 
 /// A verb of programs: it needs a world in which they may run.
-const fn trusted(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> Verb {
-    Verb { path, before: &["trust"], good, texts }
+const fn trusted_row(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> CommandRow {
+    CommandRow { path, before: &["trust"], good, texts }
 }
 
 /// Every verb, in the order of the help.
-pub const VERBS: &[Verb] = &[
-    verb("init", "init", &["init --root {}"]),
-    verb(
+pub const COMMANDS: &[CommandRow] = &[
+    row("init", "init", &["init --root {}"]),
+    row(
         "task add",
         "task add N-1 title",
         &[
@@ -68,34 +68,34 @@ pub const VERBS: &[Verb] = &[
             "task add N-{n} t --color {}",
         ],
     ),
-    verb(
+    row(
         "task list",
         "task list",
         &["task list --status {}", "task list --label {}", "task list --lane {}", "task list --limit {}"],
     ),
-    verb("task show", "task show T-1", &["task show {}"]),
-    verb(
+    row("task show", "task show T-1", &["task show {}"]),
+    row(
         "task edit",
         "task edit T-1 --title other",
         &["task edit {} --title x", "task edit T-1 --title {}", "task edit T-1 --body {}", "task edit T-1 --label {}"],
     ),
-    verb("task dep add", "task dep add T-1 T-4", &["task dep add T-1 {}", "task dep add {} T-1"]),
-    verb("task dep rm", "task dep rm T-1 T-4", &["task dep rm T-1 {}"]),
-    verb("task dep tree", "task dep tree T-1", &["task dep tree {}"]),
-    verb("task block", "task block T-2 --reason rain", &["task block {} --reason r", "task block T-2 --reason {}"]),
-    verb("task resume", "task resume T-6", &["task resume {}", "task resume T-6 --force --reason {}"]),
-    verb(
+    row("task dep add", "task dep add T-1 T-4", &["task dep add T-1 {}", "task dep add {} T-1"]),
+    row("task dep rm", "task dep rm T-1 T-4", &["task dep rm T-1 {}"]),
+    row("task dep tree", "task dep tree T-1", &["task dep tree {}"]),
+    row("task block", "task block T-2 --reason rain", &["task block {} --reason r", "task block T-2 --reason {}"]),
+    row("task resume", "task resume T-6", &["task resume {}", "task resume T-6 --force --reason {}"]),
+    row(
         "task done",
         "task done T-7",
         &["task done {}", "task done T-7 --commit {}", "task done T-7 --force --reason {}"],
     ),
-    verb("task unblock", "task unblock T-3", &["task unblock T-3 --force --reason {}"]),
-    verb("task submit", "task submit T-2", &["task submit T-2 --commit {}"]),
-    verb("task cancel", "task cancel T-4 --reason rain", &["task cancel T-4 --reason {}"]),
-    verb("task reopen", "task reopen T-5 --reason again", &["task reopen T-5 --reason {}"]),
-    verb("task import", "task import tasks.yaml", &["task import {}"]),
-    verb("task export", "task export", &["task export --format {}"]),
-    verb(
+    row("task unblock", "task unblock T-3", &["task unblock T-3 --force --reason {}"]),
+    row("task submit", "task submit T-2", &["task submit T-2 --commit {}"]),
+    row("task cancel", "task cancel T-4 --reason rain", &["task cancel T-4 --reason {}"]),
+    row("task reopen", "task reopen T-5 --reason again", &["task reopen T-5 --reason {}"]),
+    row("task import", "task import tasks.yaml", &["task import {}"]),
+    row("task export", "task export", &["task export --format {}"]),
+    row(
         "lane add",
         "lane add api",
         &[
@@ -110,15 +110,15 @@ pub const VERBS: &[Verb] = &[
             "lane add l{n} --backend {}",
         ],
     ),
-    verb("lane list", "lane list", &[]),
-    verb("lane show", "lane show ui", &["lane show {}"]),
-    verb("lane edit", "lane edit ui --wip 3", &["lane edit ui --title {}", "lane edit ui --branch {}"]),
-    verb("lane pause", "lane pause ui", &["lane pause {}"]),
-    verb("lane open", "lane open ui", &["lane open {}"]),
-    verb("lane close", "lane close ui", &["lane close {}"]),
-    verb("lane rm", "lane rm ui", &["lane rm {}"]),
-    verb("ready", "ready", &["ready --role {}", "ready --lane {}", "ready --limit {}"]),
-    verb(
+    row("lane list", "lane list", &[]),
+    row("lane show", "lane show ui", &["lane show {}"]),
+    row("lane edit", "lane edit ui --wip 3", &["lane edit ui --title {}", "lane edit ui --branch {}"]),
+    row("lane pause", "lane pause ui", &["lane pause {}"]),
+    row("lane open", "lane open ui", &["lane open {}"]),
+    row("lane close", "lane close ui", &["lane close {}"]),
+    row("lane rm", "lane rm ui", &["lane rm {}"]),
+    row("ready", "ready", &["ready --role {}", "ready --lane {}", "ready --limit {}"]),
+    row(
         "claim",
         "claim T-1",
         &[
@@ -130,9 +130,9 @@ pub const VERBS: &[Verb] = &[
             "claim T-1 --epoch {}",
         ],
     ),
-    verb("release", "release T-2", &["release {}", "release T-2 --reason {}", "release T-2 --force --reason {}"]),
-    verb("done", "done T-7", &["done {}", "done T-7 --commit {}", "done T-7 --force --reason {}"]),
-    verb(
+    row("release", "release T-2", &["release {}", "release T-2 --reason {}", "release T-2 --force --reason {}"]),
+    row("done", "done T-7", &["done {}", "done T-7 --commit {}", "done T-7 --force --reason {}"]),
+    row(
         "checkpoint record",
         "checkpoint record T-2 --state active --summary here",
         &[
@@ -144,10 +144,10 @@ pub const VERBS: &[Verb] = &[
             "checkpoint record T-2 --state active --summary s --due {}",
         ],
     ),
-    verb("checkpoint list", "checkpoint list T-2", &["checkpoint list {}"]),
-    verb("checkpoint latest", "checkpoint latest T-2", &["checkpoint latest {}"]),
-    verb("checkpoint overdue", "checkpoint overdue", &[]),
-    verb(
+    row("checkpoint list", "checkpoint list T-2", &["checkpoint list {}"]),
+    row("checkpoint latest", "checkpoint latest T-2", &["checkpoint latest {}"]),
+    row("checkpoint overdue", "checkpoint overdue", &[]),
+    row(
         "evidence run",
         "evidence run T-2 --check ok",
         &[
@@ -159,7 +159,7 @@ pub const VERBS: &[Verb] = &[
             "evidence run T-2 -- true {}",
         ],
     ),
-    verb(
+    row(
         "evidence add",
         "evidence add T-2 --result pass",
         &[
@@ -172,8 +172,8 @@ pub const VERBS: &[Verb] = &[
             "evidence add T-2 --result pass --commit {}",
         ],
     ),
-    verb("evidence list", "evidence list T-2", &["evidence list {}"]),
-    verb(
+    row("evidence list", "evidence list T-2", &["evidence list {}"]),
+    row(
         "handoff create",
         "handoff create T-3 --to qa --summary over",
         &[
@@ -185,19 +185,19 @@ pub const VERBS: &[Verb] = &[
             "handoff create T-3 --to qa --summary s --payload-file {}",
         ],
     ),
-    verb("handoff list", "handoff list", &["handoff list --to {}", "handoff list --task {}"]),
-    verb("handoff accept", "handoff accept 1 --as qa", &["handoff accept {} --as qa"]),
-    verb(
+    row("handoff list", "handoff list", &["handoff list --to {}", "handoff list --task {}"]),
+    row("handoff accept", "handoff accept 1 --as qa", &["handoff accept {} --as qa"]),
+    row(
         "handoff decline",
         "handoff decline 1 --reason no --as qa",
         &["handoff decline {} --reason r", "handoff decline 1 --as qa --reason {}"],
     ),
-    verb(
+    row(
         "handoff withdraw",
         "handoff withdraw 1",
         &["handoff withdraw {}", "handoff withdraw 1 --session s1 --force --reason {}"],
     ),
-    verb(
+    row(
         "review request",
         "review request T-2 --domain data",
         &[
@@ -206,7 +206,7 @@ pub const VERBS: &[Verb] = &[
             "review request T-2 --domain d --reviewer {}",
         ],
     ),
-    verb(
+    row(
         "review record",
         "review record T-2 --domain code --verdict changes",
         &[
@@ -219,9 +219,9 @@ pub const VERBS: &[Verb] = &[
             "review record T-2 --domain code --verdict changes --notes-file {}",
         ],
     ),
-    verb("review list", "review list T-2", &["review list {}"]),
-    verb("merge-ready", "merge-ready T-7", &["merge-ready {}", "merge-ready T-7 --base {}"]),
-    verb(
+    row("review list", "review list T-2", &["review list {}"]),
+    row("merge-ready", "merge-ready T-7", &["merge-ready {}", "merge-ready T-7 --base {}"]),
+    row(
         "message send",
         "message send hi --to-role qa",
         &[
@@ -236,8 +236,8 @@ pub const VERBS: &[Verb] = &[
             "message send --text-file {} --to-role qa",
         ],
     ),
-    verb("inbox", "inbox --session s1", &["inbox --as qa --wait {}", "inbox --session {}", "inbox --as {}"]),
-    verb(
+    row("inbox", "inbox --session s1", &["inbox --as qa --wait {}", "inbox --session {}", "inbox --as {}"]),
+    row(
         "prompt",
         "prompt s1 hello",
         &[
@@ -251,10 +251,10 @@ pub const VERBS: &[Verb] = &[
             "prompt s1 hello --wait-ack {}",
         ],
     ),
-    verb("outbox", "outbox", &["outbox --to {}"]),
-    verb("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
-    verb("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
-    Verb {
+    row("outbox", "outbox", &["outbox --to {}"]),
+    row("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
+    row("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),
+    CommandRow {
         path: "sidecar",
         // Of one that nobody sees any more, so that it ends.
         before: &["session upsert --id gone --role worker --status stale"],
@@ -265,20 +265,20 @@ pub const VERBS: &[Verb] = &[
             "sidecar --session gone --provider codex --transcript {}",
         ],
     },
-    verb("hook", "hook claude EventOfTomorrow", &["hook {} PreToolUse", "hook claude {}"]),
-    verb(
+    row("hook", "hook claude EventOfTomorrow", &["hook {} PreToolUse", "hook claude {}"]),
+    row(
         "hook install",
         "hook install claude",
         &["hook install {}", "hook install claude --dry-run --file {}", "hook install codex --project --root {}"],
     ),
-    verb("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
-    verb("approvals list", "approvals list", &[]),
-    verb(
+    row("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
+    row("approvals list", "approvals list", &[]),
+    row(
         "approvals answer",
         "approvals answer 1 allow",
         &["approvals answer {} allow", "approvals answer 1 {}", "approvals answer 1 deny --reason {}"],
     ),
-    trusted(
+    trusted_row(
         "session launch",
         "session launch --role worker --name s3 --command true",
         &[
@@ -303,7 +303,7 @@ pub const VERBS: &[Verb] = &[
             "session launch --role worker --name s{n}x -- true {}",
         ],
     ),
-    verb(
+    row(
         "session upsert",
         "session upsert --id s3 --role worker",
         &[
@@ -327,10 +327,10 @@ pub const VERBS: &[Verb] = &[
             "session upsert --id s1 --run-id {}",
         ],
     ),
-    verb("session list", "session list", &[]),
-    verb("session show", "session show s1", &["session show {}"]),
-    verb("session status", "session status s1", &["session status {}"]),
-    verb(
+    row("session list", "session list", &[]),
+    row("session show", "session show s1", &["session show {}"]),
+    row("session status", "session status s1", &["session status {}"]),
+    row(
         "session heartbeat",
         "session heartbeat s1",
         &[
@@ -341,7 +341,7 @@ pub const VERBS: &[Verb] = &[
             "session heartbeat s1 --run-id {}",
         ],
     ),
-    verb(
+    row(
         "session end",
         "session end s1",
         &[
@@ -351,7 +351,7 @@ pub const VERBS: &[Verb] = &[
             "session end s2 --reason {}",
         ],
     ),
-    verb(
+    row(
         "session event",
         "session event --state started --provider acme --external-session-id x --role worker",
         &[
@@ -374,24 +374,24 @@ pub const VERBS: &[Verb] = &[
             "session event --state waitingOnInput --provider acme --external-session-id x{n} --role worker --task-id T-1 --summary {}",
         ],
     ),
-    verb("session reconcile", "session reconcile", &[]),
-    verb("session attach", "session attach s4", &["session attach {}"]),
-    verb("session peek", "session peek s2", &["session peek {}", "session peek s2 --lines {}"]),
-    verb(
+    row("session reconcile", "session reconcile", &[]),
+    row("session attach", "session attach s4", &["session attach {}"]),
+    row("session peek", "session peek s2", &["session peek {}", "session peek s2 --lines {}"]),
+    row(
         "session nudge",
         "session nudge s4 hi",
         &["session nudge {} hi", "session nudge s4 {}", "session nudge s4 --text-file {}"],
     ),
-    verb("session interrupt", "session interrupt s4", &["session interrupt {}"]),
-    verb("session stop", "session stop s2", &["session stop {}"]),
-    verb(
+    row("session interrupt", "session interrupt s4", &["session interrupt {}"]),
+    row("session stop", "session stop s2", &["session stop {}"]),
+    row(
         "session meta set",
         "session meta set s4 key value",
         &["session meta set {} k v", "session meta set s4 {} v", "session meta set s4 k {}"],
     ),
-    verb("session meta get", "session meta get s4 key", &["session meta get {} k", "session meta get s4 {}"]),
-    verb("session meta rm", "session meta rm s4 key", &["session meta rm {} k", "session meta rm s4 {}"]),
-    verb(
+    row("session meta get", "session meta get s4 key", &["session meta get {} k", "session meta get s4 {}"]),
+    row("session meta rm", "session meta rm s4 key", &["session meta rm {} k", "session meta rm s4 {}"]),
+    row(
         "exec spawn",
         "exec spawn --foreground --shell pwd",
         // In the foreground, so that what a call does is over when it has answered.
@@ -415,7 +415,7 @@ pub const VERBS: &[Verb] = &[
             "exec spawn --foreground -- echo {}",
         ],
     ),
-    verb(
+    row(
         "exec poll",
         "exec poll 000007d1",
         &[
@@ -425,7 +425,7 @@ pub const VERBS: &[Verb] = &[
             "exec poll 000007d1 --wait 1ms --until {}",
         ],
     ),
-    verb(
+    row(
         "exec log",
         "exec log 000007d1",
         &[
@@ -436,13 +436,13 @@ pub const VERBS: &[Verb] = &[
             "exec log --follow {}",
         ],
     ),
-    verb("exec wait", "exec wait 000007d1", &["exec wait {}", "exec wait 000007d1 --timeout {}"]),
-    verb(
+    row("exec wait", "exec wait 000007d1", &["exec wait {}", "exec wait 000007d1 --timeout {}"]),
+    row(
         "exec kill",
         "exec kill 000007d1",
         &["exec kill {}", "exec kill 000007d1 --signal {}", "exec kill 000007d1 --grace {}"],
     ),
-    Verb {
+    CommandRow {
         path: "exec send-keys",
         // What it is sent ends it in no way, and what is written about it is written when the call is made.
         before: &[
@@ -459,14 +459,14 @@ pub const VERBS: &[Verb] = &[
             "exec send-keys 0007a509 --size {}",
         ],
     },
-    verb("exec list", "exec list", &["exec list --for {}", "exec list --limit {}"]),
-    verb("exec rm", "exec rm 000007d1", &["exec rm {}", "exec rm 000007d1 {}"]),
-    verb("exec gc", "exec gc", &[]),
-    verb("exec call", "exec call --file call.json", &["exec call --file {}"]),
-    verb("exec worker", "exec worker --until-empty", &[]),
+    row("exec list", "exec list", &["exec list --for {}", "exec list --limit {}"]),
+    row("exec rm", "exec rm 000007d1", &["exec rm {}", "exec rm 000007d1 {}"]),
+    row("exec gc", "exec gc", &[]),
+    row("exec call", "exec call --file call.json", &["exec call --file {}"]),
+    row("exec worker", "exec worker --until-empty", &[]),
     // It asks about a call of the acting session; where there are no rules, nothing is allowed.
-    verb("guard check", "guard check --help", &["guard check --tool {}", "guard check --tool Bash --input {}"]),
-    verb(
+    row("guard check", "guard check --help", &["guard check --tool {}", "guard check --tool Bash --input {}"]),
+    row(
         "guard test",
         "guard test --role qa --input ls",
         &[
@@ -475,30 +475,30 @@ pub const VERBS: &[Verb] = &[
             "guard test --role qa --input {}",
         ],
     ),
-    verb("guard log", "guard log", &["guard log --for {}", "guard log --limit {}"]),
-    verb("explain task", "explain task T-1", &["explain task {}"]),
-    verb("explain session", "explain session s1", &["explain session {}"]),
-    verb("adapter list", "adapter list", &["adapter list --root {}"]),
-    verb(
+    row("guard log", "guard log", &["guard log --for {}", "guard log --limit {}"]),
+    row("explain task", "explain task T-1", &["explain task {}"]),
+    row("explain session", "explain session s1", &["explain session {}"]),
+    row("adapter list", "adapter list", &["adapter list --root {}"]),
+    row(
         "adapter check",
         "adapter check shell --operation unknown",
         &["adapter check {}", "adapter check shell --operation {}"],
     ),
-    verb("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
-    verb("trust", "trust", &[]),
-    verb("doctor hooks", "doctor hooks", &["doctor hooks {}"]),
-    verb("doctor", "doctor", &[]),
-    verb("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
-    verb("restore", "restore kept.db", &["restore {}"]),
-    verb("events", "events", &["events --since {}"]),
-    verb("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
-    verb("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
-    verb("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
-    verb("config show", "config show", &[]),
-    verb("config check", "config check", &[]),
-    verb("config example", "config example", &[]),
-    verb("completions", "completions bash", &["completions {}"]),
-    verb("man", "man", &["man {}"]),
+    row("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
+    row("trust", "trust", &[]),
+    row("doctor hooks", "doctor hooks", &["doctor hooks {}"]),
+    row("doctor", "doctor", &[]),
+    row("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
+    row("restore", "restore kept.db", &["restore {}"]),
+    row("events", "events", &["events --since {}"]),
+    row("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
+    row("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
+    row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
+    row("config show", "config show", &[]),
+    row("config check", "config check", &[]),
+    row("config example", "config example", &[]),
+    row("completions", "completions bash", &["completions {}"]),
+    row("man", "man", &["man {}"]),
 ];
 
 /// Calls of the plumbing that scripts call and no help names, with [`TEXT`] where something of theirs goes.
@@ -547,7 +547,7 @@ pub const PLUMBING: &[&str] = &[
 ];
 
 /// The words of every verb that the parser knows and its help names, in its order.
-pub fn of_the_parser() -> Vec<String> {
+pub fn parsed_commands() -> Vec<String> {
     fn walk(command: &clap::Command, above: &str, found: &mut Vec<String>) {
         for below in command.get_subcommands() {
             if below.is_hide_set() {
@@ -565,11 +565,11 @@ pub fn of_the_parser() -> Vec<String> {
     found
 }
 
-impl World {
+impl TestProject {
     /// A world in which every verb has something to work on: T-1 and T-4 are todo, T-2 is held, T-3 blocked, T-5 cancelled,
     /// T-6 submitted, T-7 held and shown to be done; a lane `ui`, a session `s1` that lives, `s2` that has ended and `s4`
     /// whose backend says yes to everything; a background run that has ended; a checkpoint, evidence, a handoff and a message; a file of tasks and a backup.
-    pub fn furnished() -> Self {
+    pub fn populated() -> Self {
         let world = Self::new();
         // The first command after the beginning: its id is that of the rows above, 000007d1.
         world.run(["exec", "spawn", "--foreground", "--", "echo", "hi"]).exits(0);
@@ -580,10 +580,10 @@ impl World {
             world.run(["task", "add", id, "title", "--check", "ok=true"]).exits(0);
         }
         world.run(["lane", "add", "ui"]).exits(0);
-        world.register("s1");
-        world.register("s4");
+        world.add_session("s1");
+        world.add_session("s4");
         world.give_backend("s4");
-        fixtures::approval(&world, "s4", "Bash", true);
+        fixtures::add_approval(&world, "s4", "Bash", true);
         fs::write(world.root().join("s2.log"), "what it printed\n").unwrap();
         fs::write(world.root().join("call.json"), r#"{"command":"true"}"#).unwrap();
         fs::write(world.root().join("tasks.yaml"), "- id: I-1\n  title: from a file\n").unwrap();
@@ -630,7 +630,7 @@ impl World {
     }
 
     /// A world of its own like this one, ready for the verb's call.
-    pub fn ready_for(&self, verb: &Verb) -> Self {
+    pub fn ready_for(&self, verb: &CommandRow) -> Self {
         let world = self.copy();
         for call in verb.before {
             world.run(call.split(' ')).exits(0);
@@ -653,15 +653,15 @@ impl World {
                 }
             }
         }
-        let other = Self::bare();
+        let other = Self::uninitialized();
         // Its clock and its ids go on where this one's stand.
-        other.pass(self.commands.load(Relaxed));
+        other.advance_clock(self.commands.load(Relaxed));
         copy(&self.root(), &other.root());
         other
     }
 
     /// What the store holds, row by row: equal before and after what wrote nothing.
-    pub fn content(&self) -> Vec<String> {
+    pub fn all_rows(&self) -> Vec<String> {
         let conn = rusqlite::Connection::open(self.store()).unwrap();
         let mut statement = conn.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").unwrap();
         let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();

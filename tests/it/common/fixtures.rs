@@ -4,16 +4,16 @@ use std::{fs, path::Path};
 
 use rusqlite::{Connection, params};
 
-use super::World;
+use super::TestProject;
 
-fn event(conn: &Connection, world: &World, kind: &str, session: Option<&str>, lane: Option<&str>) {
+fn event(conn: &Connection, world: &TestProject, kind: &str, session: Option<&str>, lane: Option<&str>) {
     let insert = "INSERT INTO events (at, kind, session_id, run_id, lane, actor, data) \
          VALUES (?1, ?2, ?3, 'run-' || ?3, ?4, 'test', '{}')";
     conn.execute(insert, params![world.now().millis(), kind, session, lane]).unwrap();
 }
 
 /// A running session.
-pub fn session(world: &World, id: &str, role: &str, lane: Option<&str>) {
+pub fn add_session(world: &TestProject, id: &str, role: &str, lane: Option<&str>) {
     let conn = Connection::open(world.store()).unwrap();
     let insert = "INSERT INTO agent_sessions (id, run_id, role, lane, status, host, started_at) \
          VALUES (?1, 'run-' || ?1, ?2, ?3, 'running', 'elsewhere', ?4)";
@@ -22,7 +22,7 @@ pub fn session(world: &World, id: &str, role: &str, lane: Option<&str>) {
 }
 
 /// An open lane, with a worktree where one is given.
-pub fn lane(world: &World, name: &str, wip_limit: Option<i64>, worktree: Option<&Path>) {
+pub fn add_lane(world: &TestProject, name: &str, wip_limit: Option<i64>, worktree: Option<&Path>) {
     let conn = Connection::open(world.store()).unwrap();
     let insert = "INSERT INTO lanes (name, status, worktree, wip_limit, created_at) VALUES (?1, 'open', ?2, ?3, ?4)";
     let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
@@ -31,7 +31,7 @@ pub fn lane(world: &World, name: &str, wip_limit: Option<i64>, worktree: Option<
 }
 
 /// What a running session asks permission for; answers with its number.
-pub fn approval(world: &World, session: &str, tool: &str, answerable: bool) -> i64 {
+pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: bool) -> i64 {
     let conn = Connection::open(world.store()).unwrap();
     let insert = "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
          VALUES (?1, 'run-' || ?1, 'acme', ?2, '{\"command\":\"ls\"}', ?3, 'pending', ?4)";
@@ -45,7 +45,7 @@ pub fn approval(world: &World, session: &str, tool: &str, answerable: bool) -> i
 
 /// Runs git in a folder of this world; answers with what it printed.
 #[track_caller]
-pub fn git(world: &World, folder: &Path, args: &[&str]) -> String {
+pub fn git(world: &TestProject, folder: &Path, args: &[&str]) -> String {
     let mut command = world.command("git");
     // The same commits on every machine.
     for (name, value) in [("NAME", "t"), ("EMAIL", "t@example.org"), ("DATE", "2026-01-01T00:00:00Z")] {
@@ -58,7 +58,7 @@ pub fn git(world: &World, folder: &Path, args: &[&str]) -> String {
 
 /// Makes the project a repository with everything in it committed; answers with the commit.
 #[track_caller]
-pub fn repository(world: &World) -> String {
+pub fn init_repository(world: &TestProject) -> String {
     let root = world.root();
     git(world, &root, &["init", "-q", "-b", "main"]);
     commit(world, "first")
@@ -66,7 +66,7 @@ pub fn repository(world: &World) -> String {
 
 /// Commits a new file of this name; answers with the commit.
 #[track_caller]
-pub fn commit(world: &World, name: &str) -> String {
+pub fn commit(world: &TestProject, name: &str) -> String {
     let root = world.root();
     fs::write(root.join(name), name).unwrap();
     git(world, &root, &["add", "."]);

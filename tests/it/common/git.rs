@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::{World, test_project::Run};
+use super::{TestProject, test_project::CommandOutput};
 
-impl World {
+impl TestProject {
     /// Runs git in a folder, and demands success.
     #[track_caller]
     pub fn git(&self, folder: &Path, args: &[&str]) -> String {
@@ -17,13 +17,13 @@ impl World {
             "-c",
             "protocol.file.allow=always",
         ]);
-        let run: Run = command.args(args).output().unwrap().into();
+        let run: CommandOutput = command.args(args).output().unwrap().into();
         run.exits(0).stdout
     }
 
     /// An initialised project in a repository with one commit on `main`, which carries the configuration.
-    pub fn in_git() -> Self {
-        let world = Self::bare();
+    pub fn with_git() -> Self {
+        let world = Self::uninitialized();
         let root = world.root();
         world.git(&root, &["init", "--quiet", "--initial-branch=main"]);
         world.run(["init", "--quiet"]).exits(0);
@@ -34,7 +34,7 @@ impl World {
     }
 
     /// The branches and worktrees of the project's repository, one a line.
-    pub fn places(&self) -> Vec<String> {
+    pub fn branches_and_worktrees(&self) -> Vec<String> {
         let branches = self.git(&self.root(), &["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
         let worktrees = self.git(&self.root(), &["worktree", "list", "--porcelain"]);
         let worktrees = worktrees.lines().filter(|line| line.starts_with("worktree "));

@@ -171,13 +171,13 @@ const NEVER: &[(&str, &str)] = &[
 #[track_caller]
 pub fn check(store: &Path) {
     let conn = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
-    if let Some(why) = broken(&conn) {
+    if let Some(why) = violations(&conn) {
         panic!("{why} in {}", store.display());
     }
 }
 
 /// The first invariant that does not hold.
-pub fn broken(conn: &Connection) -> Option<String> {
+pub fn violations(conn: &Connection) -> Option<String> {
     let rows = NEVER.iter().find_map(|(what, query)| {
         let mut statement = conn.prepare_cached(query).unwrap();
         let found: Vec<String> = statement
@@ -188,14 +188,14 @@ pub fn broken(conn: &Connection) -> Option<String> {
         (!found.is_empty()).then(|| format!("{what}: {found:?}"))
     });
     rows.or_else(|| {
-        let circle = on_circles(conn);
+        let circle = in_cycles(conn);
         (!circle.is_empty()).then(|| format!("a circle of dependencies: {circle:?}"))
     })
 }
 
 /// The tasks that are left when, again and again, all are taken away that wait for none that is left: those on circles, and
 /// those that wait for them. A walk over every pair would take a minute for a chain of twenty thousand.
-fn on_circles(conn: &Connection) -> Vec<String> {
+fn in_cycles(conn: &Connection) -> Vec<String> {
     let mut waits: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut awaited: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut statement = conn.prepare("SELECT task_id, depends_on FROM task_deps").unwrap();

@@ -15,4 +15,4 @@ pub mod reexec;
 pub mod test_project;
 pub mod tree_snapshot;
 
-pub use test_project::World;
+pub use test_project::TestProject;

@@ -12,12 +12,12 @@ pub struct Mount {
 
 impl Mount {
     /// A file system in memory of so many kibibytes; `None`, with a word, where mounting is not permitted.
-    pub fn small(at: &Path, kib: u32) -> Option<Self> {
+    pub fn tmpfs(at: &Path, kib: u32) -> Option<Self> {
         Self::at(at, &["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"])
     }
 
     /// The folder as it is, over itself.
-    pub fn over_itself(at: &Path) -> Option<Self> {
+    pub fn bind_over_itself(at: &Path) -> Option<Self> {
         Self::at(at, &["--bind", &at.to_string_lossy()])
     }
 
@@ -32,7 +32,7 @@ impl Mount {
     }
 
     /// Makes it read-only, or writable again.
-    pub fn writable(&self, writable: bool) {
+    pub fn set_writable(&self, writable: bool) {
         let how = if writable { "remount,bind,rw" } else { "remount,bind,ro" };
         assert!(Command::new("mount").args(["-o", how]).arg(&self.at).status().unwrap().success());
     }

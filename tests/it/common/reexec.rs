@@ -12,37 +12,37 @@ use std::{
 
 use fairway::os::poll_until;
 
-use super::World;
+use super::TestProject;
 
-const PART: &str = "FAIRWAY_TEST_PART";
-const PLACE: &str = "FAIRWAY_TEST_PLACE";
+const PART_VAR: &str = "FAIRWAY_TEST_PART";
+const DIR_VAR: &str = "FAIRWAY_TEST_PLACE";
 
 /// The part that this process was started to play; `None` in the test itself.
 pub fn part() -> Option<String> {
-    env::var(PART).ok()
+    env::var(PART_VAR).ok()
 }
 
 /// The folder that a part was given.
-pub fn place() -> PathBuf {
-    env::var_os(PLACE).unwrap().into()
+pub fn part_dir() -> PathBuf {
+    env::var_os(DIR_VAR).unwrap().into()
 }
 
 /// This binary, to run only the test of this full name, in this part.
-pub fn again(world: &World, test: &str, part: &str, place: &Path) -> Command {
+pub fn reexec(world: &TestProject, test: &str, part: &str, place: &Path) -> Command {
     let mut command = world.command(env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(PART, part).env(PLACE, place);
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(PART_VAR, part).env(DIR_VAR, place);
     command
 }
 
 /// Processes that wait at a line until all of them stand there.
-pub struct StartLine {
+pub struct StartBarrier {
     children: Vec<Child>,
     folder: PathBuf,
 }
 
-impl StartLine {
+impl StartBarrier {
     /// Starts `count` commands. Each must call [`on_the_line`] (a shell: [`WAIT`]) before it begins.
-    pub fn of(folder: &Path, count: usize, mut command: impl FnMut(usize) -> Command) -> Self {
+    pub fn spawn(folder: &Path, count: usize, mut command: impl FnMut(usize) -> Command) -> Self {
         fs::create_dir_all(folder).unwrap();
         let children = (0..count)
             .map(|number| {
@@ -56,7 +56,7 @@ impl StartLine {
     }
 
     /// Lets them go when all stand there; answers how each ended and how long it took until the last one did.
-    pub fn go(mut self) -> (Vec<ExitStatus>, Duration) {
+    pub fn release(mut self) -> (Vec<ExitStatus>, Duration) {
         let count = self.children.len();
         let all = poll_until::poll_until(Duration::from_secs(60), Duration::from_millis(20), || {
             (0..count).all(|number| self.folder.join(format!("ready-{number}")).exists()).then_some(())
@@ -72,10 +72,10 @@ impl StartLine {
 }
 
 /// How a shell waits at the line.
-pub const WAIT: &str = ": >\"$LINE\"; read -r _;";
+pub const SHELL_WAIT_AT_START_LINE: &str = ": >\"$LINE\"; read -r _;";
 
 /// Waits at the line: until the parent closes our stdin.
-pub fn on_the_line() {
+pub fn wait_at_start_line() {
     File::create(env::var_os("LINE").unwrap()).unwrap();
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }

@@ -20,10 +20,10 @@ use super::{error_codes, invariants};
 pub const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
 
 /// When a world begins: 2026-01-01T00:00:00Z.
-const BEGINNING: i64 = 1_767_225_600_000;
+const START_MILLIS: i64 = 1_767_225_600_000;
 
 /// A project, and everything around it that a command could touch.
-pub struct World {
+pub struct TestProject {
     dir: TempDir,
     pub(super) commands: AtomicI64,
     real_time: AtomicBool,
@@ -32,7 +32,7 @@ pub struct World {
 
 /// What a command did.
 #[derive(Debug)]
-pub struct Run {
+pub struct CommandOutput {
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// What it printed.
@@ -41,7 +41,7 @@ pub struct Run {
     pub stderr: String,
 }
 
-impl Run {
+impl CommandOutput {
     /// The document on stdout.
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -73,7 +73,7 @@ impl Run {
     }
 }
 
-impl From<Output> for Run {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -83,9 +83,9 @@ impl From<Output> for Run {
     }
 }
 
-impl World {
+impl TestProject {
     /// A world with an empty project folder, not yet initialised.
-    pub fn bare() -> Self {
+    pub fn uninitialized() -> Self {
         let dir = tempfile::Builder::new().prefix("fw").tempdir().unwrap();
         for name in ["home", "tmp", "project"] {
             fs::create_dir(dir.path().join(name)).unwrap();
@@ -96,7 +96,7 @@ impl World {
     /// A world with an initialised project.
     #[track_caller]
     pub fn new() -> Self {
-        let world = Self::bare();
+        let world = Self::uninitialized();
         world.run(["init", "--quiet"]).exits(0);
         world
     }
@@ -129,13 +129,13 @@ impl World {
     }
 
     /// Lets the clock pass so many seconds.
-    pub fn pass(&self, seconds: i64) {
+    pub fn advance_clock(&self, seconds: i64) {
         self.commands.fetch_add(seconds, Relaxed);
     }
 
     /// The time that the last command saw.
     pub fn now(&self) -> Timestamp {
-        Timestamp::from_millis(BEGINNING + self.commands.load(Relaxed) * 1_000)
+        Timestamp::from_millis(START_MILLIS + self.commands.load(Relaxed) * 1_000)
     }
 
     /// A command in this world, in the project's root.
@@ -167,7 +167,7 @@ impl World {
 
     /// Runs the binary.
     #[track_caller]
-    pub fn run<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> Run {
+    pub fn run<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> CommandOutput {
         self.fairway(args).output().unwrap().into()
     }
 
@@ -175,12 +175,12 @@ impl World {
     #[track_caller]
     pub fn json<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> Value {
         let mut command = self.fairway(args);
-        Run::from(command.arg("--json").output().unwrap()).exits(0).json()
+        CommandOutput::from(command.arg("--json").output().unwrap()).exits(0).json()
     }
 
     /// Runs the binary with text on its stdin.
     #[track_caller]
-    pub fn run_with<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>, stdin: &[u8]) -> Run {
+    pub fn run_with_stdin<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>, stdin: &[u8]) -> CommandOutput {
         let mut child =
             self.fairway(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // A command that refuses before it reads closes the pipe; that is its answer, not our failure.
@@ -189,7 +189,7 @@ impl World {
     }
 
     /// Makes a running session known, as a launch would: its row and its event.
-    pub fn register(&self, session: &str) {
+    pub fn add_session(&self, session: &str) {
         let conn = rusqlite::Connection::open(self.store()).unwrap();
         let now = self.now().millis();
         conn.execute(
@@ -253,22 +253,22 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-impl World {
+impl TestProject {
     /// Ends the background runs that have not ended.
-    pub fn end_runs(&self) {
+    pub fn kill_jobs(&self) {
         if !self.root().join(".fairway/runs").is_dir() || !self.store().is_file() {
             return;
         }
-        let unfinished: Run = self.fairway(["exec", "list", "--unfinished", "--quiet"]).output().unwrap().into();
+        let unfinished: CommandOutput = self.fairway(["exec", "list", "--unfinished", "--quiet"]).output().unwrap().into();
         for run in unfinished.stdout.lines() {
             let _ = self.fairway(["exec", "kill", "--grace", "100ms", run]).output();
         }
     }
 }
 
-impl Drop for World {
+impl Drop for TestProject {
     fn drop(&mut self) {
-        self.end_runs();
+        self.kill_jobs();
         if !std::thread::panicking() && self.store().is_file() {
             invariants::check(&self.store());
         }

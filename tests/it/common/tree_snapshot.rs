@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Names and bytes of all files; folders and links by name. SQLite's `-shm` is left out: it is memory, not content.
-pub fn of(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn capture(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     walk(folder, &mut found);
     found
@@ -29,7 +29,7 @@ fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
 
 /// Fails unless every file of `before` is there with the same bytes; others may have come.
 #[track_caller]
-pub fn assert_untouched(before: &BTreeMap<PathBuf, Vec<u8>>, after: &BTreeMap<PathBuf, Vec<u8>>) {
+pub fn assert_unchanged(before: &BTreeMap<PathBuf, Vec<u8>>, after: &BTreeMap<PathBuf, Vec<u8>>) {
     for (path, bytes) in before {
         let now = after.get(path).unwrap_or_else(|| panic!("{} is gone", path.display()));
         assert!(now == bytes, "{} has changed", path.display());

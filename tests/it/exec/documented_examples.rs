@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::common::{World, test_project::FAIRWAY};
+use crate::common::{TestProject, test_project::FAIRWAY};
 
 const DOCUMENT: &str = include_str!("../../../docs/exec.md");
 
@@ -42,13 +42,13 @@ fn same_form(shown: &Value, got: &Value, place: &str) {
 
 #[test]
 fn every_call_in_the_documentation_answers_as_shown() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let (mut run, mut calls) = (String::new(), 0);
     for block in DOCUMENT.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
         let [asked, shown] = <[Value; 2]>::try_from(documents(block)).unwrap();
         let text = asked.to_string().replace("\"RUN\"", &format!("{run:?}"));
-        let got = world.run_with(["exec", "call"], text.as_bytes()).exits(0).json();
+        let got = world.run_with_stdin(["exec", "call"], text.as_bytes()).exits(0).json();
         same_form(&shown, &got, asked["action"].as_str().unwrap_or("no action"));
         if asked["action"] == "spawn" {
             run = got["run_id"].as_str().unwrap().to_owned();

@@ -6,14 +6,14 @@ use fairway::os::{poll_until, process::ProcessKey, process_tree};
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::{World, invariants, test_project::Run};
+use crate::common::{TestProject, invariants, test_project::CommandOutput};
 
 /// How long anything may take that must come.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A project in a folder of its own, with its home.
-pub struct Place<'a> {
-    pub world: &'a World,
+pub struct JobProject<'a> {
+    pub world: &'a TestProject,
     pub dir: PathBuf,
 }
 
@@ -34,16 +34,16 @@ impl Row {
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> JobProject<'a> {
     /// A project there, not yet initialised.
-    pub fn new(world: &'a World, dir: PathBuf) -> Self {
+    pub fn new(world: &'a TestProject, dir: PathBuf) -> Self {
         fs::create_dir_all(dir.join("home")).unwrap();
         fs::write(dir.join(".fairway.toml"), "").unwrap();
         Self { world, dir }
     }
 
     /// The project of a world.
-    pub fn of(world: &'a World) -> Self {
+    pub fn of_world(world: &'a TestProject) -> Self {
         world.real_time();
         Self { world, dir: world.root() }
     }
@@ -57,14 +57,14 @@ impl<'a> Place<'a> {
 
     /// Runs it.
     #[track_caller]
-    pub fn run<'b>(&self, words: impl IntoIterator<Item = &'b str>) -> Run {
+    pub fn run<'b>(&self, words: impl IntoIterator<Item = &'b str>) -> CommandOutput {
         self.fairway(words).output().unwrap().into()
     }
 
     /// Runs it with `--json` and demands success.
     #[track_caller]
     pub fn json<'b>(&self, words: impl IntoIterator<Item = &'b str>) -> Value {
-        Run::from(self.fairway(words).arg("--json").output().unwrap()).exits(0).json()
+        CommandOutput::from(self.fairway(words).arg("--json").output().unwrap()).exits(0).json()
     }
 
     /// Starts a run; answers its id.
@@ -119,7 +119,7 @@ impl<'a> Place<'a> {
     }
 
     /// The processes of a run: its supervisor, and whatever its command has started.
-    pub fn of_run(run: &str) -> Vec<ProcessKey> {
+    pub fn job_processes(run: &str) -> Vec<ProcessKey> {
         process_tree::with_env_entry(&format!("FAIRWAY_EXEC_RUN={run}")).unwrap()
     }
 
@@ -140,8 +140,8 @@ impl<'a> Place<'a> {
 
     /// Waits until every run is final; fails when that never comes.
     #[track_caller]
-    pub fn all_final(&self, about: &str) -> Vec<Row> {
-        let done = poll_until::poll_until(PATIENCE, Duration::from_millis(50), || {
+    pub fn wait_all_final(&self, about: &str) -> Vec<Row> {
+        let done = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(50), || {
             let rows = self.rows();
             rows.iter().all(Row::is_final).then_some(rows)
         });
@@ -150,20 +150,20 @@ impl<'a> Place<'a> {
 
     /// Waits until no process of any run is left, nor anybody who looked after one; fails when that never comes.
     #[track_caller]
-    pub fn nobody_left(&self, about: &str) {
+    pub fn wait_no_processes(&self, about: &str) {
         let left = || {
             let mut left = self.processes();
-            self.rows().iter().for_each(|row| left.extend(Self::of_run(&row.id)));
+            self.rows().iter().for_each(|row| left.extend(Self::job_processes(&row.id)));
             left
         };
-        let gone = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || left().is_empty().then_some(()));
+        let gone = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || left().is_empty().then_some(()));
         let words = |key: &ProcessKey| fs::read_to_string(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default();
         assert!(gone.is_some(), "{about}: left: {:?}", left().iter().map(words).collect::<Vec<_>>());
     }
 
     /// Both stores are whole, and say nothing that cannot be.
     #[track_caller]
-    pub fn is_whole(&self) {
+    pub fn assert_stores_valid(&self) {
         invariants::check(&self.dir.join(".fairway/fairway.db"));
         let Some(output) = self.output() else { return };
         let whole: String = output.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
@@ -194,7 +194,7 @@ impl<'a> Place<'a> {
 }
 
 /// The folders of runs that are on no record.
-pub fn forgotten_folders(place: &Place<'_>) -> Vec<String> {
+pub fn job_dirs_without_row(place: &JobProject<'_>) -> Vec<String> {
     let known: Vec<String> = place.rows().into_iter().map(|row| row.id).collect();
     let Ok(folders) = fs::read_dir(place.dir.join(".fairway/runs")) else { return Vec::new() };
     let names = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap());

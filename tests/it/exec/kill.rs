@@ -9,50 +9,50 @@ use std::{
 
 use fairway::os::{poll_until, socket};
 
-use super::job_project::{PATIENCE, Place};
-use crate::common::World;
+use super::job_project::{WAIT_TIMEOUT, JobProject};
+use crate::common::TestProject;
 
-const DEAF: &str = "trap '' TERM; (trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done') & \
+const SIGTERM_IGNORED: &str = "trap '' TERM; (trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done') & \
                     echo up; while :; do sleep 1; done";
 
 #[track_caller]
-fn up(place: &Place<'_>, run: &str) {
+fn up(place: &JobProject<'_>, run: &str) {
     let seen = place.json(["exec", "poll", run, "--until", "output", "--wait", "30s"]);
     assert_eq!(seen["status"], "running", "{seen}");
 }
 
 #[test]
 fn when_it_returns_everything_is_dead_and_written() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     for (words, least) in [
         (&["--grace", "300ms"][..], 300),
         (&["--signal", "KILL"][..], 0),
         (&["--grace", "0s", "--signal", "INT"][..], 0),
     ] {
-        let run = place.spawn(["--shell", DEAF]);
+        let run = place.spawn(["--shell", SIGTERM_IGNORED]);
         up(&place, &run);
         let members: Vec<_> =
-            Place::of_run(&run).into_iter().filter(|key| Some(key) != place.supervisor(&run).as_ref()).collect();
+            JobProject::job_processes(&run).into_iter().filter(|key| Some(key) != place.supervisor(&run).as_ref()).collect();
         assert!(members.len() >= 3, "{members:?}");
         let since = Instant::now();
         let said = place.json(["exec", "kill", &run].iter().chain(words).copied());
         assert!(since.elapsed() >= Duration::from_millis(least), "{words:?}");
         assert_eq!((said["run_id"].as_str(), said["status"].as_str()), (Some(&*run), Some("canceled")));
-        let left: Vec<_> = Place::of_run(&run).into_iter().filter(|key| members.contains(key)).collect();
+        let left: Vec<_> = JobProject::job_processes(&run).into_iter().filter(|key| members.contains(key)).collect();
         assert!(left.is_empty(), "{words:?}: {left:?}");
         let row = place.rows().pop().unwrap();
         assert_eq!((row.status.as_str(), row.error.is_some()), ("canceled", true));
         // Ended is ended.
         assert_eq!(place.json(["exec", "kill", &run]), said);
     }
-    place.is_whole();
+    place.assert_stores_valid();
 }
 
 #[test]
 fn one_that_obeys_the_first_signal_is_canceled_all_the_same() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "trap 'echo bye; exit 0' INT; echo up; while :; do sleep 0.05; done"]);
     up(&place, &run);
     assert_eq!(place.json(["exec", "kill", &run, "--signal", "int", "--grace", "20s"])["status"], "canceled");
@@ -63,8 +63,8 @@ fn one_that_obeys_the_first_signal_is_canceled_all_the_same() {
 
 #[test]
 fn one_that_is_stopped_hears_of_it() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "echo up; kill -STOP $$; sleep 600"]);
     up(&place, &run);
     let since = Instant::now();
@@ -74,9 +74,9 @@ fn one_that_is_stopped_hears_of_it() {
 
 #[test]
 fn ten_at_once_all_see_the_end() {
-    let world = World::new();
-    let place = Place::of(&world);
-    let run = place.spawn(["--shell", DEAF]);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
+    let run = place.spawn(["--shell", SIGTERM_IGNORED]);
     up(&place, &run);
     let kill = |_| {
         let mut command = place.fairway(["exec", "kill", &run, "--grace", "500ms", "--json"]);
@@ -88,14 +88,14 @@ fn ten_at_once_all_see_the_end() {
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
         assert!(done.status.success() && said.contains("\"canceled\""), "{said} {done:?}");
     }
-    place.nobody_left("ten have killed it");
-    place.is_whole();
+    place.wait_no_processes("ten have killed it");
+    place.assert_stores_valid();
 }
 
 #[test]
 fn one_that_waits_is_taken_out_of_its_queue() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let first = place.spawn(["--queue", "q", "--", "sleep", "600"]);
     let second = place.spawn(["--queue", "q", "--shell", "echo >ran-second"]);
     let third = place.spawn(["--queue", "q", "--shell", "echo >ran-third"]);
@@ -107,28 +107,28 @@ fn one_that_waits_is_taken_out_of_its_queue() {
     assert_eq!(seen["status"], "succeeded");
     assert!(place.dir.join("ran-third").exists() && !place.dir.join("ran-second").exists());
     assert!(!place.dir.join(".fairway/runs").join(&second).join("start").exists());
-    place.nobody_left("nothing is queued");
+    place.wait_no_processes("nothing is queued");
 }
 
 #[test]
 fn one_that_nobody_looks_after_is_ended_too() {
-    let world = World::new();
-    let place = Place::of(&world);
-    let run = place.spawn(["--shell", DEAF]);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
+    let run = place.spawn(["--shell", SIGTERM_IGNORED]);
     up(&place, &run);
     let supervisor = place.supervisor(&run).unwrap();
     assert!(supervisor.signal(nix::sys::signal::Signal::SIGKILL).unwrap());
     let dead = || place.supervisor(&run).is_none().then_some(());
-    poll_until::poll_until(PATIENCE, Duration::from_millis(10), dead).unwrap();
+    poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(10), dead).unwrap();
     assert_eq!(place.json(["exec", "kill", &run, "--grace", "200ms"])["status"], "canceled");
-    place.nobody_left("it was killed");
-    place.is_whole();
+    place.wait_no_processes("it was killed");
+    place.assert_stores_valid();
 }
 
 #[test]
 fn a_repeat_gets_the_first_answer_and_nonsense_is_refused() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--", "sleep", "600"]);
     let first = place.json(["exec", "kill", &run, "--request-id", "k1"]);
     assert_eq!(place.json(["exec", "kill", &run, "--request-id", "k1"]), first);
@@ -139,8 +139,8 @@ fn a_repeat_gets_the_first_answer_and_nonsense_is_refused() {
 
 #[test]
 fn nonsense_and_silence_at_the_door_disturb_nobody() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "echo up; sleep 600"]);
     up(&place, &run);
     let folder = place.dir.join(".fairway/runs").join(&run);
@@ -165,8 +165,8 @@ fn nonsense_and_silence_at_the_door_disturb_nobody() {
 
 #[test]
 fn who_is_born_while_the_others_are_told_is_told_too() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let since = Instant::now();
     for _ in 0..10 {
         let run = place.spawn(["--shell", "sleep 600 & setsid sleep 600 & sleep 600"]);
@@ -174,5 +174,5 @@ fn who_is_born_while_the_others_are_told_is_told_too() {
     }
     // Else about every other one is waited for as long as may be.
     assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
-    place.nobody_left("all were ended");
+    place.wait_no_processes("all were ended");
 }

@@ -20,12 +20,12 @@ use fairway::{
 };
 use rusqlite::Connection;
 
-use super::job_project::{Place, forgotten_folders};
+use super::job_project::{JobProject, job_dirs_without_row};
 use crate::{
     common::{
-        World,
-        reexec::{again, part, place},
-        test_project::Run,
+        TestProject,
+        reexec::{reexec, part, part_dir},
+        test_project::CommandOutput,
     },
     storm::strace::{self, Point, Reach},
 };
@@ -52,13 +52,13 @@ struct Tally {
 }
 
 /// Kills at evenly chosen points, two at a time.
-fn everywhere(name: &str, world: &World, all: &[Point], kill: impl Fn(&Place<'_>, &Point, &Tally) + Sync) -> Tally {
+fn everywhere(name: &str, world: &TestProject, all: &[Point], kill: impl Fn(&JobProject<'_>, &Point, &Tally) + Sync) -> Tally {
     let (begun, wanted, tally) = (Instant::now(), wanted(all.len()), Tally::default());
     let next = Mutex::new((0..wanted).map(|number| (number, &all[number * (all.len() - 1) / (wanted - 1)])));
     let one = || {
         loop {
             let Some((number, point)) = next.lock().unwrap().next() else { return };
-            let place = Place::new(world, world.dir().join(format!("{name}-{number}")));
+            let place = JobProject::new(world, world.dir().join(format!("{name}-{number}")));
             kill(&place, point, &tally);
             tally.points.fetch_add(1, Relaxed);
             fs::remove_dir_all(&place.dir).unwrap();
@@ -75,21 +75,21 @@ fn everywhere(name: &str, world: &World, all: &[Point], kill: impl Fn(&Place<'_>
 }
 
 /// The words that are killed and repeated.
-fn spawning(place: &Place<'_>, policy: &str) -> Command {
+fn spawning(place: &JobProject<'_>, policy: &str) -> Command {
     place.fairway(["exec", "spawn", "--json", "--request-id", "R-1", "--recovery", policy, "--shell", COMMAND])
 }
 
 /// After whatever was killed: lets reconcile and time do theirs, and looks whether all is well.
-fn settled(place: &Place<'_>, about: &str) {
+fn settled(place: &JobProject<'_>, about: &str) {
     // What the killed one has started may still be taking the run over.
-    let rows = fairway::os::poll_until::poll_until(super::job_project::PATIENCE, Duration::from_millis(100), || {
+    let rows = fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
         place.run(["session", "reconcile"]).exits(0);
         let rows = place.rows();
         rows.iter().all(super::job_project::Row::is_final).then_some(rows)
     });
     let rows = rows.unwrap_or_else(|| panic!("{about}: never settled: {:?}, {:?}", place.rows(), place.processes()));
-    place.nobody_left(about);
-    place.is_whole();
+    place.wait_no_processes(about);
+    place.assert_stores_valid();
     let ran = place.count("ran", "ran");
     for row in &rows {
         match (&*row.status, &*row.recovery) {
@@ -100,19 +100,19 @@ fn settled(place: &Place<'_>, about: &str) {
         }
     }
     // No environment is left lying about, nor a folder that nobody knows; the young may be just being made.
-    for name in forgotten_folders(place) {
+    for name in job_dirs_without_row(place) {
         let folder = File::open(place.dir.join(".fairway/runs").join(name)).unwrap();
         folder.set_modified(SystemTime::now() - Duration::from_secs(120)).unwrap();
     }
     place.run(["exec", "gc"]).exits(0);
-    assert_eq!(forgotten_folders(place), Vec::<String>::new(), "{about}: folders of no run");
+    assert_eq!(job_dirs_without_row(place), Vec::<String>::new(), "{about}: folders of no run");
     for row in &rows {
         let start = place.dir.join(".fairway/runs").join(&row.id).join("start");
         assert!(!start.exists(), "{about}: its environment is still there: {row:?}");
     }
 }
 
-fn kill_spawn(place: &Place<'_>, policy: &str, point: &Point, tally: &Tally) {
+fn kill_spawn(place: &JobProject<'_>, policy: &str, point: &Point, tally: &Tally) {
     let about = format!("spawn, {policy}, killed at {point:?}");
     place.run(["init", "--quiet"]).exits(0);
     let run = strace::killed_at(place.world, &place.dir, Reach::Process, &spawning(place, policy), point);
@@ -121,7 +121,7 @@ fn kill_spawn(place: &Place<'_>, policy: &str, point: &Point, tally: &Tally) {
     assert!(!acknowledged || place.rows().len() == 1, "{about}: acknowledged and lost: {run:?}");
     place.run(["session", "reconcile"]).exits(0);
 
-    let retry = Run::from(spawning(place, policy).output().unwrap()).exits(0);
+    let retry = CommandOutput::from(spawning(place, policy).output().unwrap()).exits(0);
     let rows = place.rows();
     assert_eq!(rows.len(), 1, "{about}: {rows:?}");
     assert_eq!(retry.json()["run_id"], *rows[0].id, "{about}: {retry:?}");
@@ -136,8 +136,8 @@ fn kill_spawn(place: &Place<'_>, policy: &str, point: &Point, tally: &Tally) {
     tally.acknowledged.fetch_add(usize::from(acknowledged), Relaxed);
 }
 
-fn spawn_points(world: &World, policy: &str) -> Vec<Point> {
-    let place = Place::new(world, world.dir().join(format!("spawn-{policy}")));
+fn spawn_points(world: &TestProject, policy: &str) -> Vec<Point> {
+    let place = JobProject::new(world, world.dir().join(format!("spawn-{policy}")));
     place.run(["init", "--quiet"]).exits(0);
     let all = strace::points(world, &place.dir, Reach::Process, &spawning(&place, policy), ".fairway.toml");
     settled(&place, "spawn, not killed");
@@ -149,7 +149,7 @@ fn a_spawn_that_is_killed_anywhere_leaves_no_child_off_the_record_and_a_retry_ha
     if !strace::is_possible() {
         return;
     }
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     world.real_time();
     let (mut points, mut killed, mut acknowledged) = (0, 0, 0);
     for policy in ["lost", "requeue"] {
@@ -165,11 +165,11 @@ fn a_spawn_that_is_killed_anywhere_leaves_no_child_off_the_record_and_a_retry_ha
 }
 
 /// A run that somebody has taken and whose supervisor does not live yet, as a spawn leaves it at that moment; its lock.
-fn taken(place: &Place<'_>, policy: &str) -> (String, File) {
+fn taken(place: &JobProject<'_>, policy: &str) -> (String, File) {
     place.run(["init", "--quiet"]).exits(0);
     let run = place.spawn(["--queue", "", "--recovery", policy, "--shell", COMMAND]);
-    place.all_final("the template");
-    place.nobody_left("the template");
+    place.wait_all_final("the template");
+    place.wait_no_processes("the template");
     let conn = place.store();
     let own = i64::from(std::process::id());
     conn.execute_batch(&format!(
@@ -190,13 +190,13 @@ fn taken(place: &Place<'_>, policy: &str) -> (String, File) {
     (run, folder.try_lock().unwrap().map(InheritableLock::into_file).unwrap())
 }
 
-fn supervising(place: &Place<'_>, run: &str) -> Command {
+fn supervising(place: &JobProject<'_>, run: &str) -> Command {
     let mut command = place.fairway(["--root", place.dir.to_str().unwrap(), "exec", "supervise", run]);
     command.env("FAIRWAY_EXEC_RUN", run);
     command
 }
 
-fn kill_supervisor(place: &Place<'_>, policy: &str, point: &Point, tally: &Tally) {
+fn kill_supervisor(place: &JobProject<'_>, policy: &str, point: &Point, tally: &Tally) {
     let about = format!("supervisor, {policy}, killed at {point:?}");
     let (run, lock) = taken(place, policy);
     let command = supervising(place, &run);
@@ -224,11 +224,11 @@ fn a_supervisor_that_is_killed_anywhere_leaves_a_true_record_and_runs_nothing_th
     if !strace::is_possible() {
         return;
     }
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     world.real_time();
     let (mut points, mut killed, mut ran) = (0, 0, 0);
     for policy in ["lost", "requeue"] {
-        let place = Place::new(&world, world.dir().join(format!("supervisor-{policy}")));
+        let place = JobProject::new(&world, world.dir().join(format!("supervisor-{policy}")));
         let (run, lock) = taken(&place, policy);
         let command = supervising(&place, &run);
         let mut listing = strace::listing(&world, &place.dir, Reach::Process, &command);
@@ -249,8 +249,8 @@ fn a_supervisor_that_is_killed_anywhere_leaves_a_true_record_and_runs_nothing_th
 
 /// A supervisor that lets its command begin before that is on record.
 fn begin_before_the_record() {
-    let conn = Connection::open(place().join("early.db")).unwrap();
-    let child = Command::new("/bin/sh").args(["-c", "echo ran >>ran"]).current_dir(place()).spawn();
+    let conn = Connection::open(part_dir().join("early.db")).unwrap();
+    let child = Command::new("/bin/sh").args(["-c", "echo ran >>ran"]).current_dir(part_dir()).spawn();
     conn.execute("INSERT INTO begun VALUES (?1)", [child.unwrap().id()]).unwrap();
 }
 
@@ -263,19 +263,19 @@ fn the_control_that_begins_before_it_records_leaves_a_child_off_the_record() {
     if !strace::is_possible() {
         return;
     }
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let early = |place: &Path| Connection::open(place.join("early.db")).unwrap();
     let template = world.dir().join("template");
     fs::create_dir(&template).unwrap();
     early(&template).execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE begun (pid)").unwrap();
     let all = strace::copy(&template, &world.dir().join("all"));
-    let points = strace::points(&world, &all, Reach::Tree, &again(&world, NAME, "early", &all), "early.db");
+    let points = strace::points(&world, &all, Reach::Tree, &reexec(&world, NAME, "early", &all), "early.db");
     let mut off = 0;
     for (number, point) in
         points.iter().enumerate().filter(|(_, point)| ["pwrite64", "fdatasync"].contains(&&*point.call))
     {
         let place = strace::copy(&template, &world.dir().join(format!("point-{number}")));
-        strace::killed_at(&world, &place, Reach::Tree, &again(&world, NAME, "early", &place), point);
+        strace::killed_at(&world, &place, Reach::Tree, &reexec(&world, NAME, "early", &place), point);
         let recorded: i64 = early(&place).query_row("SELECT count(*) FROM begun", [], |row| row.get(0)).unwrap();
         let ran = fairway::os::poll_until::poll_until(Duration::from_secs(2), Duration::from_millis(20), || {
             place.join("ran").exists().then_some(())

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::job_project::Place;
-use crate::common::World;
+use super::job_project::JobProject;
+use crate::common::TestProject;
 
 /// How much the files of a run's output hold.
-fn kept(place: &Place<'_>, run: &str) -> u64 {
+fn kept(place: &JobProject<'_>, run: &str) -> u64 {
     let folder = place.dir.join(".fairway/runs").join(run);
     let files = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let is_segment = |name: &str| name.starts_with("out.") || name.starts_with("err.");
@@ -18,8 +18,8 @@ fn kept(place: &Place<'_>, run: &str) -> u64 {
 
 #[test]
 fn a_gigabyte_against_a_mebibyte_keeps_head_and_tail_and_stalls_nobody() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     // Numbers of nine digits and a line's end: ten bytes each.
     let (first, count) =
         (100_000_000, if std::env::var_os("FAIRWAY_SOAK").is_some() { 300_000_000 } else { 100_000_000 });
@@ -52,14 +52,14 @@ fn a_gigabyte_against_a_mebibyte_keeps_head_and_tail_and_stalls_nobody() {
         .collect();
     let shown = i64::try_from(text.len()).unwrap();
     assert_eq!(gaps.iter().sum::<i64>() + shown, count * 10, "{gaps:?} and {shown} shown");
-    place.nobody_left("after a gigabyte");
+    place.wait_no_processes("after a gigabyte");
 }
 
 #[test]
 fn a_character_and_a_pattern_that_are_split_anywhere_are_whole() {
     const LINE: &str = "läuft: ✓ bereit 🚀\n";
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let octal = |bytes: &[u8]| bytes.iter().map(|byte| format!("\\{byte:03o}")).collect::<String>();
     let mut script = String::new();
     for at in 1..LINE.len() {

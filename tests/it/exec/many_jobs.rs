@@ -9,54 +9,54 @@ use std::{
 use fairway::os::{poll_until, process::ProcessKey};
 use nix::{sys::stat::Mode, unistd::mkfifo};
 
-use super::job_project::{PATIENCE, Place, Row};
-use crate::common::World;
+use super::job_project::{WAIT_TIMEOUT, JobProject, Row};
+use crate::common::TestProject;
 
 const MANY: usize = 200;
 
 #[test]
 fn two_hundred_runs_at_once_all_run_and_all_end() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     // Whoever opens it to read waits for one who writes.
     let gate = place.dir.join("gate");
     mkfifo(&gate, Mode::S_IRWXU).unwrap();
     let runs: Vec<String> =
         (0..MANY).map(|number| place.spawn(["--queue", "", "--shell", &format!("cat gate; echo {number}")])).collect();
     let running = || place.rows().iter().filter(|row| row.status == "running").count() == MANY;
-    let all = poll_until::poll_until(PATIENCE, Duration::from_millis(50), || running().then_some(()));
+    let all = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(50), || running().then_some(()));
     assert!(all.is_some(), "{:#?}", place.rows());
     // Each of them, and not more: a supervisor, its shell, its cat.
     for run in [&runs[0], &runs[MANY / 2], &runs[MANY - 1]] {
-        let there = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || {
-            (Place::of_run(run).len() == 3).then_some(())
+        let there = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || {
+            (JobProject::job_processes(run).len() == 3).then_some(())
         });
-        assert!(there.is_some(), "{:?}", Place::of_run(run));
+        assert!(there.is_some(), "{:?}", JobProject::job_processes(run));
     }
     // Nobody can open it while nobody waits there; who comes late finds it open again.
-    let ended = poll_until::poll_until(PATIENCE, Duration::from_millis(50), || {
+    let ended = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(50), || {
         drop(OpenOptions::new().write(true).custom_flags(nix::libc::O_NONBLOCK).open(&gate));
         place.rows().iter().all(Row::is_final).then_some(())
     });
     assert!(ended.is_some(), "{:#?}", place.rows());
-    let rows = place.all_final("after the gate was opened");
-    place.nobody_left("after the gate was opened");
+    let rows = place.wait_all_final("after the gate was opened");
+    place.wait_no_processes("after the gate was opened");
     for (number, (row, run)) in rows.iter().zip(&runs).enumerate() {
         assert_eq!((&row.id, &*row.status), (run, "succeeded"), "{row:?}");
         if number % 20 == 0 {
             assert_eq!(place.log(run, "stdout"), format!("{number}\n"));
         }
     }
-    place.is_whole();
+    place.assert_stores_valid();
 }
 
 #[test]
 fn with_ten_thousand_finished_runs_a_poll_is_as_fast_as_with_one() {
-    let worlds = [World::new(), World::new()];
-    let [few, many] = [0, 1].map(|number| Place::of(&worlds[number]));
+    let worlds = [TestProject::new(), TestProject::new()];
+    let [few, many] = [0, 1].map(|number| JobProject::of_world(&worlds[number]));
     let [small, large] = [&few, &many].map(|place| {
         let run = place.spawn(["--shell", "echo done"]);
-        place.all_final("the first");
+        place.wait_all_final("the first");
         run
     });
     let conn = many.store();
@@ -99,20 +99,20 @@ fn ticks(key: &ProcessKey) -> u64 {
 
 #[test]
 fn while_nothing_happens_nobody_wakes() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let runs: Vec<String> = (0..5).map(|_| place.spawn(["--queue", "", "--pty", "--", "sleep", "300"])).collect();
     let root = place.dir.to_str().unwrap();
     let mut children = vec![place.fairway(["--root", root, "exec", "worker"]).spawn().unwrap()];
     let waits =
         || fs::read_dir(place.dir.join(".fairway/runtime/wake-exec")).is_ok_and(|mut found| found.next().is_some());
-    let worker = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || waits().then_some(()));
+    let worker = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || waits().then_some(()));
     assert!(worker.is_some(), "the worker has come up");
     // Two in one queue: the second waits for its turn.
     let queued: Vec<String> =
         (0..2).map(|_| place.spawn(["--queue", "q", "--watch", "x=y", "--", "sleep", "300"])).collect();
     let running = || place.rows().iter().filter(|row| row.status == "running").count() == 6;
-    let all = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || running().then_some(()));
+    let all = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || running().then_some(()));
     assert!(all.is_some(), "{:#?}", place.rows());
     children.extend(
         [
@@ -125,7 +125,7 @@ fn while_nothing_happens_nobody_wakes() {
     );
     // Six supervisors, and those four.
     let all =
-        poll_until::poll_until(PATIENCE, Duration::from_millis(20), || (place.processes().len() == 10).then_some(()));
+        poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || (place.processes().len() == 10).then_some(()));
     assert!(all.is_some(), "{:?}", place.processes());
     let there = place.processes();
     let all = || there.iter().map(ticks).collect::<Vec<_>>();
@@ -136,7 +136,7 @@ fn while_nothing_happens_nobody_wakes() {
         let now = all();
         (std::mem::replace(&mut last, now.clone()) == now).then_some(())
     };
-    assert!(poll_until::poll_until(PATIENCE, Duration::ZERO, is_calm).is_some(), "never idle: {there:?}");
+    assert!(poll_until::poll_until(WAIT_TIMEOUT, Duration::ZERO, is_calm).is_some(), "never idle: {there:?}");
     let before = all();
     std::thread::sleep(Duration::from_secs(if std::env::var_os("FAIRWAY_SOAK").is_some() { 60 } else { 5 }));
     for ((key, before), after) in there.iter().zip(before).zip(all()) {
@@ -152,5 +152,5 @@ fn while_nothing_happens_nobody_wakes() {
     }
     children[0].kill().unwrap();
     children[0].wait().unwrap();
-    place.nobody_left("after all were ended");
+    place.wait_no_processes("after all were ended");
 }

@@ -7,15 +7,15 @@ use nix::sys::signal::Signal;
 use rusqlite::Connection;
 
 use super::watchers::{events, eventually, over, owed, read, spawn, world};
-use crate::common::World;
+use crate::common::TestProject;
 
-fn messages(world: &World) -> i64 {
+fn messages(world: &TestProject) -> i64 {
     let conn = Connection::open(world.store()).unwrap();
     conn.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).unwrap()
 }
 
 /// As if everybody had been killed after the messages were sent and before that was noted.
-fn forget_that_it_was_told(world: &World, run: &str) {
+fn clear_acknowledgement(world: &TestProject, run: &str) {
     let conn = Connection::open(world.root().join(".fairway/runs.db")).unwrap();
     let update = "UPDATE exec_run_items SET owes = 'exec:' || ?1 || ':' || CASE json_extract(meta, '$.event') \
          WHEN 'end' THEN 'end' ELSE 'match-' || json_extract(meta, '$.watcher') || '-' || json_extract(meta, '$.hits') END \
@@ -28,24 +28,24 @@ fn a_message_that_was_sent_before_it_was_noted_is_not_sent_again() {
     let world = world();
     let run = spawn(&world, "s-1", &["--watch", "x=x"], "echo x");
     over(&world, &run);
-    forget_that_it_was_told(&world, &run);
+    clear_acknowledgement(&world, &run);
     world.run(["session", "reconcile"]).exits(0);
     assert_eq!((owed(&world), messages(&world)), (0, 2));
     assert_eq!(read(&world, "s-1").len(), 2);
     // Also when it was read meanwhile.
-    forget_that_it_was_told(&world, &run);
+    clear_acknowledgement(&world, &run);
     world.run(["session", "reconcile"]).exits(0);
     assert_eq!((owed(&world), messages(&world)), (0, 2));
     // The message is what tells that: without it, it is sent.
     Connection::open(world.store()).unwrap().execute("DELETE FROM messages", []).unwrap();
-    forget_that_it_was_told(&world, &run);
+    clear_acknowledgement(&world, &run);
     let dry = world.run(["session", "reconcile", "--dry-run"]).exits(0);
     assert_eq!((owed(&world), messages(&world)), (2, 0), "{dry:?}");
     for verb in [&["session", "reconcile"][..], &["exec", "worker", "--until-empty"]] {
         world.run(verb.iter().copied()).exits(0);
         assert_eq!((owed(&world), read(&world, "s-1").len()), (0, 2), "{verb:?}");
         Connection::open(world.store()).unwrap().execute("DELETE FROM messages", []).unwrap();
-        forget_that_it_was_told(&world, &run);
+        clear_acknowledgement(&world, &run);
     }
 }
 
@@ -101,7 +101,7 @@ fn what_a_program_prints_is_never_the_users_word() {
 }
 
 /// Kills whoever looks after a run that is running.
-fn kill_keeper(world: &World, run: &str) {
+fn kill_supervisor(world: &TestProject, run: &str) {
     let conn = Connection::open(world.store()).unwrap();
     let query = "SELECT keeper_pid, keeper_started, boot_id FROM exec_runs WHERE id = ?1 AND status = 'running'";
     let (pid, started, boot): (i64, i64, String) =
@@ -111,14 +111,14 @@ fn kill_keeper(world: &World, run: &str) {
     eventually("the supervisor's death", || matches!(keeper.status(), ProcessStatus::Gone(_)).then_some(()));
 }
 
-fn statuses(world: &World) -> Vec<String> {
+fn statuses(world: &TestProject) -> Vec<String> {
     let conn = Connection::open(world.store()).unwrap();
     let mut statement = conn.prepare("SELECT status FROM exec_runs ORDER BY seq").unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
 /// Kills a run's supervisor after it wrote down that the program printed `x`, and before it could tell anybody.
-fn killed_while_it_owes(world: &World, recovery: &str, then: &str) -> String {
+fn killed_with_pending_notification(world: &TestProject, recovery: &str, then: &str) -> String {
     let go = world.dir().join("go");
     let shell = format!("until [ -e {} ]; do sleep 0.02; done; {then}", go.display());
     let run = spawn(world, "s-1", &["--watch", "x=x", "--recovery", recovery], &shell);
@@ -128,7 +128,7 @@ fn killed_while_it_owes(world: &World, recovery: &str, then: &str) -> String {
     conn.execute_batch("BEGIN IMMEDIATE").unwrap();
     fs::write(go, "").unwrap();
     eventually("the match", || (owed(world) == 1).then_some(()));
-    kill_keeper(world, &run);
+    kill_supervisor(world, &run);
     conn.execute_batch("ROLLBACK").unwrap();
     assert_eq!((owed(world), messages(world)), (1, 0));
     run
@@ -137,7 +137,7 @@ fn killed_while_it_owes(world: &World, recovery: &str, then: &str) -> String {
 #[test]
 fn a_match_whose_supervisor_is_killed_before_the_message_is_sent_is_told_once() {
     let world = world();
-    let run = killed_while_it_owes(&world, "lost", "echo x; sleep 600");
+    let run = killed_with_pending_notification(&world, "lost", "echo x; sleep 600");
     world.run(["exec", "wait", &run]).exits(7);
     world.run(["session", "reconcile"]).exits(0);
     assert_eq!((statuses(&world), owed(&world)), (vec!["lost".to_owned()], 0));
@@ -151,7 +151,7 @@ fn a_match_whose_supervisor_is_killed_before_the_message_is_sent_is_told_once() 
 fn what_one_attempt_owes_the_next_one_tells_while_it_runs() {
     let world = world();
     let then = "if [ ! -e ../second ]; then : >../second; echo x; fi; while [ ! -e ../over ]; do sleep 0.02; done";
-    let run = killed_while_it_owes(&world, "requeue", then);
+    let run = killed_with_pending_notification(&world, "requeue", then);
     // Whoever begins settles what is left by the dead.
     world.run(["exec", "spawn", "--shell", "exit 0"]).exits(0);
     let told = world.json(["--session", "s-1", "inbox", "--wait", "30s", "--ack"]);
@@ -170,7 +170,7 @@ fn what_is_told_once_is_so_over_attempts_too() {
     let shell = format!("echo x; echo y; while [ -e {} ]; do sleep 0.02; done", stay.display());
     let run = spawn(&world, "s-1", &["--watch-once", "x=x", "--watch", "y=y"], &shell);
     eventually("the first attempt's messages", || (messages(&world) == 2).then_some(()));
-    kill_keeper(&world, &run);
+    kill_supervisor(&world, &run);
     fs::remove_file(stay).unwrap();
     world.run(["exec", "wait", &run]).exits(0);
     over(&world, &run);

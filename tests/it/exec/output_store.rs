@@ -6,18 +6,18 @@ use fairway::os::poll_until;
 use nix::sys::stat::Mode;
 use serde_json::json;
 
-use super::job_project::{PATIENCE, Place};
-use crate::common::{World, mount::Mount, tree_snapshot};
+use super::job_project::{WAIT_TIMEOUT, JobProject};
+use crate::common::{TestProject, mount::Mount, tree_snapshot};
 
 #[test]
 fn what_runs_print_is_their_users_alone_and_none_is_made_by_looking() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let output = place.dir.join(".fairway/runs.db");
     let run = place.spawn(["--", "sh", "-c", "umask 000; echo hi; echo ho >&2"]);
     place.run(["exec", "wait", &run]).exits(0);
-    place.nobody_left("after a run");
-    for path in tree_snapshot::of(&place.dir.join(".fairway")).keys() {
+    place.wait_no_processes("after a run");
+    for path in tree_snapshot::capture(&place.dir.join(".fairway")).keys() {
         let mode = fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
     }
@@ -32,12 +32,12 @@ fn what_runs_print_is_their_users_alone_and_none_is_made_by_looking() {
 
 #[test]
 fn a_damaged_file_of_output_is_told_and_stops_no_state() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let output = place.dir.join(".fairway/runs.db");
     let run = place.spawn(["--", "echo", "hi"]);
     place.run(["exec", "wait", &run]).exits(0);
-    place.nobody_left("after a run");
+    place.wait_no_processes("after a run");
     for suffix in ["-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", output.display()));
     }
@@ -66,12 +66,12 @@ fn a_damaged_file_of_output_is_told_and_stops_no_state() {
 
 #[test]
 fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_is_room() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let runs = place.dir.join(".fairway/runs");
     fs::create_dir(&runs).unwrap();
     fs::set_permissions(&runs, fs::Permissions::from_mode(0o700)).unwrap();
-    let Some(_mount) = Mount::small(&runs, 256) else { return };
+    let Some(_mount) = Mount::tmpfs(&runs, 256) else { return };
     fs::set_permissions(&runs, fs::Permissions::from_mode(0o700)).unwrap();
     nix::unistd::mkfifo(&place.dir.join("go"), Mode::S_IRWXU).unwrap();
     let zeroes = |count: u64| format!("head -c {count} /dev/zero | tr '\\0' x");
@@ -81,7 +81,7 @@ fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_
         let script = format!("{}; echo >>printed; read -r _ <go; echo after", zeroes(count));
         let run = place.spawn(["--max-output", more, "--shell", &script]);
         let lines = if is_lost { 2 } else { 1 };
-        let printed = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || {
+        let printed = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || {
             (place.count("printed", "") == lines).then_some(())
         });
         assert!(printed.is_some(), "the program was held up: {}", place.json(["exec", "poll", &run]));
@@ -106,7 +106,7 @@ fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_
             "{lost} are said to be lost"
         );
         assert_eq!(lost > 0, is_lost);
-        place.nobody_left("after a full disk");
+        place.wait_no_processes("after a full disk");
         place.run(["exec", "rm", &run]).exits(0);
         let full = Command::new("mount").args(["-o", "remount,size=256k"]).arg(&runs).status().unwrap();
         assert!(full.success());
@@ -115,31 +115,31 @@ fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_
 
 #[test]
 fn a_run_that_fills_the_disk_leaves_room_for_its_end() {
-    let world = World::bare();
-    let place = Place::of(&world);
+    let world = TestProject::uninitialized();
+    let place = JobProject::of_world(&world);
     let state = place.dir.join(".fairway");
     fs::create_dir(&state).unwrap();
-    let Some(_mount) = Mount::small(&state, 6_144) else { return };
+    let Some(_mount) = Mount::tmpfs(&state, 6_144) else { return };
     place.run(["init", "--quiet"]).exits(0);
     let run = place.spawn(["--max-output", "50000000", "--shell", "yes | head -c 30000000; exit 3"]);
     place.run(["exec", "wait", &run, "--timeout", "20s"]).exits(7);
     let polled = place.json(["exec", "poll", &run]);
     assert_eq!((&polled["status"], &polled["exit_code"]), (&json!("failed"), &json!(3)), "{polled:#}");
     assert!(polled["error_message"].as_str().unwrap().contains("could not all be kept"), "{polled:#}");
-    place.nobody_left("after a full disk");
+    place.wait_no_processes("after a full disk");
     place.run(["exec", "rm", &run]).exits(0);
     place.run(["exec", "spawn", "--foreground", "--", "true"]).exits(0);
 }
 
 #[test]
 fn where_nothing_can_be_written_every_verb_says_so() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--", "true"]);
     place.run(["exec", "wait", &run]).exits(0);
-    place.nobody_left("after a run");
-    let Some(mount) = Mount::over_itself(&place.dir.join(".fairway")) else { return };
-    mount.writable(false);
+    place.wait_no_processes("after a run");
+    let Some(mount) = Mount::bind_over_itself(&place.dir.join(".fairway")) else { return };
+    mount.set_writable(false);
     for words in [
         vec!["exec", "spawn", "--json", "--", "true"],
         vec!["exec", "worker", "--json"],
@@ -148,6 +148,6 @@ fn where_nothing_can_be_written_every_verb_says_so() {
     ] {
         place.run(words).refuses(8, "store_read_only");
     }
-    mount.writable(true);
+    mount.set_writable(true);
     place.run(["exec", "rm", &run]).exits(0);
 }

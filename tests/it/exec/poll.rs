@@ -14,27 +14,27 @@ use nix::sys::{
 };
 use serde_json::{Value, json};
 
-use super::job_project::{PATIENCE, Place};
-use crate::common::World;
+use super::job_project::{WAIT_TIMEOUT, JobProject};
+use crate::common::TestProject;
 
 /// A run that goes on a step each time it is told to.
 struct Steps<'a> {
-    place: Place<'a>,
+    place: JobProject<'a>,
     fifo: PathBuf,
     run: String,
 }
 
 impl<'a> Steps<'a> {
     /// Starts a script in which `step` waits.
-    fn of(world: &'a World, flags: &[&str], script: &str) -> Self {
-        let place = Place::of(world);
+    fn of(world: &'a TestProject, flags: &[&str], script: &str) -> Self {
+        let place = JobProject::of_world(world);
         let fifo = place.dir.join("steps");
         nix::unistd::mkfifo(&fifo, Mode::S_IRWXU).unwrap();
         let text = format!("exec 9<>steps; step() {{ read -r _ <&9; }}; {script}");
         let words = flags.iter().copied().chain(["--shell", &text]);
         let run = place.spawn(words);
         let steps = Self { place, fifo, run };
-        let begun = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || {
+        let begun = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || {
             (document(steps.poll(&[]).output().unwrap())["status"] == "running").then_some(())
         });
         assert!(begun.is_some(), "it never began");
@@ -56,7 +56,7 @@ impl<'a> Steps<'a> {
         let known = self.sockets();
         let child = self.poll(words).args(["--wait", "60s"]).spawn().unwrap();
         let there =
-            poll_until::poll_until(PATIENCE, Duration::from_millis(5), || (self.sockets() != known).then_some(()));
+            poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(5), || (self.sockets() != known).then_some(()));
         assert!(there.is_some(), "nobody waits");
         child
     }
@@ -78,7 +78,7 @@ fn document(output: Output) -> Value {
 
 #[test]
 fn a_poll_wakes_for_what_it_waits_for_and_for_nothing_else() {
-    let world = World::new();
+    let world = TestProject::new();
     let steps = Steps::of(&world, &["--watch", "^ready=up"], "step; echo one; step; echo ready >&2; step; exit 3");
     let start = Instant::now();
     let nothing = document(steps.poll(&["--wait", "300ms"]).output().unwrap());
@@ -117,12 +117,12 @@ fn a_poll_wakes_for_what_it_waits_for_and_for_nothing_else() {
     // Nothing will come: nobody waits for it.
     let over = document(steps.poll(&["--wait", "60s", "--since-seq", "99"]).output().unwrap());
     assert_eq!((&over["items"], &over["next_seq"]), (&json!([]), &json!(99)));
-    steps.place.nobody_left("after the polls");
+    steps.place.wait_no_processes("after the polls");
 }
 
 #[test]
 fn a_reader_that_was_killed_is_swept_away() {
-    let world = World::new();
+    let world = TestProject::new();
     let steps = Steps::of(&world, &[], "step; echo one; step");
     let mut child = steps.waits(&[]);
     let other = steps.waits(&["--until", "exit"]);
@@ -131,7 +131,7 @@ fn a_reader_that_was_killed_is_swept_away() {
     assert_eq!(steps.sockets().len(), 2);
     steps.step();
     let swept =
-        poll_until::poll_until(PATIENCE, Duration::from_millis(5), || (steps.sockets().len() == 1).then_some(()));
+        poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(5), || (steps.sockets().len() == 1).then_some(()));
     assert!(swept.is_some(), "{:?}", steps.sockets());
     steps.step();
     assert_eq!(document(other.wait_with_output().unwrap())["status"], "succeeded");
@@ -139,25 +139,25 @@ fn a_reader_that_was_killed_is_swept_away() {
 
 #[test]
 fn the_death_of_the_supervisor_wakes_a_poll_which_only_tells() {
-    let world = World::new();
+    let world = TestProject::new();
     let steps = Steps::of(&world, &["--recovery", "lost"], "step");
     let exit = steps.waits(&["--until", "exit"]);
     let supervisor = steps.place.supervisor(&steps.run).unwrap();
     kill(nix::unistd::Pid::from_raw(supervisor.pid), Signal::SIGKILL).unwrap();
     let start = Instant::now();
     let seen = document(exit.wait_with_output().unwrap());
-    assert!(start.elapsed() < PATIENCE);
+    assert!(start.elapsed() < WAIT_TIMEOUT);
     assert_eq!((&seen["status"], &seen["supervised"]), (&json!("running"), &json!(false)), "{seen:#}");
     assert_eq!(document(steps.poll(&[]).output().unwrap())["supervised"], false);
     // Whoever waits for its end sees to that.
     let waited = steps.place.run(["exec", "wait", &steps.run, "--json"]).exits(7);
     assert_eq!(waited.json()[0]["status"], "lost");
-    steps.place.nobody_left("after the supervisor's death");
+    steps.place.wait_no_processes("after the supervisor's death");
 }
 
 #[test]
 fn a_log_is_filtered_before_it_is_cut_and_read_to_its_end() {
-    let world = World::new();
+    let world = TestProject::new();
     let steps = Steps::of(&world, &[], "for i in 1 2 3 4 5; do step; echo o$i; step; echo e$i >&2; done");
     for seq in 0..10 {
         steps.step();
@@ -196,7 +196,7 @@ fn a_log_is_filtered_before_it_is_cut_and_read_to_its_end() {
 #[test]
 fn whoever_follows_sees_each_line_as_it_comes_and_the_end() {
     use std::io::{BufRead, BufReader};
-    let world = World::new();
+    let world = TestProject::new();
     let steps = Steps::of(&world, &[], "for i in 1 2 3; do step; echo line $i; done; step");
     let mut follower =
         steps.place.fairway(["exec", "log", &steps.run, "--follow"]).stdout(Stdio::piped()).spawn().unwrap();
@@ -213,7 +213,7 @@ fn whoever_follows_sees_each_line_as_it_comes_and_the_end() {
 
 #[test]
 fn waiting_for_many_ends_with_the_last_and_a_limit_is_kept() {
-    let world = World::new();
+    let world = TestProject::new();
     let steps = Steps::of(&world, &["--queue", ""], "step; echo done");
     let other = steps.place.spawn(["--queue", "", "--", "true"]);
     let (run, place) = (&steps.run, &steps.place);

@@ -5,22 +5,22 @@ use std::{fs, time::Duration};
 use fairway::os::{poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
-use super::job_project::{PATIENCE, Place};
-use crate::common::World;
+use super::job_project::{WAIT_TIMEOUT, JobProject};
+use crate::common::TestProject;
 
 /// Waits for a fact.
 #[track_caller]
-fn seen<T>(place: &Place<'_>, ask: impl FnMut() -> Option<T>) -> T {
-    let found = poll_until::poll_until(PATIENCE, Duration::from_millis(10), ask);
+fn seen<T>(place: &JobProject<'_>, ask: impl FnMut() -> Option<T>) -> T {
+    let found = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(10), ask);
     found.unwrap_or_else(|| panic!("never seen: {:#?}, {:?}", place.rows(), place.processes()))
 }
 
-fn statuses(place: &Place<'_>) -> Vec<String> {
+fn statuses(place: &JobProject<'_>) -> Vec<String> {
     place.rows().into_iter().map(|row| row.status).collect()
 }
 
 /// The process that waits for queued runs.
-fn standby(place: &Place<'_>) -> Option<ProcessKey> {
+fn queue_waiter(place: &JobProject<'_>) -> Option<ProcessKey> {
     let is_it = |key: &ProcessKey| {
         let words = fs::read_to_string(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default();
         words.contains("worker\0--until-empty")
@@ -30,27 +30,27 @@ fn standby(place: &Place<'_>) -> Option<ProcessKey> {
 
 #[test]
 fn runs_of_one_queue_run_one_after_the_other_in_the_order_of_asking() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let count = 30;
     for number in 0..count {
         // Whoever finds another one at work says so.
         let text = format!("mkdir busy || echo two >>trouble; echo {number} >>order; rmdir busy");
         place.spawn(["--for", "a", "--shell", &text]);
     }
-    let rows = place.all_final("a queue");
+    let rows = place.wait_all_final("a queue");
     assert!(rows.iter().all(|row| row.status == "succeeded"), "{rows:#?}");
     let order: Vec<i32> =
         fs::read_to_string(place.dir.join("order")).unwrap().lines().map(|n| n.parse().unwrap()).collect();
     assert_eq!(order, (0..count).collect::<Vec<_>>());
     assert!(!place.dir.join("trouble").exists());
-    place.nobody_left("a queue");
+    place.wait_no_processes("a queue");
 }
 
 #[test]
 fn queues_go_on_beside_each_other_and_no_queue_waits_for_nobody() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let hold = "while [ ! -e go ]; do sleep 0.02; done";
     place.spawn(["--for", "a", "--shell", hold]);
     place.spawn(["--for", "a", "--shell", "true"]);
@@ -61,14 +61,14 @@ fn queues_go_on_beside_each_other_and_no_queue_waits_for_nobody() {
     let want = ["running", "queued", "running", "running", "queued", "running"];
     seen(&place, || (statuses(&place) == want).then_some(()));
     fs::write(place.dir.join("go"), "").unwrap();
-    assert!(place.all_final("queues").iter().all(|row| row.status == "succeeded"));
-    place.nobody_left("queues");
+    assert!(place.wait_all_final("queues").iter().all(|row| row.status == "succeeded"));
+    place.wait_no_processes("queues");
 }
 
 #[test]
 fn no_more_go_on_at_once_than_the_limit_says() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     fs::write(place.dir.join(".fairway.toml"), "[exec]\nparallel = 2\n").unwrap();
     for _ in 0..6 {
         let text = "while [ ! -e go ]; do sleep 0.02; done; \
@@ -78,20 +78,20 @@ fn no_more_go_on_at_once_than_the_limit_says() {
     let want = ["running", "running", "queued", "queued", "queued", "queued"];
     seen(&place, || (statuses(&place) == want).then_some(()));
     fs::write(place.dir.join("go"), "").unwrap();
-    assert!(place.all_final("a limit").iter().all(|row| row.status == "succeeded"));
+    assert!(place.wait_all_final("a limit").iter().all(|row| row.status == "succeeded"));
     let most = fs::read_to_string(place.dir.join("most")).unwrap();
     assert!(most.lines().all(|line| line.trim().parse::<i32>().unwrap() <= 1), "{most}");
-    place.nobody_left("a limit");
+    place.wait_no_processes("a limit");
 }
 
 #[test]
 fn when_a_supervisor_is_killed_the_next_run_begins_all_the_same_and_waiting_costs_nothing() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let first = place.spawn(["--for", "a", "--recovery", "lost", "--shell", "echo on >>ran; sleep 100"]);
     place.spawn(["--for", "a", "--shell", "echo next >>ran"]);
     seen(&place, || (place.count("ran", "on") == 1).then_some(()));
-    let waits = seen(&place, || standby(&place));
+    let waits = seen(&place, || queue_waiter(&place));
     // It sleeps: no tick of its time passes, whatever else is done in the project.
     let ticks = || {
         let stat = fs::read_to_string(format!("/proc/{}/stat", waits.pid)).unwrap();
@@ -107,47 +107,47 @@ fn when_a_supervisor_is_killed_the_next_run_begins_all_the_same_and_waiting_cost
     place.run(["task", "add", "something", "else"]).exits(0);
     assert_eq!(ticks(), before);
     place.supervisor(&first).unwrap().signal(Signal::SIGKILL).unwrap();
-    let rows = place.all_final("a killed supervisor");
+    let rows = place.wait_all_final("a killed supervisor");
     assert_eq!((&*rows[0].status, &*rows[1].status), ("lost", "succeeded"), "{rows:#?}");
     assert_eq!(place.count("ran", "next"), 1);
-    place.nobody_left("a killed supervisor");
+    place.wait_no_processes("a killed supervisor");
 }
 
 #[test]
 fn when_the_one_who_waits_is_killed_the_end_of_a_run_begins_the_next() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
     for _ in 0..3 {
         place.spawn(["--for", "a", "--shell", "true"]);
     }
-    seen(&place, || standby(&place)).signal(Signal::SIGKILL).unwrap();
+    seen(&place, || queue_waiter(&place)).signal(Signal::SIGKILL).unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
-    assert!(place.all_final("no standby").iter().all(|row| row.status == "succeeded"));
-    place.nobody_left("no standby");
+    assert!(place.wait_all_final("no standby").iter().all(|row| row.status == "succeeded"));
+    place.wait_no_processes("no standby");
 }
 
 #[test]
 fn who_waits_for_a_queued_run_sees_to_it_that_somebody_begins_it() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let hold = place.spawn(["--for", "a", "--recovery", "lost", "--", "sleep", "100"]);
     let next = place.spawn(["--for", "a", "--", "true"]);
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
     // First the one who would notice, then the one that is waited for: nobody is left.
-    seen(&place, || standby(&place)).signal(Signal::SIGKILL).unwrap();
-    seen(&place, || standby(&place).is_none().then_some(()));
+    seen(&place, || queue_waiter(&place)).signal(Signal::SIGKILL).unwrap();
+    seen(&place, || queue_waiter(&place).is_none().then_some(()));
     place.supervisor(&hold).unwrap().signal(Signal::SIGKILL).unwrap();
     seen(&place, || place.supervisor(&hold).is_none().then_some(()));
     place.run(["exec", "wait", &next, "--timeout", "30s"]).exits(0);
     assert_eq!(statuses(&place), ["lost", "succeeded"]);
-    place.nobody_left("a wait");
+    place.wait_no_processes("a wait");
 }
 
 #[test]
 fn a_worker_begins_what_is_queued_and_a_second_one_says_that_it_is_not_needed() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let worker = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let pid = i32::try_from(worker.id()).unwrap();
     let lock = place.dir.join(".fairway/runtime/exec-worker.lock");
@@ -157,21 +157,21 @@ fn a_worker_begins_what_is_queued_and_a_second_one_says_that_it_is_not_needed() 
     let first = place.spawn(["--for", "a", "--recovery", "lost", "--", "sleep", "100"]);
     place.spawn(["--for", "a", "--", "true"]);
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
-    assert!(standby(&place).is_none(), "the worker waits already");
+    assert!(queue_waiter(&place).is_none(), "the worker waits already");
     place.supervisor(&first).unwrap().signal(Signal::SIGKILL).unwrap();
-    let rows = place.all_final("a worker");
+    let rows = place.wait_all_final("a worker");
     assert_eq!((&*rows[0].status, &*rows[1].status), ("lost", "succeeded"), "{rows:#?}");
     ProcessKey::of(pid).unwrap().signal(Signal::SIGTERM).unwrap();
-    let done = crate::common::test_project::Run::from(worker.wait_with_output().unwrap()).exits(0).json();
+    let done = crate::common::test_project::CommandOutput::from(worker.wait_with_output().unwrap()).exits(0).json();
     assert_eq!((done["busy"].as_bool(), done["begun"].as_u64()), (Some(false), Some(1)), "{done:#}");
     assert_eq!(done["runs_recovered"][0]["run_id"], first.as_str());
-    place.nobody_left("a worker");
+    place.wait_no_processes("a worker");
 }
 
 #[test]
 fn a_queued_run_whose_start_is_gone_is_lost() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let hold = place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
     let [next, other] = [(); 2].map(|()| place.spawn(["--for", "a", "--", "true"]));
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
@@ -181,33 +181,33 @@ fn a_queued_run_whose_start_is_gone_is_lost() {
     fs::remove_file(start(&other)).unwrap();
     fs::create_dir(start(&other)).unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
-    let rows = place.all_final("a run without its start");
+    let rows = place.wait_all_final("a run without its start");
     assert_eq!((&rows[0].id, &*rows[0].status, &*rows[1].status), (&hold, "succeeded", "lost"), "{rows:#?}");
     assert!(rows[1].error.as_deref().unwrap().contains("is gone"), "{rows:#?}");
     let why = rows[2].error.as_deref().unwrap();
     assert!(rows[2].status == "lost" && why.contains("cannot be read: Is a directory"), "{rows:#?}");
-    place.nobody_left("a run without its start");
+    place.wait_no_processes("a run without its start");
 }
 
 #[test]
 fn a_run_whose_supervisors_die_before_they_begin_it_is_not_tried_for_ever() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
     let next = place.spawn(["--for", "a", "--shell", "echo ran >>ran"]);
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
     // Who can be woken has read the settings; no new process can.
     seen(&place, || {
-        let own = format!("{}-", standby(&place)?.pid);
+        let own = format!("{}-", queue_waiter(&place)?.pid);
         let waiting = fs::read_dir(place.dir.join(".fairway/runtime/wake-exec")).ok()?;
         waiting.flatten().any(|one| one.file_name().to_string_lossy().starts_with(&own)).then_some(())
     });
     fs::write(place.dir.join(".fairway.toml"), "[exec]\nnonsense = 1\n").unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
-    let rows = place.all_final("dying supervisors");
+    let rows = place.wait_all_final("dying supervisors");
     fs::write(place.dir.join(".fairway.toml"), "").unwrap();
     assert_eq!((&rows[1].id, &*rows[1].status, rows[1].attempt), (&next, "failed", 1), "{rows:#?}");
     assert!(rows[1].error.as_deref().unwrap().contains("3 times before it had begun"), "{rows:#?}");
     assert_eq!(place.count("ran", "ran"), 0);
-    place.nobody_left("dying supervisors");
+    place.wait_no_processes("dying supervisors");
 }

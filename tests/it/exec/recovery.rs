@@ -5,24 +5,24 @@ use std::{fs, os::unix::process::CommandExt, time::Duration};
 use fairway::os::{lock::InheritableLock, poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
-use super::job_project::{PATIENCE, Place, Row};
-use crate::common::World;
+use super::job_project::{WAIT_TIMEOUT, JobProject, Row};
+use crate::common::TestProject;
 
 #[track_caller]
-fn seen<T>(place: &Place<'_>, ask: impl FnMut() -> Option<T>) -> T {
-    let found = poll_until::poll_until(PATIENCE, Duration::from_millis(10), ask);
+fn seen<T>(place: &JobProject<'_>, ask: impl FnMut() -> Option<T>) -> T {
+    let found = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(10), ask);
     found.unwrap_or_else(|| panic!("never seen: {:#?}, {:?}", place.rows(), place.processes()))
 }
 
 /// A run that has begun and whose supervisor was killed; its command goes on.
-fn left(place: &Place<'_>, words: &[&str]) -> String {
+fn left(place: &JobProject<'_>, words: &[&str]) -> String {
     let run = begun(place, words);
     kill_supervisor(place, &run);
     run
 }
 
 /// A run that has begun, and ends once there is a file `go`.
-fn begun(place: &Place<'_>, words: &[&str]) -> String {
+fn begun(place: &JobProject<'_>, words: &[&str]) -> String {
     let before = place.count("ran", "began");
     let text = "echo began >>ran; while [ ! -e go ]; do sleep 0.02; done";
     let run = place.spawn(words.iter().copied().chain(["--shell", text]));
@@ -30,19 +30,19 @@ fn begun(place: &Place<'_>, words: &[&str]) -> String {
     run
 }
 
-fn kill_supervisor(place: &Place<'_>, run: &str) {
+fn kill_supervisor(place: &JobProject<'_>, run: &str) {
     place.supervisor(run).unwrap().signal(Signal::SIGKILL).unwrap();
     seen(place, || place.supervisor(run).is_none().then_some(()));
 }
 
-fn row(place: &Place<'_>, run: &str) -> Row {
+fn row(place: &JobProject<'_>, run: &str) -> Row {
     place.rows().into_iter().find(|row| row.id == run).unwrap()
 }
 
 #[test]
 fn a_run_whose_folder_is_deleted_is_still_its_supervisors() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = begun(&place, &["--recovery", "lost"]);
     fs::remove_dir_all(place.dir.join(".fairway/runs").join(&run)).unwrap();
     let polled = place.json(["exec", "poll", &run]);
@@ -57,8 +57,8 @@ fn a_run_whose_folder_is_deleted_is_still_its_supervisors() {
 
 #[test]
 fn eight_reconciles_at_once_recover_a_run_once() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = left(&place, &[]);
     let all: Vec<_> = (0..8)
         .map(|_| {
@@ -69,7 +69,7 @@ fn eight_reconciles_at_once_recover_a_run_once() {
     let recovered: usize = all
         .into_iter()
         .map(|child| {
-            let report = crate::common::test_project::Run::from(child.wait_with_output().unwrap()).exits(0).json();
+            let report = crate::common::test_project::CommandOutput::from(child.wait_with_output().unwrap()).exits(0).json();
             report["runs_recovered"].as_array().unwrap().len()
         })
         .sum();
@@ -77,15 +77,15 @@ fn eight_reconciles_at_once_recover_a_run_once() {
     seen(&place, || (row(&place, &run).status == "running").then_some(()));
     seen(&place, || (place.count("ran", "began") == 2).then_some(()));
     fs::write(place.dir.join("go"), "").unwrap();
-    let rows = place.all_final("eight");
+    let rows = place.wait_all_final("eight");
     assert_eq!((&*rows[0].status, rows[0].attempt, place.count("ran", "began")), ("succeeded", 2, 2));
-    place.nobody_left("eight");
+    place.wait_no_processes("eight");
 }
 
 #[test]
 fn the_third_attempt_is_the_last() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = left(&place, &[]);
     for attempt in 2..=3 {
         place.run(["session", "reconcile"]).exits(0);
@@ -96,14 +96,14 @@ fn the_third_attempt_is_the_last() {
     place.run(["session", "reconcile"]).exits(0);
     let row = row(&place, &run);
     assert_eq!((&*row.status, row.attempt, place.count("ran", "began")), ("lost", 3, 3), "{row:?}");
-    place.nobody_left("three attempts");
+    place.wait_no_processes("three attempts");
 }
 
 #[test]
 fn what_another_boot_or_an_ended_session_has_left_is_lost_and_what_is_elsewhere_is_left_alone() {
-    let world = World::new();
-    let place = Place::of(&world);
-    world.register("s1");
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
+    world.add_session("s1");
     let (boot, session) = (begun(&place, &["--queue", ""]), begun(&place, &["--for", "s1", "--queue", ""]));
     let (elsewhere, unbegun) = (begun(&place, &["--queue", ""]), begun(&place, &["--queue", ""]));
     // All have begun: the next one that begins would settle what it finds.
@@ -120,7 +120,7 @@ fn what_another_boot_or_an_ended_session_has_left_is_lost_and_what_is_elsewhere_
     set("status = 'starting', pid = NULL, pid_started = NULL, started_at = NULL", &unbegun);
     fs::remove_file(place.dir.join(".fairway/runs").join(&unbegun).join("begun")).unwrap();
     conn.execute("DELETE FROM events WHERE kind = 'exec.started' AND run_id = ?1", [&unbegun]).unwrap();
-    for process in Place::of_run(&unbegun) {
+    for process in JobProject::job_processes(&unbegun) {
         process.signal(Signal::SIGKILL).unwrap();
     }
     place.run(["session", "end", "s1"]).exits(0);
@@ -146,14 +146,14 @@ fn what_another_boot_or_an_ended_session_has_left_is_lost_and_what_is_elsewhere_
     set(&format!("host = '{}'", fairway::os::host::identity()), &elsewhere);
     fs::write(place.dir.join("go"), "").unwrap();
     place.run(["exec", "wait", &elsewhere]);
-    place.all_final("four runs");
-    place.nobody_left("four runs");
+    place.wait_all_final("four runs");
+    place.wait_no_processes("four runs");
 }
 
 #[test]
 fn an_end_that_was_noted_is_the_end_and_nothing_runs_again() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = left(&place, &[]);
     // As a supervisor would have noted it before it died.
     fs::write(place.dir.join(".fairway/runs").join(&run).join("ended"), "failed\n7\n\n").unwrap();
@@ -162,13 +162,13 @@ fn an_end_that_was_noted_is_the_end_and_nothing_runs_again() {
     let polled = place.json(["exec", "poll", &run]);
     assert_eq!((polled["status"].as_str(), polled["exit_code"].as_i64()), (Some("failed"), Some(7)), "{polled:#}");
     assert_eq!(place.count("ran", "began"), 1);
-    place.nobody_left("a noted end");
+    place.wait_no_processes("a noted end");
 }
 
 #[test]
 fn leftovers_are_ended_wherever_they_went_and_nobody_else() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "setsid sh -c 'trap \"\" TERM; echo $$ >>pids; sleep 100; :' & env -i sh -c 'echo $$ >>pids; sleep 101; :' & \
                 echo $$ >>pids; sleep 102; :";
     let run = place.spawn(["--recovery", "lost", "--shell", text]);
@@ -188,23 +188,23 @@ fn leftovers_are_ended_wherever_they_went_and_nobody_else() {
     bystander.wait().unwrap();
     let why = row(&place, &run).error.unwrap();
     assert!(why.contains("ended what it had left") && why.contains("sleep"), "{why}");
-    place.nobody_left("leftovers");
+    place.wait_no_processes("leftovers");
 }
 
 #[test]
 fn a_wait_settles_what_nobody_looks_after() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = left(&place, &["--recovery", "lost"]);
     let found = place.run(["exec", "wait", &run, "--json"]);
     assert!(found.stdout.contains("\"lost\""), "{found:?}");
-    place.nobody_left("a wait");
+    place.wait_no_processes("a wait");
 }
 
 #[test]
 fn a_wait_hears_of_a_supervisor_that_dies_before_it_is_known_while_whoever_took_the_run_lives_on() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = left(&place, &["--recovery", "lost"]);
     // As it stands from its being taken, by us, until its supervisor has written itself down: that one has the lock.
     let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
@@ -220,17 +220,17 @@ fn a_wait_hears_of_a_supervisor_that_dies_before_it_is_known_while_whoever_took_
     };
     seen(&place, asleep);
     drop(hold);
-    let ended = poll_until::poll_until(PATIENCE, Duration::from_millis(10), || waits.try_wait().unwrap());
+    let ended = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(10), || waits.try_wait().unwrap());
     let _ = waits.kill();
     assert_eq!(ended.and_then(|status| status.code()), Some(7), "{:#?}", place.rows());
     assert_eq!(row(&place, &run).status, "lost");
-    place.nobody_left("a wait");
+    place.wait_no_processes("a wait");
 }
 
 #[test]
 fn what_cannot_be_settled_is_told_once_and_keeps_nobody_from_work() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = left(&place, &["--queue", ""]);
     let lock = place.dir.join(".fairway/runs").join(&run).join("lock");
     fs::remove_file(&lock).unwrap();
@@ -246,29 +246,29 @@ fn what_cannot_be_settled_is_told_once_and_keeps_nobody_from_work() {
     }
     let pid = nix::unistd::Pid::from_raw(i32::try_from(worker.id()).unwrap());
     nix::sys::signal::kill(pid, Signal::SIGTERM).unwrap();
-    let done = crate::common::test_project::Run::from(worker.wait_with_output().unwrap()).exits(0).json();
+    let done = crate::common::test_project::CommandOutput::from(worker.wait_with_output().unwrap()).exits(0).json();
     let told = done["runs_recovered"].as_array().unwrap();
     assert_eq!((told.len(), &told[0]["run_id"], &told[0]["status"]), (1, &run.into(), &"running".into()), "{done:#}");
     assert!(told[0]["reason"].as_str().unwrap().contains("could not be settled: cannot lock"), "{done:#}");
     fs::remove_dir(&lock).unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
     place.run(["session", "reconcile"]).exits(0);
-    place.all_final("an unsettled run");
-    place.nobody_left("an unsettled run");
+    place.wait_all_final("an unsettled run");
+    place.wait_no_processes("an unsettled run");
 }
 
 #[test]
 fn a_restored_store_begins_nothing_that_may_have_run() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "echo began >>ran; while [ ! -e go ]; do sleep 0.02; done";
     let run = place.spawn(["--for", "a", "--shell", text]);
     let next = place.spawn(["--for", "a", "--shell", "echo next >>ran"]);
     seen(&place, || (place.count("ran", "began") == 1).then_some(()));
     place.run(["backup", "copy.db"]).exits(0);
     fs::write(place.dir.join("go"), "").unwrap();
-    place.all_final("before the restore");
-    place.nobody_left("before the restore");
+    place.wait_all_final("before the restore");
+    place.wait_no_processes("before the restore");
     let restored = place.run(["restore", "copy.db"]).exits(0);
     assert!(restored.stderr.contains("1 background run(s)"), "{restored:?}");
     // Its folder still knows how it ended.
@@ -276,8 +276,8 @@ fn a_restored_store_begins_nothing_that_may_have_run() {
     place.run(["session", "reconcile"]).exits(0);
     // A queued one of the backup that has run since is not run again either.
     place.spawn(["--for", "a", "--", "true"]);
-    let rows = place.all_final("after the restore");
+    let rows = place.wait_all_final("after the restore");
     assert_eq!(rows.iter().find(|row| row.id == next).unwrap().status, "succeeded", "{rows:#?}");
     assert_eq!((place.count("ran", "began"), place.count("ran", "next")), (1, 1));
-    place.nobody_left("after the restore");
+    place.wait_no_processes("after the restore");
 }

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::job_project::Place;
-use crate::common::World;
+use super::job_project::JobProject;
+use crate::common::TestProject;
 
-fn codes(place: &Place<'_>, words: &[&str]) -> Vec<String> {
+fn codes(place: &JobProject<'_>, words: &[&str]) -> Vec<String> {
     let found = place.run(words.iter().copied().chain(["--json"])).json();
     let found = found["findings"].as_array().unwrap().clone();
     found.iter().map(|one| one["code"].as_str().unwrap().to_owned()).filter(|code| code != "same_user").collect()
@@ -16,10 +16,10 @@ fn codes(place: &Place<'_>, words: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_run_is_removed_with_all_of_it_but_not_while_it_goes_on() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let done = place.spawn(["--", "echo", "x"]);
-    place.all_final("one");
+    place.wait_all_final("one");
     let on = place.spawn(["--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
     place.run(["exec", "rm", &done, &on, "--json"]).refuses(4, "in_use");
     assert_eq!(place.rows().len(), 2, "all or nothing");
@@ -35,19 +35,19 @@ fn a_run_is_removed_with_all_of_it_but_not_while_it_goes_on() {
         .unwrap();
     assert_eq!(rows, 0);
     fs::write(place.dir.join("go"), "").unwrap();
-    place.all_final("the other");
-    place.nobody_left("rm");
+    place.wait_all_final("the other");
+    place.wait_no_processes("rm");
 }
 
 #[test]
 fn what_is_too_much_too_large_or_too_old_goes_first_come_first() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     for number in 0..6 {
         place.spawn(["--queue", "q", "--shell", &format!("head -c {}000 /dev/zero", number + 1)]);
     }
-    let rows = place.all_final("six");
-    place.nobody_left("six");
+    let rows = place.wait_all_final("six");
+    place.wait_no_processes("six");
     let left = |settings: &str| {
         fs::write(place.dir.join(".fairway.toml"), format!("[exec]\n{settings}\n")).unwrap();
         let would = place.json(["exec", "gc", "--dry-run"])["removed"].as_array().unwrap().len();
@@ -82,11 +82,11 @@ fn what_is_too_much_too_large_or_too_old_goes_first_come_first() {
 
 #[test]
 fn one_folder_that_cannot_be_cleared_keeps_no_other_from_being_cleared() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let runs = [(); 3].map(|()| place.spawn(["--", "true"]));
-    place.all_final("three");
-    place.nobody_left("three");
+    place.wait_all_final("three");
+    place.wait_no_processes("three");
     // What killed supervisors have left; that of the second is no file, and is not removed.
     let start = |run: &str| place.dir.join(".fairway/runs").join(run).join("start");
     fs::write(start(&runs[0]), "").unwrap();
@@ -101,12 +101,12 @@ fn one_folder_that_cannot_be_cleared_keeps_no_other_from_being_cleared() {
 
 #[test]
 fn doctor_knows_about_runs_and_removes_what_belongs_to_none() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     assert_eq!(codes(&place, &["doctor"]), ["store"]);
     let gone = place.spawn(["--", "true"]);
-    place.all_final("one");
-    place.nobody_left("one");
+    place.wait_all_final("one");
+    place.wait_no_processes("one");
     assert_eq!(codes(&place, &["doctor"]), ["runs", "store"]);
     let runs = place.dir.join(".fairway/runs");
     fs::remove_dir_all(runs.join(&gone)).unwrap();

@@ -5,13 +5,13 @@ use std::{fs, time::Duration};
 use fairway::os::poll_until;
 use serde_json::Value;
 
-use super::job_project::{PATIENCE, Place};
-use crate::common::World;
+use super::job_project::{WAIT_TIMEOUT, JobProject};
+use crate::common::TestProject;
 
 /// Waits until a run has printed this.
 #[track_caller]
-fn shows(place: &Place<'_>, run: &str, text: &str) -> Value {
-    let seen = poll_until::poll_until(PATIENCE, Duration::from_millis(20), || {
+fn shows(place: &JobProject<'_>, run: &str, text: &str) -> Value {
+    let seen = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || {
         Some(place.json(["exec", "poll", run])).filter(|seen| seen["snippet"].as_str().unwrap().contains(text))
     });
     seen.unwrap_or_else(|| panic!("{text:?} is not in {}", place.json(["exec", "poll", run])))
@@ -19,8 +19,8 @@ fn shows(place: &Place<'_>, run: &str, text: &str) -> Value {
 
 #[test]
 fn a_terminal_has_a_size_and_ctrl_c_is_ctrl_c() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let script = "trap 'echo caught; exit 5' INT; trap 'stty size' WINCH; stty size; : </dev/tty && echo own; \
                   while :; do sleep 0.05; done";
     let run = place.spawn(["--pty", "--size", "33x44", "--shell", script]);
@@ -32,13 +32,13 @@ fn a_terminal_has_a_size_and_ctrl_c_is_ctrl_c() {
     let seen = place.json(["exec", "poll", &run, "--until", "exit", "--wait", "30s"]);
     assert_eq!((seen["status"].as_str(), seen["exit_code"].as_i64()), (Some("failed"), Some(5)), "{seen}");
     assert!(seen["snippet"].as_str().unwrap().contains("caught"), "{seen}");
-    place.nobody_left("Ctrl-C");
+    place.wait_no_processes("Ctrl-C");
 }
 
 #[test]
 fn text_keys_bytes_and_the_end_of_input_arrive_in_order() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--pty", "--shell", "stty -echo; echo up; cat >got"]);
     let before = shows(&place, &run, "up\r\n");
     let sent =
@@ -53,8 +53,8 @@ fn text_keys_bytes_and_the_end_of_input_arrive_in_order() {
 
 #[test]
 fn a_terminal_stays_until_the_program_has_ended() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     // A program that closes its streams, as many do at their end, is not hung up on; and may open its terminal again.
     let text = "echo up; exec <&- >&- 2>&-; sleep 0.3; echo again >/dev/tty; exit 3";
     let run = place.spawn(["--pty", "--shell", text]);
@@ -65,8 +65,8 @@ fn a_terminal_stays_until_the_program_has_ended() {
 
 #[test]
 fn a_paste_is_marked_for_a_program_that_asked_for_it() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run =
         place.spawn(["--pty", "--shell", "stty raw -echo; printf '\\033[?2004hup'; dd bs=1 count=15 2>/dev/null >got"]);
     shows(&place, &run, "up");
@@ -77,8 +77,8 @@ fn a_paste_is_marked_for_a_program_that_asked_for_it() {
 
 #[test]
 fn a_program_that_does_not_read_fills_its_input_and_nothing_hangs() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--pty", "--shell", "stty raw -echo; echo up; sleep 600"]);
     shows(&place, &run, "up");
     // What fits without anybody reading is taken.
@@ -93,8 +93,8 @@ fn a_program_that_does_not_read_fills_its_input_and_nothing_hangs() {
 
 #[test]
 fn ten_thousand_keys_reach_a_program_that_reads_slowly_and_echoes() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let script = "stty raw; echo up; dd bs=1 count=50000 2>/dev/null >got";
     let run = place.spawn(["--pty", "--shell", script]);
     shows(&place, &run, "up");
@@ -107,8 +107,8 @@ fn ten_thousand_keys_reach_a_program_that_reads_slowly_and_echoes() {
 
 #[test]
 fn who_cannot_be_typed_to_says_why() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--queue", "q", "--shell", "echo up; sleep 600"]);
     let queued = place.spawn(["--queue", "q", "--pty", "--", "cat"]);
     let refuse = |run: &str, words: &[&str], exit: i32, code: &str| {
@@ -125,7 +125,7 @@ fn who_cannot_be_typed_to_says_why() {
     place.json(["exec", "kill", &run]);
     shows(&place, &queued, "");
     let up = || (place.json(["exec", "poll", &queued])["status"] == "running").then_some(());
-    assert!(poll_until::poll_until(PATIENCE, Duration::from_millis(20), up).is_some());
+    assert!(poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), up).is_some());
     refuse(&queued, &["-l", &"x".repeat(5_000)], 2, "invalid_value");
     // Nothing of that was typed: the end of input comes to an empty line.
     place.json(["exec", "send-keys", &queued, "--eof"]);
@@ -135,8 +135,8 @@ fn who_cannot_be_typed_to_says_why() {
 
 #[test]
 fn a_repeat_of_a_request_types_once() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--pty", "--shell", "stty -echo; echo up; cat >got"]);
     shows(&place, &run, "up");
     let first = place.json(["exec", "send-keys", &run, "-l", "once", "Enter", "--request-id", "r"]);

@@ -4,13 +4,13 @@ use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
 use fairway::os::poll_until;
 
-use super::job_project::{PATIENCE, Place};
-use crate::common::{World, test_project::FAIRWAY};
+use super::job_project::{WAIT_TIMEOUT, JobProject};
+use crate::common::{TestProject, test_project::FAIRWAY};
 
 #[test]
 fn what_cannot_be_meant_is_refused_by_name_and_leaves_nothing() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     fs::write(place.dir.join("file"), "").unwrap();
     for (words, code, what) in [
         (&["--", ""][..], "invalid_value", "command"),
@@ -44,23 +44,23 @@ fn what_cannot_be_meant_is_refused_by_name_and_leaves_nothing() {
     place.run(["exec", "spawn", "--session", "ghost", "--json", "--", "true"]).refuses(3, "not_found");
     assert!(place.rows().is_empty());
     place.run(["exec", "spawn", "--session", "ghost", "--for", "ghost", "--", "true"]).exits(0);
-    place.all_final("a foreign key");
-    place.nobody_left("refusals");
+    place.wait_all_final("a foreign key");
+    place.wait_no_processes("refusals");
 }
 
 #[test]
 fn a_repeat_of_a_request_starts_nothing_twice() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let words = ["exec", "spawn", "--request-id", "r-1", "--json", "--shell", "echo ran >>ran"];
     let first = place.run(words).exits(0).json();
-    place.all_final("a request");
+    place.wait_all_final("a request");
     assert_eq!(place.run(words).exits(0).json(), first);
     let other = ["exec", "spawn", "--request-id", "r-1", "--json", "--", "true"];
     place.run(other).refuses(2, "request_reused");
     assert_eq!((place.rows().len(), place.count("ran", "ran")), (1, 1));
-    assert_eq!(super::job_project::forgotten_folders(&place), Vec::<String>::new());
-    place.nobody_left("a request");
+    assert_eq!(super::job_project::job_dirs_without_row(&place), Vec::<String>::new());
+    place.wait_no_processes("a request");
 }
 
 /// The files below a folder that hold the canary.
@@ -77,8 +77,8 @@ fn walk(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
 
 #[test]
 fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "echo \"$CANARY ${GONE-unset} $EMPTY.\" >seen; while [ ! -e go ]; do sleep 0.02; done";
     let mut command = place.fairway([
         "exec",
@@ -95,15 +95,15 @@ fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
     ]);
     let run = command.env("GONE", "here").output().unwrap();
     let run = String::from_utf8(run.stdout).unwrap().trim().to_owned();
-    poll_until::poll_until(PATIENCE, Duration::from_millis(10), || place.dir.join("seen").exists().then_some(()))
+    poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(10), || place.dir.join("seen").exists().then_some(()))
         .unwrap();
     let folder = place.dir.join(".fairway/runs").join(&run);
     let start = folder.join("start");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&folder), mode(&start)), (0o700, 0o600));
     fs::write(place.dir.join("go"), "").unwrap();
-    place.all_final("an environment");
-    place.nobody_left("an environment");
+    place.wait_all_final("an environment");
+    place.wait_no_processes("an environment");
     assert_eq!(fs::read_to_string(place.dir.join("seen")).unwrap(), "c4n4ry-d34db33f unset .\n");
     let mut found = Vec::new();
     walk(&place.dir.join(".fairway"), &mut found);
@@ -112,8 +112,8 @@ fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
 
 #[test]
 fn the_foreground_waits_for_the_end_and_yield_only_for_a_while() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let ended = place.run(["exec", "spawn", "--foreground", "--json", "--shell", "echo out; exit 3"]).exits(7).json();
     assert_eq!((ended["status"].as_str(), ended["exit_code"].as_i64()), (Some("failed"), Some(3)), "{ended:#}");
     assert_eq!(ended["snippet"], "out\n");
@@ -124,14 +124,14 @@ fn the_foreground_waits_for_the_end_and_yield_only_for_a_while() {
     // As it stands by then, and not as it was asked for.
     assert!(later.get("snippet").is_none() && later["status"] == "running", "{later:#}");
     fs::write(place.dir.join("go"), "").unwrap();
-    place.all_final("yield");
-    place.nobody_left("yield");
+    place.wait_all_final("yield");
+    place.wait_no_processes("yield");
 }
 
 #[test]
 fn a_run_that_would_wait_behind_the_one_that_waits_for_it_is_refused() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let inner = |queue: &str| format!("{FAIRWAY} exec spawn --queue '{queue}' --foreground -- echo inner 2>&1");
     let text = format!("{}; {}; {}", inner("same"), inner("other"), inner(""));
     let run = place.spawn(["--queue", "same", "--timeout", "20s", "--shell", &text]);

@@ -6,12 +6,12 @@ use fairway::os::{poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::job_project::{PATIENCE, Place};
-use crate::common::{World, test_project::FAIRWAY};
+use super::job_project::{WAIT_TIMEOUT, JobProject};
+use crate::common::{TestProject, test_project::FAIRWAY};
 
 /// The run once it is final.
 #[track_caller]
-fn ended(place: &Place<'_>, run: &str) -> Value {
+fn ended(place: &JobProject<'_>, run: &str) -> Value {
     let seen = place.json(["exec", "poll", run, "--until", "exit", "--wait", "30s"]);
     assert!(!["queued", "starting", "running"].contains(&seen["status"].as_str().unwrap()), "{seen}");
     seen
@@ -19,10 +19,10 @@ fn ended(place: &Place<'_>, run: &str) -> Value {
 
 /// Waits until a file of the project holds something, and answers with it.
 #[track_caller]
-fn told(place: &Place<'_>, file: &str) -> String {
+fn told(place: &JobProject<'_>, file: &str) -> String {
     let path = place.dir.join(file);
     let read = || fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n'));
-    poll_until::poll_until(PATIENCE, Duration::from_millis(10), read).unwrap_or_else(|| panic!("nothing in {file}"))
+    poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(10), read).unwrap_or_else(|| panic!("nothing in {file}"))
 }
 
 #[track_caller]
@@ -32,8 +32,8 @@ fn events<'a>(seen: &'a Value, name: &str) -> Vec<&'a Value> {
 
 #[test]
 fn the_end_is_told_as_it_was() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     for (text, status, code, signal, why) in [
         ("exit 0", "succeeded", Some(0), None, None),
         ("exit 7", "failed", Some(7), None, None),
@@ -48,13 +48,13 @@ fn the_end_is_told_as_it_was() {
         assert_eq!(seen["error_message"].as_str(), why, "{text}");
         assert_eq!(events(&seen, "end").len(), 1, "{seen}");
     }
-    place.nobody_left("all have ended");
+    place.wait_no_processes("all have ended");
 }
 
 #[test]
 fn what_cannot_be_run_has_failed_and_says_why() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     fs::write(place.dir.join("text"), "no program").unwrap();
     fs::create_dir(place.dir.join("gone")).unwrap();
     let hold = place.spawn(["--queue", "q", "--", "sleep", "60"]);
@@ -71,13 +71,13 @@ fn what_cannot_be_run_has_failed_and_says_why() {
         assert_eq!((seen["status"].as_str(), &seen["exit_code"]), (Some("failed"), &Value::Null), "{seen}");
         assert!(seen["error_message"].as_str().unwrap().contains(why), "{seen}");
     }
-    place.is_whole();
+    place.assert_stores_valid();
 }
 
 #[test]
 fn what_escapes_or_ignores_or_chatters_is_gone_with_its_run_and_named() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "setsid sh -c 'trap \"\" TERM; echo $$ >escaped; exec sleep 600' >/dev/null 2>&1 & \
                 sh -c 'trap \"\" TERM; echo $$ >deaf; while :; do sleep 1; done' & \
                 yes & echo $! >chatty; \
@@ -93,26 +93,26 @@ fn what_escapes_or_ignores_or_chatters_is_gone_with_its_run_and_named() {
     let left = events(&seen, "leftovers");
     let named = left[0]["payload"].as_str().unwrap();
     assert!(left.len() == 1 && named.contains("yes (") && named.contains("sleep ("), "{seen}");
-    place.nobody_left("the run has ended");
+    place.wait_no_processes("the run has ended");
 }
 
 #[test]
 fn a_run_that_takes_too_long_is_ended_with_everything_in_it() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "sh -c 'trap \"\" TERM; while :; do sleep 1; done' & sleep 600";
     let run = place.spawn(["--timeout", "300ms", "--shell", text]);
     let seen = ended(&place, &run);
     assert_eq!(seen["status"], "timed_out");
     assert_eq!(seen["error_message"], "it ran longer than 300ms");
     assert_eq!(seen["signal"], 15);
-    place.nobody_left("time is over");
+    place.wait_no_processes("time is over");
 }
 
 #[test]
 fn a_supervisor_that_is_told_to_end_takes_its_run_along() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
         let run = place.spawn(["--shell", "echo up; sleep 600"]);
         place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
@@ -121,7 +121,7 @@ fn a_supervisor_that_is_told_to_end_takes_its_run_along() {
         assert_eq!(seen["status"], "canceled");
         assert_eq!(seen["error_message"], format!("its supervisor was told to end, by {signal}"));
     }
-    place.nobody_left("all were ended");
+    place.wait_no_processes("all were ended");
 }
 
 /// How often a process has gone to sleep, and how many ticks it has used.
@@ -135,8 +135,8 @@ fn wakes(key: &ProcessKey) -> (String, Vec<u64>) {
 
 #[test]
 fn nothing_wakes_a_supervisor_while_nothing_happens() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--queue", "", "--shell", "echo up; sleep 600"]);
     place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
     let other = place.spawn(["--queue", "", "--", "sleep", "1"]);
@@ -151,31 +151,31 @@ fn nothing_wakes_a_supervisor_while_nothing_happens() {
 
 #[test]
 fn a_program_reads_what_it_was_given_and_then_the_end() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "0123456789abcdef".repeat(15_000);
     let run = world
-        .run_with(["exec", "spawn", "--quiet", "--stdin", "-", "--shell", "sleep 0.2; wc -c"], text.as_bytes())
+        .run_with_stdin(["exec", "spawn", "--quiet", "--stdin", "-", "--shell", "sleep 0.2; wc -c"], text.as_bytes())
         .exits(0);
     let seen = ended(&place, run.stdout.trim());
     assert_eq!((seen["status"].as_str(), seen["snippet"].as_str()), (Some("succeeded"), Some("240000\n")), "{seen}");
     // One that does not read it is not waited for; one that was given nothing reads the end.
-    let run = world.run_with(["exec", "spawn", "--quiet", "--stdin", "-", "--", "true"], text.as_bytes()).exits(0);
+    let run = world.run_with_stdin(["exec", "spawn", "--quiet", "--stdin", "-", "--", "true"], text.as_bytes()).exits(0);
     assert_eq!(ended(&place, run.stdout.trim())["status"], "succeeded");
     assert_eq!(ended(&place, &place.spawn(["--", "cat"]))["status"], "succeeded");
 }
 
 #[test]
 fn a_program_inherits_no_descriptor_and_ignores_no_signal() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "ls -l /proc/self/fd >fds; grep -E 'Sig(Ign|Blk)' /proc/self/status >signals";
     for pty in [&["--pty"][..], &[]] {
         let words = ["exec", "spawn", "--quiet", "--shell", text];
         // As a shell does with what it starts in the background.
         let mut command = place.world.command("/bin/sh");
         command.args(["-c", "trap '' INT HUP USR1 PIPE; exec \"$0\" \"$@\"", FAIRWAY]).args(words).args(pty);
-        let run: crate::common::test_project::Run = command.output().unwrap().into();
+        let run: crate::common::test_project::CommandOutput = command.output().unwrap().into();
         ended(&place, run.exits(0).stdout.trim());
         let fds = fs::read_to_string(place.dir.join("fds")).unwrap();
         let open: Vec<&str> = fds.lines().filter_map(|line| line.split_once(" -> ")).map(|(_, file)| file).collect();
@@ -191,14 +191,14 @@ fn a_program_inherits_no_descriptor_and_ignores_no_signal() {
 
 #[test]
 fn a_limit_on_the_size_of_files_ends_the_keeping_and_not_the_run() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "echo ran >>ran; yes | head -c 30000000; exit 3";
     let words = ["exec", "spawn", "--quiet", "--max-output", "64MiB", "--shell", text];
     let mut command = place.world.command("/bin/sh");
     // 8 MiB, in the shell's blocks.
     command.args(["-c", "ulimit -f 16384; exec \"$0\" \"$@\"", FAIRWAY]).args(words);
-    let run: crate::common::test_project::Run = command.output().unwrap().into();
+    let run: crate::common::test_project::CommandOutput = command.output().unwrap().into();
     let run = run.exits(0).stdout.trim().to_owned();
     let seen = ended(&place, &run);
     assert_eq!((seen["exit_code"].as_i64(), seen["attempt"].as_i64()), (Some(3), Some(1)), "{seen}");
@@ -207,8 +207,8 @@ fn a_limit_on_the_size_of_files_ends_the_keeping_and_not_the_run() {
 
 #[test]
 fn whoever_starts_us_may_have_made_us_deaf_to_children() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     for (words, code) in [(&["exec", "spawn", "--foreground"][..], 7), (&["exec", "call", "--file", "call"], 0)] {
         fs::write(place.dir.join("call"), r#"{"command": "sleep 0.1; exit 3"}"#).unwrap();
         let mut command = place.world.command("env");
@@ -216,7 +216,7 @@ fn whoever_starts_us_may_have_made_us_deaf_to_children() {
         if code == 7 {
             command.args(["--shell", "sleep 0.1; exit 3"]);
         }
-        let run: crate::common::test_project::Run = command.output().unwrap().into();
+        let run: crate::common::test_project::CommandOutput = command.output().unwrap().into();
         let said = run.exits(code);
         assert!(format!("{}{}", said.stdout, said.stderr).contains("exit code 3"), "{said:?}");
     }
@@ -224,13 +224,13 @@ fn whoever_starts_us_may_have_made_us_deaf_to_children() {
 
 #[test]
 fn no_store_holds_what_is_secret_in_a_command() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     let run = place.spawn(["--", &format!("./{secret}"), &format!("--token={secret}")]);
     let seen = ended(&place, &run);
     assert!(seen["error_message"].as_str().unwrap().contains("cannot be run"), "{seen}");
-    place.nobody_left("it could not be run");
+    place.wait_no_processes("it could not be run");
     for entry in fs::read_dir(place.dir.join(".fairway")).unwrap().map(Result::unwrap) {
         let Ok(bytes) = fs::read(entry.path()) else { continue };
         assert!(!bytes.windows(secret.len()).any(|part| part == secret.as_bytes()), "{:?}", entry.path());
@@ -239,8 +239,8 @@ fn no_store_holds_what_is_secret_in_a_command() {
 
 #[test]
 fn a_run_that_a_run_has_started_is_a_run_of_its_own() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = format!("{FAIRWAY} exec spawn --queue '' --quiet -- sleep 600 >inner");
     let outer = place.spawn(["--queue", "", "--shell", &text]);
     let seen = ended(&place, &outer);
@@ -248,14 +248,14 @@ fn a_run_that_a_run_has_started_is_a_run_of_its_own() {
     assert!(events(&seen, "leftovers").is_empty(), "{seen}");
     let inner = told(&place, "inner").trim().to_owned();
     let up = || (place.json(["exec", "poll", &inner])["status"] == "running").then_some(());
-    assert!(poll_until::poll_until(PATIENCE, Duration::from_millis(20), up).is_some());
+    assert!(poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), up).is_some());
     assert_eq!(place.json(["exec", "kill", &inner])["status"], "canceled");
 }
 
 #[test]
 fn a_program_prints_on_while_the_stores_are_held_by_somebody() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let text = "echo up; until [ -e go ]; do sleep 0.01; done; head -c 3000000 /dev/zero | tr '\\0' x; echo >done";
     let run = place.spawn(["--watch", "up=up", "--shell", text]);
     place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
@@ -279,8 +279,8 @@ fn a_program_prints_on_while_the_stores_are_held_by_somebody() {
 
 #[test]
 fn a_store_that_is_put_back_meanwhile_is_told_the_end() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "echo up; until [ -e go ]; do sleep 0.01; done; exit 4"]);
     place.json(["exec", "poll", &run, "--until", "output", "--wait", "30s"]);
     place.run(["backup", "kept.db"]).exits(0);
@@ -288,14 +288,14 @@ fn a_store_that_is_put_back_meanwhile_is_told_the_end() {
     fs::write(place.dir.join("go"), "").unwrap();
     let seen = ended(&place, &run);
     assert_eq!((seen["status"].as_str(), seen["exit_code"].as_i64()), (Some("failed"), Some(4)), "{seen}");
-    place.nobody_left("it has ended");
-    place.is_whole();
+    place.wait_no_processes("it has ended");
+    place.assert_stores_valid();
 }
 
 #[test]
 fn a_run_is_looked_after_only_by_whoever_was_handed_it() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "echo up; sleep 600"]);
     place.run(["exec", "supervise", &run, "--json"]).refuses(2, "usage");
     place.run(["exec", "supervise", "x", "--json"]).refuses(2, "invalid_value");

@@ -8,8 +8,8 @@ use std::{
 
 use nix::sys::signal::Signal;
 
-use super::job_project::{Place, Row};
-use crate::common::World;
+use super::job_project::{JobProject, Row};
+use crate::common::TestProject;
 
 /// Chances that can be had again: the seed is printed.
 struct Dice(u64);
@@ -26,7 +26,7 @@ fn work(number: u64, tenths: u64) -> String {
     format!("echo began >>ran-{number}; echo out; sleep 0.{tenths}; echo ended >>ran-{number}")
 }
 
-fn check(place: &Place<'_>, number: usize, row: &Row) {
+fn check(place: &JobProject<'_>, number: usize, row: &Row) {
     let file = format!("ran-{number}");
     let (began, ended) = (place.count(&file, "began"), place.count(&file, "ended"));
     let about = format!("{row:?} began {began} times and came to its end {ended} times");
@@ -42,8 +42,8 @@ fn check(place: &Place<'_>, number: usize, row: &Row) {
 
 #[test]
 fn whoever_looks_after_runs_may_die_at_any_moment_and_the_record_stays_true() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     let seed: u64 = std::env::var("FAIRWAY_SEED").map_or(std::process::id().into(), |text| text.parse().unwrap());
     println!("FAIRWAY_SEED={seed}");
     let mut dice = Dice(seed);
@@ -69,13 +69,13 @@ fn whoever_looks_after_runs_may_die_at_any_moment_and_the_record_stays_true() {
             reconciled += 1;
         }
     }
-    let done = fairway::os::poll_until::poll_until(super::job_project::PATIENCE, Duration::from_millis(100), || {
+    let done = fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
         place.run(["session", "reconcile"]).exits(0);
         place.rows().iter().all(Row::is_final).then_some(())
     });
     assert!(done.is_some(), "never final: {:#?}", place.rows());
-    place.nobody_left("after the crashes");
-    place.is_whole();
+    place.wait_no_processes("after the crashes");
+    place.assert_stores_valid();
     let rows = place.rows();
     assert_eq!(rows.iter().map(|row| &row.id).collect::<Vec<_>>(), runs.iter().collect::<Vec<_>>());
     for (number, row) in rows.iter().enumerate() {
@@ -90,8 +90,8 @@ fn whoever_looks_after_runs_may_die_at_any_moment_and_the_record_stays_true() {
 
 #[test]
 fn what_is_shown_after_a_kill_is_true_and_a_look_executes_nothing() {
-    let world = World::new();
-    let place = Place::of(&world);
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
     for policy in ["lost", "requeue"] {
         let file = format!("ran-{policy}");
         let text = format!(
@@ -100,14 +100,14 @@ fn what_is_shown_after_a_kill_is_true_and_a_look_executes_nothing() {
         let run = place.spawn(["--recovery", policy, "--shell", &text]);
         let began = |count| {
             let seen =
-                fairway::os::poll_until::poll_until(super::job_project::PATIENCE, Duration::from_millis(20), || {
+                fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(20), || {
                     (place.count(&file, "began") == count).then_some(())
                 });
             assert!(seen.is_some(), "{policy}: {:?}", place.rows());
         };
         began(1);
         place.supervisor(&run).unwrap().signal(Signal::SIGKILL).unwrap();
-        let seen = fairway::os::poll_until::poll_until(super::job_project::PATIENCE, Duration::from_millis(10), || {
+        let seen = fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(10), || {
             (place.json(["exec", "poll", &run])["supervised"] == false).then_some(())
         });
         assert!(seen.is_some(), "{policy}: {:?}", place.rows());
@@ -127,16 +127,16 @@ fn what_is_shown_after_a_kill_is_true_and_a_look_executes_nothing() {
         if policy == "lost" {
             let row = place.rows().pop().unwrap();
             assert_eq!((&*row.status, place.count(&file, "began")), ("lost", 1), "{row:?}");
-            assert_eq!(Place::of_run(&run), Vec::new(), "leftovers");
+            assert_eq!(JobProject::job_processes(&run), Vec::new(), "leftovers");
         } else {
             began(2);
             fs::write(place.dir.join("go"), "").unwrap();
-            let row = place.all_final(policy).pop().unwrap();
+            let row = place.wait_all_final(policy).pop().unwrap();
             assert_eq!((&*row.status, row.attempt, place.count(&file, "began")), ("succeeded", 2, 2), "{row:?}");
             let items = place.json(["exec", "log", &run, "--stream", "event"]);
             let seam = |item: &&serde_json::Value| item["meta"]["event"] == "requeued" && item["meta"]["attempt"] == 2;
             assert!(items["items"].as_array().unwrap().iter().any(|item| seam(&item)), "{items:#}");
         }
     }
-    place.nobody_left("after both");
+    place.wait_no_processes("after both");
 }

@@ -6,18 +6,18 @@ use fairway::os::poll_until;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// A world with a session, in real time.
-pub(super) fn world() -> World {
-    let world = World::new();
-    world.real_time().register("s-1");
+pub(super) fn world() -> TestProject {
+    let world = TestProject::new();
+    world.real_time().add_session("s-1");
     world
 }
 
 /// Starts a shell for a session, with these flags; answers its run's id.
 #[track_caller]
-pub(super) fn spawn(world: &World, session: &str, flags: &[&str], shell: &str) -> String {
+pub(super) fn spawn(world: &TestProject, session: &str, flags: &[&str], shell: &str) -> String {
     // Nothing of a test that fails stays for good.
     let mut args = vec!["exec", "spawn", "--timeout", "2m", "--for", session];
     args.extend(flags);
@@ -33,7 +33,7 @@ pub(super) struct Event {
     pub meta: Value,
 }
 
-fn output(world: &World) -> Connection {
+fn output(world: &TestProject) -> Connection {
     Connection::open(world.root().join(".fairway/runs.db")).unwrap()
 }
 
@@ -43,7 +43,7 @@ fn name(run: &str) -> String {
 }
 
 /// The events of a run, in order.
-pub(super) fn events(world: &World, run: &str) -> Vec<Event> {
+pub(super) fn events(world: &TestProject, run: &str) -> Vec<Event> {
     let conn = output(world);
     let query = "SELECT seq, payload, meta FROM exec_run_items WHERE hex(run) = ?1 AND type = 'event' ORDER BY seq";
     let mut statement = conn.prepare(query).unwrap();
@@ -55,7 +55,7 @@ pub(super) fn events(world: &World, run: &str) -> Vec<Event> {
 }
 
 /// What is owed still.
-pub(super) fn owed(world: &World) -> i64 {
+pub(super) fn owed(world: &TestProject) -> i64 {
     let query = "SELECT count(*) FROM exec_run_items WHERE owes IS NOT NULL";
     output(world).query_row(query, [], |row| row.get(0)).unwrap()
 }
@@ -66,7 +66,7 @@ pub(super) fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Waits until a run is final and everything about it was told.
-pub(super) fn over(world: &World, run: &str) {
+pub(super) fn over(world: &TestProject, run: &str) {
     let conn = Connection::open(world.store()).unwrap();
     let query = "SELECT finished_at IS NOT NULL FROM exec_runs WHERE id = ?1";
     eventually("the end of the run", || {
@@ -77,7 +77,7 @@ pub(super) fn over(world: &World, run: &str) {
 
 /// Reads everything that waits for a session.
 #[track_caller]
-pub(super) fn read(world: &World, session: &str) -> Vec<String> {
+pub(super) fn read(world: &TestProject, session: &str) -> Vec<String> {
     let messages = world.json(["--session", session, "inbox", "--ack"]);
     let text = |message: &Value| {
         assert_eq!(message["source"], "exec", "{message}");
@@ -128,7 +128,7 @@ fn a_pattern_that_comes_in_single_bytes_is_found_in_its_scope() {
     let call = |scope: &str| {
         let watch = format!("[{{\"regex\":\"x\",\"event\":\"x\",\"scope\":\"{scope}\"}}]");
         let text = format!("{{\"action\":\"spawn\",\"command\":\"echo x\",\"session_id\":\"s-1\",\"watch\":{watch}}}");
-        let run = world.run_with(["exec", "call"], text.as_bytes()).exits(0).json();
+        let run = world.run_with_stdin(["exec", "call"], text.as_bytes()).exits(0).json();
         let run = run["run_id"].as_str().unwrap().to_owned();
         over(&world, &run);
         named(&super::watchers::events(&world, &run), "x").len()

@@ -30,7 +30,7 @@ fn a_call_is_decided_and_recorded_with_its_rule() {
 #[test]
 fn a_whole_call_is_read_from_stdin_by_its_run() {
     let world = world_with(GUARD);
-    let ask = |document: &str| world.run_with(["guard", "check", "--json"], document.as_bytes());
+    let ask = |document: &str| world.run_with_stdin(["guard", "check", "--json"], document.as_bytes());
     let call = json!({"run_id": "run-s1", "tool": "Bash", "input": {"command": "ls"}});
     assert_eq!(ask(&call.to_string()).exits(0).json()["allowed"], true);
     let call = json!({"run_id": "run-s1", "tool": "run_shell_command", "input": {"command": "git push -f"}});
@@ -49,7 +49,7 @@ fn a_whole_call_is_read_from_stdin_by_its_run() {
 #[test]
 fn a_test_explains_and_records_nothing() {
     let world = world_with(GUARD);
-    let before = world.content();
+    let before = world.all_rows();
     let explained = world.json(["guard", "test", "--role", "backend", "--input", "ls && sudo git push -fu origin"]);
     assert_eq!(explained["allowed"], false);
     assert_eq!(explained["commands"], json!(["ls", "sudo git push -fu origin", "git push -fu origin"]));
@@ -61,7 +61,7 @@ fn a_test_explains_and_records_nothing() {
     let explained = world.json(["guard", "test", "--role", "backend", "--input", "git push $X"]);
     assert_eq!(explained["allowed"], false);
     world.run(["guard", "test", "--input", "ls", "--json"]).refuses(2, "usage");
-    assert_eq!(world.content(), before);
+    assert_eq!(world.all_rows(), before);
 }
 
 #[test]

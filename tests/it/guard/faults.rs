@@ -10,10 +10,10 @@ use std::{
 use serde_json::json;
 
 use super::{GUARD, check_text, world_with};
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 #[track_caller]
-fn is_no(run: Run) -> Run {
+fn assert_denied(run: CommandOutput) -> CommandOutput {
     assert_ne!(run.code, Some(0), "{run:#?}");
     assert_eq!(run.json()["allowed"], false, "{run:#?}");
     assert!(!run.json()["reason"].as_str().unwrap().is_empty(), "{run:#?}");
@@ -46,11 +46,11 @@ fn garbage_and_missing_parts_are_a_no() {
         r#"{"run_id":"run-s1","tool":"Bash","input":{"command":"ls"}} trailing"#,
         &big,
     ] {
-        is_no(world.run_with(["guard", "check", "--json"], document.as_bytes()));
+        assert_denied(world.run_with_stdin(["guard", "check", "--json"], document.as_bytes()));
     }
-    is_no(world.run_with(["guard", "check", "--json"], b"\xff\xfe"));
-    is_no(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{"]));
-    is_no(world.run(["guard", "check", "--json", "--session", "nobody", "--tool", "Bash", "--input", "{}"]));
+    assert_denied(world.run_with_stdin(["guard", "check", "--json"], b"\xff\xfe"));
+    assert_denied(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{"]));
+    assert_denied(world.run(["guard", "check", "--json", "--session", "nobody", "--tool", "Bash", "--input", "{}"]));
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn a_call_that_never_ends_is_a_no_in_time() {
     // Its stdin stays open as long as the child lives.
     let mut child = child;
     let open = child.stdin.take();
-    let run: Run = child.wait_with_output().unwrap().into();
+    let run: CommandOutput = child.wait_with_output().unwrap().into();
     drop(open);
-    is_no(run);
+    assert_denied(run);
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
@@ -73,7 +73,7 @@ fn a_panic_is_a_no() {
     let world = world_with(GUARD);
     let words = ["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{\"command\":\"true\"}"];
     world.run(words).exits(0);
-    is_no(world.fairway(words).env("FAIRWAY_TEST_FAULT", "panic").output().unwrap().into());
+    assert_denied(world.fairway(words).env("FAIRWAY_TEST_FAULT", "panic").output().unwrap().into());
 }
 
 #[test]
@@ -87,13 +87,13 @@ fn a_broken_configuration_is_a_no() {
     ] {
         let world = world_with(GUARD);
         fs::write(world.root().join(".fairway.toml"), text).unwrap();
-        is_no(check_text(&world, "ls"));
+        assert_denied(check_text(&world, "ls"));
     }
     let world = world_with(GUARD);
     fs::remove_file(world.root().join(".fairway.toml")).unwrap();
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
     fs::write(world.root().join(".fairway.toml"), GUARD).unwrap();
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_record_of_trust_that_others_could_have_written_is_a_no() {
     for entry in fs::read_dir(folder).unwrap() {
         fs::set_permissions(entry.unwrap().path(), fs::Permissions::from_mode(0o666)).unwrap();
     }
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_locked_store_is_a_no_in_time() {
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     conn.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let begun = Instant::now();
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     conn.execute_batch("ROLLBACK").unwrap();
     check_text(&world, "ls").exits(0);
@@ -123,11 +123,11 @@ fn a_damaged_or_missing_store_is_a_no() {
     let world = world_with(GUARD);
     let bytes = fs::read(world.store()).unwrap();
     fs::write(world.store(), b"this is no store at all, whatever it says").unwrap();
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
     for suffix in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(world.store().with_file_name(format!("fairway.db{suffix}")));
     }
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
     fs::write(world.store(), bytes).unwrap();
 }
 
@@ -143,12 +143,12 @@ fn texts_that_cannot_be_judged_are_a_no() {
     ] {
         let document =
             json!({"run_id": "run-s1", "tool": "Bash", "input": {"command": format!("{text}'")}}).to_string();
-        is_no(world.run_with(["guard", "check", "--json"], document.as_bytes()));
+        assert_denied(world.run_with_stdin(["guard", "check", "--json"], document.as_bytes()));
     }
 }
 
 #[test]
 fn outside_of_any_project_it_is_a_no() {
-    let world = World::bare();
-    is_no(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{}"]));
+    let world = TestProject::uninitialized();
+    assert_denied(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{}"]));
 }

@@ -17,7 +17,7 @@ use fairway::domain::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 /// The rules of the design.
 pub const GUARD: &str = r#"
@@ -78,9 +78,9 @@ pub fn cases(list: &str) -> Vec<String> {
 }
 
 /// A trusted world with this text behind its configuration, and a running session `s1` in the role `worker`.
-pub fn world_with(guard: &str) -> World {
-    let world = World::new();
-    world.register("s1");
+pub fn world_with(guard: &str) -> TestProject {
+    let world = TestProject::new();
+    world.add_session("s1");
     let config = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{text}\n{guard}")).unwrap();
@@ -89,11 +89,11 @@ pub fn world_with(guard: &str) -> World {
 }
 
 /// Asks the command line about a call of `s1`.
-pub fn check(world: &World, tool: &str, input: &Value) -> Run {
+pub fn check(world: &TestProject, tool: &str, input: &Value) -> CommandOutput {
     world.run(["guard", "check", "--json", "--session", "s1", "--tool", tool, "--input", &input.to_string()])
 }
 
 /// The same for shell text.
-pub fn check_text(world: &World, text: &str) -> Run {
+pub fn check_text(world: &TestProject, text: &str) -> CommandOutput {
     check(world, "Bash", &json!({ "command": text }))
 }

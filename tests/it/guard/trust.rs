@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{GUARD, check, check_text, world_with};
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn rules_that_changed_or_were_never_trusted_are_a_no() {
@@ -39,8 +39,8 @@ fn rules_that_were_trusted_and_are_gone_are_a_no_until_that_is_trusted() {
 
 #[test]
 fn without_rules_nothing_is_known_to_be_allowed() {
-    let world = World::new();
-    world.register("s1");
+    let world = TestProject::new();
+    world.add_session("s1");
     let denied = check(&world, "Read", &json!({})).refuses(5, "guard_denied");
     assert!(denied.json()["reason"].as_str().unwrap().contains("no [guard] section"), "{denied:?}");
 }

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{World, test_project::FAIRWAY};
+use crate::common::{TestProject, test_project::FAIRWAY};
 
 const DENIES: &str = r#"echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"fairway-canary"}}'"#;
 
@@ -14,13 +14,13 @@ fn script(path: &PathBuf, body: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn file_of(world: &World, provider: &str) -> PathBuf {
+fn file_of(world: &TestProject, provider: &str) -> PathBuf {
     let folder = world.root().join(format!(".{provider}"));
     folder.join(if provider == "codex" { "hooks.json" } else { "settings.json" })
 }
 
 /// Hooks of a provider whose program does this instead.
-fn installed(world: &World, provider: &str, body: &str) {
+fn installed(world: &TestProject, provider: &str, body: &str) {
     let program = world.dir().join("it's here/fairway");
     script(&program, body);
     world.run(["hook", "install", provider]).exits(0);
@@ -35,7 +35,7 @@ fn installed(world: &World, provider: &str, body: &str) {
 }
 
 /// The codes and sentences that matter, and whether all is well.
-fn found(world: &World, provider: &str) -> (Vec<(String, String)>, bool) {
+fn found(world: &TestProject, provider: &str) -> (Vec<(String, String)>, bool) {
     let run = world.run(["doctor", "hooks", provider, "--json"]);
     let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {run:?}"));
     assert_eq!(run.code, Some(i32::from(document["ok"] == false)), "{run:?}");
@@ -46,7 +46,7 @@ fn found(world: &World, provider: &str) -> (Vec<(String, String)>, bool) {
 }
 
 #[track_caller]
-fn judged(world: &World, provider: &str, code: &str, words: &str) {
+fn judged(world: &TestProject, provider: &str, code: &str, words: &str) {
     let (findings, is_well) = found(world, provider);
     let one = findings.iter().find(|(known, _)| known == code).unwrap_or_else(|| panic!("{code}: {findings:?}"));
     assert!(one.1.contains(words), "{one:?}");
@@ -55,7 +55,7 @@ fn judged(world: &World, provider: &str, code: &str, words: &str) {
 
 #[test]
 fn a_hook_that_looks_like_a_no_is_told_from_one_that_is() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     // Nobody is asked whether it trusts anything.
     world.set("PATH", "/usr/bin:/bin");
     let block = r#"echo '{"decision":"block","reason":"fairway-canary"}'"#;
@@ -86,7 +86,7 @@ fn a_hook_that_looks_like_a_no_is_told_from_one_that_is() {
 
 #[test]
 fn the_hook_gets_what_its_vendor_would_give_it() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     world.set("SHELL", "/bin/sh").set("FAIRWAY_SESSION_ID", "s1");
     let seen = world.dir().join("seen");
     let body = format!("{{ echo \"$@\"; pwd; env; cat; }} >'{}'; {DENIES}", seen.display());
@@ -108,7 +108,7 @@ fn the_hook_gets_what_its_vendor_would_give_it() {
 
 #[test]
 fn what_will_not_run_is_found() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     world.set("PATH", "/usr/bin:/bin");
     world.run(["doctor", "hooks"]).exits(0);
     judged(&world, "claude", "not_installed", "no hooks of ours");
@@ -131,7 +131,7 @@ fn what_will_not_run_is_found() {
 
 #[test]
 fn hooks_that_the_vendor_skips_in_silence_are_found() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     let bin = world.dir().join("bin");
     world.set("PATH", format!("{}:/usr/bin:/bin", bin.display()));
     installed(&world, "codex", DENIES);
@@ -173,9 +173,9 @@ fn hooks_that_the_vendor_skips_in_silence_are_found() {
 /// Our own hooks hold, whatever the project's rules say, and the canary leaves nothing behind.
 #[test]
 fn the_hooks_that_are_installed_deny_what_must_be_denied() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     world.set("PATH", "/usr/bin:/bin");
-    let before = world.content();
+    let before = world.all_rows();
     for provider in ["claude", "codex", "gemini"] {
         world.run(["hook", "install", provider]).exits(0);
         world.run(["hook", "install", provider, "--user"]).exits(0);
@@ -184,15 +184,15 @@ fn the_hooks_that_are_installed_deny_what_must_be_denied() {
         assert!(is_well && holds == 2, "{findings:?}");
     }
     world.run(["doctor", "hooks"]).exits(0);
-    assert_eq!(world.content(), before);
+    assert_eq!(world.all_rows(), before);
     let (findings, _) = found_outside(&world, "claude");
     assert!(findings.iter().any(|(code, _)| code == "blocking"), "{findings:?}");
 }
 
 /// The same, asked from a folder that is in no project.
-fn found_outside(world: &World, provider: &str) -> (Vec<(String, String)>, bool) {
+fn found_outside(world: &TestProject, provider: &str) -> (Vec<(String, String)>, bool) {
     let mut command = world.fairway(["doctor", "hooks", provider, "--json"]);
-    let run: crate::common::test_project::Run = command.current_dir(world.dir()).output().unwrap().into();
+    let run: crate::common::test_project::CommandOutput = command.current_dir(world.dir()).output().unwrap().into();
     let document = run.exits(0).json();
     let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
     let findings = document["findings"].as_array().unwrap();

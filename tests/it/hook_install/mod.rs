@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{World, test_project::FAIRWAY};
+use crate::common::{TestProject, test_project::FAIRWAY};
 
 const THEIRS: &str =
     "{\r\n\t\"model\": \"opus\", // the large one\r\n\t\"hooks\": {\"Stop\": [{\"hooks\": []}]},\r\n}\r\n";
@@ -21,7 +21,7 @@ fn settings(path: &Path) -> Value {
 
 #[test]
 fn what_was_there_stays_byte_by_byte_and_comes_back() {
-    let world = World::new();
+    let world = TestProject::new();
     for (provider, file) in
         [("claude", ".claude/settings.json"), ("codex", ".codex/hooks.json"), ("gemini", ".gemini/settings.json")]
     {
@@ -53,7 +53,7 @@ fn what_was_there_stays_byte_by_byte_and_comes_back() {
 
 #[test]
 fn a_file_that_was_made_for_it_goes_with_it() {
-    let world = World::new();
+    let world = TestProject::new();
     let path = world.root().join(".claude/settings.json");
     world.run(["hook", "install", "claude"]).exits(0);
     let hooks = &settings(&path)["hooks"];
@@ -70,7 +70,7 @@ fn a_file_that_was_made_for_it_goes_with_it() {
 
 #[test]
 fn a_link_stays_a_link_and_its_file_is_written() {
-    let world = World::new();
+    let world = TestProject::new();
     let (real, link) = (world.dir().join("dotfiles.json"), world.root().join(".gemini/settings.json"));
     fs::write(&real, "{}").unwrap();
     fs::create_dir(world.root().join(".gemini")).unwrap();
@@ -84,7 +84,7 @@ fn a_link_stays_a_link_and_its_file_is_written() {
 
 #[test]
 fn a_dry_run_shows_the_lines_and_writes_nothing() {
-    let world = World::new();
+    let world = TestProject::new();
     fs::create_dir(world.root().join(".codex")).unwrap();
     let path = world.root().join(".codex/hooks.json");
     fs::write(&path, "{\n  \"description\": \"mine\"\n}\n").unwrap();
@@ -103,7 +103,7 @@ fn a_dry_run_shows_the_lines_and_writes_nothing() {
 
 #[test]
 fn the_persons_settings_lie_where_the_vendor_looks() {
-    let mut world = World::bare();
+    let mut world = TestProject::uninitialized();
     for (provider, variable, moved, usual) in [
         ("claude", "CLAUDE_CONFIG_DIR", "settings.json", ".claude/settings.json"),
         ("codex", "CODEX_HOME", "hooks.json", ".codex/hooks.json"),
@@ -123,7 +123,7 @@ fn the_persons_settings_lie_where_the_vendor_looks() {
 
 #[test]
 fn what_cannot_be_written_stays_as_it_was() {
-    let world = World::new();
+    let world = TestProject::new();
     let folder = world.root().join(".claude");
     fs::create_dir(&folder).unwrap();
     let path = folder.join("settings.json");
@@ -147,7 +147,7 @@ fn what_cannot_be_written_stays_as_it_was() {
 /// A vendor that does not load the file runs none of its hooks: that is said.
 #[test]
 fn a_file_that_the_vendor_does_not_load_is_spoken_of() {
-    let world = World::new();
+    let world = TestProject::new();
     let folder = world.root().join(".claude");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("settings.json"), "{} // mine").unwrap();

@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::{VENDORS, command, denied, event, started};
-use crate::common::{World, bulk_tasks, mount::Mount, test_project::Run};
+use crate::common::{TestProject, bulk_tasks, mount::Mount, test_project::CommandOutput};
 
 /// The end of a turn in the vendor's words, which a failure must not turn into its going on.
 fn turn_end(vendor: &str) -> &'static str {
@@ -26,7 +26,7 @@ fn turn_end(vendor: &str) -> &'static str {
 
 /// Fails unless it failed where nobody is stopped by that.
 #[track_caller]
-fn harmless(run: &Run) {
+fn assert_fails_open(run: &CommandOutput) {
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:#?}");
     assert_eq!(run.stderr.lines().count(), 1, "{run:#?}");
     assert!(run.stderr.starts_with("fairway hook: ") && !run.stderr.contains("panicked"), "{run:#?}");
@@ -34,17 +34,17 @@ fn harmless(run: &Run) {
 
 /// Every vendor's tool call is denied, and the end of every vendor's turn is not held up.
 #[track_caller]
-fn fails_closed(world: &World, about: &str) {
+fn assert_fails_closed(world: &TestProject, about: &str) {
     for (vendor, _) in VENDORS {
         let reason = denied(vendor, &world.hook(vendor, &command(vendor, "x", "true")));
         assert!(reason.len() > 10, "{about}: {reason}");
-        harmless(&world.hook(vendor, &event(turn_end(vendor), "x", json!({}))));
+        assert_fails_open(&world.hook(vendor, &event(turn_end(vendor), "x", json!({}))));
     }
 }
 
 #[test]
 fn what_cannot_be_read_is_denied() {
-    let world = World::new();
+    let world = TestProject::new();
     for (vendor, moment) in VENDORS {
         let whole = command(vendor, "x", "true");
         let mut bad: Vec<(String, Vec<u8>)> = Vec::new();
@@ -85,15 +85,15 @@ fn what_cannot_be_read_is_denied() {
         // One that came in at another door is a tool call all the same.
         denied(vendor, &world.hook_bytes(vendor, "Stop", whole.to_string().as_bytes()));
         denied(vendor, &world.hook_bytes(vendor, "Unknown", whole.to_string().as_bytes()));
-        harmless(&world.hook_bytes(vendor, turn_end(vendor), b""));
-        harmless(&world.hook_bytes(vendor, turn_end(vendor), b"garbage"));
+        assert_fails_open(&world.hook_bytes(vendor, turn_end(vendor), b""));
+        assert_fails_open(&world.hook_bytes(vendor, turn_end(vendor), b"garbage"));
     }
     assert!(world.sessions().is_empty());
 }
 
 #[test]
 fn what_is_too_large_is_denied() {
-    let world = World::new();
+    let world = TestProject::new();
     for (vendor, _) in VENDORS {
         let mut whole = command(vendor, "x", "true");
         whole["padding"] = "x".repeat(8 << 20).into();
@@ -103,28 +103,28 @@ fn what_is_too_large_is_denied() {
 
 #[test]
 fn a_broken_configuration_denies() {
-    let world = World::new();
+    let world = TestProject::new();
     let path = world.root().join(".fairway.toml");
     let good = fs::read(&path).unwrap();
     for bad in ["[tasks", "[hoooks]\nrole = \"x\"", "[hooks]\nrole = \"not a role\"", "[claims]\nlease = 7"] {
         fs::write(&path, bad).unwrap();
-        fails_closed(&world, bad);
+        assert_fails_closed(&world, bad);
     }
     fs::write(&path, good).unwrap();
 }
 
 #[test]
 fn a_damaged_newer_or_foreign_store_denies() {
-    let world = World::new();
-    bulk_tasks::ready_tasks(&world.store(), 50);
+    let world = TestProject::new();
+    bulk_tasks::insert_ready_tasks(&world.store(), 50);
     let good = fs::read(world.store()).unwrap();
     fs::write(world.store(), &good[..good.len() / 2]).unwrap();
-    fails_closed(&world, "cut");
+    assert_fails_closed(&world, "cut");
     fs::write(world.store(), "not a database, but a text\n".repeat(400)).unwrap();
-    fails_closed(&world, "a text");
+    assert_fails_closed(&world, "a text");
     fs::write(world.store(), &good).unwrap();
     Connection::open(world.store()).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    fails_closed(&world, "newer");
+    assert_fails_closed(&world, "newer");
     for suffix in ["-wal", "-shm"] {
         let _ = fs::remove_file(world.root().join(format!(".fairway/fairway.db{suffix}")));
     }
@@ -134,7 +134,7 @@ fn a_damaged_newer_or_foreign_store_denies() {
 /// Who holds the store longer than a decision may take makes it a no, in time.
 #[test]
 fn a_locked_store_denies_in_time() {
-    let world = World::new();
+    let world = TestProject::new();
     let holder = Connection::open(world.store()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let begun = Instant::now();
@@ -154,15 +154,15 @@ fn a_locked_store_denies_in_time() {
 
 #[test]
 fn a_full_disk_denies() {
-    let world = World::bare();
-    let Some(_mount) = Mount::small(&world.root(), 2_048) else { return };
+    let world = TestProject::uninitialized();
+    let Some(_mount) = Mount::tmpfs(&world.root(), 2_048) else { return };
     world.run(["init", "--quiet"]).exits(0);
     let filler = world.root().join("filler");
     let mut file = OpenOptions::new().create(true).append(true).open(&filler).unwrap();
     for size in [4096, 1] {
         while file.write_all(&vec![0; size]).is_ok() {}
     }
-    let runs: Vec<(&str, Run)> = (0..4)
+    let runs: Vec<(&str, CommandOutput)> = (0..4)
         .flat_map(|_| VENDORS)
         .map(|(vendor, _)| (vendor, world.hook(vendor, &command(vendor, "x", "true"))))
         .collect();
@@ -175,16 +175,16 @@ fn a_full_disk_denies() {
 
 #[test]
 fn a_fault_of_our_own_denies() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     for fault in ["panic", "crash"] {
         world.set("FAIRWAY_TEST_FAULT", fault);
-        fails_closed(&world, fault);
+        assert_fails_closed(&world, fault);
     }
 }
 
 #[test]
 fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     world.set("FAIRWAY_TEST_FAULT", "hang");
     let hang = |vendor: &str, moment: &str| {
         let call = command(vendor, "x", "true").to_string();
@@ -218,7 +218,7 @@ fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
 
 #[test]
 fn a_project_whose_configuration_was_taken_away_denies() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     let path = world.root().join(".fairway.toml");
     let good = fs::read(&path).unwrap();
@@ -231,16 +231,16 @@ fn a_project_whose_configuration_was_taken_away_denies() {
 
 #[test]
 fn a_project_that_is_named_and_is_not_there_denies() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     for (vendor, moment) in VENDORS {
         let call = command(vendor, "x", "true").to_string();
-        denied(vendor, &world.run_with(["hook", vendor, moment, "--root", "/nowhere/at/all"], call.as_bytes()));
+        denied(vendor, &world.run_with_stdin(["hook", vendor, moment, "--root", "/nowhere/at/all"], call.as_bytes()));
     }
 }
 
 #[test]
 fn a_no_that_nobody_can_read_is_an_exit_code() {
-    let world = World::new();
+    let world = TestProject::new();
     for (vendor, moment) in VENDORS {
         let mut call = command(vendor, "fairway-canary", "true");
         call["tool_name"] = "fairway-canary".into();
@@ -254,7 +254,7 @@ fn a_no_that_nobody_can_read_is_an_exit_code() {
 
 #[test]
 fn surroundings_that_cannot_be_meant_deny() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     let call = |vendor: &str, moment: &str, name: &str, value: &str| {
         let mut hook = world.fairway(["hook", vendor, moment]);

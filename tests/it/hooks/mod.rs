@@ -14,27 +14,27 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 /// The vendors, with what they call the moment before a tool.
 pub const VENDORS: [(&str, &str); 3] = [("claude", "PreToolUse"), ("codex", "PreToolUse"), ("gemini", "BeforeTool")];
 
-impl World {
+impl TestProject {
     /// Calls a hook with these bytes on its stdin.
     #[track_caller]
-    pub fn hook_bytes(&self, vendor: &str, event: &str, stdin: &[u8]) -> Run {
-        self.run_with(["hook", vendor, event], stdin)
+    pub fn hook_bytes(&self, vendor: &str, event: &str, stdin: &[u8]) -> CommandOutput {
+        self.run_with_stdin(["hook", vendor, event], stdin)
     }
 
     /// Calls the hook that a payload names.
     #[track_caller]
-    pub fn hook(&self, vendor: &str, payload: &Value) -> Run {
+    pub fn hook(&self, vendor: &str, payload: &Value) -> CommandOutput {
         self.hook_bytes(vendor, payload["hook_event_name"].as_str().unwrap(), payload.to_string().as_bytes())
     }
 
     /// The same inside the session of this id.
     #[track_caller]
-    pub fn hook_inside(&self, session: &str, vendor: &str, payload: &Value) -> Run {
+    pub fn hook_inside(&self, session: &str, vendor: &str, payload: &Value) -> CommandOutput {
         let mut hook = self.fairway(["hook", vendor, payload["hook_event_name"].as_str().unwrap()]);
         hook.env("FAIRWAY_SESSION_ID", session);
         started(hook, payload.to_string().as_bytes()).wait_with_output().unwrap().into()
@@ -73,7 +73,7 @@ pub fn command(vendor: &str, external: &str, text: &str) -> Value {
 
 /// Why a tool call was denied, in a form that the vendor blocks by; fails unless it was.
 #[track_caller]
-pub fn denied(vendor: &str, run: &Run) -> String {
+pub fn denied(vendor: &str, run: &CommandOutput) -> String {
     match run.code {
         Some(2) => {
             assert!(!run.stderr.trim().is_empty(), "silence blocks nothing: {run:#?}");
@@ -103,7 +103,7 @@ pub fn denied(vendor: &str, run: &Run) -> String {
 
 /// Fails unless nothing was said and nobody stopped.
 #[track_caller]
-pub fn silent(run: &Run) {
+pub fn silent(run: &CommandOutput) {
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""), "{run:#?}");
 }
 

@@ -6,7 +6,7 @@ use fairway::os::poll_until;
 use serde_json::{Value, json};
 
 use super::{VENDORS, command, denied, event, silent, started};
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 const RULES: &str = r#"
 [guard]
@@ -27,8 +27,8 @@ command = ["cargo", "test"]
 action = "allow"
 "#;
 
-fn guarded() -> World {
-    let world = World::new();
+fn guarded() -> TestProject {
+    let world = TestProject::new();
     fs::write(world.root().join(".fairway.toml"), RULES).unwrap();
     world.run(["trust"]).exits(0);
     world
@@ -94,7 +94,7 @@ fn a_permission_request_is_answered_by_the_rules_first() {
 
 #[test]
 fn a_person_answers_a_permission_request_from_here() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     for (vendor, word) in [("claude", "allow"), ("codex", "deny")] {
         let hook = world.fairway(["hook", vendor, "PermissionRequest"]);
@@ -108,7 +108,7 @@ fn a_person_answers_a_permission_request_from_here() {
             poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(20), pending).unwrap();
         assert_eq!(world.json(["session", "show", &session])["activity"], "requires_action");
         world.run(["approvals", "answer", &id, word, "--reason", "because"]).exits(0);
-        let run: Run = hook.wait_with_output().unwrap().into();
+        let run: CommandOutput = hook.wait_with_output().unwrap().into();
         let decision = run.exits(0).json()["hookSpecificOutput"]["decision"].clone();
         let expected = match word {
             "allow" => json!({ "behavior": "allow" }),
@@ -121,7 +121,7 @@ fn a_person_answers_a_permission_request_from_here() {
 /// Without an answer the vendor asks as if nobody were here; that it went on ends the question.
 #[test]
 fn without_an_answer_in_time_the_vendor_asks() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     fs::write(world.root().join(".fairway/local.toml"), "[hooks]\napproval_wait = \"50ms\"\n").unwrap();
     silent(&world.hook("claude", &asks("claude", "touch x")));
@@ -134,7 +134,7 @@ fn without_an_answer_in_time_the_vendor_asks() {
 /// Some vendors only tell that they ask: the question stands in the list, and is answered there.
 #[test]
 fn a_vendor_that_only_tells_is_listed() {
-    let world = World::new();
+    let world = TestProject::new();
     let details = json!({ "type": "exec", "title": "Confirm", "command": "touch x" });
     let notice =
         json!({ "notification_type": "ToolPermission", "message": "Tool requires editing", "details": details });

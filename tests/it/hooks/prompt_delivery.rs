@@ -14,16 +14,16 @@ use nix::{
 use serde_json::{Value, json};
 
 use super::{event, silent, started};
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 /// A session of this vendor that is known; its id.
-fn begun(world: &World, vendor: &str) -> String {
+fn begun(world: &TestProject, vendor: &str) -> String {
     world.hook(vendor, &event("SessionStart", "a", json!({ "source": "startup" }))).exits(0);
     world.session()["id"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
-fn status(world: &World, id: i64) -> (String, String) {
+fn status(world: &TestProject, id: i64) -> (String, String) {
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     let row = conn.query_row("SELECT status, way FROM messages WHERE id = ?1", [id], |row| {
         Ok((row.get(0)?, row.get::<_, Option<String>>(1)?.unwrap_or_default()))
@@ -42,7 +42,7 @@ fn moments(vendor: &str) -> [&'static str; 3] {
 #[test]
 fn what_waits_goes_with_the_next_moment_that_may_take_it() {
     for vendor in ["claude", "codex", "gemini"] {
-        let world = World::new();
+        let world = TestProject::new();
         let session = begun(&world, vendor);
         let [begin, tool, end] = moments(vendor);
         let tool = event(tool, "a", json!({ "tool_name": "Bash", "tool_input": {}, "tool_response": {} }));
@@ -50,7 +50,7 @@ fn what_waits_goes_with_the_next_moment_that_may_take_it() {
             let to = ["message", "send", "--to-session", &session, "--priority", priority, text];
             world.json(to)["id"].as_i64().unwrap()
         };
-        let context = |run: &Run| {
+        let context = |run: &CommandOutput| {
             let answer = run.json();
             assert_eq!(answer.as_object().unwrap().len(), 1, "{answer:#}");
             assert_eq!(answer["hookSpecificOutput"].as_object().unwrap().len(), 2, "{answer:#}");
@@ -93,7 +93,7 @@ fn what_waits_goes_with_the_next_moment_that_may_take_it() {
 /// Hooks run side by side: none of them takes what another has.
 #[test]
 fn many_hooks_at_once_bring_each_message_once() {
-    let world = World::new();
+    let world = TestProject::new();
     let session = begun(&world, "claude");
     silent(&world.hook("claude", &event("UserPromptSubmit", "a", json!({}))));
     let mut texts = Vec::new();
@@ -110,7 +110,7 @@ fn many_hooks_at_once_bring_each_message_once() {
         .collect();
     let mut told = String::new();
     for hook in hooks {
-        let run: Run = hook.wait_with_output().unwrap().into();
+        let run: CommandOutput = hook.wait_with_output().unwrap().into();
         told.push_str(&run.exits(0).stdout);
     }
     for text in texts {
@@ -121,7 +121,7 @@ fn many_hooks_at_once_bring_each_message_once() {
 /// What could not be written out is not acknowledged.
 #[test]
 fn an_answer_that_nobody_took_is_no_receipt() {
-    let world = World::new();
+    let world = TestProject::new();
     let session = begun(&world, "claude");
     let id = world.json(["message", "send", "--to-session", &session, "hello"])["id"].as_i64().unwrap();
     let mut hook = world.fairway(["hook", "claude", "Stop"]);
@@ -129,12 +129,12 @@ fn an_answer_that_nobody_took_is_no_receipt() {
     let mut child = hook.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let payload = event("Stop", "a", json!({})).to_string();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.as_bytes()).unwrap();
-    Run::from(child.wait_with_output().unwrap()).exits(1);
+    CommandOutput::from(child.wait_with_output().unwrap()).exits(1);
     assert_eq!(status(&world, id), ("offered".into(), "turn_end".into()));
 }
 
 /// A waiting hook beside an agent that is this process.
-fn waiting(world: &World, agent: u32) -> Child {
+fn waiting(world: &TestProject, agent: u32) -> Child {
     let mut hook = world.fairway(["hook", "claude", "wait"]);
     hook.env("CLAUDE_PID", agent.to_string());
     let child = started(hook, event("Stop", "a", json!({})).to_string().as_bytes());
@@ -149,12 +149,12 @@ fn waiting(world: &World, agent: u32) -> Child {
 
 #[test]
 fn a_waiting_hook_wakes_an_idle_agent() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let session = begun(&world, "claude");
     let hook = waiting(&world, std::process::id());
     let id = world.json(["message", "send", "--to-session", &session, "wake up"])["id"].as_i64().unwrap();
-    let run: Run = hook.wait_with_output().unwrap().into();
+    let run: CommandOutput = hook.wait_with_output().unwrap().into();
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:#?}");
     assert!(run.stderr.contains("  | wake up\n"), "{run:#?}");
     assert_eq!(status(&world, id), ("acknowledged".into(), "wake".into()));
@@ -162,7 +162,7 @@ fn a_waiting_hook_wakes_an_idle_agent() {
 
 #[test]
 fn a_waiting_hook_gives_way_to_the_next_and_ends_with_its_session() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let session = begun(&world, "claude");
     let first = waiting(&world, std::process::id());
@@ -179,7 +179,7 @@ fn a_waiting_hook_gives_way_to_the_next_and_ends_with_its_session() {
 /// Without a terminal the agent would not go on before the hook is over.
 #[test]
 fn beside_an_agent_without_a_terminal_nobody_waits() {
-    let world = World::new();
+    let world = TestProject::new();
     begun(&world, "claude");
     let mut hook = world.fairway(["hook", "claude", "wait"]);
     hook.env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
@@ -190,7 +190,7 @@ fn beside_an_agent_without_a_terminal_nobody_waits() {
 /// An agent that is killed is seen to be gone at once.
 #[test]
 fn a_waiting_hook_sees_its_agent_die() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     // A program that starts the hook and stays above it, as an agent does.
     let script = r#"printf '%s' "$PAYLOAD" | CLAUDE_PID=$$ "$FAIRWAY" hook claude wait & wait"#;
@@ -219,7 +219,7 @@ fn a_waiting_hook_sees_its_agent_die() {
 
 #[test]
 fn what_is_used_is_read_from_the_record_once() {
-    let world = World::new();
+    let world = TestProject::new();
     let record = world.dir().join("record.jsonl");
     let answer = |id: &str, output: i64| {
         json!({ "type": "assistant", "timestamp": "2026-01-01T00:00:00.000Z", "requestId": id, "message": {
@@ -265,7 +265,7 @@ fn the_records_of_all_vendors_are_read_at_the_end_of_a_turn() {
         ("codex", "codex-0.169.0-record.jsonl"),
         ("gemini", "gemini-cli-0.61.0-record.jsonl"),
     ] {
-        let world = World::new();
+        let world = TestProject::new();
         let [begin, _, end] = moments(vendor);
         for (name, path) in [(begin, "not-there-yet"), (end, record), ("SessionEnd", record)] {
             let mut payload = event(name, "a", json!({ "reason": "other" }));

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{VENDORS, command, denied, event, silent, started};
-use crate::common::World;
+use crate::common::TestProject;
 
 /// The payloads of a recording, as they were sent.
 fn recorded(name: &str) -> Vec<String> {
@@ -18,7 +18,7 @@ fn recorded(name: &str) -> Vec<String> {
 }
 
 /// Plays a recording: each event with what was printed for it, and the sessions after it.
-fn played(world: &World, vendor: &str, name: &str) -> String {
+fn run_transcript(world: &TestProject, vendor: &str, name: &str) -> String {
     let mut told = String::new();
     for line in recorded(name) {
         let payload: Value = serde_json::from_str(&line).unwrap();
@@ -50,7 +50,7 @@ fn played(world: &World, vendor: &str, name: &str) -> String {
 
 #[test]
 fn claude_headless() {
-    insta::assert_snapshot!(played(&World::new(), "claude", "claude-code-2.1.329-headless-hooks.jsonl"), @r#"
+    insta::assert_snapshot!(run_transcript(&TestProject::new(), "claude", "claude-code-2.1.329-headless-hooks.jsonl"), @r#"
     SessionStart: {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"…"}}
       8b1c running idle
     UserPromptSubmit: -
@@ -70,9 +70,9 @@ fn claude_headless() {
 
 #[test]
 fn claude_interactive() {
-    let world = World::new();
+    let world = TestProject::new();
     fs::write(world.root().join(".fairway/local.toml"), "[hooks]\napproval_wait = \"50ms\"\n").unwrap();
-    insta::assert_snapshot!(played(&world, "claude", "claude-code-2.1.329-interactive-hooks.jsonl"), @r#"
+    insta::assert_snapshot!(run_transcript(&world, "claude", "claude-code-2.1.329-interactive-hooks.jsonl"), @r#"
     SessionStart: {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"…"}}
       ac37 running idle
     UserPromptSubmit: -
@@ -118,7 +118,7 @@ fn claude_interactive() {
 
 #[test]
 fn codex() {
-    insta::assert_snapshot!(played(&World::new(), "codex", "codex-0.169.0-exec-hooks.jsonl"), @r#"
+    insta::assert_snapshot!(run_transcript(&TestProject::new(), "codex", "codex-0.169.0-exec-hooks.jsonl"), @r#"
     SessionStart: {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"…"}}
       01a1 running idle
     UserPromptSubmit: -
@@ -136,7 +136,7 @@ fn codex() {
 
 #[test]
 fn gemini() {
-    insta::assert_snapshot!(played(&World::new(), "gemini", "gemini-cli-0.61.0-headless-hooks.jsonl"), @r#"
+    insta::assert_snapshot!(run_transcript(&TestProject::new(), "gemini", "gemini-cli-0.61.0-headless-hooks.jsonl"), @r#"
     SessionStart: {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"…"}}
       1ccf running idle
     BeforeAgent: -
@@ -159,7 +159,7 @@ fn gemini() {
 /// Events of tomorrow, and fields of tomorrow in the events of today.
 #[test]
 fn what_is_unknown_is_harmless() {
-    let world = World::new();
+    let world = TestProject::new();
     for (vendor, _) in VENDORS {
         silent(&world.hook(vendor, &event("MoonPhaseChanged", "x", json!({ "phase": ["full", { "a": 1 }] }))));
         silent(&world.hook_bytes(vendor, "MoonPhaseChanged", b"not even JSON"));
@@ -172,7 +172,7 @@ fn what_is_unknown_is_harmless() {
 
 #[test]
 fn outside_any_project_there_is_no_opinion() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     for (vendor, moment) in VENDORS {
         silent(&world.hook(vendor, &command(vendor, "x", "rm -rf /")));
         silent(&world.hook_bytes(vendor, moment, b"garbage"));
@@ -185,7 +185,7 @@ fn outside_any_project_there_is_no_opinion() {
 /// An agent that has left its project's folder has not left the project.
 #[test]
 fn the_folder_of_the_vendor_leads_to_the_project() {
-    let world = World::new();
+    let world = TestProject::new();
     let elsewhere = world.dir().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let path = world.root().join(".fairway.toml");
@@ -209,7 +209,7 @@ fn the_folder_of_the_vendor_leads_to_the_project() {
 
 #[test]
 fn the_canary_is_always_denied_and_leaves_nothing() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     for (vendor, moment) in VENDORS {
         let mut call = command(vendor, "fairway-canary", "true");
         call["tool_name"] = "fairway-canary".into();

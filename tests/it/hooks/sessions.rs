@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{command, denied, event, silent};
-use crate::common::World;
+use crate::common::TestProject;
 
 fn start(source: &str, external: &str) -> Value {
     event("SessionStart", external, json!({ "source": source }))
@@ -13,7 +13,7 @@ fn start(source: &str, external: &str) -> Value {
 
 /// External id, status and activity of every session, in the order of their start.
 #[track_caller]
-fn stand(world: &World) -> Vec<String> {
+fn stand(world: &TestProject) -> Vec<String> {
     let word = |session: &Value, name: &str| session[name].as_str().unwrap_or("-").to_owned();
     let sessions = world.sessions();
     let stands = sessions.iter().map(|session| {
@@ -24,7 +24,7 @@ fn stand(world: &World) -> Vec<String> {
 
 #[test]
 fn a_session_that_nobody_knows_is_registered_with_what_is_known() {
-    let world = World::new();
+    let world = TestProject::new();
     fs::write(world.root().join(".fairway/local.toml"), "[hooks]\nrole = \"guest\"\n").unwrap();
     let mut begins = start("startup", "conversation-1");
     begins["transcript_path"] = "/home/dev/record.jsonl".into();
@@ -47,7 +47,7 @@ fn a_session_that_nobody_knows_is_registered_with_what_is_known() {
 
 #[test]
 fn a_launched_session_learns_its_conversation_and_follows_it() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     world.hook_inside("s-1", "claude", &start("startup", "a")).exits(0);
     let session = world.session();
@@ -69,7 +69,7 @@ fn a_launched_session_learns_its_conversation_and_follows_it() {
 /// An agent that an agent starts has inherited its surroundings, and is not it.
 #[test]
 fn an_agent_inside_a_session_is_a_session_of_its_own() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend", "--provider", "claude"]).exits(0);
     world.hook_inside("s-1", "claude", &start("startup", "outer")).exits(0);
     world.hook_inside("s-1", "codex", &start("startup", "inner")).exits(0);
@@ -86,7 +86,7 @@ fn an_agent_inside_a_session_is_a_session_of_its_own() {
 
 #[test]
 fn what_has_ended_may_do_nothing_more_until_it_begins_anew() {
-    let world = World::new();
+    let world = TestProject::new();
     world.hook("claude", &start("startup", "a")).exits(0);
     silent(&world.hook("claude", &event("SessionEnd", "a", json!({ "reason": "other" }))));
     assert!(denied("claude", &world.hook("claude", &command("claude", "a", "true"))).contains("has ended"));
@@ -102,7 +102,7 @@ fn what_has_ended_may_do_nothing_more_until_it_begins_anew() {
 /// Its own surroundings name a session that is over: the one that went on in its place is meant.
 #[test]
 fn a_conversation_that_is_resumed_where_its_session_has_ended_is_a_new_one() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     world.hook_inside("s-1", "claude", &start("startup", "a")).exits(0);
     world.run(["session", "end", "s-1"]).exits(0);
@@ -115,7 +115,7 @@ fn a_conversation_that_is_resumed_where_its_session_has_ended_is_a_new_one() {
 
 #[test]
 fn helpers_inside_a_session_do_not_move_it() {
-    let world = World::new();
+    let world = TestProject::new();
     world.hook("claude", &start("startup", "a")).exits(0);
     silent(&world.hook("claude", &event("UserPromptSubmit", "a", json!({}))));
     let helper = json!({ "agent_id": "helper-1", "agent_type": "Explore" });
@@ -127,7 +127,7 @@ fn helpers_inside_a_session_do_not_move_it() {
 
 #[test]
 fn a_call_of_a_hook_lifts_a_suspicion() {
-    let world = World::new();
+    let world = TestProject::new();
     world.hook("gemini", &start("startup", "a")).exits(0);
     let id = world.session()["id"].as_str().unwrap().to_owned();
     world.run(["session", "upsert", "--id", &id, "--status", "stale"]).exits(0);
@@ -137,7 +137,7 @@ fn a_call_of_a_hook_lifts_a_suspicion() {
 
 #[test]
 fn notices_say_what_is_waited_for() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "title"]).exits(0);
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend", "--task-id", "T-1"]).exits(0);
     world.hook_inside("s-1", "claude", &start("startup", "a")).exits(0);
@@ -166,7 +166,7 @@ fn notices_say_what_is_waited_for() {
 
 #[test]
 fn tools_that_ran_are_counted_once() {
-    let world = World::new();
+    let world = TestProject::new();
     for _ in 0..2 {
         let used = json!({ "tool_name": "Bash", "tool_input": {}, "tool_response": {}, "tool_use_id": "t-1", "duration_ms": 52 });
         silent(&world.hook("claude", &event("PostToolUse", "a", used)));

@@ -20,13 +20,13 @@ use nix::{
 };
 
 use super::{VENDORS, command, denied, event, silent, started};
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 const RULES: &str = "[guard]\ndefault = \"allow\"\n\n[[guard.rules]]\nname = \"no-rm\"\ntools = [\"Bash\"]\n\
      command = [\"rm\"]\naction = \"deny\"\nreason = \"nothing is removed here\"\n";
 
-fn guarded() -> World {
-    let world = World::new();
+fn guarded() -> TestProject {
+    let world = TestProject::new();
     fs::write(world.root().join(".fairway.toml"), RULES).unwrap();
     world.run(["trust"]).exits(0);
     world
@@ -36,7 +36,7 @@ fn guarded() -> World {
 struct Server(Child);
 
 impl Server {
-    fn of(world: &World) -> Self {
+    fn of(world: &TestProject) -> Self {
         let mut serve = world.fairway(["serve"]);
         let server = Self(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let socket = world.root().join(".fairway/runtime/worker.sock");
@@ -65,7 +65,7 @@ fn a_server_decides_and_the_store_is_not_opened() {
     let broken = world.dir().join("broken.db");
     fs::write(&broken, "no store").unwrap();
     for (vendor, moment) in VENDORS {
-        let ask = |text: &str| -> Run {
+        let ask = |text: &str| -> CommandOutput {
             let mut hook = world.fairway(["hook", vendor, moment]);
             hook.env("FAIRWAY_DB", &broken);
             started(hook, command(vendor, "a", text).to_string().as_bytes()).wait_with_output().unwrap().into()

@@ -11,9 +11,9 @@ use std::{
 };
 
 use crate::common::{
-    World,
-    command_table::{PLUMBING, TEXT, VERBS, of_the_parser},
-    test_project::Run,
+    TestProject,
+    command_table::{PLUMBING, TEXT_PLACEHOLDER, COMMANDS, parsed_commands},
+    test_project::CommandOutput,
 };
 
 /// Exits that are somebody's fault or a rule's no: everything documented but 1, 7, 8 and 9.
@@ -60,14 +60,14 @@ fn is_tame(text: &str) -> bool {
 }
 
 #[track_caller]
-fn check_run(run: &Run, what: &str) {
+fn check_run(run: &CommandOutput, what: &str) {
     assert!(run.code.is_some_and(|code| ORDERLY.contains(&code)), "{what}: {run:?}");
     check_words(run, what);
 }
 
 /// What it says is safe for a terminal, and when it says no, that is one sentence and perhaps a hint.
 #[track_caller]
-fn check_words(run: &Run, what: &str) {
+fn check_words(run: &CommandOutput, what: &str) {
     let code = run.code.unwrap_or_else(|| panic!("{what}: ended by a signal: {run:?}"));
     assert!(is_tame(&run.stdout) && is_tame(&run.stderr), "{what}: {run:?}");
     if code != 0 {
@@ -82,13 +82,13 @@ fn check_words(run: &Run, what: &str) {
 
 #[test]
 fn every_verb_has_its_row() {
-    let rows: Vec<&str> = VERBS.iter().map(|verb| verb.path).collect();
-    for verb in of_the_parser() {
+    let rows: Vec<&str> = COMMANDS.iter().map(|verb| verb.path).collect();
+    for verb in parsed_commands() {
         assert!(rows.contains(&verb.as_str()), "'{verb}' has no row in tests/it/common/verbs.rs");
     }
-    assert_eq!(rows.len(), of_the_parser().len(), "a row without its verb");
-    let furnished = World::furnished();
-    for verb in VERBS {
+    assert_eq!(rows.len(), parsed_commands().len(), "a row without its verb");
+    let furnished = TestProject::populated();
+    for verb in COMMANDS {
         furnished.ready_for(verb).run(verb.good.split(' ')).exits(0);
     }
 }
@@ -98,8 +98,8 @@ const PARTS: usize = 6;
 
 /// The corpus into every text, a part of the calls a test.
 fn every_text(part: usize) {
-    let furnished = World::furnished();
-    let calls = VERBS.iter().flat_map(|verb| verb.texts.iter().map(move |call| (verb, call)));
+    let furnished = TestProject::populated();
+    let calls = COMMANDS.iter().flat_map(|verb| verb.texts.iter().map(move |call| (verb, call)));
     let mut failed = Vec::new();
     for (number, (verb, call)) in calls.enumerate().skip(part).step_by(PARTS) {
         // Every call is made before the test fails, so that one run tells them all.
@@ -141,15 +141,15 @@ fn every_text_6() {
     every_text(5);
 }
 
-fn every_text_of(world: &World, call: &str, corpus: &[String]) {
-    let mut before = world.content();
+fn every_text_of(world: &TestProject, call: &str, corpus: &[String]) {
+    let mut before = world.all_rows();
     for (number, text) in corpus.iter().enumerate() {
         if call.contains(OWN_PATH) && text.contains("../") {
             continue;
         }
         let words = call.split(' ').map(|word| match word {
-            TEXT => text.clone(),
-            word => word.replace("{n}", &number.to_string()).replace(TEXT, text),
+            TEXT_PLACEHOLDER => text.clone(),
+            word => word.replace("{n}", &number.to_string()).replace(TEXT_PLACEHOLDER, text),
         });
         let what = format!("{call} with {:?}", text.chars().take(40).collect::<String>());
         let run = world.run(words);
@@ -162,7 +162,7 @@ fn every_text_of(world: &World, call: &str, corpus: &[String]) {
             (Some("restore"), Some(1)) => check_words(&run, &what),
             _ => check_run(&run, &what),
         }
-        let after = world.content();
+        let after = world.all_rows();
         if run.code != Some(0) {
             assert!(after == before, "{what}: exit {:?}, and yet something was written", run.code);
         }
@@ -174,12 +174,12 @@ fn every_text_of(world: &World, call: &str, corpus: &[String]) {
 /// What scripts call: a name may be anything, and there is nothing of it yet.
 #[test]
 fn plumbing_with_names_of_every_kind() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     world.real_time();
     for text in corpus().iter().filter(|text| !text.contains('\0')) {
         let what = format!("{:?}", text.chars().take(40).collect::<String>());
         for call in PLUMBING.iter().filter(|call| !(call.contains(OWN_PATH) && text.contains("../"))) {
-            let run = world.run(call.split(' ').map(|word| word.replace(TEXT, text)));
+            let run = world.run(call.split(' ').map(|word| word.replace(TEXT_PLACEHOLDER, text)));
             let code = run.code.unwrap_or(-1);
             assert!([0, 1, 2].contains(&code), "{call} with {what}: {run:?}");
             check_words(&run, &format!("{call} with {what}"));
@@ -187,7 +187,7 @@ fn plumbing_with_names_of_every_kind() {
         // And once more when there is something of that name.
         let name = [["--"], [text.as_str()]].concat();
         let call = |verb: &'static str| ["adapter", verb].into_iter().chain(name.clone());
-        let unpacked = world.run_with(call("unpack"), br#"{"argv":["echo","hi"]}"#);
+        let unpacked = world.run_with_stdin(call("unpack"), br#"{"argv":["echo","hi"]}"#);
         if unpacked.code == Some(0) {
             assert_eq!(world.run(call("run")).exits(0).stdout, "hi\n", "{what}");
             assert_eq!(world.run(call("alive")).exits(0).stdout, "false\n", "{what}");
@@ -203,7 +203,7 @@ fn plumbing_with_names_of_every_kind() {
 /// The control: with a shell between us and the text the canaries come, so their absence says something.
 #[test]
 fn a_shell_would_run_the_corpus() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let mut ran = 0;
     for text in corpus().iter().filter(|text| text.contains("touch") && !text.contains('\0')) {
         world.command("sh").args(["-c", &format!("echo {text}")]).output().unwrap();
@@ -213,7 +213,7 @@ fn a_shell_would_run_the_corpus() {
 }
 
 #[track_caller]
-fn no_canary(world: &World) {
+fn no_canary(world: &TestProject) {
     fn walk(folder: &Path) {
         for entry in fs::read_dir(folder).unwrap() {
             let entry = entry.unwrap();
@@ -229,7 +229,7 @@ fn no_canary(world: &World) {
 /// Free text that is kept is kept byte by byte, and every verb that prints it does so safely.
 #[test]
 fn what_is_kept_is_kept_as_it_is() {
-    let world = World::new();
+    let world = TestProject::new();
     let mut kept = 0;
     for (number, text) in corpus().iter().enumerate().filter(|(_, text)| !text.contains('\0')) {
         let id = format!("K-{number}");
@@ -300,12 +300,12 @@ fn records_are_kept_as_they_are() {
         "merge-ready T-2",
         "events",
     ];
-    let world = World::furnished();
+    let world = TestProject::populated();
     let mut kept = 0;
     for (number, text) in corpus().iter().enumerate().filter(|(_, text)| !text.contains('\0') && *text != "-") {
         for (write, read, place) in FIELDS.iter().skip(number % 3).step_by(3) {
             let what = format!("{write} with {:?}", text.chars().take(40).collect::<String>());
-            let run = world.run(write.split(' ').map(|word| word.replace(TEXT, text)));
+            let run = world.run(write.split(' ').map(|word| word.replace(TEXT_PLACEHOLDER, text)));
             check_run(&run, &what);
             if run.code == Some(0) && !place.is_empty() && !text.is_empty() {
                 let document = world.json(read.split(' '));
@@ -332,7 +332,7 @@ fn records_are_kept_as_they_are() {
 /// What repeats a value does so safely in JSON too, and where ids alone are printed.
 #[test]
 fn json_and_ids_are_safe_too() {
-    let world = World::furnished();
+    let world = TestProject::populated();
     for (number, text) in corpus().iter().enumerate().filter(|(_, text)| !text.contains(['\0', '/'])) {
         let (file, task) = (format!("./f{number}{text}"), format!("--title={text}"));
         for (words, is_json) in [
@@ -362,7 +362,7 @@ fn json_and_ids_are_safe_too() {
 /// Names that go to git, as arguments of its own.
 #[test]
 fn names_that_git_gets() {
-    let world = World::in_git();
+    let world = TestProject::with_git();
     let corpus = corpus();
     for call in ["--branch", "--base", "--worktree"] {
         for (number, text) in corpus.iter().enumerate().filter(|(_, text)| !text.contains('\0')) {
@@ -380,14 +380,14 @@ fn names_that_git_gets() {
             }
         }
     }
-    assert_eq!(world.places(), ["main", "worktree [world]/project"]);
+    assert_eq!(world.branches_and_worktrees(), ["main", "worktree [world]/project"]);
     no_canary(&world);
 }
 
 /// Variables are words too.
 #[test]
 fn hostile_variables() {
-    let furnished = World::furnished();
+    let furnished = TestProject::populated();
     for name in [
         "FAIRWAY_ROLE",
         "FAIRWAY_LANE",
@@ -403,7 +403,7 @@ fn hostile_variables() {
     ] {
         for text in corpus().iter().filter(|text| !text.contains('\0') && !text.is_empty()) {
             let mut command = furnished.fairway(["claim", "T-4"]);
-            let run: Run = command.env(name, text).output().unwrap().into();
+            let run: CommandOutput = command.env(name, text).output().unwrap().into();
             check_run(&run, &format!("{name}={:?}", text.chars().take(40).collect::<String>()));
             if run.code == Some(0) {
                 furnished.run(["release", "T-4", "--force", "--reason", "again"]).exits(0);
@@ -416,17 +416,17 @@ fn hostile_variables() {
 /// Files and stdin may hold what no argument can: NUL, a megabyte, bytes that are no text.
 #[test]
 fn hostile_files() {
-    let world = World::furnished();
-    let before = world.content();
+    let world = TestProject::populated();
+    let before = world.all_rows();
     let megabyte = vec![b'x'; 1 << 20];
     let contents: [&[u8]; 5] = [b"a\0b", &megabyte, b"\xff\xfe\xfd", b"\xed\xa0\x80", b"\x1b[2J"];
     for content in contents {
         fs::write(world.root().join("hostile"), content).unwrap();
         check_run(&world.run(["task", "add", "H-1", "t", "--body-file", "hostile"]).exits(2), "--body-file");
-        check_run(&world.run_with(["task", "add", "H-1", "t", "--body", "-"], content).exits(2), "--body -");
-        check_run(&world.run_with(["task", "import", "-"], content).exits(2), "import");
+        check_run(&world.run_with_stdin(["task", "add", "H-1", "t", "--body", "-"], content).exits(2), "--body -");
+        check_run(&world.run_with_stdin(["task", "import", "-"], content).exits(2), "import");
         let title = serde_json::json!([{ "id": "H-1", "title": String::from_utf8_lossy(content) }]).to_string();
-        let run = world.run_with(["task", "import", "-"], title.as_bytes());
+        let run = world.run_with_stdin(["task", "import", "-"], title.as_bytes());
         check_run(&run, "import of a title");
         if run.code == Some(0) {
             // Bytes that are no text became the letter for that; nothing else passes.
@@ -440,29 +440,29 @@ fn hostile_files() {
         check_run(&world.run(["task", "import", file]), file);
     }
     let rows = |content: &[String]| content.len();
-    assert_eq!(rows(&world.content()), rows(&before));
+    assert_eq!(rows(&world.all_rows()), rows(&before));
 }
 
 #[test]
 fn arguments_that_are_no_text() {
-    let furnished = World::furnished();
-    let before = furnished.content();
-    for verb in VERBS {
+    let furnished = TestProject::populated();
+    let before = furnished.all_rows();
+    for verb in COMMANDS {
         // Help is given whatever stands behind it.
         let good = || verb.good.split(' ').filter(|word| *word != "--help");
         let mut command: Command = furnished.fairway(good());
-        let run: Run = command.arg(OsStr::from_bytes(b"\xff\xfe")).output().unwrap().into();
+        let run: CommandOutput = command.arg(OsStr::from_bytes(b"\xff\xfe")).output().unwrap().into();
         check_run(&run.exits(2), verb.path);
         let mut command: Command = furnished.fairway(good());
-        let run: Run = command.arg("--json").arg(OsStr::from_bytes(b"--\xff")).output().unwrap().into();
+        let run: CommandOutput = command.arg("--json").arg(OsStr::from_bytes(b"--\xff")).output().unwrap().into();
         assert_eq!(run.refuses(2, "usage").stderr.lines().count(), 1, "{}", verb.path);
     }
-    assert!(furnished.content() == before);
+    assert!(furnished.all_rows() == before);
 }
 
 #[test]
 fn words_that_are_nearly_right() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway tsk list",
         "fairway task lst",

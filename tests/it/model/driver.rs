@@ -27,7 +27,7 @@ use tempfile::TempDir;
 use super::operation::{
     ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
 };
-use crate::common::{World, invariants};
+use crate::common::{TestProject, invariants};
 
 /// The name under which somebody holds tasks.
 pub fn name(who: Who) -> String {
@@ -66,7 +66,7 @@ pub trait Driver {
 
     /// What must hold whatever was done.
     fn invariants(&self) -> Result<(), String> {
-        invariants::broken(&self.store().conn).map_or(Ok(()), Err)
+        invariants::violations(&self.store().conn).map_or(Ok(()), Err)
     }
 }
 
@@ -330,13 +330,13 @@ impl Driver for InProcess {
 
 /// The binary, in a world of its own.
 pub struct Binary {
-    world: World,
+    world: TestProject,
     store: Store,
 }
 
 impl Binary {
     pub fn new() -> Self {
-        let world = World::new();
+        let world = TestProject::new();
         let at_the_beginning = |args: &[&str]| {
             let mut command = world.fairway(args);
             let beginning = Timestamp::from_millis(BEGINNING).to_string();
@@ -436,7 +436,7 @@ impl Driver for Binary {
         }
         let mut command = self.world.fairway(&words);
         command.env("FAIRWAY_TEST_TIME", Timestamp::from_millis(clock).to_string());
-        let run = crate::common::test_project::Run::from(command.output().unwrap());
+        let run = crate::common::test_project::CommandOutput::from(command.output().unwrap());
         match run.code {
             Some(0) => "ok".into(),
             _ => run.error()["code"].as_str().unwrap().to_owned(),

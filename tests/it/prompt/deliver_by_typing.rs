@@ -12,15 +12,15 @@ use fairway::{
     os::poll_until,
 };
 
-use super::{column, house, id, set_activity, set_hooked, status};
-use crate::common::{World, test_project::Run};
+use super::{column, app, id, set_activity, set_hooked, status};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 /// A session that keeps each line it reads in a file, and how often it was interrupted in another.
-struct Typist(World);
+struct Typist(TestProject);
 
 impl Typist {
     fn new() -> Self {
-        let world = World::new();
+        let world = TestProject::new();
         world.real_time();
         let script = "trap 'echo interrupted >>\"$0.int\"' INT; \
              while :; do while IFS= read -r line; do printf '%s\\n' \"$line\" >>\"$0\"; done; done";
@@ -29,7 +29,7 @@ impl Typist {
         Self(world)
     }
 
-    fn prompt(&self, words: &[&str]) -> Run {
+    fn prompt(&self, words: &[&str]) -> CommandOutput {
         self.0.run(["prompt", "s1"].iter().chain(words)).exits(0)
     }
 
@@ -125,7 +125,7 @@ fn what_hooks_or_a_listener_bring_is_not_typed() {
     typist.prompt(&["for the next tool", "--priority", "urgent"]);
     assert_eq!([1, 2, 3].map(|id| status(world, id)), ["queued", "queued", "queued"]);
     set_activity(world, "s1", "idle");
-    let app = house(&world.root(), "s1", Env::real().now());
+    let app = app(&world.root(), "s1", Env::real().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     typist.prompt(&["for who listens"]);
     assert_eq!((typist.got().as_str(), status(world, 4).as_str()), ("", "queued"));

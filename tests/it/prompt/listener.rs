@@ -10,15 +10,15 @@ use fairway::{
     os::{poll_until, spawn_detached},
 };
 
-use super::{hook, house, id};
+use super::{hook, app, id};
 use crate::common::{
-    World, fixtures,
-    reexec::{again, part, place},
+    TestProject, fixtures,
+    reexec::{reexec, part, part_dir},
 };
 
 /// The part of a hook that waits until another takes its place.
 fn listen() {
-    let app = house(&place(), "s1", fairway::env::Env::real().now());
+    let app = app(&part_dir(), "s1", fairway::env::Env::real().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     while !listener.is_superseded() {
         spawn_detached::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);
@@ -31,11 +31,11 @@ fn one_listens_at_a_time_and_one_that_was_killed_does_not() {
     if part().is_some() {
         return listen();
     }
-    let world = World::new();
-    fixtures::session(&world, "s1", "frontend", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "frontend", None);
     let app = hook(&world, "s1");
     let start = || -> Child {
-        again(&world, NAME, "hook", &world.root()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        reexec(&world, NAME, "hook", &world.root()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let eventually = |what: &str, ask: &mut dyn FnMut() -> bool| {
         let found = poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), || ask().then_some(()));

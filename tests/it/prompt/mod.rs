@@ -26,13 +26,13 @@ use fairway::{
 };
 use rusqlite::Connection;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// What a vendor takes as added context.
 const LIMIT: usize = 10_000;
 
 /// The house as a hook of this session has it, at this time.
-fn house(root: &Path, session: &str, now: Timestamp) -> App {
+fn app(root: &Path, session: &str, now: Timestamp) -> App {
     let mut env = Env::real();
     env.clock = Clock::Fixed(now);
     let project = Project::at(root.to_owned(), &env);
@@ -50,8 +50,8 @@ fn house(root: &Path, session: &str, now: Timestamp) -> App {
 }
 
 /// The same in this world, now.
-fn hook(world: &World, session: &str) -> App {
-    house(&world.root(), session, world.now())
+fn hook(world: &TestProject, session: &str) -> App {
+    app(&world.root(), session, world.now())
 }
 
 fn id(session: &str) -> SessionId {
@@ -62,7 +62,7 @@ fn session_of(app: &App) -> Session {
     app.read(|tx| lookup::session(tx, app.actor.session.as_ref().unwrap())).unwrap()
 }
 
-fn carry(app: &App, way: Way) -> Option<DeliveryBatch> {
+fn take_deliverable(app: &App, way: Way) -> Option<DeliveryBatch> {
     prompt::take_deliverable(app, &session_of(app), way, LIMIT).unwrap()
 }
 
@@ -78,23 +78,23 @@ fn a_prompt(to: &str, content: &str, priority: Priority) -> NewPrompt {
     }
 }
 
-fn column(world: &World, column: &str, message: i64) -> String {
+fn column(world: &TestProject, column: &str, message: i64) -> String {
     let conn = Connection::open(world.store()).unwrap();
     let query = format!("SELECT coalesce({column}, '-') FROM messages WHERE id = ?1");
     conn.query_row(&query, [message], |row| row.get(0)).unwrap()
 }
 
-fn status(world: &World, message: i64) -> String {
+fn status(world: &TestProject, message: i64) -> String {
     column(world, "status", message)
 }
 
-fn set_activity(world: &World, session: &str, activity: &str) {
+fn set_activity(world: &TestProject, session: &str, activity: &str) {
     let conn = Connection::open(world.store()).unwrap();
     conn.execute("UPDATE agent_sessions SET activity = ?2 WHERE id = ?1", [session, activity]).unwrap();
 }
 
 /// Hooks of this session's provider have called.
-fn set_hooked(world: &World, session: &str) {
+fn set_hooked(world: &TestProject, session: &str) {
     let conn = Connection::open(world.store()).unwrap();
     conn.execute("INSERT INTO session_reports (session_id, hooked_at) VALUES (?1, 1)", [session]).unwrap();
 }

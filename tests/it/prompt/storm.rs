@@ -16,10 +16,10 @@ use fairway::{
 use nix::sys::signal::{Signal, raise};
 use rusqlite::Connection;
 
-use super::{LIMIT, a_prompt, house, session_of};
+use super::{LIMIT, a_prompt, app, session_of};
 use crate::common::{
-    World, fixtures,
-    reexec::{StartLine, again, errors, on_the_line, part, place},
+    TestProject, fixtures,
+    reexec::{StartBarrier, reexec, errors, wait_at_start_line, part, part_dir},
 };
 
 const SENDERS: usize = 4;
@@ -28,8 +28,8 @@ const HOOKS: usize = 6;
 
 /// Sends its share.
 fn send(root: &Path, number: usize, now: Timestamp) {
-    let app = house(root, "sender", now);
-    on_the_line();
+    let app = app(root, "sender", now);
+    wait_at_start_line();
     for each in 0..PROMPTS / SENDERS {
         let priority = Priority::ALL[each % 3];
         prompt::send(&app, &a_prompt("s1", &format!("<{number}-{each}>"), priority)).unwrap();
@@ -48,11 +48,11 @@ enum Death {
 
 /// Hooks of one session, one after the other, as different as a turn has them: each shows what it is given, in a file of its
 /// own. The third text is the last for one that is killed.
-fn bring(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp) {
-    let app = house(root, "s1", now);
+fn deliver(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp) {
+    let app = app(root, "s1", now);
     let session = session_of(&app);
     let mut out = OpenOptions::new().create(true).append(true).open(shown.join(format!("shown-{number}"))).unwrap();
-    on_the_line();
+    wait_at_start_line();
     let waiter = app.waiter("test").unwrap();
     let mut texts = 0;
     loop {
@@ -60,7 +60,7 @@ fn bring(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp)
         texts += 1;
         let Some(carried) = prompt::take_deliverable(&app, &session, way, LIMIT / 10).unwrap() else {
             if way != Way::Tool {
-                if is_done(root, now) {
+                if all_delivered(root, now) {
                     break;
                 }
                 waiter.wait(Some(std::time::Duration::from_secs(1))).unwrap();
@@ -80,18 +80,18 @@ fn bring(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp)
 }
 
 /// Whether all were sent, and somebody has or holds each of them.
-fn is_done(root: &Path, now: Timestamp) -> bool {
+fn all_delivered(root: &Path, now: Timestamp) -> bool {
     let conn = Connection::open(root.join(".fairway/fairway.db")).unwrap();
     let query = "SELECT count(*) FROM messages WHERE settled_at IS NOT NULL OR offered_until > ?1";
     conn.query_row(query, [now.millis()], |row| row.get::<_, i64>(0)).unwrap() == i64::try_from(PROMPTS).unwrap()
 }
 
 /// The control: what waits is looked up, shown, and then marked.
-fn bring_in_good_faith(root: &Path, shown: &Path, number: usize) {
+fn deliver_then_mark(root: &Path, shown: &Path, number: usize) {
     let conn = Connection::open(root.join(".fairway/fairway.db")).unwrap();
     conn.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
     let mut out = OpenOptions::new().create(true).append(true).open(shown.join(format!("shown-{number}"))).unwrap();
-    on_the_line();
+    wait_at_start_line();
     loop {
         let next = "SELECT id, content FROM messages WHERE status = 'queued' ORDER BY id LIMIT 1";
         let found = conn.query_row(next, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)));
@@ -102,15 +102,15 @@ fn bring_in_good_faith(root: &Path, shown: &Path, number: usize) {
     }
 }
 
-fn play(part: &str) {
-    let (root, words) = (place().join("../project"), part.split(' ').collect::<Vec<_>>());
+fn run_part(part: &str) {
+    let (root, words) = (part_dir().join("../project"), part.split(' ').collect::<Vec<_>>());
     let (number, now) = (words[1].parse().unwrap(), Env::real().now());
     match words[0] {
         "send" => send(&root, number, now),
-        "bring" => bring(&root, &place(), number, Death::Never, now),
-        "before" => bring(&root, &place(), number, Death::BeforeShowing, now),
-        "after" => bring(&root, &place(), number, Death::AfterShowing, now),
-        _ => bring_in_good_faith(&root, &place(), number),
+        "bring" => deliver(&root, &part_dir(), number, Death::Never, now),
+        "before" => deliver(&root, &part_dir(), number, Death::BeforeShowing, now),
+        "after" => deliver(&root, &part_dir(), number, Death::AfterShowing, now),
+        _ => deliver_then_mark(&root, &part_dir(), number),
     }
 }
 
@@ -127,16 +127,16 @@ fn shown(place: &Path) -> BTreeMap<String, usize> {
     times
 }
 
-fn count(world: &World, condition: &str) -> usize {
+fn count(world: &TestProject, condition: &str) -> usize {
     let conn = Connection::open(world.store()).unwrap();
     let query = format!("SELECT count(*) FROM messages WHERE {condition}");
     conn.query_row(&query, [], |row| row.get::<_, i64>(0)).unwrap().try_into().unwrap()
 }
 
-fn world() -> World {
-    let world = World::new();
-    fixtures::session(&world, "s1", "frontend", None);
-    fixtures::session(&world, "sender", "lead", None);
+fn world() -> TestProject {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "frontend", None);
+    fixtures::add_session(&world, "sender", "lead", None);
     world
 }
 
@@ -144,7 +144,7 @@ fn world() -> World {
 fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
     const NAME: &str = "prompt::storm::of_1000_prompts_none_is_lost_and_none_is_doubled";
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     let place = world.dir().join("storm");
@@ -156,11 +156,11 @@ fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
     };
     // One moment for all: an offer of this round lapses in the next.
     let command = |number: usize| {
-        let mut command = again(&world, NAME, &roles(number), &place);
+        let mut command = reexec(&world, NAME, &roles(number), &place);
         command.env("FAIRWAY_TEST_TIME", world.now().to_string());
         command
     };
-    let (ended, _) = StartLine::of(&place, SENDERS + HOOKS, command).go();
+    let (ended, _) = StartBarrier::spawn(&place, SENDERS + HOOKS, command).release();
     let killed = ended.iter().filter(|status| !status.success()).count();
     assert_eq!(killed, 2, "{}", errors(&place));
     let left = count(&world, "settled_at IS NULL");
@@ -181,8 +181,8 @@ fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
     assert!(!doubled.is_empty() && doubled.len() < held, "{} of {held}", doubled.len());
 
     // A minute later the next hook brings what the killed ones held.
-    world.pass(60);
-    let (ended, _) = StartLine::of(&place, 1, |_| again(&world, NAME, "bring 99", &place)).go();
+    world.advance_clock(60);
+    let (ended, _) = StartBarrier::spawn(&place, 1, |_| reexec(&world, NAME, "bring 99", &place)).release();
     assert!(ended[0].success(), "{}", errors(&place));
     let all = shown(&place);
     let lost = PROMPTS - all.len();
@@ -197,15 +197,15 @@ fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
 fn the_control_that_marks_after_showing_doubles_them() {
     const NAME: &str = "prompt::storm::the_control_that_marks_after_showing_doubles_them";
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
-    let app = house(&world.root(), "sender", world.now());
+    let app = app(&world.root(), "sender", world.now());
     for each in 0..200 {
         prompt::send(&app, &a_prompt("s1", &format!("<{each}>"), Priority::Normal)).unwrap();
     }
     let place = world.dir().join("storm");
-    StartLine::of(&place, HOOKS, |number| again(&world, NAME, &format!("control {number}"), &place)).go();
+    StartBarrier::spawn(&place, HOOKS, |number| reexec(&world, NAME, &format!("control {number}"), &place)).release();
     let twice = shown(&place).values().filter(|times| **times > 1).count();
     // What it did to the store is no state of ours.
     fs::remove_file(world.store()).unwrap();

@@ -3,10 +3,10 @@
 use fairway::{actions::sessions::prompt::stream, domain::message::Way};
 use serde_json::{Value, json};
 
-use super::{carry, hook, session_of, set_activity, status};
-use crate::common::{World, fixtures};
+use super::{take_deliverable, hook, session_of, set_activity, status};
+use crate::common::{TestProject, fixtures};
 
-fn next(world: &World, after: Option<i64>, connected: bool) -> Vec<i64> {
+fn next(world: &TestProject, after: Option<i64>, connected: bool) -> Vec<i64> {
     let app = hook(world, "s1");
     let sent: &[i64] = &[];
     stream::next_batch(&app, &session_of(&app), after, connected.then_some(sent))
@@ -16,13 +16,13 @@ fn next(world: &World, after: Option<i64>, connected: bool) -> Vec<i64> {
         .collect()
 }
 
-fn ack(world: &World, ids: &[i64]) -> Value {
+fn ack(world: &TestProject, ids: &[i64]) -> Value {
     stream::ack(&hook(world, "s1"), "run-s1", ids).unwrap().document
 }
 
-fn world() -> World {
-    let world = World::new();
-    fixtures::session(&world, "s1", "frontend", None);
+fn world() -> TestProject {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "frontend", None);
     for (text, priority) in [("one", "normal"), ("two", "normal"), ("three", "urgent")] {
         world.run(["prompt", "s1", text, "--priority", priority]).exits(0);
     }
@@ -34,17 +34,17 @@ fn each_is_sent_once_and_again_when_it_is_not_acknowledged() {
     let world = world();
     assert_eq!(next(&world, None, true), [3, 1, 2]);
     assert!(next(&world, None, false).is_empty());
-    assert_eq!(carry(&hook(&world, "s1"), Way::TurnEnd), None, "the stream has them");
+    assert_eq!(take_deliverable(&hook(&world, "s1"), Way::TurnEnd), None, "the stream has them");
     assert_eq!(ack(&world, &[3, 3, 99]), json!({ "acknowledged": [3, 3], "unknown": [99] }));
     assert_eq!(ack(&world, &[3])["acknowledged"], json!([3]), "a repeat is harmless");
     // One that connects anew has seen up to 1; that one comes when its offer lapses.
     assert_eq!(next(&world, Some(1), true), [2]);
     assert!(next(&world, Some(1), false).is_empty());
-    world.pass(60);
+    world.advance_clock(60);
     assert_eq!(next(&world, Some(2), false), [1, 2]);
     assert_eq!(ack(&world, &[1, 2])["unknown"], json!([]));
     assert_eq!([1, 2, 3].map(|id| status(&world, id)), ["acknowledged", "acknowledged", "acknowledged"]);
-    world.pass(60);
+    world.advance_clock(60);
     assert!(next(&world, None, true).is_empty());
 }
 
@@ -53,7 +53,7 @@ fn who_comes_back_gets_what_was_sent_after_the_last_that_it_got_whatever_its_num
     let world = world();
     set_activity(&world, "s1", "busy");
     assert_eq!(next(&world, None, true), [3]);
-    world.pass(1);
+    world.advance_clock(1);
     set_activity(&world, "s1", "idle");
     assert_eq!(next(&world, None, false), [1, 2]);
     // The connection broke after 3: 1 and 2 are smaller, and were not seen.
@@ -77,7 +77,7 @@ fn a_busy_one_is_only_sent_what_is_urgent() {
 #[test]
 fn nobody_acknowledges_what_another_was_sent() {
     let world = world();
-    fixtures::session(&world, "s2", "frontend", None);
+    fixtures::add_session(&world, "s2", "frontend", None);
     assert_eq!(next(&world, None, true), [3, 1, 2]);
     let other = stream::ack(&hook(&world, "s2"), "run-s2", &[1, 2, 3]).unwrap().document;
     assert_eq!(other, json!({ "acknowledged": [], "unknown": [1, 2, 3] }));

@@ -2,19 +2,19 @@
 
 use std::process::{Child, Stdio};
 
-use super::{carry, hook, session_of, status};
-use crate::common::{World, fixtures, test_project::Run};
+use super::{take_deliverable, hook, session_of, status};
+use crate::common::{TestProject, fixtures, test_project::CommandOutput};
 use fairway::{actions::sessions::prompt, domain::message::Way, os::poll_until};
 use std::{fs, time::Duration};
 
-fn world() -> World {
-    let world = World::new();
-    fixtures::session(&world, "s1", "frontend", None);
+fn world() -> TestProject {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "frontend", None);
     world
 }
 
 /// A prompt that waits for its receipt, once it is queued and waits.
-fn waiting(world: &World, words: &[&str]) -> Child {
+fn waiting(world: &TestProject, words: &[&str]) -> Child {
     let mut command = world.fairway(["prompt", "s1", "--json", "--wait-ack", "30s"].iter().chain(words));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let conn = rusqlite::Connection::open(world.store()).unwrap();
@@ -27,7 +27,7 @@ fn waiting(world: &World, words: &[&str]) -> Child {
     child
 }
 
-fn ended(child: Child) -> Run {
+fn ended(child: Child) -> CommandOutput {
     child.wait_with_output().unwrap().into()
 }
 
@@ -36,7 +36,7 @@ fn waiting_ends_with_the_proof_and_not_before() {
     let world = world();
     let mut child = waiting(&world, &["hello"]);
     let app = hook(&world, "s1");
-    let carried = carry(&app, Way::TurnEnd).unwrap();
+    let carried = take_deliverable(&app, Way::TurnEnd).unwrap();
     // Being offered wakes it, and is none.
     assert!(child.try_wait().unwrap().is_none());
     prompt::confirm_delivered(&app, &session_of(&app), &carried).unwrap();
@@ -71,8 +71,8 @@ fn a_receipt_that_is_late_says_how_far_it_came() {
         (refused.error()["details"]["status"].as_str(), refused.error()["details"]["way"].as_str()),
         (Some("queued"), None)
     );
-    assert_eq!(carry(&hook(&world, "s1"), Way::Tool), None);
-    carry(&hook(&world, "s1"), Way::TurnStart).unwrap();
+    assert_eq!(take_deliverable(&hook(&world, "s1"), Way::Tool), None);
+    take_deliverable(&hook(&world, "s1"), Way::TurnStart).unwrap();
     // The same request is the same prompt, and is waited for again.
     let again = ["prompt", "s1", "y", "--wait-ack", "10ms", "--json", "--request-id", "R-1"];
     for _ in 0..2 {
@@ -92,7 +92,7 @@ fn a_key_counts_what_was_acknowledged_and_nothing_else() {
     world.run(["outbox", "withdraw", "1"]).exits(0);
     assert_eq!(send()["message_id"], 2);
     let app = hook(&world, "s1");
-    let carried = carry(&app, Way::TurnEnd).unwrap();
+    let carried = take_deliverable(&app, Way::TurnEnd).unwrap();
     // While somebody shows it, it is on its way: no second one is sent after it.
     assert_eq!(send()["message_id"], 2);
     prompt::confirm_delivered(&app, &session_of(&app), &carried).unwrap();
@@ -103,7 +103,7 @@ fn a_key_counts_what_was_acknowledged_and_nothing_else() {
     }
     assert_eq!(world.json(["prompt", "s1", "once", "--dedup", "k", "--wait-ack", "1ms"])["message_id"], 2);
     // Another session has not heard it.
-    fixtures::session(&world, "s2", "frontend", None);
+    fixtures::add_session(&world, "s2", "frontend", None);
     assert_eq!(world.json(["prompt", "s2", "once", "--dedup", "k"])["message_id"], 3);
     assert_eq!(status(&world, 3), "queued");
 }

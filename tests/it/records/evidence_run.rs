@@ -6,7 +6,7 @@ use fairway::os::{poll_until, process::ProcessKey};
 use nix::{sys::signal::Signal, unistd::Pid};
 use sha2::{Digest, Sha256};
 
-use crate::common::{World, concurrent_start::race, fixtures, test_project::Run};
+use crate::common::{TestProject, concurrent_start::race, fixtures, test_project::CommandOutput};
 
 /// Waits for a file that a program of ours makes.
 fn await_file(path: &Path) {
@@ -14,8 +14,8 @@ fn await_file(path: &Path) {
     poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(5), there).expect("the file appears");
 }
 
-fn held() -> World {
-    let world = World::new();
+fn held() -> TestProject {
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "t", "--check", "unit=test -e flag && echo \"$HOME\" | grep -q home"]).exits(0);
     world
 }
@@ -75,7 +75,7 @@ fn a_program_that_is_not_there_leaves_nothing() {
 #[test]
 fn the_commit_is_named_only_when_the_tree_is_clean_before_and_after() {
     let world = held();
-    let commit = fixtures::repository(&world);
+    let commit = fixtures::init_repository(&world);
     let run = |script: &str| {
         let args = ["evidence", "run", "T-1", "--json", "--", "sh", "-c", script];
         world.run(args).exits(0).json()["commit"].clone()
@@ -89,10 +89,10 @@ fn the_commit_is_named_only_when_the_tree_is_clean_before_and_after() {
 
 #[test]
 fn it_runs_in_the_worktree_of_the_tasks_lane() {
-    let world = World::new();
+    let world = TestProject::new();
     let worktree = world.dir().join("lane");
     fs::create_dir(&worktree).unwrap();
-    fixtures::lane(&world, "ui", None, Some(&worktree));
+    fixtures::add_lane(&world, "ui", None, Some(&worktree));
     world.run(["task", "add", "T-1", "t", "--lane", "ui"]).exits(0);
     world.run(["evidence", "run", "T-1", "--", "touch", "here"]).exits(0);
     assert!(worktree.join("here").exists());
@@ -106,10 +106,10 @@ fn a_claim_lost_meanwhile_leaves_no_record() {
     let mut command = world.fairway(["evidence", "run", "T-1", "--json", "--", "sh", "-c", script]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     await_file(&world.root().join("begun"));
-    fixtures::session(&world, "s2", "backend", None);
+    fixtures::add_session(&world, "s2", "backend", None);
     world.run(["--session", "s2", "claim", "T-1", "--steal", "--reason", "it sleeps"]).exits(0);
     fs::write(world.root().join("go"), "").unwrap();
-    Run::from(child.wait_with_output().unwrap()).refuses(4, "stale_claim");
+    CommandOutput::from(child.wait_with_output().unwrap()).refuses(4, "stale_claim");
     assert_eq!(world.json(["evidence", "list", "T-1"]), serde_json::json!([]));
     assert_eq!(fs::read_dir(world.root().join(".fairway/evidence")).unwrap().count(), 0, "the output is gone too");
 
@@ -142,7 +142,7 @@ fn of_six_equal_requests_at_once_one_runs() {
     });
     assert_eq!(fs::read_to_string(world.root().join("runs")).unwrap(), "ran\n");
     for output in outputs {
-        let run = Run::from(output);
+        let run = CommandOutput::from(output);
         match run.code {
             Some(0) => assert_eq!(run.json()["id"], 1),
             _ => drop(run.refuses(4, "request_open")),
@@ -183,7 +183,7 @@ fn a_request_whose_run_was_killed_is_never_started_again() {
     let running = world.run(args).refuses(4, "request_open").error();
     assert!(running["message"].as_str().unwrap().contains("it is running since"), "{running}");
     // Whoever is busy is no case for the doctor, however long it takes.
-    world.pass(3_600);
+    world.advance_clock(3_600);
     let notes = || world.run(["doctor"]).exits(0).stdout;
     assert!(!notes().contains("unsettled"), "{}", notes());
 
@@ -218,7 +218,7 @@ fn no_signal_to_us_and_no_timeout_leaves_anything_of_the_program_behind() {
         nix::sys::signal::kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
         // A second one does not wait for the grace.
         nix::sys::signal::kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
-        let run = Run::from(child.wait_with_output().unwrap());
+        let run = CommandOutput::from(child.wait_with_output().unwrap());
         run.refuses(7, "interrupted");
         assert!(keys.iter().all(|key| ProcessKey::of(key.pid).as_ref() != Some(key)), "{signal}: {keys:?}");
         assert_eq!(world.json(["evidence", "list", "T-1"]), serde_json::json!([]));
@@ -253,7 +253,7 @@ fn what_a_program_leaves_running_is_ended_and_a_flood_is_kept_in_part() {
 /// What is kept back while a program runs is kept back from us alone: one that is told to end must hear it.
 #[test]
 fn the_program_has_no_signal_blocked() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "x"]).exits(0);
     let run = world.run(["evidence", "run", "T-1", "--", "cat", "/proc/self/status"]).exits(0);
     assert!(run.stdout.contains("SigBlk:\t0000000000000000\n"), "{run:?}");

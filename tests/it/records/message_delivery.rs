@@ -5,9 +5,9 @@ use std::{fs, process::Stdio, time::Duration};
 use fairway::os::poll_until;
 use serde_json::{Value, json};
 
-use crate::common::{World, fixtures, test_project::Run};
+use crate::common::{TestProject, fixtures, test_project::CommandOutput};
 
-fn inbox(world: &World, session: &str) -> Value {
+fn inbox(world: &TestProject, session: &str) -> Value {
     world.json(["--session", session, "inbox"])
 }
 
@@ -15,15 +15,15 @@ fn contents(messages: &Value) -> Vec<&str> {
     messages.as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap()).collect()
 }
 
-fn world() -> World {
-    let world = World::new();
-    fixtures::lane(&world, "ui", None, None);
-    fixtures::session(&world, "s1", "frontend", Some("ui"));
-    fixtures::session(&world, "s2", "frontend", Some("ui"));
+fn world() -> TestProject {
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "ui", None, None);
+    fixtures::add_session(&world, "s1", "frontend", Some("ui"));
+    fixtures::add_session(&world, "s2", "frontend", Some("ui"));
     world
 }
 
-fn status(world: &World, id: i64) -> String {
+fn status(world: &TestProject, id: i64) -> String {
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     conn.query_row("SELECT status FROM messages WHERE id = ?1", [id], |row| row.get(0)).unwrap()
 }
@@ -45,7 +45,7 @@ fn an_offer_that_is_not_taken_comes_again_and_to_one_reader_at_a_time() {
     world.run(["message", "send", "--to-lane", "ui", "one of you"]).exits(0);
     assert_eq!(contents(&inbox(&world, "s1")), ["one of you"]);
     assert_eq!(inbox(&world, "s2"), json!([]));
-    world.pass(60);
+    world.advance_clock(60);
     assert_eq!(contents(&inbox(&world, "s2")), ["one of you"]);
     assert_eq!(inbox(&world, "s2"), json!([]));
     assert_eq!(status(&world, 1), "acknowledged");
@@ -99,14 +99,14 @@ fn who_reads_is_told_by_variables_too_and_a_person_reads_for_a_role() {
 fn what_comes_too_late_expires_and_what_was_settled_is_forgotten_after_a_week() {
     let world = world();
     world.run(["message", "send", "--to-session", "s1", "--ttl", "10s", "soon"]).exits(0);
-    world.pass(10);
+    world.advance_clock(10);
     assert_eq!(inbox(&world, "s1"), json!([]));
     world.run(["message", "send", "--to-session", "s2", "other"]).exits(0);
     assert_eq!(status(&world, 1), "expired");
     let log = world.run(["events"]).exits(0).stdout;
     assert!(log.contains("message.expired") && !log.contains("soon"), "{log}");
 
-    world.pass(8 * 24 * 60 * 60);
+    world.advance_clock(8 * 24 * 60 * 60);
     world.run(["message", "send", "--to-session", "s2", "new"]).exits(0);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     let left: i64 = conn.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).unwrap();
@@ -127,7 +127,7 @@ fn waiting_ends_with_the_message_or_with_exit_6() {
         .expect("the waiter binds its socket");
     world.run(["message", "send", "--to-session", "s2", "not for you"]).exits(0);
     world.run(["message", "send", "--to-session", "s1", "for you"]).exits(0);
-    let run = Run::from(child.wait_with_output().unwrap()).exits(0);
+    let run = CommandOutput::from(child.wait_with_output().unwrap()).exits(0);
     assert_eq!(contents(&run.json()), ["for you"]);
     assert_eq!(bound(), 0);
 }
@@ -136,7 +136,7 @@ fn waiting_ends_with_the_message_or_with_exit_6() {
 fn of_eight_readers_at_once_one_gets_a_message() {
     let world = world();
     for number in 0..8 {
-        fixtures::session(&world, &format!("r{number}"), "frontend", Some("ui"));
+        fixtures::add_session(&world, &format!("r{number}"), "frontend", Some("ui"));
     }
     world.run(["message", "send", "--to-lane", "ui", "once"]).exits(0);
     let outputs = crate::common::concurrent_start::race(8, |number| {

@@ -8,12 +8,12 @@ use std::{
 use fairway::os::{poll_until, process};
 use nix::{sys::signal::Signal, unistd::Pid};
 
-use crate::common::{World, test_project::FAIRWAY};
+use crate::common::{TestProject, test_project::FAIRWAY};
 
 const ROUNDS: usize = 30;
 
 /// A worker that claims, is stopped, and writes when it goes on.
-fn worker(world: &World, task: &str, write: &str) -> Child {
+fn worker(world: &TestProject, task: &str, write: &str) -> Child {
     let script = format!("\"$0\" claim {task} --lease 1ms --quiet && kill -STOP $$ && exec \"$0\" {write}");
     let mut command = world.command("sh");
     command.args(["-c", &script, FAIRWAY]).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -26,7 +26,7 @@ fn worker(world: &World, task: &str, write: &str) -> Child {
 }
 
 /// One round for each task: the worker stops, another claims, the worker goes on.
-fn rounds(world: &World, write: impl Fn(&str) -> String) -> Vec<Output> {
+fn rounds(world: &TestProject, write: impl Fn(&str) -> String) -> Vec<Output> {
     world.real_time();
     (1..=ROUNDS)
         .map(|round| {
@@ -42,7 +42,7 @@ fn rounds(world: &World, write: impl Fn(&str) -> String) -> Vec<Output> {
         .collect()
 }
 
-fn statuses(world: &World) -> Vec<String> {
+fn statuses(world: &TestProject) -> Vec<String> {
     (1..=ROUNDS)
         .map(|round| world.json(["task", "show", &format!("R-{round}")])["status"].as_str().unwrap().to_owned())
         .collect()
@@ -50,7 +50,7 @@ fn statuses(world: &World) -> Vec<String> {
 
 #[test]
 fn its_writes_are_refused_every_time() {
-    let world = World::new();
+    let world = TestProject::new();
     let outputs = rounds(&world, |task| format!("task submit {task} --epoch 1 --json"));
     for output in outputs {
         assert_eq!(output.status.code(), Some(4), "{output:?}");
@@ -62,7 +62,7 @@ fn its_writes_are_refused_every_time() {
 /// The control: with nothing but the name to go by, every one of the writes goes through.
 #[test]
 fn without_the_epoch_the_name_alone_lets_every_overwrite_through() {
-    let world = World::new();
+    let world = TestProject::new();
     let outputs = rounds(&world, |task| format!("task submit {task}"));
     assert!(outputs.iter().all(|output| output.status.code() == Some(0)), "{outputs:?}");
     assert_eq!(statuses(&world), vec!["review"; ROUNDS]);

@@ -13,14 +13,14 @@ use fairway::{
 use serde_json::{Value, json};
 
 use super::{app, at, code, one, session};
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 fn beat(context_usage: Option<f64>) -> HealthReport {
     HealthReport { run_id: "run-s1".into(), context_usage, ..HealthReport::default() }
 }
 
 /// The system prompts that ask a session to hand over, as far as they are not settled.
-fn asked(world: &World) -> Vec<Value> {
+fn asked(world: &TestProject) -> Vec<Value> {
     let unsettled = world.json(["outbox"]);
     let unsettled = unsettled.as_array().unwrap().iter();
     unsettled.filter(|message| message["source"] == "context").cloned().collect()
@@ -28,8 +28,8 @@ fn asked(world: &World) -> Vec<Value> {
 
 #[test]
 fn health_is_what_was_told_and_how_long_ago() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     let begun = world.now().millis();
     let look = |seconds: i64| of_run(&at(&world, Timestamp::from_millis(begun + seconds * 1_000)), "run-s1").unwrap();
     let first = look(100);
@@ -63,8 +63,8 @@ fn health_is_what_was_told_and_how_long_ago() {
 
 #[test]
 fn a_heartbeat_is_strict() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     for share in [-0.1, 1.1, f64::NAN] {
         assert_eq!(code(heartbeat(&app, &beat(Some(share)))), "invalid_value");
@@ -78,8 +78,8 @@ fn a_heartbeat_is_strict() {
 
 #[test]
 fn a_full_context_is_told_once_until_it_was_emptier() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     world.run(["task", "add", "T-1", "title"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
     let app = app(&world);
@@ -99,7 +99,7 @@ fn a_full_context_is_told_once_until_it_was_emptier() {
     assert!(!press(0.2) && press(0.9));
     assert_eq!(asked(&world).len(), 1);
     // The command line's heartbeat is the same one.
-    fixtures::session(&world, "s2", "r", None);
+    fixtures::add_session(&world, "s2", "r", None);
     let run = world.run(["session", "heartbeat", "s2", "--context-usage", "0.9"]).exits(0);
     assert!(run.stderr.contains("s2 was asked to hand over"), "{run:?}");
     assert_eq!(asked(&world).len(), 2);
@@ -109,8 +109,8 @@ fn a_full_context_is_told_once_until_it_was_emptier() {
 
 #[test]
 fn how_full_is_full_is_a_setting() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     let config = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{text}\n[context]\npressure = 0.5\n")).unwrap();
@@ -120,8 +120,8 @@ fn how_full_is_full_is_a_setting() {
 
 #[test]
 fn pushed_context_is_one_system_prompt() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     let section = |kind, content: &str| Section { kind, content: content.into() };
     let sections = [section(SectionKind::Work, "do this"), section(SectionKind::Directive, "then that")];

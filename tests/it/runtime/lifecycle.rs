@@ -14,7 +14,7 @@ use proptest::{prelude::*, sample::Index, test_runner::TestRunner};
 use serde_json::{Value, json};
 
 use super::{acting, app, at, code, one, session};
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 const RUN: &str = "00000000-0000-7000-8000-00000000000a";
 
@@ -40,7 +40,7 @@ fn stands(answer: &Value) -> (String, String, bool) {
 
 #[test]
 fn every_event_from_every_status() {
-    let world = World::new();
+    let world = TestProject::new();
     let app = app(&world);
     for from in ["starting", "running", "stale"] {
         for (event, status, activity) in [
@@ -63,8 +63,8 @@ fn every_event_from_every_status() {
 
 #[test]
 fn older_reports_move_nothing_back_and_repeats_are_harmless() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     let now = world.now().millis();
     let idle = ("running".to_owned(), "idle".to_owned(), true);
@@ -94,7 +94,7 @@ fn older_reports_move_nothing_back_and_repeats_are_harmless() {
 #[test]
 fn shuffled_reports_lead_to_the_same_state() {
     const CASES: u32 = 200;
-    let world = World::new();
+    let world = TestProject::new();
     let app = app(&world);
     let now = world.now().millis();
     let others: Vec<LifecycleEvent> =
@@ -117,7 +117,7 @@ fn shuffled_reports_lead_to_the_same_state() {
             let play = |places: &[usize]| {
                 number.set(number.get() + 1);
                 let id = format!("s{}", number.get());
-                fixtures::session(&world, &id, "r", None);
+                fixtures::add_session(&world, &id, "r", None);
                 for place in places {
                     let (event, exit_code) = reports[*place];
                     let told = LifecycleReport {
@@ -147,11 +147,11 @@ fn shuffled_reports_lead_to_the_same_state() {
 
 #[test]
 fn the_end_says_how_and_is_final() {
-    let world = World::new();
+    let world = TestProject::new();
     let app = app(&world);
     for (exit_code, status) in [(None, "ended"), (Some(0), "ended"), (Some(3), "failed"), (Some(-9), "failed")] {
         let id = format!("s{}", exit_code.map_or("none".into(), |code: i64| code.unsigned_abs().to_string()));
-        fixtures::session(&world, &id, "r", None);
+        fixtures::add_session(&world, &id, "r", None);
         let run = format!("run-{id}");
         let answer = tell(&app, &ended(&run, exit_code));
         assert_eq!((answer["status"].as_str(), answer["exit_code"].as_i64()), (Some(status), exit_code));
@@ -166,7 +166,7 @@ fn the_end_says_how_and_is_final() {
         }
     }
     // One that was told to stop has not failed, whatever its program makes of the signal.
-    fixtures::session(&world, "told", "r", None);
+    fixtures::add_session(&world, "told", "r", None);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     let told = "UPDATE agent_sessions SET activity = 'stopping', activity_source = 'fairway session stop' \
          WHERE id = 'told'";
@@ -179,7 +179,7 @@ fn the_end_says_how_and_is_final() {
 
 #[test]
 fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
-    let world = World::new();
+    let world = TestProject::new();
     let app = app(&world);
     world.run(["task", "add", "T-1", "title"]).exits(0);
     let start = |metadata: Value| LifecycleReport { metadata, ..said(LifecycleEvent::Started, RUN, None) };
@@ -236,9 +236,9 @@ fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
 
 #[test]
 fn run_and_session_belong_together() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
-    fixtures::session(&world, "s2", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
+    fixtures::add_session(&world, "s2", "r", None);
     let app = app(&world);
     let named = |id: &str, run_id: &str| LifecycleReport {
         session_id: Some(SessionId::parse(id).unwrap()),
@@ -263,12 +263,12 @@ fn run_and_session_belong_together() {
 
 #[test]
 fn a_report_renews_leases_and_masks_what_is_secret() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     world.run(["task", "add", "T-1", "title"]).exits(0);
     let claimed = world.json(["--session", "s1", "claim", "T-1", "--lease", "60s"]);
     let before = claimed["task"]["claim"]["lease_until"].as_str().unwrap().to_owned();
-    world.pass(30);
+    world.advance_clock(30);
     let app = app(&world);
     tell(&app, &said(LifecycleEvent::Busy, "run-s1", None));
     let after = world.json(["task", "show", "T-1"])["claim"]["lease_until"].as_str().unwrap().to_owned();

@@ -16,15 +16,15 @@ use fairway::{
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// The use cases on a world's store, at the time that the world has.
-pub fn app(world: &World) -> App {
+pub fn app(world: &TestProject) -> App {
     at(world, world.now())
 }
 
 /// The same at a time of its own.
-pub fn at(world: &World, now: Timestamp) -> App {
+pub fn at(world: &TestProject, now: Timestamp) -> App {
     let mut env = Env::real();
     env.clock = Clock::Fixed(now);
     env.cwd = world.root();
@@ -48,11 +48,11 @@ pub fn code<T: std::fmt::Debug>(refused: anyhow::Result<T>) -> &'static str {
 }
 
 /// The only value that a query finds.
-pub fn one<T: rusqlite::types::FromSql>(world: &World, query: &str) -> T {
+pub fn one<T: rusqlite::types::FromSql>(world: &TestProject, query: &str) -> T {
     Connection::open(world.store()).unwrap().query_row(query, [], |row| row.get(0)).unwrap()
 }
 
 /// A session as a document.
-pub fn session(world: &World, id: &str) -> Value {
+pub fn session(world: &TestProject, id: &str) -> Value {
     world.json(["session", "show", id])
 }

@@ -6,7 +6,7 @@ use fairway::{
 };
 
 use super::{app, code, one};
-use crate::common::{World, fixtures};
+use crate::common::{TestProject, fixtures};
 
 fn turn(at: i64, input: u64, tools: &[&str]) -> Turn {
     let usage = Usage { input_tokens: input, output_tokens: 10, ..Usage::default() };
@@ -19,7 +19,7 @@ fn turn(at: i64, input: u64, tools: &[&str]) -> Turn {
     Turn { at: Timestamp::from_millis(at), key: None, usage: Some(usage), tools: tools.collect() }
 }
 
-fn counts(world: &World) -> (i64, i64, i64, i64) {
+fn counts(world: &TestProject) -> (i64, i64, i64, i64) {
     let count = |query: &str| one::<i64>(world, query);
     (
         count("SELECT count(*) FROM usage_turns"),
@@ -31,9 +31,9 @@ fn counts(world: &World) -> (i64, i64, i64, i64) {
 
 #[test]
 fn a_report_that_comes_twice_counts_once() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
-    fixtures::session(&world, "s2", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
+    fixtures::add_session(&world, "s2", "r", None);
     let app = app(&world);
     let turns = [turn(1, 5, &["Read", "Read", "Bad"]), turn(2, 5, &[]), turn(2, 6, &[])];
     let first = report(&app, "run-s1", &turns).unwrap().document;
@@ -51,8 +51,8 @@ fn a_report_that_comes_twice_counts_once() {
 
 #[test]
 fn what_the_source_names_is_one_turn_whenever_it_is_told() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     let keyed = |at: i64, output: u64| Turn {
         key: Some("answer-1".into()),
@@ -78,8 +78,8 @@ fn what_the_source_names_is_one_turn_whenever_it_is_told() {
 
 #[test]
 fn a_wrong_number_leaves_nothing_of_the_report() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     let wrong = Turn { usage: Some(Usage { cost_usd: Some(-1.0), ..Usage::default() }), ..turn(2, 1, &[]) };
     let error = report(&app, "run-s1", &[turn(1, 1, &["Read"]), wrong]).unwrap_err();
@@ -91,8 +91,8 @@ fn a_wrong_number_leaves_nothing_of_the_report() {
 
 #[test]
 fn a_report_after_the_end_counts_and_revives_nothing() {
-    let world = World::new();
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     world.run(["session", "upsert", "--id", "s1", "--status", "stale"]).exits(0);
     report(&app, "run-s1", &[turn(1, 1, &[])]).unwrap();
@@ -105,9 +105,9 @@ fn a_report_after_the_end_counts_and_revives_nothing() {
 
 #[test]
 fn use_counts_for_what_was_held_then() {
-    let world = World::new();
-    fixtures::lane(&world, "ui", None, None);
-    fixtures::session(&world, "s1", "r", None);
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "ui", None, None);
+    fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     for (number, words) in [
         "task add T-1 first --lane ui",
@@ -133,7 +133,7 @@ fn use_counts_for_what_was_held_then() {
 /// The plans of the sums name an index, however much was reported.
 #[test]
 fn sums_are_read_through_an_index() {
-    let world = World::new();
+    let world = TestProject::new();
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     for table in ["usage_turns", "tool_calls"] {
         for (index, place) in [("at", "at >= 5"), ("session", "session_id = 's1' AND at >= 5")] {

@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::Sessions;
-use crate::common::test_project::Run;
+use crate::common::test_project::CommandOutput;
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -46,10 +46,10 @@ impl Server {
         self.tmux(&args).exits(0);
     }
 
-    fn tmux(&self, args: &[&str]) -> Run {
+    fn tmux(&self, args: &[&str]) -> CommandOutput {
         let mut command = Command::new("tmux");
         command.env_remove("TMUX").arg("-S").arg(&self.socket).args(args).stdin(Stdio::null());
-        Run::from(command.output().expect("tmux is installed: tests/run.sh sees to that"))
+        CommandOutput::from(command.output().expect("tmux is installed: tests/run.sh sees to that"))
     }
 
     fn at(&self) -> &str {

@@ -7,13 +7,13 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::{agent_programs::Agent, mock_models::Models};
+use crate::common::{agent_programs::Agent, mock_models::MockModels};
 
 #[test]
 fn claude_code_is_launched_prompted_nudged_and_its_death_is_found() {
     let Some(claude) = Agent::Claude.program() else { return };
-    let (model, world) = (Models::start(), Sessions::new());
-    let vars = Agent::Claude.settle_in(&world, &model);
+    let (model, world) = (MockModels::start(), Sessions::new());
+    let vars = Agent::Claude.configure(&world, &model);
     let vars: String = vars.iter().map(|(name, value)| format!("{name} = \"{value}\"\n")).collect();
     world.configure(&format!(
         "[roles.dev]\nprovider = \"claude\"\nbackend = \"tmux\"\n[providers.claude]\ncommand = \"{}\"\n\
@@ -28,15 +28,15 @@ fn claude_code_is_launched_prompted_nudged_and_its_death_is_found() {
         format!("Read this, then wait.\n{}\nIt ends with a quote \" and $HOME `id`;", "line of text\n".repeat(60));
     let launch =
         ["session", "launch", "--json", "--role", "dev", "--task-id", "T-1", "--name", "agent", "--prompt-file", "-"];
-    let launched = world.run_with(launch, prompt.as_bytes()).exits(0);
+    let launched = world.run_with_stdin(launch, prompt.as_bytes()).exits(0);
     assert_eq!(launched.stderr, "");
     let session = launched.json();
     assert_eq!((&session["status"], &session["backend"]), (&"running".into(), &"tmux".into()));
     assert!(session["pane"].is_string() && session["socket"].is_string(), "{session}");
     let heard = |number: usize, what: &str| {
         eventually("the model hears it", || {
-            let heard = model.heard();
-            let found = heard.iter().position(|heard| heard.tells(what.trim()));
+            let heard = model.requests();
+            let found = heard.iter().position(|heard| heard.has_new(what.trim()));
             found.map(|at| assert!(at + 1 >= number, "{heard:?}"))
         });
     };
@@ -46,14 +46,14 @@ fn claude_code_is_launched_prompted_nudged_and_its_death_is_found() {
             world.run(["session", "peek", "agent", "--lines", "0"]).exits(0).stdout.contains(what).then_some(())
         });
     };
-    shows(&Models::answer(model.heard().len()));
+    shows(&MockModels::answer(model.requests().len()));
     let nudge = "and now \"this\"; with $HOME and `id`";
     world.run(["session", "nudge", "agent", nudge]).exits(0);
     heard(2, nudge);
-    let answer = Models::answer(model.heard().len());
+    let answer = MockModels::answer(model.requests().len());
     shows(&answer);
-    assert_eq!(model.heard().iter().filter(|heard| heard.tells(nudge)).count(), 1, "{:?}", model.heard());
-    assert_eq!(model.heard().iter().filter(|heard| heard.tells("line of text")).count(), 1);
+    assert_eq!(model.requests().iter().filter(|heard| heard.has_new(nudge)).count(), 1, "{:?}", model.requests());
+    assert_eq!(model.requests().iter().filter(|heard| heard.has_new("line of text")).count(), 1);
 
     // Everything of it at once, so that nobody is left to record its end.
     let run = text(&session["run_id"]);

@@ -3,7 +3,7 @@
 use std::{fs, process::Stdio};
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::test_project::{FAIRWAY, Run};
+use crate::common::test_project::{FAIRWAY, CommandOutput};
 
 /// Keeps each line that it reads in a file of its own name.
 fn reader(world: &Sessions, name: &str) {
@@ -20,7 +20,7 @@ fn a_nudge_reaches_the_one_that_is_meant() {
     }
     let hostile = "say \"hi\"; $(touch canary) `touch canary` 'q' \\ $1 %s;";
     world.run(["session", "nudge", "a", hostile]).exits(0);
-    world.run_with(["session", "nudge", "ab", "-"], b"from stdin").exits(0);
+    world.run_with_stdin(["session", "nudge", "ab", "-"], b"from stdin").exits(0);
     fs::write(world.dir().join("text"), "from a file").unwrap();
     world.run(["session", "nudge", "a-1", "--text-file", "../text"]).exits(0);
     let got = |name: &str| fs::read_to_string(world.dir().join(format!("{name}.got"))).unwrap_or_default();
@@ -63,7 +63,7 @@ fn values_are_kept_byte_by_byte() {
     let world = Sessions::new();
     world.launch(&["--role", "r", "--name", "s1", "--env", "GIVEN=a b", "--", "sleep", "300"]);
     let bytes = b"one\n\x00two\xff \n\n";
-    world.run_with(["session", "meta", "set", "s1", "a/../key", "-"], bytes).exits(0);
+    world.run_with_stdin(["session", "meta", "set", "s1", "a/../key", "-"], bytes).exits(0);
     let out = world.fairway(["session", "meta", "get", "s1", "a/../key"]).output().unwrap();
     assert_eq!(out.stdout, bytes);
     assert_eq!(world.run(["session", "meta", "get", "s1", "GIVEN"]).exits(0).stdout, "a b");
@@ -106,7 +106,7 @@ fn without_a_terminal_one_follows_or_is_told_where_to_look() {
     // Nothing of the store is held by it.
     world.run(["session", "heartbeat", "s1"]).exits(0);
     world.run(["session", "stop", "s1"]).exits(0);
-    let run = Run::from(follower.wait_with_output().unwrap());
+    let run = CommandOutput::from(follower.wait_with_output().unwrap());
     assert_eq!(run.stdout, "shown\n", "{run:?}");
     let script =
         world.script("min", "#!/bin/sh\ncase $1 in is-running) echo true ;; start | stop) ;; *) exit 2 ;; esac\n");
@@ -181,7 +181,7 @@ fn a_signal_is_passed_on_to_what_is_attached() {
 fn the_size_of_the_terminal_goes_along() {
     let world = Sessions::new();
     let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run");
-    let run = Run::from(world.command("script").args(["-qec", &launch, "/dev/null"]).output().unwrap()).exits(0);
+    let run = CommandOutput::from(world.command("script").args(["-qec", &launch, "/dev/null"]).output().unwrap()).exits(0);
     assert!(run.stdout.contains("\"terminal\":{\"rows\":33,\"cols\":111}"), "{run:?}");
     let without = world.json(["session", "launch", "--role", "r", "--dry-run"]);
     assert!(without["start"].get("terminal").is_none());

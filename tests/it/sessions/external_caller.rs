@@ -12,19 +12,19 @@ use serde_json::Value;
 
 use super::eventually;
 use crate::common::{
-    World,
-    test_project::{FAIRWAY, Run},
+    TestProject,
+    test_project::{FAIRWAY, CommandOutput},
 };
 
 /// With a world of its own; the sessions end with it.
 pub struct Caller {
-    pub world: World,
+    pub world: TestProject,
     pub script: PathBuf,
 }
 
 impl Caller {
     pub fn new() -> Self {
-        let world = World::bare();
+        let world = TestProject::uninitialized();
         world.real_time();
         let folder = world.dir().join("scripts");
         let run = world.run(["adapter", "install", &folder.display().to_string()]).exits(0);
@@ -52,7 +52,7 @@ impl Caller {
 
     /// Calls the script with bytes on its stdin.
     #[track_caller]
-    pub fn call(&self, args: &[&str], stdin: impl AsRef<[u8]>) -> Run {
+    pub fn call(&self, args: &[&str], stdin: impl AsRef<[u8]>) -> CommandOutput {
         finish(self.command(args), stdin.as_ref())
     }
 
@@ -85,7 +85,7 @@ impl Caller {
 
 /// Runs a command with bytes on its stdin. One that refuses before it reads closes the pipe: that is its answer.
 #[track_caller]
-pub fn finish(mut command: Command, stdin: &[u8]) -> Run {
+pub fn finish(mut command: Command, stdin: &[u8]) -> CommandOutput {
     let mut child = command.spawn().unwrap();
     let _ = child.stdin.take().unwrap().write_all(stdin);
     child.wait_with_output().unwrap().into()

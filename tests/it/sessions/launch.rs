@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, process::Command
 use fairway::os::{process::ProcessKey, process_tree};
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::test_project::Run;
+use crate::common::test_project::CommandOutput;
 
 #[test]
 fn a_session_runs_is_looked_at_and_is_stopped_with_everything_it_started() {
@@ -223,7 +223,7 @@ fn lanes_of_one_role_run_side_by_side() {
         let args = ["session", "launch", "--json", "--role", "backend", "--lane", lane, "--", "sh", "-c", script];
         world.fairway(args).stdout(std::process::Stdio::piped()).spawn().unwrap()
     });
-    let launched = launches.map(|launch| Run::from(launch.wait_with_output().unwrap()).exits(0).json());
+    let launched = launches.map(|launch| CommandOutput::from(launch.wait_with_output().unwrap()).exits(0).json());
     assert_ne!(launched[0]["id"], launched[1]["id"]);
     for (session, lane) in launched.iter().zip(["left", "right"]) {
         let folder = world.root().join(lane);
@@ -443,7 +443,7 @@ fn a_linked_worktree_shares_the_store_and_is_where_the_session_works() {
         .current_dir(&linked)
         .output()
         .unwrap();
-    let session = Run::from(run).exits(0).json();
+    let session = CommandOutput::from(run).exits(0).json();
     assert_eq!(session["worktree"], linked.display().to_string());
     let transcript = world.root().join(".fairway/transcripts/s1.log");
     let printed = format!("{}\n", linked.display());
@@ -544,7 +544,7 @@ fn a_name_that_is_another_projects_by_now_is_not_touched() {
     let world = Sessions::new();
     let other = world.dir().join("other").display().to_string();
     fs::create_dir(&other).unwrap();
-    let there = |args: &[&str]| Run::from(world.fairway(args).current_dir(&other).output().unwrap()).exits(0);
+    let there = |args: &[&str]| CommandOutput::from(world.fairway(args).current_dir(&other).output().unwrap()).exits(0);
     there(&["init"]);
     let session = world.launch(&["--role", "r", "--name", "s1", "--", "sleep", "300"]);
     let pid = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();

@@ -7,13 +7,13 @@ use std::{
 };
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{FAIRWAY, Run};
+use crate::common::test_project::{FAIRWAY, CommandOutput};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/session-adapters")
 }
 
-fn bridge(world: &Sessions, name: &str, args: &[&str], vars: &[(&str, &str)]) -> Run {
+fn bridge(world: &Sessions, name: &str, args: &[&str], vars: &[(&str, &str)]) -> CommandOutput {
     let mut command = world.command(examples().join(name));
     command.args(args).env("FAIRWAY_BIN", FAIRWAY).envs(vars.iter().copied());
     command.output().unwrap().into()
@@ -144,7 +144,7 @@ impl Tmux {
     fn run(&self, world: &Sessions, args: &[&str]) -> String {
         let mut command = world.command("tmux");
         command.args(["-f", "/dev/null", "-S"]).arg(&self.0).args(args);
-        let run: Run = command.output().unwrap().into();
+        let run: CommandOutput = command.output().unwrap().into();
         run.exits(0).stdout.trim().to_owned()
     }
 }

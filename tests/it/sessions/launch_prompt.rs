@@ -152,11 +152,11 @@ fn what_can_be_no_prompt_is_refused_and_a_prompt_is_kept_nowhere() {
     world.run(launch.iter().chain(&["--prompt-file", "nowhere"])).refuses(2, "invalid_value");
     let long = "x".repeat(131_072);
     let error =
-        world.run_with(launch.iter().chain(&["--prompt", "-"]), long.as_bytes()).refuses(2, "invalid_value").error();
+        world.run_with_stdin(launch.iter().chain(&["--prompt", "-"]), long.as_bytes()).refuses(2, "invalid_value").error();
     assert!(text(&error["message"]).contains("prompt = \"nudge\" takes more"), "{error}");
     assert!(world.rows("SELECT id FROM agent_sessions").is_empty());
     let canary = "a-prompt-like-no-other";
-    world.run_with(launch.iter().chain(&["--name", "s1", "--prompt", "-"]), canary.as_bytes()).exits(0);
+    world.run_with_stdin(launch.iter().chain(&["--name", "s1", "--prompt", "-"]), canary.as_bytes()).exits(0);
     fs::write(world.dir().join("prompt"), canary).unwrap();
     world.run(launch.iter().chain(&["--name", "s2", "--prompt-file", "../prompt", "--request-id", "R-1"])).exits(0);
     fs::remove_file(world.dir().join("prompt")).unwrap();
@@ -232,7 +232,7 @@ fn a_script_that_does_not_wait_is_waited_for() {
     eventually("it asks for the prompt", || (calls().matches("peek").count() > 3).then_some(()));
     assert!(!nudged());
     fs::write(world.dir().join("screen"), "welcome\n> \n").unwrap();
-    let run = crate::common::test_project::Run::from(launch.wait_with_output().unwrap()).exits(0);
+    let run = crate::common::test_project::CommandOutput::from(launch.wait_with_output().unwrap()).exits(0);
     assert_eq!(run.stderr, "");
     assert!(nudged());
     assert_eq!(world.session("s1")["status"], "running");

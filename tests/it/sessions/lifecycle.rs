@@ -1,12 +1,12 @@
 //! Signs of life, leases and the end.
 
-use crate::common::{World, concurrent_start::race};
+use crate::common::{TestProject, concurrent_start::race};
 
-fn status(world: &World, id: &str) -> String {
+fn status(world: &TestProject, id: &str) -> String {
     world.json(["session", "show", id])["status"].as_str().unwrap().to_owned()
 }
 
-fn kinds(world: &World) -> Vec<String> {
+fn kinds(world: &TestProject) -> Vec<String> {
     let lines = world.run(["events", "--json"]).exits(0).stdout;
     lines
         .lines()
@@ -16,7 +16,7 @@ fn kinds(world: &World) -> Vec<String> {
 
 #[test]
 fn acting_lifts_a_suspicion_and_another_run_does_not() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     let run = "00000000-0000-7000-8000-00000000000a";
     world.run(["session", "upsert", "--id", "s", "--role", "r", "--run-id", run]).exits(0);
@@ -39,7 +39,7 @@ fn acting_lifts_a_suspicion_and_another_run_does_not() {
 
 #[test]
 fn a_heartbeat_that_changes_nothing_is_no_event() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s", "--role", "r"]).exits(0);
     world.run(["session", "heartbeat", "s", "--activity", "busy"]).exits(0);
     let before = kinds(&world);
@@ -54,13 +54,13 @@ fn a_heartbeat_that_changes_nothing_is_no_event() {
 }
 
 /// The time that the command before the last `count` ones saw.
-fn minus(world: &World, count: i64) -> fairway::env::Timestamp {
+fn minus(world: &TestProject, count: i64) -> fairway::env::Timestamp {
     fairway::env::Timestamp::from_millis(world.now().millis() - count * 1_000)
 }
 
 #[test]
 fn a_heartbeat_renews_the_leases_of_its_session_alone() {
-    let world = World::new();
+    let world = TestProject::new();
     for task in ["T-1", "T-2"] {
         world.run(["task", "add", task, "one"]).exits(0);
     }
@@ -71,7 +71,7 @@ fn a_heartbeat_renews_the_leases_of_its_session_alone() {
     world.run(["--session", "b", "claim", "T-2", "--lease", "1m"]).exits(0);
     let lease = |task: &str| world.json(["task", "show", task])["claim"]["lease_until"].clone();
     let (first, second) = (lease("T-1"), lease("T-2"));
-    world.pass(30);
+    world.advance_clock(30);
     world.run(["session", "heartbeat", "a"]).exits(0);
     assert_ne!(lease("T-1"), first);
     assert_eq!(lease("T-2"), second);
@@ -79,7 +79,7 @@ fn a_heartbeat_renews_the_leases_of_its_session_alone() {
 
 #[test]
 fn waiting_words_need_a_question_and_end_with_it() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s", "--role", "r"]).exits(0);
     world.run(["session", "heartbeat", "s", "--waiting-for", "what?", "--json"]).refuses(2, "usage");
     world
@@ -96,7 +96,7 @@ fn waiting_words_need_a_question_and_end_with_it() {
 
 #[test]
 fn the_end_keeps_the_tasks_and_comes_once() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     world.run(["session", "upsert", "--id", "s", "--role", "r", "--task-id", "T-1"]).exits(0);
     world.run(["--session", "s", "claim", "T-1"]).exits(0);

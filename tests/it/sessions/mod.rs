@@ -34,21 +34,21 @@ use std::{
 use fairway::os::{poll_until, process::ProcessKey, process_tree};
 use serde_json::Value;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// A world whose sessions are ended with it.
-pub struct Sessions(World);
+pub struct Sessions(TestProject);
 
 impl std::ops::Deref for Sessions {
-    type Target = World;
+    type Target = TestProject;
 
-    fn deref(&self) -> &World {
+    fn deref(&self) -> &TestProject {
         &self.0
     }
 }
 
 impl std::ops::DerefMut for Sessions {
-    fn deref_mut(&mut self) -> &mut World {
+    fn deref_mut(&mut self) -> &mut TestProject {
         &mut self.0
     }
 }
@@ -56,7 +56,7 @@ impl std::ops::DerefMut for Sessions {
 impl Sessions {
     /// With real ids: processes are found by their run, and another test's must not be.
     pub fn new() -> Self {
-        let world = World::new();
+        let world = TestProject::new();
         world.real_time();
         Self(world)
     }

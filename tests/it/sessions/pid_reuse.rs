@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    World,
-    test_project::{FAIRWAY, Run},
+    TestProject,
+    test_project::{FAIRWAY, CommandOutput},
 };
 
 /// Starts a process, registers it, kills it, and starts others until one has its pid. `kill -0` then says that it lives.
@@ -51,12 +51,12 @@ fn namespace() -> Option<Command> {
 
 #[test]
 fn a_reused_pid_is_another_process() {
-    let world = World::new();
+    let world = TestProject::new();
     let Some(mut command) = namespace() else {
         println!("skipped: no pid namespace can be had here");
         return;
     };
-    let run: Run = command
+    let run: CommandOutput = command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("FAIRWAY", FAIRWAY)

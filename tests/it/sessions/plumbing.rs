@@ -17,7 +17,7 @@ use fairway::{
 use serde_json::json;
 
 use super::{eventually, external_caller::Caller, marked};
-use crate::common::{World, mount::Mount, test_project::Run};
+use crate::common::{TestProject, mount::Mount, test_project::CommandOutput};
 
 #[test]
 fn another_caller_without_a_project_is_served() {
@@ -151,11 +151,11 @@ fn a_session_that_was_started_inside_another_outlives_it() {
 
 #[test]
 fn run_in_the_foreground_answers_with_the_exit_code() {
-    let world = World::bare();
-    world.run_with(["adapter", "unpack", "x"], br#"{"command":"cat; exit 7"}"#).exits(0);
-    let run = world.run_with(["adapter", "run", "x"], b"through\n").exits(7);
+    let world = TestProject::uninitialized();
+    world.run_with_stdin(["adapter", "unpack", "x"], br#"{"command":"cat; exit 7"}"#).exits(0);
+    let run = world.run_with_stdin(["adapter", "run", "x"], b"through\n").exits(7);
     assert_eq!(run.stdout, "through\n");
-    world.run_with(["adapter", "unpack", "y"], br#"{"command":"kill -TERM $$"}"#).exits(0);
+    world.run_with_stdin(["adapter", "unpack", "y"], br#"{"command":"kill -TERM $$"}"#).exits(0);
     world.run(["adapter", "run", "y"]).exits(143);
     world.run(["adapter", "run", "nobody"]).exits(1);
     world.run(["adapter", "kill-tree", "x"]).exits(0);
@@ -164,17 +164,17 @@ fn run_in_the_foreground_answers_with_the_exit_code() {
 
 #[test]
 fn tee_rotates_and_is_private() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let path = world.root().join("deep/t.log");
     let name = path.display().to_string();
-    world.run_with(["adapter", "tee", &name, "--limit", "10"], b"0123456789abc").exits(0);
+    world.run_with_stdin(["adapter", "tee", &name, "--limit", "10"], b"0123456789abc").exits(0);
     assert_eq!(fs::read_to_string(&path).unwrap(), "abc");
     assert_eq!(fs::read_to_string(path.with_file_name("t.log.1")).unwrap(), "0123456789");
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     // A device is not a transcript, and stays as it is.
     let mode = || fs::metadata("/dev/full").unwrap().mode();
     let before = mode();
-    world.run_with(["adapter", "tee", "/dev/full"], b"x").exits(1);
+    world.run_with_stdin(["adapter", "tee", "/dev/full"], b"x").exits(1);
     assert_eq!(mode(), before);
 }
 
@@ -194,7 +194,7 @@ fn install_keeps_what_was_changed() {
 fn of_six_starts_under_one_name_one_succeeds() {
     let caller = Caller::new();
     let barrier = std::sync::Barrier::new(6);
-    let runs: Vec<Run> = std::thread::scope(|scope| {
+    let runs: Vec<CommandOutput> = std::thread::scope(|scope| {
         let start = || {
             barrier.wait();
             caller.call(&["start", "x"], r#"{"command":"sleep 300"}"#)
@@ -301,19 +301,19 @@ fn what_ignores_term_and_leaves_its_session_is_gone_when_stop_returns() {
 
 #[test]
 fn tee_reads_on_when_the_disk_is_full_and_refuses_what_is_no_file() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let folder = world.dir().join("small");
     fs::create_dir(&folder).unwrap();
     let tee = |file: &str, text: &[u8]| {
         let path = folder.join(file).display().to_string();
-        world.run_with(["adapter", "tee", path.as_str()], text)
+        world.run_with_stdin(["adapter", "tee", path.as_str()], text)
     };
     fs::create_dir(folder.join("dir")).unwrap();
     nix::unistd::mkfifo(&folder.join("fifo"), nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
     for file in ["dir", "fifo"] {
         assert!(!tee(file, b"x").exits(1).stderr.is_empty(), "{file}");
     }
-    let Some(_mount) = Mount::small(&folder, 256) else { return };
+    let Some(_mount) = Mount::tmpfs(&folder, 256) else { return };
     // Far more than fits, and than a pipe holds: whoever writes gets through.
     let mut child =
         world.fairway(["adapter", "tee", folder.join("t").to_str().unwrap()]).stdin(Stdio::piped()).spawn().unwrap();

@@ -5,12 +5,12 @@ use std::fs;
 use serde_json::Value;
 
 use super::{Sessions, eventually, text};
-use crate::common::{concurrent_start::race, test_project::Run};
+use crate::common::{concurrent_start::race, test_project::CommandOutput};
 
 const X: [&str; 4] = ["--provider", "acme", "--external-session-id", "x1"];
 
 #[track_caller]
-fn event(world: &Sessions, state: &str, more: &[&str]) -> Run {
+fn event(world: &Sessions, state: &str, more: &[&str]) -> CommandOutput {
     world.run(["session", "event", "--json", "--state", state].iter().chain(&X).chain(more))
 }
 
@@ -289,7 +289,7 @@ fn an_unknown_conversation_is_the_acting_sessions_when_all_fits() {
     let run = "00000000-0000-7000-8000-00000000000b";
     let mut call = world.fairway(["session", "event", "--json", "--state", "completed"].iter().chain(&X));
     let refused = call.env("FAIRWAY_SESSION_ID", "be-1").env("FAIRWAY_RUN_ID", run).output().unwrap();
-    Run::from(refused).refuses(4, "session_mismatch");
+    CommandOutput::from(refused).refuses(4, "session_mismatch");
     // Once it has ended, its late words are refused, not taken for somebody new.
     world.run(["session", "upsert", "--id", "be-2", "--role", "backend", "--provider", "acme"]).exits(0);
     world.run(["session", "end", "be-2"]).exits(0);
@@ -325,14 +325,14 @@ fn the_words_come_through_stdin_and_secrets_stay_outside() {
     let (world, _) = claimed();
     let words = "curl -H 'Authorization: Bearer abcdefghijklmnop1234' $(touch canary) `id`;\n";
     let args = ["session", "event", "--state", "waitingOnApproval", "--summary", "-"];
-    world.run_with(args.iter().chain(&X), words.as_bytes()).exits(0);
+    world.run_with_stdin(args.iter().chain(&X), words.as_bytes()).exits(0);
     let rows = world.rows("SELECT * FROM checkpoints ORDER BY id DESC LIMIT 1");
     assert!(rows[0]["summary"].starts_with("curl -H 'Authorization: Bearer •••"), "{}", rows[0]["summary"]);
     assert!(rows[0]["summary"].ends_with("$(touch canary) `id`;"));
     assert!(!all(&world).contains("abcdefghijklmnop1234"));
     assert!(!world.root().join("canary").exists());
     // No words at all are none.
-    world.run_with(args.iter().chain(&X), b"\n").exits(0);
+    world.run_with_stdin(args.iter().chain(&X), b"\n").exits(0);
     let rows = world.rows("SELECT * FROM checkpoints ORDER BY id DESC LIMIT 1");
     assert_eq!(rows[0]["summary"], "waits for an approval");
 }

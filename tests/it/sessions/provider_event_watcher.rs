@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{FAIRWAY, Run};
+use crate::common::test_project::{FAIRWAY, CommandOutput};
 
 const THREAD: &str = "01a1f9d1-efcf-7f13-a7c8-07004617cf34";
 
@@ -28,7 +28,7 @@ fn script(world: &Sessions, path: impl AsRef<Path>, args: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn ran(command: &mut Command) -> Run {
+fn ran(command: &mut Command) -> CommandOutput {
     command.output().unwrap().into()
 }
 
@@ -146,7 +146,7 @@ fn a_recorded_stream_becomes_events_and_reading_it_again_changes_nothing() {
     assert_eq!(world.queue(), queue);
 }
 
-fn fed(mut command: Command, stream: &str) -> Run {
+fn fed(mut command: Command, stream: &str) -> CommandOutput {
     let mut child = piped(&mut command);
     child.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
     child.wait_with_output().unwrap().into()

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::Sessions;
 use crate::common::{
-    World,
-    test_project::{FAIRWAY, Run},
+    TestProject,
+    test_project::{FAIRWAY, CommandOutput},
 };
 
 const LONG: Duration = Duration::from_secs(30);
@@ -58,12 +58,12 @@ impl Drop for Sleeper {
     }
 }
 
-fn sql(world: &World) -> Connection {
+fn sql(world: &TestProject) -> Connection {
     Connection::open(world.store()).unwrap()
 }
 
 /// Every row of tasks and claims.
-fn work(world: &World) -> String {
+fn work(world: &TestProject) -> String {
     let conn = sql(world);
     let mut dump = String::new();
     for table in ["tasks", "claims"] {
@@ -82,14 +82,14 @@ fn work(world: &World) -> String {
 
 /// Reconciles, and fails when tasks or claims changed.
 #[track_caller]
-fn settle(world: &World) -> Value {
+fn settle(world: &TestProject) -> Value {
     let before = work(world);
     let report = world.json(["session", "reconcile"]);
     assert_eq!(work(world), before, "{report:#}");
     report
 }
 
-fn upsert(world: &World, args: &[&str]) -> Value {
+fn upsert(world: &TestProject, args: &[&str]) -> Value {
     world.json(["session", "upsert", "--role", "r"].iter().chain(args))
 }
 
@@ -102,16 +102,16 @@ fn reason(list: &Value, id: &str) -> String {
     found.unwrap_or_else(|| panic!("{id} in {list:#}"))["reason"].as_str().unwrap().to_owned()
 }
 
-fn status(world: &World, id: &str) -> String {
+fn status(world: &TestProject, id: &str) -> String {
     world.json(["session", "show", id])["status"].as_str().unwrap().to_owned()
 }
 
-fn forge(world: &World, id: &str, column: &str, value: impl rusqlite::ToSql) {
+fn forge(world: &TestProject, id: &str, column: &str, value: impl rusqlite::ToSql) {
     let changed = sql(world).execute(&format!("UPDATE agent_sessions SET {column} = ?2 WHERE id = ?1"), (id, value));
     assert_eq!(changed.unwrap(), 1);
 }
 
-fn checkpoints(world: &World) -> Vec<(String, String, String)> {
+fn checkpoints(world: &TestProject) -> Vec<(String, String, String)> {
     let conn = sql(world);
     let mut statement =
         conn.prepare("SELECT task_id, state, coalesce(session_id, '') FROM checkpoints ORDER BY id").unwrap();
@@ -121,7 +121,7 @@ fn checkpoints(world: &World) -> Vec<(String, String, String)> {
 
 #[test]
 fn each_process_is_told_from_its_corpse_and_from_the_next_of_its_pid() {
-    let world = World::new();
+    let world = TestProject::new();
     let mut sleepers: Vec<Sleeper> = (0..5).map(|_| Sleeper::new()).collect();
     for (id, sleeper) in ["alive", "gone", "zombie", "reused", "booted"].iter().zip(&sleepers) {
         upsert(&world, &["--id", id, "--pid", &sleeper.pid()]);
@@ -222,7 +222,7 @@ fn a_launch_that_was_killed_is_found_again_by_its_backend() {
 
 #[test]
 fn a_pane_does_not_outlive_the_boot() {
-    let world = World::new();
+    let world = TestProject::new();
     for id in ["before", "since"] {
         upsert(&world, &["--id", id, "--backend", "tmux", "--pane", "%1", "--external-session-id", id]);
     }
@@ -233,7 +233,7 @@ fn a_pane_does_not_outlive_the_boot() {
 
 #[test]
 fn a_pid_without_its_start_is_unknown_while_it_is_there() {
-    let world = World::new();
+    let world = TestProject::new();
     let mut sleeper = Sleeper::new();
     upsert(&world, &["--id", "s", "--pid", &sleeper.pid(), "--status", "starting"]);
     forge(&world, "s", "pid_started", None::<i64>);
@@ -245,7 +245,7 @@ fn a_pid_without_its_start_is_unknown_while_it_is_there() {
 
 #[test]
 fn what_was_starting_or_stale_and_is_there_runs_again() {
-    let world = World::new();
+    let world = TestProject::new();
     let sleeper = Sleeper::new();
     for id in ["starting", "stale", "ended"] {
         upsert(&world, &["--id", id, "--pid", &sleeper.pid(), "--status", "starting"]);
@@ -254,7 +254,7 @@ fn what_was_starting_or_stale_and_is_there_runs_again() {
     world.run(["session", "end", "ended"]).exits(0);
     let ended = world.json(["session", "show", "ended"]);
     // However late: what is there is there.
-    world.pass(86_400);
+    world.advance_clock(86_400);
     let report = settle(&world);
     assert_eq!(ids(&report["revived"]), ["starting", "stale"], "{report:#}");
     assert_eq!((status(&world, "starting").as_str(), status(&world, "stale").as_str()), ("running", "running"));
@@ -264,18 +264,18 @@ fn what_was_starting_or_stale_and_is_there_runs_again() {
 
 #[test]
 fn a_launch_that_was_killed_is_settled_after_its_limit() {
-    let world = World::new();
+    let world = TestProject::new();
     upsert(&world, &["--id", "s", "--status", "starting"]);
-    world.pass(50);
+    world.advance_clock(50);
     assert_eq!(settle(&world)["stale"], json!([]));
-    world.pass(20);
+    world.advance_clock(20);
     let report = settle(&world);
     assert!(reason(&report["stale"], "s").starts_with("the launch was never confirmed"), "{report:#}");
 }
 
 #[test]
 fn silence_counts_only_where_there_is_nothing_to_look_at() {
-    let world = World::new();
+    let world = TestProject::new();
     let sleeper = Sleeper::new();
     fs::write(
         world.root().join(".fairway.toml"),
@@ -290,7 +290,7 @@ fn silence_counts_only_where_there_is_nothing_to_look_at() {
     upsert(&world, &["--id", "asks", "--activity", "requires_action"]);
     upsert(&world, &["--id", "away"]);
     upsert(&world, &["--id", "far"]);
-    world.pass(660);
+    world.advance_clock(660);
     for id in ["away", "far"] {
         forge(&world, id, "host", "elsewhere/1");
     }
@@ -299,7 +299,7 @@ fn silence_counts_only_where_there_is_nothing_to_look_at() {
     assert_eq!(ids(&report["stale"]), ["silent", "away"], "{report:#}");
     assert_eq!(ids(&report["unknown"]), ["pane"]);
     assert_eq!(ids(&report["skipped"]), ["far"]);
-    world.pass(7_200);
+    world.advance_clock(7_200);
     let report = settle(&world);
     assert_eq!(ids(&report["stale"]), ["slow", "far"], "{report:#}");
     assert_eq!((status(&world, "never").as_str(), status(&world, "asks").as_str()), ("running", "running"));
@@ -307,14 +307,14 @@ fn silence_counts_only_where_there_is_nothing_to_look_at() {
 
 #[test]
 fn the_brake_holds_when_all_are_silent_at_once() {
-    let world = World::new();
+    let world = TestProject::new();
     let mut sleeper = Sleeper::new();
     for number in 0..5 {
         upsert(&world, &["--id", &format!("s{number}")]);
     }
     upsert(&world, &["--id", "dead", "--pid", &sleeper.pid()]);
     sleeper.vanish();
-    world.pass(86_400);
+    world.advance_clock(86_400);
     let before = work(&world);
     let run = world.run(["session", "reconcile", "--json"]).exits(0);
     let report = run.json();
@@ -332,7 +332,7 @@ fn the_brake_holds_when_all_are_silent_at_once() {
 
 #[test]
 fn a_word_is_left_on_the_task_unless_it_is_somebody_elses() {
-    let world = World::new();
+    let world = TestProject::new();
     let mut sleepers = Vec::new();
     for task in ["mine", "free", "done", "theirs"] {
         world.run(["task", "add", task, "one"]).exits(0);
@@ -364,7 +364,7 @@ fn a_word_is_left_on_the_task_unless_it_is_somebody_elses() {
 
 #[test]
 fn what_nobody_attends_to_is_reported_and_left_alone() {
-    let world = World::new();
+    let world = TestProject::new();
     let sleeper = Sleeper::new();
     for task in ["held", "taken-up", "ended", "person", "closed"] {
         world.run(["task", "add", task, "one"]).exits(0);
@@ -387,7 +387,7 @@ fn what_nobody_attends_to_is_reported_and_left_alone() {
     let pair = |session: &str, task: &str| (session.to_owned(), task.to_owned());
     let expected = [pair("c", "ended"), pair("-", "person"), pair("late", "closed")];
     assert_eq!(unattended(&settle(&world)), expected);
-    world.pass(86_400);
+    world.advance_clock(86_400);
     let report = settle(&world);
     assert_eq!(ids(&report["stale"]), ["a"]);
     assert_eq!(unattended(&report)[1..], [pair("a", "held"), pair("-", "person"), pair("late", "closed")]);
@@ -415,7 +415,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
 
 #[test]
 fn a_dry_run_gives_the_same_verdicts_and_writes_nothing() {
-    let world = World::new();
+    let world = TestProject::new();
     let (alive, mut dead) = (Sleeper::new(), Sleeper::new());
     world.run(["task", "add", "T-1", "one"]).exits(0);
     upsert(&world, &["--id", "dead", "--task-id", "T-1", "--pid", &dead.pid()]);
@@ -437,7 +437,7 @@ fn a_dry_run_gives_the_same_verdicts_and_writes_nothing() {
 
 #[test]
 fn no_project_store_yet_is_nothing_to_settle() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     fs::write(world.root().join(".fairway.toml"), "").unwrap();
     let before = files(world.dir());
     assert_eq!(world.json(["session", "reconcile"])["checked"], 0);
@@ -445,7 +445,7 @@ fn no_project_store_yet_is_nothing_to_settle() {
 }
 
 /// As cron would: no environment at all, in `/`, with stdin closed.
-fn cron(world: &World, args: &[&str]) -> Run {
+fn cron(world: &TestProject, args: &[&str]) -> CommandOutput {
     let script = "exec env -i \"$@\" <&-";
     let root = world.root();
     let mut command = Command::new("/bin/sh");
@@ -455,7 +455,7 @@ fn cron(world: &World, args: &[&str]) -> Run {
 
 #[test]
 fn cron_gets_the_same_answer() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     // A configuration that names programs, which nobody has trusted: looking at sessions needs no trust.
     fs::write(world.root().join(".fairway.toml"), "[backends.mine]\nscript = \"./nobody-trusted-this\"\n").unwrap();
@@ -465,7 +465,7 @@ fn cron_gets_the_same_answer() {
     upsert(&world, &["--id", "alive", "--pid", &alive.pid(), "--status", "starting"]);
     dead.vanish();
     // Nor does it read what a pipe happens to hold.
-    let mut here = world.run_with(["session", "reconcile", "--dry-run", "--json"], b"\xff").exits(0).json();
+    let mut here = world.run_with_stdin(["session", "reconcile", "--dry-run", "--json"], b"\xff").exits(0).json();
     here["dry_run"] = false.into();
     let before = work(&world);
     let there = cron(&world, &["session", "reconcile", "--json"]).exits(0);
@@ -476,7 +476,7 @@ fn cron_gets_the_same_answer() {
 
 #[test]
 fn of_eight_at_once_one_works_and_seven_say_so() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let mut dead = Sleeper::new();
     upsert(&world, &["--id", "dead", "--pid", &dead.pid()]);
@@ -497,7 +497,7 @@ fn of_eight_at_once_one_works_and_seven_say_so() {
     });
     blocker.execute_batch("ROLLBACK").unwrap();
     let reports: Vec<Value> =
-        running.into_iter().map(|child| Run::from(child.wait_with_output().unwrap()).exits(0).json()).collect();
+        running.into_iter().map(|child| CommandOutput::from(child.wait_with_output().unwrap()).exits(0).json()).collect();
     assert!(seven.is_some(), "{reports:#?}");
     let busy = reports.iter().filter(|report| report["busy"] == true).count();
     let worked: Vec<&Value> = reports.iter().filter(|report| report.get("busy").is_none()).collect();
@@ -507,7 +507,7 @@ fn of_eight_at_once_one_works_and_seven_say_so() {
 }
 
 /// Lets a reconcile look, and then, before it can mark, lets `meanwhile` happen.
-fn overtaken(world: &World, meanwhile: &str) -> Value {
+fn overtaken(world: &TestProject, meanwhile: &str) -> Value {
     let blocker = sql(world);
     blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut command = world.fairway(["session", "reconcile", "--json"]);
@@ -518,15 +518,15 @@ fn overtaken(world: &World, meanwhile: &str) -> Value {
     poll_until::poll_until(LONG, PAUSE, || taken().then_some(())).unwrap();
     blocker.execute_batch(meanwhile).unwrap();
     blocker.execute_batch("COMMIT").unwrap();
-    Run::from(child.wait_with_output().unwrap()).exits(0).json()
+    CommandOutput::from(child.wait_with_output().unwrap()).exits(0).json()
 }
 
 #[test]
 fn a_heartbeat_that_arrives_meanwhile_wins() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     upsert(&world, &["--id", "s", "--task-id", "T-1"]);
-    world.pass(86_400);
+    world.advance_clock(86_400);
     let before = work(&world);
     let beat = format!(
         "UPDATE agent_sessions SET last_heartbeat_at = {}, version = version + 1 WHERE id = 's'",
@@ -536,16 +536,16 @@ fn a_heartbeat_that_arrives_meanwhile_wins() {
     assert_eq!((ids(&report["stale"]), ids(&report["unknown"])), (vec![], vec!["s"]), "{report:#}");
     assert_eq!((status(&world, "s").as_str(), checkpoints(&world)), ("running", vec![]));
     // The control: without the heartbeat the same run marks it.
-    world.pass(86_400);
+    world.advance_clock(86_400);
     assert_eq!(ids(&overtaken(&world, "SELECT 1")["stale"]), ["s"]);
     assert_eq!((status(&world, "s").as_str(), work(&world)), ("stale", before));
 }
 
 #[test]
 fn whoever_reconciles_lives() {
-    let world = World::new();
+    let world = TestProject::new();
     upsert(&world, &["--id", "s"]);
-    world.pass(86_400);
+    world.advance_clock(86_400);
     let report = world.json(["--session", "s", "session", "reconcile"]);
     assert_eq!((ids(&report["stale"]), status(&world, "s").as_str()), (vec![], "running"));
     world.run(["--session", "nobody", "session", "list", "--json"]).exits(0);
@@ -553,9 +553,9 @@ fn whoever_reconciles_lives() {
 
 #[test]
 fn a_repeated_request_gets_the_first_report() {
-    let world = World::new();
+    let world = TestProject::new();
     upsert(&world, &["--id", "s"]);
-    world.pass(86_400);
+    world.advance_clock(86_400);
     let first = world.json(["session", "reconcile", "--request-id", "once"]);
     assert_eq!(ids(&first["stale"]), ["s"]);
     assert_eq!(world.json(["session", "reconcile", "--request-id", "once"]), first);

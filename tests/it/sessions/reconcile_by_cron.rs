@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{FAIRWAY, Run};
+use crate::common::test_project::{FAIRWAY, CommandOutput};
 
 fn example(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cron").join(name)).unwrap()
@@ -57,7 +57,7 @@ fn as_cron(world: &Sessions, change: impl FnOnce(String) -> String) -> Command {
 }
 
 #[track_caller]
-fn ran(command: &mut Command) -> Run {
+fn ran(command: &mut Command) -> CommandOutput {
     command.output().unwrap().into()
 }
 
@@ -118,7 +118,7 @@ fn of_eight_at_once_one_works_and_seven_say_so() {
     eventually("seven that say so", || {
         for run in &mut runs {
             if run.as_mut().is_some_and(|run| run.try_wait().unwrap().is_some()) {
-                let run: Run = run.take().unwrap().wait_with_output().unwrap().into();
+                let run: CommandOutput = run.take().unwrap().wait_with_output().unwrap().into();
                 told.push(run.exits(0).json());
             }
         }
@@ -126,7 +126,7 @@ fn of_eight_at_once_one_works_and_seven_say_so() {
     });
     assert!(told.iter().all(|answer| answer["busy"] == true && answer["checked"] == 0), "{told:?}");
     fs::write(&go, "").unwrap();
-    let last: Run = runs.into_iter().flatten().next().unwrap().wait_with_output().unwrap().into();
+    let last: CommandOutput = runs.into_iter().flatten().next().unwrap().wait_with_output().unwrap().into();
     let last = last.exits(0).json();
     assert_eq!((last.get("busy"), last["stale"].as_array().unwrap().len()), (None, 1));
     // Asked once, by the one.

@@ -121,7 +121,7 @@ fn a_clone_elsewhere_is_not_trusted() {
     let clone = world.dir().join("clone");
     let launch = ["session", "launch", "--json", "--role", "r", "--provider", "p"];
     let run = world.fairway(launch).current_dir(&clone).output().unwrap();
-    crate::common::test_project::Run::from(run).refuses(9, "untrusted");
+    crate::common::test_project::CommandOutput::from(run).refuses(9, "untrusted");
     assert!(!world.dir().join("canary").exists() && !clone.join(".fairway").exists());
 }
 

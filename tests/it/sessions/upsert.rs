@@ -4,9 +4,9 @@ use std::process;
 
 use serde_json::Value;
 
-use crate::common::{World, concurrent_start::race};
+use crate::common::{TestProject, concurrent_start::race};
 
-fn upsert(world: &World, args: &[&str]) -> Value {
+fn upsert(world: &TestProject, args: &[&str]) -> Value {
     world.json(["session", "upsert"].iter().chain(args))
 }
 
@@ -16,7 +16,7 @@ fn id(session: &Value) -> String {
 
 #[test]
 fn an_id_goes_before_everything() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     upsert(&world, &["--id", "a", "--role", "r"]);
     upsert(&world, &["--id", "b", "--role", "r", "--provider", "acme", "--external-session-id", "x1"]);
     world.set("FAIRWAY_SESSION_ID", "a");
@@ -34,7 +34,7 @@ fn an_id_goes_before_everything() {
 
 #[test]
 fn the_surroundings_speak_only_for_the_acting_session() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     let run = "00000000-0000-7000-8000-00000000000a";
     world.set("FAIRWAY_SESSION_ID", "me").set("FAIRWAY_RUN_ID", run).set("FAIRWAY_ROLE", "lead");
     let me = upsert(&world, &[]);
@@ -52,7 +52,7 @@ fn the_surroundings_speak_only_for_the_acting_session() {
 
 #[test]
 fn provider_and_external_id_find_it_until_it_is_final() {
-    let world = World::new();
+    let world = TestProject::new();
     let args = ["--role", "r", "--provider", "acme", "--external-session-id", "x1"];
     let first = upsert(&world, &args);
     assert_eq!(id(&first), "r-acme-".to_owned() + id(&first).rsplit('-').next().unwrap());
@@ -71,7 +71,7 @@ fn provider_and_external_id_find_it_until_it_is_final() {
 
 #[test]
 fn pane_goes_before_name_on_the_same_socket() {
-    let world = World::new();
+    let world = TestProject::new();
     let pane = upsert(&world, &["--role", "r", "--backend", "tmux", "--socket", "/s", "--pane", "%1", "--name", "n"]);
     let find = |args: &[&str]| id(&upsert(&world, &[&["--role", "r", "--backend", "tmux"], args].concat()));
     assert_eq!(find(&["--socket", "/s", "--pane", "%1"]), id(&pane));
@@ -89,7 +89,7 @@ fn pane_goes_before_name_on_the_same_socket() {
 
 #[test]
 fn another_conversation_in_the_same_pane_is_another_session() {
-    let world = World::new();
+    let world = TestProject::new();
     let pane = ["--role", "r", "--provider", "acme", "--backend", "tmux", "--pane", "%1", "--external-session-id"];
     let first = upsert(&world, &[&pane[..], &["x1"]].concat());
     assert_eq!(id(&upsert(&world, &["--backend", "tmux", "--pane", "%1"])), id(&first));
@@ -100,7 +100,7 @@ fn another_conversation_in_the_same_pane_is_another_session() {
 
 #[test]
 fn only_what_is_given_changes() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     let pid = process::id().to_string();
     let all = [
@@ -157,7 +157,7 @@ fn only_what_is_given_changes() {
 
 #[test]
 fn what_cannot_be_meant_is_refused_and_nothing_is_written() {
-    let world = World::new();
+    let world = TestProject::new();
     for (args, exit, code) in [
         (&["--role", "r", "--pid", "-1"][..], 2, "invalid_value"),
         (&["--role", "r", "--pid", "0"], 2, "invalid_value"),
@@ -181,7 +181,7 @@ fn what_cannot_be_meant_is_refused_and_nothing_is_written() {
 
 #[test]
 fn eight_at_once_make_one_session() {
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
     let made = race(8, |_| {
         world.fairway(["session", "upsert", "--role", "r", "--provider", "acme", "--external-session-id", "x1"])
@@ -192,7 +192,7 @@ fn eight_at_once_make_one_session() {
 
 #[test]
 fn a_repeated_request_makes_one_session() {
-    let world = World::new();
+    let world = TestProject::new();
     let args = ["--role", "r", "--request-id", "once"];
     let first = upsert(&world, &args);
     assert_eq!(upsert(&world, &args), first);
@@ -202,8 +202,8 @@ fn a_repeated_request_makes_one_session() {
 /// Every write that carries the session renews its leases, this one too.
 #[test]
 fn telling_of_oneself_renews_the_leases() {
-    let world = World::new();
-    world.register("s1");
+    let world = TestProject::new();
+    world.add_session("s1");
     world.run(["task", "add", "T-1", "t"]).exits(0);
     let lease = |task: &Value| task["claim"]["lease_until"].as_str().unwrap().to_owned();
     let before = lease(&world.json(["claim", "T-1", "--lease", "30m", "--session", "s1"])["task"]);

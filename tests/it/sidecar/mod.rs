@@ -14,7 +14,7 @@ use nix::{
 use serde_json::{Value, json};
 
 use crate::{
-    common::test_project::Run,
+    common::test_project::CommandOutput,
     sessions::{Sessions, eventually},
 };
 
@@ -47,7 +47,7 @@ impl Sidecar {
     }
 
     /// What it says at its end, which comes by itself.
-    fn ends(mut self) -> Run {
+    fn ends(mut self) -> CommandOutput {
         let mut child = self.0.take().unwrap();
         eventually("it ends", || child.try_wait().unwrap());
         child.wait_with_output().unwrap().into()
@@ -185,7 +185,7 @@ fn unknown_is_not_idle() {
     eventually("it is typed", || got(&world).contains("one").then_some(()));
     world.run(["session", "stop", "s"]).exits(0);
     other.ends().exits(0);
-    let run: Run = world.fairway(["sidecar", "--session", "s", "--json"]).output().unwrap().into();
+    let run: CommandOutput = world.fairway(["sidecar", "--session", "s", "--json"]).output().unwrap().into();
     run.refuses(4, "session_final");
 }
 
@@ -278,7 +278,7 @@ fn it_uses_nothing_while_nothing_happens() {
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let world = Sessions::new();
-    let refused = |args: &[&str]| -> Run { world.fairway(args.iter().chain(&["--json"])).output().unwrap().into() };
+    let refused = |args: &[&str]| -> CommandOutput { world.fairway(args.iter().chain(&["--json"])).output().unwrap().into() };
     refused(&["sidecar"]).refuses(2, "usage");
     refused(&["sidecar", "--session", "nobody"]).refuses(3, "not_found");
     world.run(["session", "upsert", "--id", "s", "--role", "dev"]).exits(0);

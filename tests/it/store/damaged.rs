@@ -4,7 +4,7 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use crate::common::{World, bulk_tasks, test_project::Run, tree_snapshot};
+use crate::common::{TestProject, bulk_tasks, test_project::CommandOutput, tree_snapshot};
 
 /// What is tried on every bad store: reads and writes.
 const COMMANDS: &[&[&str]] = &[
@@ -18,16 +18,16 @@ const COMMANDS: &[&[&str]] = &[
 ];
 
 /// A world whose store holds a few pages of tasks, and no log.
-fn stocked() -> World {
-    let world = World::new();
-    bulk_tasks::ready_tasks(&world.store(), 300);
+fn stocked() -> TestProject {
+    let world = TestProject::new();
+    bulk_tasks::insert_ready_tasks(&world.store(), 300);
     assert!(!world.root().join(".fairway/fairway.db-wal").exists());
     world
 }
 
 /// Fails unless it was one document with one sentence, and no panic.
 #[track_caller]
-fn assert_told(run: &Run, about: &str) {
+fn assert_told(run: &CommandOutput, about: &str) {
     assert!(!run.stderr.contains("panicked"), "{about}: {run:?}");
     let error = run.error();
     let message = error["message"].as_str().unwrap();
@@ -37,16 +37,16 @@ fn assert_told(run: &Run, about: &str) {
 
 /// Every command is refused with this code, and every file stays as it is; then, with the good bytes back, all is well.
 #[track_caller]
-fn assert_refused(world: &World, bad: &[u8], code: &str, about: &str) {
+fn assert_refused(world: &TestProject, bad: &[u8], code: &str, about: &str) {
     let good = fs::read(world.store()).unwrap();
     fs::write(world.store(), bad).unwrap();
-    let before = tree_snapshot::of(world.dir());
+    let before = tree_snapshot::capture(world.dir());
     for words in COMMANDS {
         let run = world.run(*words);
         assert_told(&run, about);
         assert_eq!(run.code, Some(1), "{about}, {words:?}: {run:?}");
         assert_eq!(run.error()["code"], code, "{about}, {words:?}: {run:?}");
-        tree_snapshot::assert_untouched(&before, &tree_snapshot::of(world.dir()));
+        tree_snapshot::assert_unchanged(&before, &tree_snapshot::capture(world.dir()));
     }
     fs::write(world.store(), good).unwrap();
     world.run(["ready", "--quiet"]).exits(0);
@@ -120,7 +120,7 @@ fn a_file_of_another_program_is_refused() {
 
 #[test]
 fn a_folder_in_the_place_of_the_store_is_refused() {
-    let world = World::new();
+    let world = TestProject::new();
     fs::remove_file(world.store()).unwrap();
     fs::create_dir(world.store()).unwrap();
     for words in COMMANDS {
@@ -134,16 +134,16 @@ fn a_folder_in_the_place_of_the_store_is_refused() {
 
 #[test]
 fn a_log_without_its_store_is_damage_and_nobody_pours_it_into_a_new_file() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
     let aside = world.dir().join("aside.db");
     fs::rename(world.store(), &aside).unwrap();
-    let before = tree_snapshot::of(world.dir());
+    let before = tree_snapshot::capture(world.dir());
     for words in COMMANDS {
         let run = world.run(*words);
         assert_told(&run, "a log alone");
         run.refuses(1, "store_damaged");
-        tree_snapshot::assert_untouched(&before, &tree_snapshot::of(world.dir()));
+        tree_snapshot::assert_unchanged(&before, &tree_snapshot::capture(world.dir()));
     }
     fs::rename(&aside, world.store()).unwrap();
     world.run(["task", "show", "T-1"]).exits(0);

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::common::{World, test_project::FAIRWAY, tree_snapshot};
+use crate::common::{TestProject, test_project::FAIRWAY, tree_snapshot};
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777
@@ -14,7 +14,7 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn folders_are_0700_and_files_0600_under_umask_000() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let open = "umask 000; \"$0\" init --quiet && \"$0\" task add first && \"$0\" claim && \"$0\" task list";
     let done = world.command("sh").args(["-c", open, FAIRWAY]).output().unwrap();
     assert!(done.status.success(), "{done:?}");
@@ -25,7 +25,7 @@ fn folders_are_0700_and_files_0600_under_umask_000() {
         assert_eq!(mode(&world.dir().join("home").join(folder)), 0o700, "{folder}");
     }
     let mut seen = Vec::new();
-    for path in tree_snapshot::of(&state).keys() {
+    for path in tree_snapshot::capture(&state).keys() {
         assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
         seen.push(path.file_name().unwrap().to_string_lossy().into_owned());
     }
@@ -37,7 +37,7 @@ fn folders_are_0700_and_files_0600_under_umask_000() {
 
 #[test]
 fn a_folder_that_fairway_db_names_keeps_its_mode() {
-    let mut world = World::new();
+    let mut world = TestProject::new();
     let shared = world.dir().join("shared");
     fs::create_dir(&shared).unwrap();
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
@@ -49,16 +49,16 @@ fn a_folder_that_fairway_db_names_keeps_its_mode() {
 
 #[test]
 fn links_in_the_place_of_store_or_folder_are_refused() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
     let state = world.root().join(".fairway");
     let elsewhere = world.dir().join("elsewhere");
     fs::rename(&state, &elsewhere).unwrap();
     symlink(&elsewhere, &state).unwrap();
-    let before = tree_snapshot::of(world.dir());
+    let before = tree_snapshot::capture(world.dir());
     world.run(["ready", "--json"]).refuses(1, "store_foreign");
     world.run(["task", "add", "second", "--json"]).refuses(1, "store_foreign");
-    assert!(tree_snapshot::of(world.dir()) == before);
+    assert!(tree_snapshot::capture(world.dir()) == before);
 
     fs::remove_file(&state).unwrap();
     fs::create_dir(&state).unwrap();
@@ -76,13 +76,13 @@ fn a_store_or_folder_of_another_user_is_refused() {
         println!("skipped: only root can give files away");
         return;
     }
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
-    let before = tree_snapshot::of(world.dir());
+    let before = tree_snapshot::capture(world.dir());
     chown(world.store(), Some(1), None).unwrap();
     world.run(["ready", "--json"]).refuses(5, "store_not_owned");
     world.run(["claim", "--json"]).refuses(5, "store_not_owned");
-    assert!(tree_snapshot::of(world.dir()) == before);
+    assert!(tree_snapshot::capture(world.dir()) == before);
     chown(world.store(), Some(0), None).unwrap();
     world.run(["claim"]).exits(0);
 }

@@ -5,15 +5,15 @@ use std::fs;
 use rusqlite::Connection;
 
 use crate::common::{
-    World,
+    TestProject,
     concurrent_start::race,
-    reexec::{StartLine, again, on_the_line, part, place},
+    reexec::{StartBarrier, reexec, wait_at_start_line, part, part_dir},
 };
 
 #[test]
 fn sixty_four_first_opens_at_once_all_succeed() {
     for round in 0..20 {
-        let world = World::bare();
+        let world = TestProject::uninitialized();
         fs::write(world.root().join(".fairway.toml"), "").unwrap();
         let runs = race(64, |number| match number % 2 {
             0 => world.fairway(["init", "--quiet"]),
@@ -35,8 +35,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// A first open as it is often written: look for the schema, and when it is not there, make it.
 fn open_naively() {
-    let file = place().join("naive.db");
-    on_the_line();
+    let file = part_dir().join("naive.db");
+    wait_at_start_line();
     let open = || -> rusqlite::Result<()> {
         let conn = Connection::open(file)?;
         conn.busy_timeout(std::time::Duration::from_secs(10))?;
@@ -55,10 +55,10 @@ fn the_control_that_opens_naively_fails_in_the_same_race() {
     if part().is_some() {
         return open_naively();
     }
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let rounds = (0..20).take_while(|round| {
         let place = world.dir().join(format!("round-{round}"));
-        let (ended, _) = StartLine::of(&place, 16, |_| again(&world, NAME, "opener", &place)).go();
+        let (ended, _) = StartBarrier::spawn(&place, 16, |_| reexec(&world, NAME, "opener", &place)).release();
         ended.iter().all(std::process::ExitStatus::success)
     });
     assert!(rounds.count() < 20, "the race is none");

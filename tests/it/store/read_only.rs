@@ -4,7 +4,7 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use crate::common::{World, tree_snapshot};
+use crate::common::{TestProject, tree_snapshot};
 
 const READS: &[&[&str]] = &[
     &["ready"],
@@ -16,22 +16,22 @@ const READS: &[&[&str]] = &[
     &["events"],
 ];
 
-fn assert_reads_leave_no_trace(world: &World) {
-    let before = tree_snapshot::of(world.dir());
+fn assert_reads_leave_no_trace(world: &TestProject) {
+    let before = tree_snapshot::capture(world.dir());
     for words in READS {
         let code = world.run(*words).code;
         assert_eq!(code, Some(if words.contains(&"T-9") { 3 } else { 0 }), "{words:?}");
         assert!(
-            tree_snapshot::of(world.dir()) == before,
+            tree_snapshot::capture(world.dir()) == before,
             "{words:?} left a trace: {:?}",
-            tree_snapshot::of(world.dir()).keys()
+            tree_snapshot::capture(world.dir()).keys()
         );
     }
 }
 
 #[test]
 fn reads_leave_bytes_and_names_as_they_are_with_a_log_and_without() {
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
     assert!(fs::metadata(world.root().join(".fairway/fairway.db-wal")).unwrap().len() > 0);
     assert_reads_leave_no_trace(&world);
@@ -44,11 +44,11 @@ fn reads_leave_bytes_and_names_as_they_are_with_a_log_and_without() {
 
 #[test]
 fn reads_of_a_store_that_is_not_there_make_none() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     fs::write(world.root().join(".fairway.toml"), "").unwrap();
-    let before = tree_snapshot::of(world.dir());
+    let before = tree_snapshot::capture(world.dir());
     world.run(["ready"]).exits(0);
     world.run(["task", "show", "T-1"]).exits(3);
     world.run(["events"]).exits(0);
-    assert!(tree_snapshot::of(world.dir()) == before);
+    assert!(tree_snapshot::capture(world.dir()) == before);
 }

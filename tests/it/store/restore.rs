@@ -9,15 +9,15 @@ use fairway::{
 use rusqlite::Connection;
 
 use crate::common::{
-    World, bulk_tasks, invariants,
-    reexec::{StartLine, WAIT, errors},
+    TestProject, bulk_tasks, invariants,
+    reexec::{StartBarrier, SHELL_WAIT_AT_START_LINE, errors},
     test_project::FAIRWAY,
     tree_snapshot,
 };
 
 /// A world with tasks, one of them held, and a backup of it.
-fn backed_up() -> (World, PathBuf) {
-    let world = World::new();
+fn backed_up() -> (TestProject, PathBuf) {
+    let world = TestProject::new();
     world.run(["task", "add", "held in the backup"]).exits(0);
     world.run(["task", "add", "free in the backup"]).exits(0);
     world.run(["claim", "T-1"]).exits(0);
@@ -27,7 +27,7 @@ fn backed_up() -> (World, PathBuf) {
 }
 
 /// Everything that lies beside the store and was kept by a restore.
-fn kept(world: &World) -> Vec<PathBuf> {
+fn kept(world: &TestProject) -> Vec<PathBuf> {
     let names = fs::read_dir(world.root().join(".fairway")).unwrap().map(|entry| entry.unwrap().path());
     let mut kept: Vec<PathBuf> = names.filter(|path| path.to_string_lossy().contains(".before-restore-")).collect();
     kept.sort();
@@ -36,7 +36,7 @@ fn kept(world: &World) -> Vec<PathBuf> {
 
 #[test]
 fn what_refers_to_something_else_comes_back_with_it() {
-    let world = World::new();
+    let world = TestProject::new();
     for words in [
         &["lane", "add", "l1"][..],
         &["task", "add", "one", "--lane", "l1"],
@@ -92,7 +92,7 @@ fn numbers_of_events_are_never_used_again() {
     for _ in 0..5 {
         world.run(["task", "add", "more"]).exits(0);
     }
-    let newest = |world: &World| -> i64 {
+    let newest = |world: &TestProject| -> i64 {
         let events = world.run(["events", "--quiet"]).exits(0).stdout;
         events.lines().last().unwrap().parse().unwrap()
     };
@@ -105,7 +105,7 @@ fn numbers_of_events_are_never_used_again() {
 #[test]
 fn a_bad_backup_is_refused_and_nothing_is_touched() {
     let (world, copy) = backed_up();
-    bulk_tasks::ready_tasks(&copy, 300);
+    bulk_tasks::insert_ready_tasks(&copy, 300);
     let good = fs::read(&copy).unwrap();
     let page = 4096;
     let mut bad_page = good.clone();
@@ -117,7 +117,7 @@ fn a_bad_backup_is_refused_and_nothing_is_touched() {
         Connection::open(&file).unwrap().execute_batch(setup).unwrap();
         fs::read(&file).unwrap()
     };
-    let before_all = tree_snapshot::of(&world.root());
+    let before_all = tree_snapshot::capture(&world.root());
     for (about, bytes, code) in [
         ("empty", Vec::new(), "store_damaged"),
         ("cut", good[..good.len() / 2].to_vec(), "store_damaged"),
@@ -137,16 +137,16 @@ fn a_bad_backup_is_refused_and_nothing_is_touched() {
         assert_eq!(run.error()["code"], code, "{about}: {run:?}");
         assert_eq!(run.code, Some(1), "{about}");
         assert!(run.stderr.contains("copy.db"), "{about}: {run:?}");
-        assert!(tree_snapshot::of(&world.root()) == before_all, "{about}");
+        assert!(tree_snapshot::capture(&world.root()) == before_all, "{about}");
     }
     world.run(["restore", "..", "--json"]).refuses(1, "store_foreign");
-    assert!(tree_snapshot::of(&world.root()) == before_all);
+    assert!(tree_snapshot::capture(&world.root()) == before_all);
 }
 
 #[test]
 fn a_damaged_store_is_replaced_and_kept_as_it_is() {
     let (world, _) = backed_up();
-    bulk_tasks::ready_tasks(&world.store(), 300);
+    bulk_tasks::insert_ready_tasks(&world.store(), 300);
     let good = fs::read(world.store()).unwrap();
     for damage in [Vec::new(), good[..good.len() / 2].to_vec(), b"not a database ".repeat(4096)] {
         fs::write(world.store(), &damage).unwrap();
@@ -209,11 +209,11 @@ fn writers_go_on_while_a_backup_takes_the_stores_place_and_no_word_is_lost() {
     let command = |number: usize| {
         let work = if number == 0 { restores } else { adds };
         let mut command: Command = world.command("sh");
-        command.args(["-c", &format!("{WAIT} {{ {work}; }} >\"$JOURNAL\""), FAIRWAY]);
+        command.args(["-c", &format!("{SHELL_WAIT_AT_START_LINE} {{ {work}; }} >\"$JOURNAL\""), FAIRWAY]);
         command.env("W", number.to_string()).env("JOURNAL", place.join(format!("journal-{number}")));
         command
     };
-    let (ended, _) = StartLine::of(&place, 5, command).go();
+    let (ended, _) = StartBarrier::spawn(&place, 5, command).release();
     assert!(ended.iter().all(std::process::ExitStatus::success), "{}", errors(&place));
 
     let mut acknowledged = BTreeSet::new();

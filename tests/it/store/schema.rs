@@ -5,11 +5,11 @@ use std::path::Path;
 use fairway::store::output::OutputStore;
 use rusqlite::Connection;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 #[test]
 fn the_schema_is_as_it_was_when_it_was_last_looked_at() {
-    let world = World::new();
+    let world = TestProject::new();
     insta::assert_snapshot!(schema(&world.store()));
 }
 

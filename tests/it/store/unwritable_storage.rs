@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::common::{World, bulk_tasks, mount::Mount, test_project::Run, tree_snapshot};
+use crate::common::{TestProject, bulk_tasks, mount::Mount, test_project::CommandOutput, tree_snapshot};
 
 const COMMANDS: &[&[&str]] = &[
     &["task", "add", "one more", "--json"],
@@ -18,7 +18,7 @@ const COMMANDS: &[&[&str]] = &[
 
 /// Either it worked, or it says in one sentence what is in the way and exits 8; answers whether it worked.
 #[track_caller]
-fn worked_or_told(run: &Run, codes: &[&str]) -> bool {
+fn worked_or_told(run: &CommandOutput, codes: &[&str]) -> bool {
     assert!(!run.stderr.contains("panicked"), "{run:?}");
     if run.code == Some(0) {
         return true;
@@ -42,12 +42,12 @@ fn fill_up(folder: &Path) -> File {
 
 #[test]
 fn on_a_full_disk_every_command_says_so_and_afterwards_all_is_well() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let state = world.root().join(".fairway");
     fs::create_dir(&state).unwrap();
-    let Some(_mount) = Mount::small(&state, 2_048) else { return };
+    let Some(_mount) = Mount::tmpfs(&state, 2_048) else { return };
     world.run(["init", "--quiet"]).exits(0);
-    bulk_tasks::ready_tasks(&world.store(), 50);
+    bulk_tasks::insert_ready_tasks(&world.store(), 50);
     let database = fs::read(world.store()).unwrap();
 
     // Once without a log, once with one that can hold no more.
@@ -71,10 +71,10 @@ fn on_a_full_disk_every_command_says_so_and_afterwards_all_is_well() {
 
 #[test]
 fn a_first_open_on_a_full_disk_leaves_nothing_and_works_later() {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let state = world.root().join(".fairway");
     fs::create_dir(&state).unwrap();
-    let Some(_mount) = Mount::small(&state, 1_024) else { return };
+    let Some(_mount) = Mount::tmpfs(&state, 1_024) else { return };
     fs::write(world.root().join(".fairway.toml"), "").unwrap();
     // Room for a draft of the store, but not for all of it.
     let mut ballast = File::create(state.join("ballast")).unwrap();
@@ -88,22 +88,22 @@ fn a_first_open_on_a_full_disk_leaves_nothing_and_works_later() {
 
 #[test]
 fn a_read_only_place_is_told_and_afterwards_all_is_well() {
-    let world = World::new();
-    bulk_tasks::ready_tasks(&world.store(), 50);
+    let world = TestProject::new();
+    bulk_tasks::insert_ready_tasks(&world.store(), 50);
     let state = world.root().join(".fairway");
-    let Some(mount) = Mount::over_itself(&state) else { return };
+    let Some(mount) = Mount::bind_over_itself(&state) else { return };
     for with_log in [false, true] {
         if with_log {
             world.run(["task", "add", "with a log"]).exits(0);
         }
-        mount.writable(false);
-        let before = tree_snapshot::of(&state);
+        mount.set_writable(false);
+        let before = tree_snapshot::capture(&state);
         for words in COMMANDS {
             let worked = worked_or_told(&world.run(*words), &["store_read_only"]);
             assert!(!worked || !["add", "claim"].iter().any(|verb| words.contains(verb)), "{words:?} worked");
         }
-        assert!(tree_snapshot::of(&state) == before);
-        mount.writable(true);
+        assert!(tree_snapshot::capture(&state) == before);
+        mount.set_writable(true);
         world.run(["ready", "--quiet"]).exits(0);
     }
     world.run(["claim", "S-1"]).exits(0);

@@ -4,11 +4,11 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use rusqlite::Connection;
 
-use crate::common::World;
+use crate::common::TestProject;
 
 /// Puts the store of a schema's version in place of a world's own.
-fn world_of(version: u32) -> World {
-    let world = World::new();
+fn world_of(version: u32) -> TestProject {
+    let world = TestProject::new();
     let dump = fs::read_to_string(format!("{}/tests/data/store-v{version}.sql", env!("CARGO_MANIFEST_DIR"))).unwrap();
     for suffix in ["", "-wal", "-shm"] {
         let mut path = world.store().into_os_string();
@@ -61,7 +61,7 @@ fn a_store_of_the_third_schema_keeps_its_messages_and_runs() {
     assert_newest(&world);
 }
 
-fn assert_newest(world: &World) {
+fn assert_newest(world: &TestProject) {
     let version: i64 =
         Connection::open(world.store()).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 4);

@@ -23,17 +23,17 @@ use fairway::{
 use rusqlite::{Connection, ErrorCode};
 
 use crate::common::{
-    World, bulk_tasks,
-    reexec::{StartLine, WAIT, again, errors, on_the_line, part, place},
+    TestProject, bulk_tasks,
+    reexec::{StartBarrier, SHELL_WAIT_AT_START_LINE, reexec, errors, wait_at_start_line, part, part_dir},
     test_project::FAIRWAY,
 };
 
 /// A shell that claims until there is nothing more, and writes down every exit code with the task that it got.
-fn shell(world: &World, place: &Path, number: usize) -> Command {
+fn shell(world: &TestProject, place: &Path, number: usize) -> Command {
     let loops = "while :; do task=$(\"$0\" claim --quiet); code=$?; echo \"$code $task\"; \
                  [ \"$code\" = 0 ] || break; done >\"$JOURNAL\"";
     let mut command = world.command("sh");
-    command.args(["-c", &format!("{WAIT} {loops}"), FAIRWAY]);
+    command.args(["-c", &format!("{SHELL_WAIT_AT_START_LINE} {loops}"), FAIRWAY]);
     command.env("JOURNAL", place.join(format!("journal-{number}")));
     command
 }
@@ -65,10 +65,10 @@ fn taken<'a>(tasks: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, usiz
 }
 
 fn shells_take_each_task_once(shells: usize, tasks: u32) {
-    let world = World::new();
-    bulk_tasks::ready_tasks(&world.store(), tasks);
+    let world = TestProject::new();
+    bulk_tasks::insert_ready_tasks(&world.store(), tasks);
     let place = world.dir().join("storm");
-    let (ended, _) = StartLine::of(&place, shells, |number| shell(&world, &place, number)).go();
+    let (ended, _) = StartBarrier::spawn(&place, shells, |number| shell(&world, &place, number)).release();
     assert!(ended.iter().all(std::process::ExitStatus::success), "{}", errors(&place));
 
     let (got, other) = journals(&place, shells);
@@ -93,7 +93,7 @@ const WORKERS: usize = 64;
 const TASKS: u32 = 5_000;
 
 /// The house of a worker, through the library: one connection for all its claims.
-fn house(number: &str) -> App {
+fn app(number: &str) -> App {
     let env = Env::real();
     let project = Project::discover(&env, None).unwrap();
     let layers = Layers::load(&project, &env).unwrap();
@@ -105,9 +105,9 @@ fn house(number: &str) -> App {
 
 /// A worker: `0 TASK BEGIN END`, in microseconds, for each claim, the code of a failure otherwise.
 fn work(number: &str) {
-    let app = house(number);
+    let app = app(number);
     app.store_for_writing().unwrap();
-    on_the_line();
+    wait_at_start_line();
     let mut journal = String::new();
     loop {
         let begin = micros();
@@ -122,7 +122,7 @@ fn work(number: &str) {
             }
         }
     }
-    fs::write(place().join(format!("journal-{number}")), journal).unwrap();
+    fs::write(part_dir().join(format!("journal-{number}")), journal).unwrap();
 }
 
 /// A time that all processes share.
@@ -132,9 +132,9 @@ fn micros() -> u128 {
 
 /// The control: reads what is ready, and then writes, in a transaction that begins as a reader.
 fn work_deferred(number: &str) {
-    let conn = Connection::open(place().join("../project/.fairway/fairway.db")).unwrap();
+    let conn = Connection::open(part_dir().join("../project/.fairway/fairway.db")).unwrap();
     conn.busy_timeout(Duration::from_secs(10)).unwrap();
-    on_the_line();
+    wait_at_start_line();
     let mut journal = String::new();
     loop {
         let claim = || -> rusqlite::Result<Option<String>> {
@@ -162,7 +162,7 @@ fn work_deferred(number: &str) {
             Err(error) => panic!("{error}"),
         }
     }
-    fs::write(place().join(format!("journal-{number}")), journal).unwrap();
+    fs::write(part_dir().join(format!("journal-{number}")), journal).unwrap();
 }
 
 #[test]
@@ -171,12 +171,12 @@ fn sixty_four_workers_share_5000_tasks_fairly_and_nobody_waits_long() {
     if let Some(number) = part() {
         return work(&number);
     }
-    let world = World::new();
+    let world = TestProject::new();
     world.real_time();
-    bulk_tasks::ready_tasks(&world.store(), TASKS);
+    bulk_tasks::insert_ready_tasks(&world.store(), TASKS);
     let place = world.dir().join("storm");
-    let worker = |number: usize| again(&world, NAME, &number.to_string(), &place);
-    let (ended, span) = StartLine::of(&place, WORKERS, worker).go();
+    let worker = |number: usize| reexec(&world, NAME, &number.to_string(), &place);
+    let (ended, span) = StartBarrier::spawn(&place, WORKERS, worker).release();
     assert!(ended.iter().all(std::process::ExitStatus::success), "{}", errors(&place));
 
     let (got, other) = journals(&place, WORKERS);
@@ -223,13 +223,13 @@ impl Claimed {
 /// How long each claim took, less the time in which nobody got anything: a disk that stands still makes all wait alike.
 fn waits_without_stalls(shares: &[Vec<Claimed>]) -> Vec<u128> {
     /// A turn may take so long, in microseconds, before it counts as a stall.
-    const USUAL: u128 = 2_000;
+    const DEFAULT_WAIT: u128 = 2_000;
     let mut ends: Vec<u128> = shares.iter().flatten().map(|claimed| claimed.end).collect();
     ends.sort_unstable();
     let stalls: Vec<(u128, u128)> = ends
         .windows(2)
-        .filter(|pair| pair[1] - pair[0] > USUAL)
-        .map(|pair| (pair[1], pair[1] - pair[0] - USUAL))
+        .filter(|pair| pair[1] - pair[0] > DEFAULT_WAIT)
+        .map(|pair| (pair[1], pair[1] - pair[0] - DEFAULT_WAIT))
         .collect();
     let stalled = |claimed: &Claimed| -> u128 {
         stalls.iter().filter(|(at, _)| (claimed.begin..=claimed.end).contains(at)).map(|(_, span)| span).sum()
@@ -244,11 +244,11 @@ fn the_control_that_reads_and_then_writes_fails_in_the_same_storm() {
     if let Some(number) = part() {
         return work_deferred(&number);
     }
-    let world = World::new();
-    bulk_tasks::ready_tasks(&world.store(), 500);
+    let world = TestProject::new();
+    bulk_tasks::insert_ready_tasks(&world.store(), 500);
     let place = world.dir().join("storm");
-    let worker = |number: usize| again(&world, NAME, &number.to_string(), &place);
-    let (ended, _) = StartLine::of(&place, WORKERS, worker).go();
+    let worker = |number: usize| reexec(&world, NAME, &number.to_string(), &place);
+    let (ended, _) = StartBarrier::spawn(&place, WORKERS, worker).release();
     assert!(ended.iter().all(std::process::ExitStatus::success), "{}", errors(&place));
     let (got, other) = journals(&place, WORKERS);
     let all: Vec<&str> = got.iter().flatten().map(String::as_str).collect();

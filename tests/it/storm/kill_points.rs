@@ -21,9 +21,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::strace::{self, Point, Reach};
 use crate::common::{
-    World, invariants,
-    reexec::{again, part, place},
-    test_project::Run,
+    TestProject, invariants,
+    reexec::{reexec, part, part_dir},
+    test_project::CommandOutput,
 };
 
 /// A command line that is killed.
@@ -196,14 +196,14 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 /// A command in a place of its own: with its home there, and so with its adapters' state.
-fn in_place<'a>(world: &World, place: &Path, words: impl IntoIterator<Item = &'a str>) -> Command {
+fn in_place<'a>(world: &TestProject, place: &Path, words: impl IntoIterator<Item = &'a str>) -> Command {
     let mut command = world.fairway(words);
     command.env("HOME", place.join("home")).current_dir(place);
     command
 }
 
 /// The command that is killed and repeated.
-fn killed(world: &World, place: &Path, line: &Line) -> Command {
+fn killed(world: &TestProject, place: &Path, line: &Line) -> Command {
     let (before, after) = line.words.split_once(" -- ").map_or((line.words, None), |(a, b)| (a, Some(b)));
     let tail = after.map(|after| [vec!["--"], words(after)].concat()).unwrap_or_default();
     in_place(world, place, words(before).into_iter().chain(["--json", "--request-id", "R-1"]).chain(tail))
@@ -227,7 +227,7 @@ fn launched(place: &Path) -> Vec<ProcessKey> {
 }
 
 /// Every process that was launched belongs to a run that is on record, and after `reconcile` the record says what is so.
-fn settle(world: &World, place: &Path, about: &str) {
+fn settle(world: &TestProject, place: &Path, about: &str) {
     let recorded = || -> Vec<(String, String)> {
         let Some(conn) = open(place) else { return Vec::new() };
         let mut rows = conn.prepare("SELECT run_id, status FROM agent_sessions").unwrap();
@@ -259,7 +259,7 @@ fn settle(world: &World, place: &Path, about: &str) {
 }
 
 /// Ends what was launched, by the command where there is a session.
-fn stop(world: &World, place: &Path, about: &str) {
+fn stop(world: &TestProject, place: &Path, about: &str) {
     let run = in_place(world, place, ["session", "stop", "s1"]).output().unwrap();
     assert!(run.status.success(), "{about}: {run:?}");
     let left = launched(place);
@@ -278,7 +278,7 @@ struct Tally {
     unknown: AtomicUsize,
 }
 
-fn kill_at(world: &World, place: &Path, line: &Line, point: &Point, tally: &Tally) {
+fn kill_at(world: &TestProject, place: &Path, line: &Line, point: &Point, tally: &Tally) {
     let about = format!("{}, killed at {point:?}", line.name);
     let run = strace::killed_at(world, place, Reach::Process, &killed(world, place, line), point);
     // The journal outside is what the caller has read.
@@ -290,7 +290,7 @@ fn kill_at(world: &World, place: &Path, line: &Line, point: &Point, tally: &Tall
         settle(world, place, &about);
     }
 
-    let retry = Run::from(killed(world, place, line).output().unwrap());
+    let retry = CommandOutput::from(killed(world, place, line).output().unwrap());
     let now = effects(place, line.effect);
     let told = line.repeat == Repeat::Told && done == 0 && retry.code == Some(4);
     let cut_off = line.repeat == Repeat::Settled && retry.code == Some(7);
@@ -321,7 +321,7 @@ fn kill_at(world: &World, place: &Path, line: &Line, point: &Point, tally: &Tall
 }
 
 fn kill_everywhere(line: &Line) -> Tally {
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     // With real ids: processes are found by their run, and another test's must not be.
     world.real_time();
     let template = world.dir().join("template");
@@ -379,7 +379,7 @@ fn killed_anywhere_nothing_acknowledged_is_lost_and_a_retry_has_one_effect() {
 
 /// A writer that says that it is done before it is.
 fn acknowledge_too_early() {
-    let conn = Connection::open(place().join("early.db")).unwrap();
+    let conn = Connection::open(part_dir().join("early.db")).unwrap();
     conn.execute_batch("BEGIN IMMEDIATE; INSERT INTO done VALUES (1)").unwrap();
     println!("acknowledged");
     conn.execute_batch("COMMIT").unwrap();
@@ -394,7 +394,7 @@ fn the_control_that_acknowledges_before_it_commits_loses_what_it_acknowledged() 
     if !strace::is_possible() {
         return;
     }
-    let world = World::bare();
+    let world = TestProject::uninitialized();
     let template = world.dir().join("template");
     fs::create_dir(&template).unwrap();
     let early = |place: &Path| Connection::open(place.join("early.db")).unwrap();
@@ -402,12 +402,12 @@ fn the_control_that_acknowledges_before_it_commits_loses_what_it_acknowledged() 
 
     let all = world.dir().join("all");
     strace::copy(&template, &all);
-    let points = strace::points(&world, &all, Reach::Tree, &again(&world, NAME, "early", &all), "early.db");
+    let points = strace::points(&world, &all, Reach::Tree, &reexec(&world, NAME, "early", &all), "early.db");
     let mut lost = 0;
     for (number, point) in points.iter().enumerate().filter(|(_, point)| ["pwrite64", "fsync"].contains(&&*point.call))
     {
         let place = strace::copy(&template, &world.dir().join(format!("point-{number}")));
-        let run = strace::killed_at(&world, &place, Reach::Tree, &again(&world, NAME, "early", &place), point);
+        let run = strace::killed_at(&world, &place, Reach::Tree, &reexec(&world, NAME, "early", &place), point);
         let done: i64 = early(&place).query_row("SELECT count(*) FROM done", [], |row| row.get(0)).unwrap();
         lost += i32::from(run.stdout.contains("acknowledged") && done == 0);
     }

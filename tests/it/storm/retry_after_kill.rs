@@ -2,10 +2,10 @@
 //! effect and gets the answer that was never read; without it there are two.
 
 use super::strace::{self, Reach};
-use crate::common::World;
+use crate::common::TestProject;
 
 /// Adds a task and dies with the answer on its lips: at the call that would write it to stdout.
-fn add_without_an_answer(world: &World, words: &[&str]) {
+fn add_without_an_answer(world: &TestProject, words: &[&str]) {
     let command = || world.fairway(words);
     let rehearsal = strace::copy(&world.root(), &world.dir().join("rehearsal"));
     let points = strace::points(world, &rehearsal, Reach::Process, &command(), ".fairway.toml");
@@ -19,7 +19,7 @@ fn a_repeat_of_the_same_request_has_one_effect_and_gets_the_first_answer() {
     if !strace::is_possible() {
         return;
     }
-    let world = World::new();
+    let world = TestProject::new();
     let add = ["task", "add", "once", "--json", "--request-id", "R-1"];
     add_without_an_answer(&world, &add);
     let first = world.run(add).exits(0);
@@ -35,7 +35,7 @@ fn the_control_without_a_request_id_has_two_effects() {
     if !strace::is_possible() {
         return;
     }
-    let world = World::new();
+    let world = TestProject::new();
     let add = ["task", "add", "once", "--json"];
     add_without_an_answer(&world, &add);
     assert_eq!(world.run(add).exits(0).json()["id"], "T-2");

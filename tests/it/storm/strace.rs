@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::common::{World, test_project::Run};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 /// Every call that names a file or has a descriptor.
 const CALLS: &str = "trace=%file,%desc";
@@ -38,7 +38,7 @@ pub fn is_possible() -> bool {
     works
 }
 
-fn strace(world: &World, place: &Path, reach: Reach, words: &[String], command: &Command) -> Command {
+fn strace(world: &TestProject, place: &Path, reach: Reach, words: &[String], command: &Command) -> Command {
     let mut traced = world.command("strace");
     traced
         .args((reach == Reach::Tree).then_some("-f"))
@@ -52,14 +52,14 @@ fn strace(world: &World, place: &Path, reach: Reach, words: &[String], command: 
 }
 
 /// All points of a command, in order, from the first call that names `begin` on: what the loader does is not ours.
-pub fn points(world: &World, place: &Path, reach: Reach, command: &Command, begin: &str) -> Vec<Point> {
-    let run = Run::from(listing(world, place, reach, command).output().unwrap());
+pub fn points(world: &TestProject, place: &Path, reach: Reach, command: &Command, begin: &str) -> Vec<Point> {
+    let run = CommandOutput::from(listing(world, place, reach, command).output().unwrap());
     assert_eq!(run.code, Some(0), "{run:?}");
     listed(place, begin)
 }
 
 /// A command whose calls are listed in its place, for [`listed`]. Who starts it may give it a stdin.
-pub fn listing(world: &World, place: &Path, reach: Reach, command: &Command) -> Command {
+pub fn listing(world: &TestProject, place: &Path, reach: Reach, command: &Command) -> Command {
     let log = place.join("trace");
     strace(world, place, reach, &["-o".into(), log.display().to_string(), "-e".into(), CALLS.into()], command)
 }
@@ -87,12 +87,12 @@ pub fn listed(place: &Path, begin: &str) -> Vec<Point> {
 }
 
 /// Runs a command and kills it as it is about to make this call.
-pub fn killed_at(world: &World, place: &Path, reach: Reach, command: &Command, point: &Point) -> Run {
+pub fn killed_at(world: &TestProject, place: &Path, reach: Reach, command: &Command, point: &Point) -> CommandOutput {
     killing(world, place, reach, command, point).output().unwrap().into()
 }
 
 /// A command that is killed as it is about to make this call. Who starts it may give it a stdin.
-pub fn killing(world: &World, place: &Path, reach: Reach, command: &Command, point: &Point) -> Command {
+pub fn killing(world: &TestProject, place: &Path, reach: Reach, command: &Command, point: &Point) -> Command {
     let inject = format!("inject={}:signal=SIGKILL:when={}", point.call, point.number);
     let words = ["-o".into(), "/dev/null".into(), "-e".into(), format!("trace={}", point.call), "-e".into(), inject];
     strace(world, place, reach, &words, command)

@@ -13,24 +13,24 @@ use nix::{
 };
 
 use crate::common::{
-    World,
-    reexec::{again, part, place},
+    TestProject,
+    reexec::{reexec, part, part_dir},
 };
 
 const LONG: Duration = Duration::from_secs(600);
 
 /// Takes the first place, or stands in the queue behind whoever has it, and stays.
 fn stand(part: &str) {
-    let file = place().join("project/.fairway/fairway.db-turn");
-    fs::write(place().join(format!("{part}-comes")), "").unwrap();
+    let file = part_dir().join("project/.fairway/fairway.db-turn");
+    fs::write(part_dir().join(format!("{part}-comes")), "").unwrap();
     let turn = lock_queue::acquire(&file, LONG).unwrap();
-    fs::write(place().join(format!("{part}-stands")), "").unwrap();
+    fs::write(part_dir().join(format!("{part}-stands")), "").unwrap();
     poll_until::poll_until(LONG, LONG, || None::<()>);
     drop(turn);
 }
 
-fn starts(world: &World, test: &str, part: &str, sign: &str) -> Child {
-    let child = again(world, test, part, world.dir()).stdout(Stdio::null()).spawn().unwrap();
+fn starts(world: &TestProject, test: &str, part: &str, sign: &str) -> Child {
+    let child = reexec(world, test, part, world.dir()).stdout(Stdio::null()).spawn().unwrap();
     let sign = world.dir().join(format!("{part}-{sign}"));
     poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(5), || sign.exists().then_some(())).unwrap();
     child
@@ -41,7 +41,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 /// How long a claim takes now.
-fn claim(world: &World) -> Duration {
+fn claim(world: &TestProject) -> Duration {
     let start = Instant::now();
     world.run(["claim"]).exits(0);
     start.elapsed()
@@ -53,7 +53,7 @@ fn a_killed_holder_and_a_killed_waiter_hold_nobody_up() {
     if let Some(part) = part() {
         return stand(&part);
     }
-    let world = World::new();
+    let world = TestProject::new();
     for _ in 0..2 {
         world.run(["task", "add", "to take"]).exits(0);
     }
@@ -73,7 +73,7 @@ fn a_stopped_holder_costs_the_others_their_patience_and_no_more() {
     if let Some(part) = part() {
         return stand(&part);
     }
-    let world = World::new();
+    let world = TestProject::new();
     world.run(["task", "add", "to take"]).exits(0);
     let mut holder = starts(&world, NAME, "holder", "stands");
     signal(&holder, Signal::SIGSTOP);

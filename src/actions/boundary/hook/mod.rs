@@ -20,7 +20,7 @@ pub use wake::wait_for_prompts;
 use super::guard::ToolCall;
 use crate::actions::{
     App,
-    sessions::prompt::{self, DeliveryBatch},
+    sessions::prompt::DeliveryBatch,
 };
 use crate::{
     domain::{

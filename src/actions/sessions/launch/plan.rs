@@ -344,7 +344,7 @@ fn session_env(app: &App, session: &Session, given: BTreeMap<String, String>) ->
     let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
     let moved = (app.project.store != usual).then(|| path_text("the store", &app.project.store)).transpose()?;
     // Where a server of this project listens, or would.
-    let api = socket_path::of(&app.project.runtime(), &app.env);
+    let api = socket_path::for_runtime_dir(&app.project.runtime(), &app.env);
     let ours = [
         (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),

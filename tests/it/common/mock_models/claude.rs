@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, USED, texts};
+use super::{Answer, ParsedRequest, USED, texts};
 
-pub(super) fn asked(request: &Value) -> Asked {
+pub(super) fn asked(request: &Value) -> ParsedRequest {
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
     let said = messages.iter().map(|message| (message["role"] == "assistant", texts(&message["content"])));
     let has_shell = request["tools"].as_array().into_iter().flatten().any(|tool| tool["name"] == "Bash");
-    Asked { conversation: has_shell, said: said.collect() }
+    ParsedRequest { conversation: has_shell, said: said.collect() }
 }
 
 /// The usage, in which what came from a cache stands apart.

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, USED, texts};
+use super::{Answer, ParsedRequest, USED, texts};
 
-pub(super) fn asked(request: &Value) -> Asked {
+pub(super) fn asked(request: &Value) -> ParsedRequest {
     let items = request["input"].as_array().cloned().unwrap_or_default();
     let by_model = |item: &Value| {
         item["role"] == "assistant" || ["function_call", "reasoning"].map(Value::from).contains(&item["type"])
@@ -14,7 +14,7 @@ pub(super) fn asked(request: &Value) -> Asked {
         (by_model(item), texts(content))
     });
     let has_shell = request["tools"].as_array().into_iter().flatten().any(|tool| tool["name"] == "exec_command");
-    Asked { conversation: has_shell, said: said.collect() }
+    ParsedRequest { conversation: has_shell, said: said.collect() }
 }
 
 pub(super) fn events(_: &Value, answer: &Answer) -> Value {

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, USED, texts};
+use super::{Answer, ParsedRequest, USED, texts};
 
-pub(super) fn asked(request: &Value) -> Asked {
+pub(super) fn asked(request: &Value) -> ParsedRequest {
     let contents = request["contents"].as_array().cloned().unwrap_or_default();
     let said = contents.iter().map(|content| (content["role"] == "model", texts(&content["parts"])));
     let functions = request["tools"].as_array().into_iter().flatten();
     let mut functions = functions.flat_map(|tool| tool["functionDeclarations"].as_array().cloned().unwrap_or_default());
     let has_shell = functions.any(|function| function["name"] == "run_shell_command");
-    Asked { conversation: has_shell, said: said.collect() }
+    ParsedRequest { conversation: has_shell, said: said.collect() }
 }
 
 pub(super) fn events(request: &Value, answer: &Answer) -> Value {

@@ -21,33 +21,33 @@ use serde_json::Value;
 pub const USED: (u64, u64, u64) = (1_000, 600, 20);
 
 /// A listening model. It goes with the test's process.
-pub struct Models {
+pub struct MockModels {
     address: String,
-    heard: Arc<Mutex<Vec<Heard>>>,
+    heard: Arc<Mutex<Vec<ModelRequest>>>,
 }
 
 /// A request that an agent sent for its conversation.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct ModelRequest {
     /// What was new in it: every text since the model's last word.
     pub new: Vec<String>,
     /// The whole of it, as text.
     pub whole: String,
 }
 
-impl Heard {
+impl ModelRequest {
     /// How often a text stands in the whole request.
     pub fn count(&self, text: &str) -> usize {
         self.whole.matches(text).count()
     }
 
     /// Whether a text is among what is new.
-    pub fn tells(&self, text: &str) -> bool {
+    pub fn has_new(&self, text: &str) -> bool {
         self.new.iter().any(|new| new.contains(text))
     }
 }
 
-impl Models {
+impl MockModels {
     /// Listens on a free port of this machine alone.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -69,7 +69,7 @@ impl Models {
     }
 
     /// The conversation's requests so far.
-    pub fn heard(&self) -> Vec<Heard> {
+    pub fn requests(&self) -> Vec<ModelRequest> {
         self.heard.lock().unwrap().clone()
     }
 
@@ -85,14 +85,14 @@ impl Models {
 }
 
 /// A request in the words that the three interfaces share.
-struct Asked {
+struct ParsedRequest {
     /// Whether the agent's conversation goes on with it; the others are the command line's own questions, a title for example.
     conversation: bool,
     /// What was said, in its order, and whether the model said it.
     said: Vec<(bool, Vec<String>)>,
 }
 
-impl Asked {
+impl ParsedRequest {
     fn new_texts(&self) -> Vec<String> {
         let after = self.said.iter().rposition(|(by_model, _)| *by_model).map_or(0, |at| at + 1);
         self.said[after..].iter().flat_map(|(_, texts)| texts.clone()).collect()
@@ -129,7 +129,7 @@ fn stream(events: &[Value]) -> String {
 }
 
 /// Answers the requests of one connection.
-fn serve(stream: &TcpStream, heard: &Mutex<Vec<Heard>>) -> Option<()> {
+fn serve(stream: &TcpStream, heard: &Mutex<Vec<ModelRequest>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let mut first = String::new();
@@ -160,8 +160,8 @@ fn serve(stream: &TcpStream, heard: &Mutex<Vec<Heard>>) -> Option<()> {
 }
 
 /// The answer to a request, and of what kind it is; `None` where nothing is.
-fn answer(path: &str, request: &Value, heard: &Mutex<Vec<Heard>>) -> Option<(&'static str, String)> {
-    let (asked, write): (Asked, fn(&Value, &Answer) -> Value) = match path {
+fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Option<(&'static str, String)> {
+    let (asked, write): (ParsedRequest, fn(&Value, &Answer) -> Value) = match path {
         _ if path.starts_with("/v1/messages/count_tokens") => {
             return Some(("application/json", r#"{"input_tokens":10}"#.to_owned()));
         }
@@ -175,11 +175,11 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<Heard>>) -> Option<(&'s
     let number = {
         let mut heard = heard.lock().unwrap();
         if asked.conversation {
-            heard.push(Heard { new, whole: request.to_string() });
+            heard.push(ModelRequest { new, whole: request.to_string() });
         }
         heard.len()
     };
-    let answer = Answer { number, text: Models::answer(number), commands };
+    let answer = Answer { number, text: MockModels::answer(number), commands };
     let events = write(request, &answer);
     let streams = request["stream"] == true || path.contains("streamGenerateContent");
     let events = events.as_array().unwrap();
