@@ -12,6 +12,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod env;
+pub mod guard;
 pub mod hooks;
 pub mod os;
 pub mod render;

@@ -15,7 +15,7 @@ use tokio::{
 use super::{
     auth::Transport,
     catch_panic::catch_panic,
-    connections::{InFlight, Connections, ConnectionHandle},
+    connections::{ConnectionHandle, Connections, InFlight},
     error::ApiError,
     timeouts::TimeoutStream,
 };
@@ -119,7 +119,12 @@ impl Acceptor {
         });
     }
 
-    async fn serve_connection(&self, stream: impl AsyncRead + AsyncWrite + Unpin, entry: Transport, guest: &Arc<ConnectionHandle>) {
+    async fn serve_connection(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        entry: Transport,
+        guest: &Arc<ConnectionHandle>,
+    ) {
         let service = service_fn(|request: Request<Incoming>| {
             let busy = self.connections.start_request(guest);
             let router = TowerToHyperService::new(self.router.clone());

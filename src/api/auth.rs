@@ -66,7 +66,10 @@ mod tests {
             let request =
                 headers.iter().fold(Request::builder(), |request, (name, value)| request.header(*name, *value));
             let request = request.body(()).unwrap();
-            (port.authenticate(&request).map_err(|fault| fault.status.as_u16()), Transport::Socket.authenticate(&request).is_ok())
+            (
+                port.authenticate(&request).map_err(|fault| fault.status.as_u16()),
+                Transport::Socket.authenticate(&request).is_ok(),
+            )
         };
         let good = ("host", "127.0.0.1:7");
         let token = ("authorization", "Bearer abc");

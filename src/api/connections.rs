@@ -61,11 +61,14 @@ impl Connections {
         let mut guests = self.lock();
         if guests.len() >= MAX_CONNECTIONS {
             let silent = guests.iter().enumerate().filter(|(_, guest)| guest.in_flight.load(Relaxed) == 0);
-            let (place, _) =
-                silent.min_by_key(|(_, guest)| (guest.requests.load(Relaxed) > 0, guest.last_active_micros.load(Relaxed)))?;
+            let (place, _) = silent
+                .min_by_key(|(_, guest)| (guest.requests.load(Relaxed) > 0, guest.last_active_micros.load(Relaxed)))?;
             guests.swap_remove(place).evict.notify_one();
         }
-        let guest = Arc::new(ConnectionHandle { last_active_micros: AtomicU64::new(self.elapsed_micros()), ..ConnectionHandle::default() });
+        let guest = Arc::new(ConnectionHandle {
+            last_active_micros: AtomicU64::new(self.elapsed_micros()),
+            ..ConnectionHandle::default()
+        });
         guests.push(Arc::clone(&guest));
         self.count.send_replace(guests.len());
         Some(guest)

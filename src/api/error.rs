@@ -65,7 +65,8 @@ impl ApiError {
     /// No such route.
     pub(super) fn unknown_route(path: &str) -> Self {
         let why = format!("there is no route '{path}'");
-        Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why).with_hint("GET /openapi.json has them all")
+        Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why)
+            .with_hint("GET /openapi.json has them all")
     }
 
     /// A route that wants to be asked otherwise.

@@ -92,7 +92,8 @@ impl LiveProject {
         let app = &self.app;
         let held = self.rules.get_or_insert_with(|| {
             // Looked at before they are read: what changes meanwhile is read again the next time.
-            let files = LoadedRules::watched_files(app).into_iter().map(|path| (path.clone(), file_stamp(&path))).collect();
+            let files =
+                LoadedRules::watched_files(app).into_iter().map(|path| (path.clone(), file_stamp(&path))).collect();
             CachedRules { files, rules: LoadedRules::load(app) }
         });
         Ok((app, &held.rules))

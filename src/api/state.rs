@@ -13,7 +13,7 @@ use tokio::{
 use super::{
     error::ApiError,
     identity::IdentityStore,
-    live_project::{LiveProject, AppFactory},
+    live_project::{AppFactory, LiveProject},
     writer::{Writer, run_catching_panic},
 };
 use crate::{
@@ -60,8 +60,14 @@ impl ServerState {
         ending: watch::Receiver<bool>,
         started: Timestamp,
     ) {
-        let house =
-            Self { project: RefCell::new(current), writer, identities: RefCell::default(), changes, shutdown: ending, started };
+        let house = Self {
+            project: RefCell::new(current),
+            writer,
+            identities: RefCell::default(),
+            changes,
+            shutdown: ending,
+            started,
+        };
         STATE.with(|here| here.replace(Some(Rc::new(house))));
     }
 
@@ -89,7 +95,10 @@ impl ServerState {
     ///
     /// # Errors
     /// As `judge` fails.
-    pub(super) fn with_guard_rules<T>(&self, judge: impl FnOnce(&App, &LoadedRules) -> Result<T>) -> Result<T, ApiError> {
+    pub(super) fn with_guard_rules<T>(
+        &self,
+        judge: impl FnOnce(&App, &LoadedRules) -> Result<T>,
+    ) -> Result<T, ApiError> {
         let mut current = self.project.borrow_mut();
         let judged = current.app_and_guard_rules().and_then(|(app, prepared)| judge(app, prepared));
         judged.map_err(|error| {

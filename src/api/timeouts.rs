@@ -66,7 +66,16 @@ impl<T> TimeoutStream<T> {
     pub(super) fn new(stream: T, guest: Arc<ConnectionHandle>) -> Self {
         let silent = Instant::now();
         let (read, write) = (Deadline::default(), Deadline::default());
-        Self { stream, connection: guest, requests_seen: 0, idle_since: silent, request_since: None, read_deadline: read, write_deadline: write, write_due: None }
+        Self {
+            stream,
+            connection: guest,
+            requests_seen: 0,
+            idle_since: silent,
+            request_since: None,
+            read_deadline: read,
+            write_deadline: write,
+            write_due: None,
+        }
     }
 
     fn after_read(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<()>>, is_empty: bool) -> Poll<io::Result<()>> {
@@ -98,7 +107,11 @@ impl<T> TimeoutStream<T> {
             return done;
         }
         let until = *self.write_due.get_or_insert_with(|| Instant::now() + WRITE_TIMEOUT);
-        if self.write_deadline.poll_expired(until, cx) { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { done }
+        if self.write_deadline.poll_expired(until, cx) {
+            Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        } else {
+            done
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::{
     error::ApiError,
-    live_project::{LiveProject, AppFactory},
+    live_project::{AppFactory, LiveProject},
 };
 use crate::{
     actions::{App, boundary::guard, core::errors},
@@ -163,7 +163,10 @@ impl Writer {
 }
 
 /// Does something in a house, whatever becomes of it.
-pub(super) fn run_catching_panic<T>(current: &mut LiveProject, job: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
+pub(super) fn run_catching_panic<T>(
+    current: &mut LiveProject,
+    job: impl FnOnce(&App) -> Result<T>,
+) -> Result<T, ApiError> {
     let done = catch_unwind(AssertUnwindSafe(|| job(current.app()?)));
     let done = done.unwrap_or_else(|_| Err(errors::internal("a change broke off")));
     done.map_err(|error| {

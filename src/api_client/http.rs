@@ -64,7 +64,9 @@ pub(super) fn read_response<T: Read>(
             };
             let size = rest.get(..line).and_then(|line| std::str::from_utf8(line).ok());
             let size = size.and_then(|size| usize::from_str_radix(size.split(';').next()?.trim(), 16).ok());
-            let size = size.filter(|size| body.len() + size <= MAX_BODY_BYTES).ok_or(ApiClientError::InvalidResponse("a chunk"))?;
+            let size = size
+                .filter(|size| body.len() + size <= MAX_BODY_BYTES)
+                .ok_or(ApiClientError::InvalidResponse("a chunk"))?;
             while rest.len() < line + 2 + size + 2 {
                 more(&mut rest)?;
             }

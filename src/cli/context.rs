@@ -16,7 +16,7 @@ use super::{Exit, Globals, fingerprint::Canonical};
 use crate::{
     actions::{self, Answer, App, IdempotencyKey},
     config::{Layers, Project, Settings},
-    domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text::BODY_MAX},
+    domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text_limits::BODY_MAX},
     env::{Env, vars},
     os,
     render::{Out, OutError},
@@ -196,7 +196,8 @@ impl Context {
         if self.out.json {
             self.out.document(&answer.document)?;
         } else if self.out.quiet {
-            self.out.text(&crate::render::safe(&answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>()))?;
+            self.out
+                .text(&crate::render::safe(&answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>()))?;
         } else {
             self.out.line(&crate::render::safe(&answer.line))?;
         }

@@ -20,7 +20,7 @@ use crate::{
         session::{Activity, SessionStatus},
         task::Status,
         usage::UsageBy,
-        watch::{Scope, Watcher},
+        watcher::{Scope, Watcher},
     },
     env::Timestamp,
     hooks::Provider,

@@ -5,12 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::settings::unknown_word;
-use crate::domain::{
-    Role,
-    rules::{
-        globs,
-        guard::{Action, RoleEntry, Rule, Rules, Usual},
-    },
+use crate::{
+    domain::{Role, rules::globs},
+    guard::{Action, RoleEntry, Rule, Rules, Usual},
 };
 
 /// The section as it is written.

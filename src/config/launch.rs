@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::domain::{LaneName, id::Label, rules::prompt::PromptWay};
+use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptWay};
 
 /// How a role or provider is launched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,12 +5,15 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde::Deserialize;
 
 use super::{
-    Backend, Boundary, ConfigError, Exec, Launch, Layers, Project, backend, boundary, duration, exec, guard, launch,
+    Backend, Boundary, ConfigError, Exec, Launch, Layers, Project, agents, backend, duration, guard, jobs, launch,
 };
-use crate::domain::{
-    Role,
-    id::Label,
-    rules::{claim::PathPolicy, gate::Gate, globs, guard::Rules},
+use crate::{
+    domain::{
+        Role,
+        id::Label,
+        rules::{claim::PathPolicy, gate::Gate, globs},
+    },
+    guard::Rules,
 };
 
 /// How long a session may be silent.
@@ -78,10 +81,10 @@ struct Raw {
     tasks: RawTasks,
     claims: RawClaims,
     sessions: RawSessions,
-    exec: exec::Raw,
-    hooks: boundary::RawHooks,
-    context: boundary::RawContext,
-    identity: boundary::RawIdentity,
+    exec: jobs::Raw,
+    hooks: agents::RawHooks,
+    context: agents::RawContext,
+    identity: agents::RawIdentity,
     guard: Option<guard::Raw>,
     gates: RawGates,
     roles: BTreeMap<String, launch::Raw>,
@@ -189,7 +192,7 @@ impl Settings {
             stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
             exec: raw.exec.read().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
-            boundary: boundary::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,
+            boundary: agents::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,
             guard: raw.guard.map(guard::Raw::read).transpose().map_err(|(key, why)| value(&key, why))?.map(Arc::new),
             done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
             merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,

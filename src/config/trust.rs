@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Launch, Layers, Project, Settings, project::normal};
 use crate::{
-    domain::rules::command::{First, first},
+    domain::rules::command_line::{First, first},
     env::Env,
     os::{files, user},
 };

@@ -1,6 +1,6 @@
 //! An approval: what a provider asked a person to permit, and what became of it.
 
-use super::{Refusal, SessionId, closed_set::closed_set};
+use super::{Refusal, SessionId, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -1,6 +1,6 @@
 //! A checkpoint: where a task stands, in the words of whoever works on it. The newest is the task's present.
 
-use super::{SessionId, TaskId, closed_set::closed_set};
+use super::{SessionId, TaskId, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Role, SessionId, closed_set::closed_set};
+use super::{Role, SessionId, string_enum::closed_set};
 use crate::env::Timestamp;
 
 /// The hold on a task. Its epoch is a fencing token: it never falls and grows with every change of hands.

@@ -1,6 +1,6 @@
 //! Everything that can have happened. The log is append-only; a state never changes without one of these.
 
-use super::{LaneName, SessionId, TaskId, closed_set::closed_set};
+use super::{LaneName, SessionId, TaskId, string_enum::closed_set};
 
 closed_set! {
     /// The kinds of events, `noun.verb`.

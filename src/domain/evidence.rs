@@ -1,6 +1,6 @@
 //! Evidence: what shows that a task is done. Observed when Fairway ran the command itself, claimed otherwise.
 
-use super::{SessionId, TaskId, closed_set::closed_set};
+use super::{SessionId, TaskId, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

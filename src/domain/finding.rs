@@ -1,6 +1,6 @@
 //! What `doctor` found.
 
-use super::closed_set::closed_set;
+use super::string_enum::closed_set;
 
 closed_set! {
     /// How much a finding matters.

@@ -1,6 +1,6 @@
 //! A handoff: work offered to another role or lane.
 
-use super::{LaneName, Role, TaskId, closed_set::closed_set};
+use super::{LaneName, Role, TaskId, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -1,6 +1,6 @@
 //! A lane: the durable place where a kind of work goes on while sessions come and go.
 
-use super::{LaneName, Role, closed_set::closed_set, id::Label};
+use super::{LaneName, Role, id::Label, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{closed_set::closed_set, session::Activity};
+use super::{session::Activity, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

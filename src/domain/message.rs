@@ -1,6 +1,6 @@
 //! A message to a session, lane or role, with a receipt.
 
-use super::{LaneName, Role, SessionId, closed_set::closed_set};
+use super::{LaneName, Role, SessionId, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -2,35 +2,35 @@
 //! bring.
 
 pub mod actor;
+pub mod ansi;
 pub mod approval;
-pub mod branch;
+pub mod branch_name;
 pub mod checkpoint;
 pub mod claim;
-pub mod closed_set;
 pub mod event;
 pub mod evidence;
 pub mod finding;
 pub mod handoff;
 pub mod id;
-pub mod keys;
+pub mod job;
+pub mod job_output;
 pub mod lane;
 pub mod lifecycle;
 pub mod message;
-pub mod modes;
-pub mod output;
 pub mod provider_event;
 pub mod refusal;
 pub mod review;
 pub mod rules;
-pub mod run;
-pub mod screen;
 pub mod secrets;
 pub mod session;
+pub mod string_enum;
 pub mod task;
-pub mod text;
-pub mod typed;
+pub mod terminal_input;
+pub mod terminal_keys;
+pub mod terminal_modes;
+pub mod text_limits;
 pub mod usage;
-pub mod watch;
+pub mod watcher;
 
 pub use actor::Actor;
 pub use event::{Event, Kind};

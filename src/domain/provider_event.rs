@@ -2,8 +2,8 @@
 
 use super::{
     checkpoint::CheckpointState,
-    closed_set::closed_set,
     session::{Activity, SessionStatus},
+    string_enum::closed_set,
 };
 
 /// The longest word that is looked at, in bytes.

@@ -4,9 +4,9 @@ use thiserror::Error;
 
 use super::{
     LaneName, Role, SessionId, TaskId,
+    job::RunStatus,
     message::{MessageStatus, Way},
     rules::gate::GateReport,
-    run::RunStatus,
     session::SessionStatus,
     task::{Status, Waiting},
 };

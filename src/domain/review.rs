@@ -1,6 +1,6 @@
 //! A review: a domain's verdict on a task at a commit.
 
-use super::{TaskId, closed_set::closed_set, id::Label};
+use super::{TaskId, id::Label, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -1,6 +1,6 @@
 //! A session: a provider attached to a lane. Two axes: whether it lives, and what it does.
 
-use super::{LaneName, Refusal, Role, SessionId, TaskId, closed_set::closed_set, id::Label};
+use super::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, closed_set::closed_set, id::Label};
+use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -1,6 +1,6 @@
 //! What a model's work used, as the one who did it reports it.
 
-use super::{Refusal, closed_set::closed_set};
+use super::{Refusal, string_enum::closed_set};
 use crate::env::Timestamp;
 
 /// The most tokens that one turn can be meant to have used, of a kind.

@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// Notices that nothing is known to wait behind.
-const IGNORED_NOTIFICATIONS: &[&str] = &["auth_success", "elicitation_complete", "elicitation_response", "agent_completed"];
+const IGNORED_NOTIFICATIONS: &[&str] =
+    &["auth_success", "elicitation_complete", "elicitation_response", "agent_completed"];
 
 /// The moment that a payload tells of.
 ///

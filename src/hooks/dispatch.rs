@@ -202,7 +202,12 @@ pub(super) fn find_project(
     }
 }
 
-pub(super) fn hook_caller(provider: Provider, env: &Env, told: Payload, external: String) -> Result<HookCaller, String> {
+pub(super) fn hook_caller(
+    provider: Provider,
+    env: &Env,
+    told: Payload,
+    external: String,
+) -> Result<HookCaller, String> {
     let label = Label::parse(provider.label()).map_err(|why| why.to_string())?;
     Ok(HookCaller {
         provider: label,

@@ -32,9 +32,10 @@ pub(super) fn parse(event: &str, told: &Payload, role: Option<&str>) -> Result<H
         }
         "AfterAgent" => HookEvent::TurnEnd,
         "Notification" => match told.notification_type.as_deref() {
-            Some("ToolPermission") => {
-                HookEvent::WaitingForTool(parse_permission(told.details.as_ref(), role), told.message.clone().unwrap_or_default())
-            }
+            Some("ToolPermission") => HookEvent::WaitingForTool(
+                parse_permission(told.details.as_ref(), role),
+                told.message.clone().unwrap_or_default(),
+            ),
             _ => HookEvent::Other,
         },
         "SessionEnd" => {

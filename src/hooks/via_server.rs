@@ -49,7 +49,13 @@ struct AuthorizeResponse {
 }
 
 /// What the server says; `None` when there is none, or no answer that can be read.
-pub(super) fn authorize(project: &Project, env: &Env, provider: Provider, external: &str, call: &ToolCall) -> Option<Reply> {
+pub(super) fn authorize(
+    project: &Project,
+    env: &Env,
+    provider: Provider,
+    external: &str,
+    call: &ToolCall,
+) -> Option<Reply> {
     let mut link = ApiClient::connect(&project.runtime(), REQUEST_TIMEOUT)?;
     // A folder whose name is no text cannot be told: the store's way knows it.
     let cwd = call.cwd.as_deref().unwrap_or(&env.cwd).to_str()?;
@@ -70,7 +76,9 @@ pub(super) fn authorize(project: &Project, env: &Env, provider: Provider, extern
     let decision: AuthorizeResponse = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200)?;
     Some(match decision {
         AuthorizeResponse { opinion: false, .. } => Reply::Nothing,
-        AuthorizeResponse { allowed: false, reason, rule, .. } => Reply::Deny(hook::denial_message(rule.as_deref(), &reason)),
+        AuthorizeResponse { allowed: false, reason, rule, .. } => {
+            Reply::Deny(hook::denial_message(rule.as_deref(), &reason))
+        }
         AuthorizeResponse { granted: true, reason, .. } => Reply::Allow(reason),
         AuthorizeResponse { .. } => Reply::Nothing,
     })

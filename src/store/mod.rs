@@ -2,20 +2,20 @@
 //! behind the turnstile. One file per noun; SQL stays here.
 
 pub mod approvals;
-pub mod check;
+pub mod backup;
 pub mod checkpoints;
 pub mod claims;
-pub mod copy;
 pub mod error;
 pub mod events;
 pub mod evidence;
-pub mod exec_runs;
 pub mod guard_decisions;
 pub mod handoffs;
+pub mod integrity;
+pub mod job_output;
+pub mod jobs;
 pub mod lanes;
 pub mod messages;
 mod open;
-pub mod output;
 pub mod requests;
 pub mod reviews;
 mod schema;
@@ -24,9 +24,9 @@ pub mod sessions;
 mod sql;
 pub mod tasks;
 pub mod tool_calls;
-mod turnstile;
-mod tx;
+mod transaction;
 pub mod usage_turns;
+mod write_queue;
 
 use std::{
     cell::Cell,
@@ -37,8 +37,8 @@ use std::{
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use error::StoreError;
-pub use turnstile::beside;
-pub use tx::{ReadTx, WriteTx};
+pub use transaction::{ReadTx, WriteTx};
+pub use write_queue::beside;
 
 use crate::{env::Timestamp, os::notify};
 
@@ -70,7 +70,7 @@ impl Store {
                 wake: runtime.join("wake"),
                 wal_was_there: false,
                 file: None,
-                patience: Cell::new(turnstile::PATIENCE),
+                patience: Cell::new(write_queue::PATIENCE),
             });
         }
         Self::open(path, runtime)
@@ -98,7 +98,7 @@ impl Store {
             wake: runtime.join("wake"),
             wal_was_there,
             file,
-            patience: Cell::new(turnstile::PATIENCE),
+            patience: Cell::new(write_queue::PATIENCE),
         })
     }
 
@@ -108,7 +108,7 @@ impl Store {
     /// # Errors
     /// As SQLite fails.
     pub fn hurry(&self, patience: Option<Duration>) -> Result<(), StoreError> {
-        self.patience.set(patience.unwrap_or(turnstile::PATIENCE));
+        self.patience.set(patience.unwrap_or(write_queue::PATIENCE));
         Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_PATIENCE))?)
     }
 
@@ -157,7 +157,7 @@ impl Store {
     ) -> Result<Option<T>, E> {
         self.still_there()?;
         self.hurry(Some(Duration::ZERO))?;
-        let begun = tx::Passing::begin(&self.conn);
+        let begun = transaction::Passing::begin(&self.conn);
         self.hurry(None)?;
         match begun {
             Ok(passing) => look(&passing.read()).map(Some),
@@ -177,7 +177,7 @@ impl Store {
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let turn = match &self.path {
-            Some(path) => turnstile::enter(path, self.patience.get()).map_err(StoreError::from)?,
+            Some(path) => write_queue::enter(path, self.patience.get()).map_err(StoreError::from)?,
             None => None,
         };
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;

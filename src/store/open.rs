@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{
     StoreError,
     schema::{self, Schema},
-    turnstile::beside,
+    write_queue::beside,
 };
 use crate::{
     config::project::STATE_DIR,
@@ -353,7 +353,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let (path, runtime) = (home.path().join("s.db"), home.path().join("runtime"));
         let first = Store::open_for_writing(&path, &runtime).unwrap();
-        let look = || first.read::<_, crate::store::StoreError>(crate::store::check::tasks).unwrap();
+        let look = || first.read::<_, crate::store::StoreError>(crate::store::integrity::tasks).unwrap();
         look();
         assert!(is_locked(&path));
         let second = Store::open_for_writing(&path, &runtime).unwrap();

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    domain::run::{ItemType, TerminalSize},
+    domain::job::{ItemType, TerminalSize},
     os::{
         held_process::{self, HeldProcess, Program, Streams},
         pipe,

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use super::JobDir;
 use crate::{
-    domain::typed::Input,
+    domain::terminal_input::Input,
     os::{
         request_socket::{self, Framing, RequestSocket},
         socket,
     },
-    wire::typed,
+    wire::terminal_input,
 };
 
 /// The socket's name in the run's folder.
@@ -64,7 +64,7 @@ impl Request {
             Self::Kill { signal, grace } => {
                 json!({ "do": "kill", "signal": *signal as i32, "grace_ms": u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) })
             }
-            Self::Input(inputs) => json!({ "do": "type", "input": typed::to_json(inputs) }),
+            Self::Input(inputs) => json!({ "do": "type", "input": terminal_input::to_json(inputs) }),
         }
     }
 
@@ -76,7 +76,7 @@ impl Request {
                 let grace = Duration::from_millis(document.get("grace_ms")?.as_u64()?);
                 Some(Self::Kill { signal: Signal::try_from(signal).ok()?, grace })
             }
-            "type" => Some(Self::Input(typed::inputs(document.get("input")?).ok()?)),
+            "type" => Some(Self::Input(terminal_input::inputs(document.get("input")?).ok()?)),
             _ => None,
         }
     }

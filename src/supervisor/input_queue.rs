@@ -4,7 +4,7 @@ use std::{collections::VecDeque, io, time::Duration};
 
 use super::{child, control_socket::Reply};
 use crate::{
-    domain::{modes::Modes, typed::Input},
+    domain::{terminal_input::Input, terminal_modes::Modes},
     os::pty::Pty,
 };
 

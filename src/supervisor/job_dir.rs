@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    domain::run::{Ending, RunId, RunStatus},
+    domain::job::{Ending, RunId, RunStatus},
     os::{files, lock::InheritableLock, notify},
 };
 

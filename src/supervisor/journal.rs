@@ -19,7 +19,7 @@ use super::{
     watchers::{WatchEvent, Watchers},
 };
 use crate::{
-    domain::run::{Ending, ItemType},
+    domain::job::{Ending, ItemType},
     os::{process::ProcessKey, signals::SignalPipe},
 };
 

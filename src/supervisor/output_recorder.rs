@@ -12,8 +12,8 @@ use nix::errno::Errno;
 use super::{JobDir, Sink, segments, segments::OpenSegment};
 use crate::{
     domain::{
-        output::{Batch, Gap, Hit, NewItem, Totals},
-        run::ItemType,
+        job::ItemType,
+        job_output::{Batch, Gap, Hit, NewItem, Totals},
     },
     os::disk,
 };

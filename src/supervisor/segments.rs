@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::JobDir;
-use crate::{domain::run::ItemType, os::files};
+use crate::{domain::job::ItemType, os::files};
 
 /// The name of a segment of a stream.
 fn file_name(stream: ItemType, segment: i64) -> String {

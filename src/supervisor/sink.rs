@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::{
-    domain::{output::Batch, run::Ending},
+    domain::{job::Ending, job_output::Batch},
     os::process::ProcessKey,
 };
 

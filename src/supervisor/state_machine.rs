@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use crate::domain::run::{Ending, RunStatus};
+use crate::domain::job::{Ending, RunStatus};
 
 /// How long the last words may take once the program itself has ended.
 pub const DRAIN_TIME: Duration = Duration::from_millis(300);

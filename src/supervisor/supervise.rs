@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     domain::{
-        run::{Ending, RunStatus, TerminalSize},
+        job::{Ending, RunStatus, TerminalSize},
         secrets,
     },
     os::{

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::time;
-use crate::domain::rules::guard::Judgement;
 use crate::env::Timestamp;
+use crate::guard::Judgement;
 
 /// What a call was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,7 +64,7 @@ pub struct JudgementView {
 
 impl From<&Judgement> for JudgementView {
     fn from(judgement: &Judgement) -> Self {
-        let look = |look: &crate::domain::rules::guard::Look| LookView {
+        let look = |look: &crate::guard::Look| LookView {
             rule: look.rule.clone(),
             matched: look.matched,
             why: look.why.clone(),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::domain::{
     SessionId, TaskId,
-    run::{RunId, RunStatus},
+    job::{RunId, RunStatus},
 };
 
 /// One thing that was found.

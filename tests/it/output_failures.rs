@@ -8,7 +8,7 @@ use std::{
 use crate::common::{
     TestProject,
     command_table::COMMANDS,
-    test_project::{FAIRWAY, CommandOutput},
+    test_project::{CommandOutput, FAIRWAY},
 };
 
 /// The writing end of a pipe that nobody reads.
@@ -30,7 +30,8 @@ fn every_verb_into_a_closed_pipe() {
         for more in verb.variants() {
             let world = furnished.ready_for(verb);
             let mut command = world.fairway(verb.good.split(' '));
-            let run: CommandOutput = command.args(*more).stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap().into();
+            let run: CommandOutput =
+                command.args(*more).stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap().into();
             assert_eq!(run.code, Some(0), "{} {more:?}: {run:?}", verb.path);
             assert!(!run.stderr.contains("error") && !run.stderr.contains("panicked"), "{}: {run:?}", verb.path);
         }

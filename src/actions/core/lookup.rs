@@ -6,11 +6,11 @@ use crate::{
     domain::{
         Actor, LaneName, Refusal, Role, SessionId, TaskId,
         lane::Lane,
-        rules::authority::{self, Intent},
+        rules::fencing::{self, Intent},
         session::Session,
         task::{Task, Waiting},
     },
-    store::{ReadTx, claims, exec_runs, lanes, messages, sessions, tasks},
+    store::{ReadTx, claims, jobs, lanes, messages, sessions, tasks},
     wire::TaskView,
 };
 
@@ -66,7 +66,7 @@ pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, 
 /// As the store fails.
 pub fn is_unregistered(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
     Ok(sessions::find(tx, session)?.is_none()
-        && (!exec_runs::newest(tx, Some(session), 1)?.is_empty() || messages::any_to(tx, session)?))
+        && (!jobs::newest(tx, Some(session), 1)?.is_empty() || messages::any_to(tx, session)?))
 }
 
 /// Whether `actor` may write to a task.
@@ -75,7 +75,7 @@ pub fn is_unregistered(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
 /// `stale_claim`, `not_claimant`.
 pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Intent) -> Result<()> {
     let latest = claims::latest_epoch(tx, &task.id, &actor.name)?;
-    Ok(authority::check(task, actor, latest, intent)?)
+    Ok(fencing::check(task, actor, latest, intent)?)
 }
 
 /// What a task waits for; asks the store only when something is open.

@@ -15,8 +15,9 @@ use crate::{
         project::STORE_FILE,
         trust::{self, Content, Trust},
     },
-    domain::{Refusal, rules::guard::Usual, secrets},
+    domain::{Refusal, secrets},
     env::Env,
+    guard::Usual,
     os::git::{Git, GitError},
 };
 

@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result};
 use super::rm;
 use crate::{
     actions::App,
-    domain::run::{RunId, RunStatus},
+    domain::job::{RunId, RunStatus},
     env::Timestamp,
-    store::exec_runs,
+    store::jobs,
     supervisor::JobDir,
 };
 
@@ -22,7 +22,7 @@ const MIN_AGE: Duration = Duration::from_secs(60);
 /// # Errors
 /// As the stores fail, or the first of the folders.
 pub(super) fn remove_stale(app: &App) -> Result<()> {
-    let known: BTreeMap<RunId, RunStatus> = app.read(|tx| Ok(exec_runs::every(tx)?))?.into_iter().collect();
+    let known: BTreeMap<RunId, RunStatus> = app.read(|tx| Ok(jobs::every(tx)?))?.into_iter().collect();
     let mut done = Ok(());
     for (id, path, is_fresh) in job_dirs(app) {
         let folder = JobDir::of(&app.project.runs(), &id);
@@ -42,7 +42,7 @@ pub(super) fn remove_stale(app: &App) -> Result<()> {
 
 fn clean_dir(app: &App, folder: &JobDir, id: &RunId) -> Result<()> {
     let Some(_hold) = folder.try_lock()? else { return Ok(()) };
-    match app.read(|tx| Ok(exec_runs::find(tx, id)?))? {
+    match app.read(|tx| Ok(jobs::find(tx, id)?))? {
         Some(run) if run.status.is_final() => Ok(folder.remove_start_spec()?),
         Some(_) => Ok(()),
         None => rm::delete_files(app, std::slice::from_ref(id)).map(drop),

@@ -1,6 +1,6 @@
 //! The events of a run.
 
-use crate::domain::{Event, Kind, run::ExecRun};
+use crate::domain::{Event, Kind, job::ExecRun};
 
 /// An event about a run, under the key that its messages wait for; says which run, and nothing of what it printed.
 #[must_use]

@@ -5,9 +5,9 @@ use anyhow::Result;
 use crate::{
     domain::{
         Refusal,
-        run::{ExecRun, RunId},
+        job::{ExecRun, RunId},
     },
-    store::{ReadTx, exec_runs},
+    store::{ReadTx, jobs},
 };
 
 /// The fewest digits that name a run.
@@ -27,10 +27,10 @@ pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<ExecRun> {
     let typed = text.to_ascii_lowercase();
     let is_part = (MIN_ID_LEN..=36).contains(&typed.len()) && typed.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
     let mut found = match RunId::parse(text) {
-        Ok(id) => exec_runs::find(tx, &id)?.into_iter().collect(),
+        Ok(id) => jobs::find(tx, &id)?.into_iter().collect(),
         Err(_) if is_part => match typed.get(typed.len().saturating_sub(SHORT_ID_LEN)..) {
-            Some(last) if typed.len() >= SHORT_ID_LEN => exec_runs::shown_as(tx, last, &typed)?,
-            _ => exec_runs::shown_as(tx, &typed, "")?,
+            Some(last) if typed.len() >= SHORT_ID_LEN => jobs::shown_as(tx, last, &typed)?,
+            _ => jobs::shown_as(tx, &typed, "")?,
         },
         Err(_) => Vec::new(),
     };

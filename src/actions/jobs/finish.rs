@@ -8,11 +8,11 @@ use crate::{
     actions::App,
     domain::{
         Kind,
-        output::{Content, Totals},
-        run::{Ending, ExecRun, ItemType},
+        job::{Ending, ExecRun, ItemType},
+        job_output::{Content, Totals},
         secrets,
     },
-    store::{StoreError, WriteTx, exec_runs, output::OutputStore},
+    store::{StoreError, WriteTx, job_output::OutputStore, jobs},
     supervisor::JobDir,
 };
 
@@ -27,7 +27,7 @@ pub fn record_finished(
     output_bytes: i64,
     truncated: bool,
 ) -> Result<bool> {
-    if !exec_runs::end(tx, &run.id, ending, output_bytes, truncated)? {
+    if !jobs::end(tx, &run.id, ending, output_bytes, truncated)? {
         return Ok(false);
     }
     tx.record(

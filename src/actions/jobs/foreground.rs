@@ -12,7 +12,7 @@ use anyhow::Result;
 use crate::{
     actions::App,
     config::show_duration,
-    domain::{Refusal, run::MAX_OUTPUT_BYTES, secrets::masked},
+    domain::{Refusal, job::MAX_OUTPUT_BYTES, secrets::masked},
     os::{
         head_tail_buffer::HeadTailBuffer,
         run_streaming::{self, Program, ProgramExit},

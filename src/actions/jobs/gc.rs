@@ -7,10 +7,10 @@ use super::{cleanup, rm};
 use crate::{
     actions::{Answer, App},
     domain::{
+        job::RunId,
         rules::retention::{self, Finished, Limits},
-        run::RunId,
     },
-    store::exec_runs,
+    store::jobs,
 };
 
 /// How many runs are forgotten in one transaction.
@@ -54,7 +54,7 @@ pub fn collect(app: &App) -> Result<GcReport> {
         let removed = app.transaction(|tx| {
             let mut removed = Vec::new();
             for id in some {
-                if let Some(run) = exec_runs::find(tx, id)?
+                if let Some(run) = jobs::find(tx, id)?
                     && rm::delete_row(tx, &run)?
                 {
                     removed.push(run.id);
@@ -78,7 +78,7 @@ pub fn gc_if_due(app: &App, seq: i64) {
     let settings = &app.settings.exec;
     let many = i64::try_from(settings.keep_runs).unwrap_or(i64::MAX);
     let due = app.read(|tx| {
-        let (count, first) = exec_runs::count_finished(tx)?;
+        let (count, first) = jobs::count_finished(tx)?;
         let old = settings.keep_for.zip(first).is_some_and(|(age, first)| app.env.now().since(first) > age);
         Ok(old || count > many || settings.keep_bytes.is_some())
     });
@@ -90,7 +90,7 @@ pub fn gc_if_due(app: &App, seq: i64) {
 fn plan(app: &App) -> Result<GcReport> {
     let settings = &app.settings.exec;
     let limits = Limits { age: settings.keep_for, count: settings.keep_runs, bytes: settings.keep_bytes };
-    let kept = app.read(|tx| Ok(exec_runs::kept(tx)?))?;
+    let kept = app.read(|tx| Ok(jobs::kept(tx)?))?;
     let found: Vec<Finished> = kept
         .iter()
         .map(|(_, at, bytes)| Finished { at: *at, bytes: u64::try_from(*bytes).unwrap_or_default() })

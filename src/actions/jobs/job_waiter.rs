@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     actions::App,
-    domain::run::{ExecRun, RunStatus},
+    domain::job::{ExecRun, RunStatus},
     os::{
         notify::ChangeWaiter,
         process::{self, ProcessKey, ProcessStatus},

@@ -16,10 +16,10 @@ use crate::{
     },
     domain::{
         Refusal,
-        run::{Ending, ExecRun, RunStatus},
+        job::{Ending, ExecRun, RunStatus},
     },
     os::{host, poll_until},
-    store::exec_runs,
+    store::jobs,
     supervisor::{
         JobDir,
         control_socket::{self, Request},
@@ -109,7 +109,7 @@ fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
     if hold.is_none() && folder.path().is_dir() {
         return Ok(());
     }
-    let known = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?;
+    let known = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?;
     if let Some(run) = known.filter(|run| run.status == RunStatus::Queued) {
         let why = "it was killed on request, before it was begun".to_owned();
         let ending = Ending { status: RunStatus::Canceled, exit_code: None, signal: None, error_message: Some(why) };

@@ -12,10 +12,10 @@ use anyhow::Result;
 use super::finish;
 use crate::{
     actions::App,
-    domain::run::{Ending, ExecRun, RunStatus},
+    domain::job::{Ending, ExecRun, RunStatus},
     env::vars,
     os::{lock::InheritableLock, process::ProcessKey, spawn_detached},
-    store::exec_runs::Numbers,
+    store::jobs::Numbers,
     supervisor::{JobDir, job_dir::StartSpec},
 };
 

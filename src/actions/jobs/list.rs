@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::view::JobReader;
-use crate::{actions::App, domain::SessionId, store::exec_runs, wire::RunView};
+use crate::{actions::App, domain::SessionId, store::jobs, wire::RunView};
 
 /// How many are listed when nobody says.
 pub const DEFAULT_LIMIT: i64 = 50;
@@ -27,10 +27,10 @@ pub fn list(app: &App, order: &ListOptions) -> Result<Vec<RunView>> {
     let limit = order.limit.unwrap_or(DEFAULT_LIMIT).max(0);
     let found = app.read(|tx| {
         if !order.unfinished {
-            return Ok(exec_runs::newest(tx, order.session.as_ref(), limit)?);
+            return Ok(jobs::newest(tx, order.session.as_ref(), limit)?);
         }
-        let mut found = exec_runs::active(tx)?;
-        found.extend(exec_runs::queued(tx, i64::MAX)?);
+        let mut found = jobs::active(tx)?;
+        found.extend(jobs::queued(tx, i64::MAX)?);
         found.retain(|run| order.session.is_none() || run.session == order.session);
         found.sort_by_key(|run| std::cmp::Reverse(run.seq));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));

@@ -15,7 +15,7 @@ use crate::{
     actions::App,
     domain::{
         Refusal,
-        run::{ExecRun, ItemType},
+        job::{ExecRun, ItemType},
     },
     supervisor::JobDir,
     wire::{LoggedView, RunItemView},

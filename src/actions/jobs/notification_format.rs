@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::notify;
 use crate::{
     config::show_duration,
-    domain::{output::Owed, run::ExecRun, secrets},
+    domain::{job::ExecRun, job_output::Owed, secrets},
     render,
 };
 
@@ -168,7 +168,7 @@ mod tests {
     use crate::{
         domain::{
             SessionId,
-            run::{Recovery, RunId, RunStatus},
+            job::{Recovery, RunId, RunStatus},
         },
         env::Timestamp,
     };

@@ -14,12 +14,12 @@ use super::{notification_format, output_decoder::Decoder, poll};
 use crate::{
     actions::{App, core::errors, mail::send},
     domain::{
+        ansi,
+        job::{Ending, ExecRun, RunId, RunStatus},
+        job_output::Owed,
         message::Priority,
-        output::Owed,
-        run::{Ending, ExecRun, RunId, RunStatus},
-        screen,
     },
-    store::{ReadTx, exec_runs, messages, output::OutputStore},
+    store::{ReadTx, job_output::OutputStore, jobs, messages},
     supervisor::JobDir,
 };
 
@@ -64,7 +64,7 @@ fn send_for_job(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> 
         return Ok(());
     }
     // As it stands by now: it may have ended since.
-    let run = app.read(|tx| Ok(exec_runs::find(tx, id)?))?;
+    let run = app.read(|tx| Ok(jobs::find(tx, id)?))?;
     let session = run.as_ref().and_then(|run| run.session.as_ref());
     let paid: Vec<i64> = match (&run, session) {
         (Some(run), Some(session)) => {
@@ -102,7 +102,7 @@ fn output_tail(app: &App, output: &OutputStore, run: &ExecRun) -> String {
     }
     let decoder = Decoder::new(output, &run.id, JobDir::of(&app.project.runs(), &run.id), true);
     // The end is told also when what was printed cannot be read.
-    poll::snippet(output, &decoder, run).map(|text| screen::words(&text)).unwrap_or_default()
+    poll::snippet(output, &decoder, run).map(|text| ansi::words(&text)).unwrap_or_default()
 }
 
 /// The key of a message about a run. What is a key already stays one.

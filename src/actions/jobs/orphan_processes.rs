@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use crate::{
-    domain::{run::ExecRun, secrets::masked},
+    domain::{job::ExecRun, secrets::masked},
     env::vars,
     os::{
         process::{self, ProcessKey, ProcessStatus},

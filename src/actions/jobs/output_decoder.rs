@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::{
     domain::{
-        output::{Content, Item},
-        run::{ItemType, RunId},
+        job::{ItemType, RunId},
+        job_output::{Content, Item},
         secrets::masked,
     },
     env::Timestamp,
-    store::output::OutputStore,
+    store::job_output::OutputStore,
     supervisor::{JobDir, segments},
     wire::RunItemView,
 };

@@ -13,12 +13,12 @@ use super::{
 use crate::{
     actions::App,
     domain::{
-        run::{ExecRun, ItemType},
+        job::{ExecRun, ItemType},
         secrets::masked,
     },
-    store::output::OutputStore,
+    store::job_output::OutputStore,
     supervisor::JobDir,
-    wire::{PolledView, RunItemView, call::Until},
+    wire::{PolledView, RunItemView, exec_request::Until},
 };
 
 /// How many items an answer has at most, and after how much text no more are added.

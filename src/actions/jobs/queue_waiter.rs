@@ -8,10 +8,10 @@ use anyhow::{Context as _, Result};
 use super::{launch_supervisor, recover};
 use crate::{
     actions::App,
-    domain::run::ExecRun,
+    domain::job::ExecRun,
     env::vars,
     os::{files, host, lock::InheritableLock, notify},
-    store::exec_runs,
+    store::jobs,
     supervisor::JobDir,
 };
 
@@ -24,7 +24,7 @@ const ENV_TAG: &str = "standby";
 /// As the store fails, or the folder of locks.
 pub fn ensure_running(app: &App) -> Result<()> {
     let host = host::identity();
-    let waits = app.read(|tx| Ok(exec_runs::first_queued(tx, &host)?.is_some()))?;
+    let waits = app.read(|tx| Ok(jobs::first_queued(tx, &host)?.is_some()))?;
     if waits {
         return start_if_missing(app);
     }
@@ -39,7 +39,7 @@ pub fn ensure_running(app: &App) -> Result<()> {
 /// As the store fails, or the folder of locks.
 pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
-    let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
+    let active = app.read(|tx| Ok(jobs::active(tx)?))?;
     let is_left = |run: &ExecRun| {
         let held = || JobDir::of(&app.project.runs(), &run.id).is_locked().unwrap_or(true);
         run.host == host && !held() && !recover::supervisor_alive(run)

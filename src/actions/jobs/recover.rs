@@ -13,15 +13,15 @@ use crate::{
     actions::App,
     domain::{
         Kind, SessionId,
+        job::{Ending, ExecRun, RunId, RunStatus},
         rules::recovery::{self, Facts, Verdict},
-        run::{Ending, ExecRun, RunId, RunStatus},
     },
     os::{
         host,
         lock::InheritableLock,
         process::{ProcessKey, ProcessStatus},
     },
-    store::{ReadTx, exec_runs, sessions},
+    store::{ReadTx, jobs, sessions},
     supervisor::JobDir,
 };
 
@@ -70,7 +70,7 @@ pub fn recover(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
 pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     let host = host::identity();
     let mut settled = Vec::new();
-    for run in app.read(|tx| Ok(exec_runs::active(tx)?))?.iter().filter(|run| run.host == host) {
+    for run in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|run| run.host == host) {
         let one = if dry_run { preview(app, run) } else { recover_job(app, run, None) };
         // One that cannot be settled is no reason to leave the others.
         let failed = |error| Some(recovered(run, run.status, format!("it could not be settled: {error:#}")));
@@ -99,7 +99,7 @@ pub fn recover_one(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
 pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     let host = host::identity();
     let mut lost = 0;
-    for run in app.read(|tx| Ok(exec_runs::active(tx)?))?.iter().filter(|run| run.host == host) {
+    for run in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|run| run.host == host) {
         lost += usize::from(recover_job(app, run, Some(why)).is_ok_and(|settled| settled.is_some()));
     }
     Ok(lost)
@@ -114,7 +114,7 @@ pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> R
     let folder = JobDir::of(&app.project.runs(), &run.id);
     let Some(right) = try_lock(&folder)? else { return Ok(false) };
     // What was read before the lock may be the past.
-    let found = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
+    let found = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
     let Some(run) = &found else { return Ok(false) };
     let left = kill_orphans(run, grace)?;
     let ending = Ending {
@@ -160,7 +160,7 @@ fn recover_job(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Re
     let Some(right) = try_lock(&folder)? else { return Ok(None) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| {
-        let run = exec_runs::find(tx, &run.id)?.filter(|run| run.status.is_active());
+        let run = jobs::find(tx, &run.id)?.filter(|run| run.status.is_active());
         run.map(|run| facts(tx, &run, &folder).map(|facts| (run, facts))).transpose()
     })?;
     let Some((run, facts)) = found else { return Ok(None) };
@@ -268,7 +268,7 @@ fn requeue(app: &App, run: &ExecRun, folder: &JobDir, attempt: i64) -> Result<Op
 
 fn record_requeue(app: &App, run: &ExecRun, attempt: i64, why: &str) -> Result<Option<Recovered>> {
     let done = app.transaction(|tx| {
-        if !exec_runs::put_back(tx, &run.id, attempt)? {
+        if !jobs::put_back(tx, &run.id, attempt)? {
             return Ok(false);
         }
         let run = ExecRun { attempt, ..run.clone() };

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{foreground, gc, kill, list, log, poll, rm, send_keys, spawn, wait};
 use crate::{
     actions::{Answer, App},
-    wire::call::{self, Call, Spawn, Words},
+    wire::exec_request::{self, Call, Spawn, Words},
 };
 
 /// Does what a document asks for and answers with another.
@@ -15,7 +15,7 @@ use crate::{
 /// # Errors
 /// `usage` naming the place in the document, and whatever the action refuses.
 pub fn execute(app: &App, text: &str) -> Result<Answer> {
-    match call::read(text)? {
+    match exec_request::read(text)? {
         Call::Direct { what, timeout, cwd } => {
             let argv = match what {
                 Words::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],

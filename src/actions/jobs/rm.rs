@@ -10,9 +10,9 @@ use crate::{
     actions::{Answer, App},
     domain::{
         Kind, Refusal,
-        run::{ExecRun, RunId},
+        job::{ExecRun, RunId},
     },
-    store::{WriteTx, exec_runs, output::OutputStore},
+    store::{WriteTx, job_output::OutputStore, jobs},
     supervisor::JobDir,
 };
 
@@ -49,7 +49,7 @@ pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
 
 /// Forgets a final run's row.
 pub(super) fn delete_row(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
-    if !exec_runs::remove(tx, &run.id)? {
+    if !jobs::remove(tx, &run.id)? {
         return Ok(false);
     }
     tx.record(&event::for_job(Kind::ExecRemoved, run).with("status", run.status.as_str()))?;

@@ -5,9 +5,9 @@ use anyhow::{Context as _, Result};
 use super::{finish, launch_supervisor, queue_waiter};
 use crate::{
     actions::App,
-    domain::run::{Ending, ExecRun, RunStatus},
+    domain::job::{Ending, ExecRun, RunStatus},
     os::host,
-    store::{ReadTx, WriteTx, exec_runs},
+    store::{ReadTx, WriteTx, jobs},
     supervisor::JobDir,
 };
 
@@ -79,19 +79,19 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
 /// The run that may begin now, if there is one.
 pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<ExecRun>> {
     let host = host::identity();
-    if exec_runs::count_active(tx, &host)? >= app.settings.exec.parallel {
+    if jobs::count_active(tx, &host)? >= app.settings.exec.parallel {
         return Ok(None);
     }
-    Ok(exec_runs::next(tx, &host)?)
+    Ok(jobs::next(tx, &host)?)
 }
 
 /// Takes a queued run to begin it.
-pub(super) fn mark_starting(tx: &WriteTx<'_>, run: &ExecRun, keeper: exec_runs::Numbers) -> Result<bool> {
-    Ok(exec_runs::take(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
+pub(super) fn mark_starting(tx: &WriteTx<'_>, run: &ExecRun, keeper: jobs::Numbers) -> Result<bool> {
+    Ok(jobs::take(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
 }
 
 fn is_queued(app: &App, run: &ExecRun) -> Result<bool> {
-    let found = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?))?;
+    let found = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?;
     Ok(found.is_some_and(|found| found.status == RunStatus::Queued))
 }
 

@@ -15,11 +15,11 @@ use crate::{
     },
     domain::{
         Refusal,
-        run::{ExecRun, RunStatus},
-        typed::{self, Input},
+        job::{ExecRun, RunStatus},
+        terminal_input::{self, Input},
     },
     os::poll_until,
-    store::{output::OutputStore, requests},
+    store::{job_output::OutputStore, requests},
     supervisor::{
         JobDir,
         control_socket::{self, Reply, Request},
@@ -40,7 +40,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// `not_found`, `run_final`, `run_queued`, `no_terminal`, `input_full` when its program does not read (what was taken by then
 /// stays typed), `invalid_value` for a line longer than a terminal takes, `run_unsupervised`, `run_busy`.
 pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
-    typed::check(inputs)?;
+    terminal_input::check(inputs)?;
     if let Some(request) = &app.idempotency_key
         && let Some(answer) = app.read(|tx| stored_response(tx, request))?
     {

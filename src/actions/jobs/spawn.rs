@@ -18,14 +18,14 @@ use crate::{
     },
     domain::{
         Kind, Refusal, SessionId,
-        run::{ExecRun, MAX_OUTPUT_BYTES, Recovery, RunId, RunStatus, TerminalSize},
-        secrets, text,
-        watch::Watcher,
+        job::{ExecRun, MAX_OUTPUT_BYTES, Recovery, RunId, RunStatus, TerminalSize},
+        secrets, text_limits,
+        watcher::Watcher,
     },
     env::{Timestamp, vars},
     os::{host, lock::InheritableLock},
     render::safe,
-    store::{StoreError, WriteTx, exec_runs, output::OutputStore, sessions, tasks},
+    store::{StoreError, WriteTx, job_output::OutputStore, jobs, sessions, tasks},
     supervisor::{JobDir, job_dir::StartSpec, watchers},
     wire::{PolledView, SpawnedView},
 };
@@ -181,7 +181,7 @@ pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
 fn reject_self_wait(app: &App, draft: &ExecRun) -> Result<()> {
     let outer = app.env.var(vars::FAIRWAY_EXEC_RUN).and_then(|id| RunId::parse(id).ok());
     let (Some(outer), Some(queue), false) = (outer, &draft.queue, draft.background) else { return Ok(()) };
-    let outer = app.read(|tx| Ok(exec_runs::find(tx, &outer)?))?;
+    let outer = app.read(|tx| Ok(jobs::find(tx, &outer)?))?;
     let Some(outer) = outer.filter(|outer| outer.status.is_active() && outer.queue.as_ref() == Some(queue)) else {
         return Ok(());
     };
@@ -203,7 +203,7 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, StartSpec)> {
     let session = order.session.clone().or_else(|| app.actor.session.clone());
     let queue = match &order.queue {
         Some(queue) if queue.is_empty() => None,
-        Some(queue) => Some(text::line("queue", queue)?),
+        Some(queue) => Some(text_limits::line("queue", queue)?),
         None => session.as_ref().map(ToString::to_string),
     };
     let timeout_ms = order.timeout.map(|timeout| {
@@ -218,8 +218,8 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, StartSpec)> {
         let why = "stdin and a pty do not go together: type into the terminal with fairway exec send-keys".into();
         return Err(Refusal::Usage { why }.into());
     }
-    if order.stdin.as_ref().is_some_and(|stdin| stdin.len() > text::BODY_MAX) {
-        return Err(Refusal::invalid("stdin", format!("is longer than {} bytes", text::BODY_MAX)).into());
+    if order.stdin.as_ref().is_some_and(|stdin| stdin.len() > text_limits::BODY_MAX) {
+        return Err(Refusal::invalid("stdin", format!("is longer than {} bytes", text_limits::BODY_MAX)).into());
     }
     let never = Timestamp::from_millis(0);
     let run = ExecRun {
@@ -275,7 +275,7 @@ fn argv_and_text(what: &CommandSpec) -> Result<(Vec<OsString>, String), Refusal>
         return Err(Refusal::invalid("command", "holds a NUL byte, which no program can be given"));
     }
     // What a terminal would obey is shown, what is secret is not: neither here nor in the store.
-    Ok((argv, text::body("command", &secrets::masked(&safe(&typed)))?))
+    Ok((argv, text_limits::body("command", &secrets::masked(&safe(&typed)))?))
 }
 
 fn has_nul(word: &OsStr) -> bool {
@@ -347,7 +347,7 @@ fn remove_watchers(app: &App, order: &SpawnRequest, id: &RunId) {
 fn enqueue(app: &App, order: &SpawnRequest, draft: ExecRun, taken: &mut Option<ExecRun>) -> Result<Answer> {
     let own = launch_supervisor::own_process()?;
     let write = |tx: &WriteTx<'_>| {
-        let run = exec_runs::insert(tx, draft)?;
+        let run = jobs::insert(tx, draft)?;
         tx.record(
             &event::for_job(Kind::ExecQueued, &run)
                 .with("queue", run.queue.clone())

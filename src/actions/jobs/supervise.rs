@@ -9,12 +9,12 @@ use crate::{
     actions::{App, core::errors},
     domain::{
         Kind, Refusal,
-        output::{Batch, NewItem},
-        run::{Ending, ExecRun, RunId, RunStatus},
+        job::{Ending, ExecRun, RunId, RunStatus},
+        job_output::{Batch, NewItem},
     },
     env::vars,
     os::process::ProcessKey,
-    store::{StoreError, exec_runs, output::OutputStore},
+    store::{StoreError, job_output::OutputStore, jobs},
     supervisor::{
         JobDir, OutputRecorder, Sink, SinkError, Watchers,
         job_dir::StartSpec,
@@ -32,7 +32,7 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     let folder = JobDir::of(&app.project.runs(), &id);
     let not_ours = || Refusal::Usage { why: "a run is begun by: fairway exec spawn".into() };
     let held = folder.lock_from_stdin().ok().flatten().ok_or_else(not_ours)?;
-    let run = app.read(|tx| Ok(exec_runs::find(tx, &id)?))?.ok_or_else(not_ours)?;
+    let run = app.read(|tx| Ok(jobs::find(tx, &id)?))?.ok_or_else(not_ours)?;
     if run.status != RunStatus::Starting {
         return Err(not_ours().into());
     }
@@ -185,7 +185,7 @@ impl Sink for StoreSink<'_> {
         let started = i64::try_from(process.started).map_err(sink_error)?;
         let own = launch_supervisor::own_process().map_err(sink_error)?;
         let written = self.current_app().transaction(|tx| {
-            if !exec_runs::running(tx, &self.job.id, (i64::from(process.pid), started), own)? {
+            if !jobs::running(tx, &self.job.id, (i64::from(process.pid), started), own)? {
                 return Ok(false);
             }
             tx.record(&event::for_job(Kind::ExecStarted, self.job).with("pid", i64::from(process.pid)))?;

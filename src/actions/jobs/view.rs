@@ -5,9 +5,9 @@ use anyhow::Result;
 use super::recover;
 use crate::{
     actions::App,
-    domain::run::{ExecRun, RunStatus},
+    domain::job::{ExecRun, RunStatus},
     os::host,
-    store::{StoreError, exec_runs, output::OutputStore},
+    store::{StoreError, job_output::OutputStore, jobs},
     supervisor::JobDir,
     wire::RunView,
 };
@@ -73,6 +73,6 @@ pub fn is_supervised(app: &App, run: &ExecRun) -> bool {
         return true;
     }
     // It may have ended since its row was read: whoever looks after it writes that first.
-    let now = app.read(|tx| Ok(exec_runs::find(tx, &run.id)?));
+    let now = app.read(|tx| Ok(jobs::find(tx, &run.id)?));
     !now.is_ok_and(|now| now.is_some_and(|now| now.status.is_active() && now.attempt == run.attempt))
 }

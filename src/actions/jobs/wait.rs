@@ -15,7 +15,7 @@ use crate::{
     config::show_duration,
     domain::{
         Refusal,
-        run::{ExecRun, RunStatus},
+        job::{ExecRun, RunStatus},
     },
     wire::RunView,
 };

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::{finish, gc, notify, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
-    domain::run::{Ending, ExecRun, RunId, RunStatus},
+    domain::job::{Ending, ExecRun, RunId, RunStatus},
     os::{host, notify::ChangeWaiter, process, signals::SignalPipe, spawn_detached},
-    store::{StoreError, exec_runs},
+    store::{StoreError, jobs},
 };
 
 /// How soon to look again at a run that is being handed from one process to another.
@@ -69,7 +69,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 Ok(waits) if until_empty && !waits => break,
                 Ok(_) => {
                     failures = 0;
-                    let active = app.read(|tx| Ok(exec_runs::active(tx)?))?;
+                    let active = app.read(|tx| Ok(jobs::active(tx)?))?;
                     done.sleep(&signals, &waiter, &active);
                 }
                 // Somebody may hold the store for long, or the disk be full for a while.
@@ -174,13 +174,13 @@ fn has_work(app: &App) -> Result<bool> {
     let host = host::identity();
     app.read(|tx| {
         let starts = |run: &ExecRun| run.host == host && run.status == RunStatus::Starting;
-        Ok(exec_runs::first_queued(tx, &host)?.is_some() || exec_runs::active(tx)?.iter().any(starts))
+        Ok(jobs::first_queued(tx, &host)?.is_some() || jobs::active(tx)?.iter().any(starts))
     })
 }
 
 /// A run that would only be tried for ever.
 fn stop_retrying(app: &App, id: &RunId) -> Result<()> {
-    let Some(run) = app.read(|tx| Ok(exec_runs::find(tx, id)?))?.filter(|run| run.status == RunStatus::Queued) else {
+    let Some(run) = app.read(|tx| Ok(jobs::find(tx, id)?))?.filter(|run| run.status == RunStatus::Queued) else {
         return Ok(());
     };
     let why = format!("its supervisor ended {MAX_START_ATTEMPTS} times before it had begun the command");

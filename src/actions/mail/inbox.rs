@@ -14,7 +14,7 @@ use crate::{
     domain::{
         Actor, Kind, Refusal,
         message::{Message, MessageStatus, OFFER_SECONDS, Recipient, Way},
-        rules::receipts::{self, Reading},
+        rules::delivery::{self, Reading},
     },
     env::Timestamp,
     store::{ReadTx, WriteTx, messages},
@@ -78,7 +78,7 @@ fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<Reading
     for address in &reader.addresses {
         unsettled.extend(messages::unsettled(tx, address)?);
     }
-    Ok(receipts::reading(unsettled, &reader.name, reader.since, now))
+    Ok(delivery::reading(unsettled, &reader.name, reader.since, now))
 }
 
 /// Settles what came too late.

@@ -7,7 +7,7 @@ use crate::{
     domain::{
         Kind, Refusal, SessionId,
         message::{Message, MessageStatus},
-        text,
+        text_limits,
     },
     store::messages,
     wire::OutboxView,
@@ -41,7 +41,7 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
-    let reason = force.map(|force| text::line("reason", &force.reason)).transpose()?;
+    let reason = force.map(|force| text_limits::line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
         let message = messages::find(tx, id)?.ok_or_else(|| Refusal::not_found("message", id.to_string()))?;
         match message.status {

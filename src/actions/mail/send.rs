@@ -11,7 +11,7 @@ use crate::{
         Event, Kind, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
-        text,
+        text_limits,
     },
     store::{ReadTx, WriteTx, messages, sessions},
     wire::MessageView,
@@ -39,11 +39,11 @@ pub struct NewMessage {
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
 pub fn send(app: &App, letter: &NewMessage) -> Result<Answer> {
-    let content = text::body("message", &letter.content)?;
+    let content = text_limits::body("message", &letter.content)?;
     if content.trim().is_empty() {
         return Err(Refusal::invalid("message", "must not be empty").into());
     }
-    let dedup = letter.dedup.as_deref().map(|key| text::line("dedup key", key)).transpose()?;
+    let dedup = letter.dedup.as_deref().map(|key| text_limits::line("dedup key", key)).transpose()?;
     app.mutate(|tx| {
         super::inbox::expire(tx)?;
         check_recipient(tx, &letter.to)?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     actions::{Answer, App, core::path_limits, jobs::recover},
     domain::Refusal,
-    store::{beside, copy},
+    store::{backup, beside},
 };
 
 /// Writes the store to a file, whole and checked. `force` replaces one that is there.
@@ -37,7 +37,7 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
         let by = "a log (-wal) lies beside it".into();
         return Err(Refusal::InUse { noun: "file", id: target.display().to_string(), by }.into());
     }
-    let done = copy::back_up(store, &target, force)?;
+    let done = backup::back_up(store, &target, force)?;
     let document = json!({ "file": target, "bytes": done.bytes, "tasks": done.tasks });
     let line = format!("backed up {} task(s) to {} ({} bytes)", done.tasks, file.display(), done.bytes);
     Answer::new(&document, target.display(), line)
@@ -54,7 +54,7 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     }
     check_not_store_file(app, &source)?;
     let (project, now) = (&app.project, app.env.now());
-    let done = copy::restore(&project.store, &project.runtime(), &source, now, &app.actor.name)?;
+    let done = backup::restore(&project.store, &project.runtime(), &source, now, &app.actor.name)?;
     let document = json!({
         "file": source, "store": project.store, "kept": done.kept, "tasks": done.tasks, "epoch": done.epoch,
     });

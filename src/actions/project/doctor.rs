@@ -19,7 +19,7 @@ use crate::{
         rules::cycle,
     },
     os::{disk, git::Git, lock::FileLock, process},
-    store::{ReadTx, StoreError, beside, check, tasks},
+    store::{ReadTx, StoreError, beside, integrity, tasks},
 };
 
 pub(super) const FIX_COMMAND: &str = "fairway doctor --fix";
@@ -62,21 +62,21 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
 /// What the store itself tells.
 fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let error = |code, message| Finding::new(code, Severity::Error, message);
-    for fault in check::structure(tx)? {
+    for fault in integrity::structure(tx)? {
         findings.push(error("store_damaged", fault).fixed_by("fairway restore FILE"));
     }
-    for one in check::differences(tx)? {
+    for one in integrity::differences(tx)? {
         findings.push(error(one.code, one.message).fixed_by(FIX_COMMAND));
     }
     for (what, edges, fix) in [
-        ("dependencies", check::dependencies(tx)?, "fairway task dep rm"),
-        ("parents", check::parents(tx)?, "fairway task edit --parent ''"),
+        ("dependencies", integrity::dependencies(tx)?, "fairway task dep rm"),
+        ("parents", integrity::parents(tx)?, "fairway task edit --parent ''"),
     ] {
         if let Some(circle) = find_cycle(&edges) {
             findings.push(error("cycle", format!("{what} go in a circle: {}", circle.join(" → "))).fixed_by(fix));
         }
     }
-    for task in check::without_origin(tx)? {
+    for task in integrity::without_origin(tx)? {
         findings.push(error("event_missing", format!("the log does not say where {task} came from")));
     }
     // Reading every row finds what no CHECK can: ids and words that this binary does not know.
@@ -86,8 +86,8 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
     }
     findings.extend(doctor_intents::find(app, tx)?);
     findings.extend(doctor_jobs::find(app, tx)?);
-    let (schema, sqlite) = check::versions();
-    let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", check::tasks(tx)?);
+    let (schema, sqlite) = integrity::versions();
+    let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", integrity::tasks(tx)?);
     findings.push(Finding::new("store", Severity::Note, message));
     Ok(())
 }
@@ -216,13 +216,13 @@ pub(super) fn io_error(path: &Path, error: io::Error) -> anyhow::Error {
 
 fn fix_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     // A store that cannot be read is not written either; the look that follows says why. One that is absent is well.
-    let differs = app.read(|tx| Ok(check::structure(tx)?.is_empty() && !check::differences(tx)?.is_empty()));
+    let differs = app.read(|tx| Ok(integrity::structure(tx)?.is_empty() && !integrity::differences(tx)?.is_empty()));
     if !differs.unwrap_or(false) {
         return Ok(());
     }
     let mended = app.transaction(|tx| {
-        let found = check::differences(tx)?;
-        let changed = check::repair(tx)?;
+        let found = integrity::differences(tx)?;
+        let changed = integrity::repair(tx)?;
         if changed > 0 {
             let mut tasks: Vec<String> = found.iter().map(|one| one.task.clone()).collect();
             tasks.dedup();

@@ -12,10 +12,10 @@ use crate::{
     },
     domain::{
         finding::{Finding, Severity},
-        run::{RunId, RunStatus},
+        job::{RunId, RunStatus},
     },
     os::host,
-    store::{ReadTx, exec_runs, output::OutputStore},
+    store::{ReadTx, job_output::OutputStore, jobs},
     supervisor::JobDir,
 };
 
@@ -28,9 +28,9 @@ const MAX_PER_KIND: usize = 20;
 /// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
-    let known: BTreeMap<RunId, RunStatus> = exec_runs::every(tx)?.into_iter().collect();
+    let known: BTreeMap<RunId, RunStatus> = jobs::every(tx)?.into_iter().collect();
     let host = host::identity();
-    for run in exec_runs::active(tx)?.iter().take(MAX_PER_KIND) {
+    for run in jobs::active(tx)?.iter().take(MAX_PER_KIND) {
         if run.host != host {
             let message =
                 format!("the run {} is {} on {}: it cannot be looked at from here", run.id, run.status, run.host);
@@ -88,12 +88,12 @@ fn check_output(app: &App, found: &mut Vec<Finding>) {
 /// # Errors
 /// When one cannot be removed.
 pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
-    let Ok(known) = app.read(|tx| Ok(exec_runs::every(tx)?)) else { return Ok(()) };
+    let Ok(known) = app.read(|tx| Ok(jobs::every(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
     for (id, path) in cleanup::orphan_dirs(app, &known) {
         let folder = JobDir::of(&app.project.runs(), &id);
         let held = folder.try_lock().map_err(|error| io_error(&path, error))?;
-        if held.is_none() || app.read(|tx| Ok(exec_runs::find(tx, &id)?))?.is_some() {
+        if held.is_none() || app.read(|tx| Ok(jobs::find(tx, &id)?))?.is_some() {
             continue;
         }
         rm::delete_files(app, &[id])?;

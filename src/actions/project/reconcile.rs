@@ -23,7 +23,7 @@ use crate::{
         rules::liveness::{self, Ground, Process, Verdict},
         session::{Session, SessionStatus},
         task::Task,
-        text::LINE_MAX,
+        text_limits::LINE_MAX,
     },
     env::Timestamp,
     os::{files, lock::FileLock},

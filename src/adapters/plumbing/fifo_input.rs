@@ -8,7 +8,7 @@ use std::{
 use nix::sys::signal::Signal;
 
 use super::{SessionDir, session_dir::INPUT_FIFO};
-use crate::{domain::keys, os::fifo};
+use crate::{domain::terminal_keys, os::fifo};
 
 /// How long a text may take, together with whoever types before.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ impl SessionDir {
                     self.write_input(&std::mem::take(&mut text))?;
                     self.interrupt()?;
                 }
-                key => text.extend(keys::bytes(key)),
+                key => text.extend(terminal_keys::bytes(key)),
             }
         }
         self.write_input(&text)

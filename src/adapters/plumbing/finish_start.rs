@@ -12,7 +12,7 @@ use crate::{
         Adapter, StartConfig, StartReport,
         readiness::{self, Readiness, ReadinessProbe},
     },
-    domain::{screen, secrets},
+    domain::{ansi, secrets},
     env::Env,
     os::{file_watch::FileWatch, poll_until, process},
 };
@@ -118,7 +118,7 @@ fn start_report(
             let last = poll_until::poll_until(LAST_OUTPUT_TIMEOUT, Duration::from_millis(20), || {
                 let last =
                     transcript::tail_from(&transcript, MAX_ERROR_LINES, folder.transcript_offset()).unwrap_or_default();
-                Some(screen::words(&last)).filter(|last| !last.trim().is_empty())
+                Some(ansi::words(&last)).filter(|last| !last.trim().is_empty())
             });
             let last = secrets::masked(&start.redacted(last.unwrap_or_default().trim()));
             if !last.is_empty() {

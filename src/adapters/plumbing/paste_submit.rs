@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use crate::domain::{keys, modes::Modes};
+use crate::domain::{terminal_keys, terminal_modes::Modes};
 
 /// A text is shown once nothing was printed for so long.
 const ECHO_QUIET_TIME: Duration = Duration::from_millis(80);
@@ -160,7 +160,7 @@ fn encode(job: KeyboardInput, modes: Modes) -> Vec<u8> {
         }
         KeyboardInput::Text(text) => text,
         KeyboardInput::Keys(words) => {
-            words.iter().flat_map(|word| keys::bytes_in(word, modes.application_arrows)).collect()
+            words.iter().flat_map(|word| terminal_keys::bytes_in(word, modes.application_arrows)).collect()
         }
     }
 }

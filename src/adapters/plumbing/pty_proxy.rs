@@ -27,7 +27,7 @@ use super::{
     transcript_writer::TranscriptWriter,
 };
 use crate::{
-    domain::modes::Modes,
+    domain::terminal_modes::Modes,
     os::{
         child::{Program, Running},
         pty::{self, Pty},

@@ -50,11 +50,15 @@ pub(crate) fn store_identity(session: &Session, identity: Identity) -> Result<bo
 
 /// Waits until a credential is near its end; then says so, and has the next one fetched.
 async fn watch_expiry(run: String, version: u64, expires_at: Timestamp) {
-    let Ok(Ok((left, kind))) = server_state().map(|house| house.read(|app| Ok(until_refresh(app, &house, &run, expires_at)))) else {
+    let Ok(Ok((left, kind))) =
+        server_state().map(|house| house.read(|app| Ok(until_refresh(app, &house, &run, expires_at))))
+    else {
         return;
     };
     sleep(left).await;
-    let Ok(true) = server_state().map(|house| house.identities.borrow_mut().mark_expiring(&run, version)) else { return };
+    let Ok(true) = server_state().map(|house| house.identities.borrow_mut().mark_expiring(&run, version)) else {
+        return;
+    };
     let (of, told) = (run.clone(), kind);
     let recorded = state::write(move |app| {
         app.transaction(|tx| {

@@ -120,13 +120,25 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     }
     if !verdict.allowed || (recordable && server_state()?.writer.is_healthy()) {
         let said = response(&verdict, true);
-        let recorded = server_state()?.writer.record(PendingDecision { session: Some(session), call, decision: verdict, entry_point: door, on_recorded: None });
+        let recorded = server_state()?.writer.record(PendingDecision {
+            session: Some(session),
+            call,
+            decision: verdict,
+            entry_point: door,
+            on_recorded: None,
+        });
         // A no stands whether or not it is recorded; a yes does not.
         return if recorded.is_err() { recorded.map(|()| said) } else { Ok(said) };
     }
     let (tell, told) = oneshot::channel();
     let answer = response(&verdict, true);
-    server_state()?.writer.record(PendingDecision { session: Some(session), call, decision: verdict, entry_point: door, on_recorded: Some(tell) })?;
+    server_state()?.writer.record(PendingDecision {
+        session: Some(session),
+        call,
+        decision: verdict,
+        entry_point: door,
+        on_recorded: Some(tell),
+    })?;
     match timeout(RECORD_TIMEOUT, told).await {
         Ok(Ok(Ok(()))) => Ok(answer),
         Ok(Ok(Err(fault))) => Err(not_recorded(fault)),
@@ -201,6 +213,12 @@ fn record_unknown_caller(call: ToolCall, door: EntryPoint, fault: &ApiError) {
     }
     let verdict = GuardDecision::denied(fault.failure.message.clone());
     if let Ok(house) = server_state() {
-        let _ = house.writer.record(PendingDecision { session: None, call, decision: verdict, entry_point: door, on_recorded: None });
+        let _ = house.writer.record(PendingDecision {
+            session: None,
+            call,
+            decision: verdict,
+            entry_point: door,
+            on_recorded: None,
+        });
     }
 }

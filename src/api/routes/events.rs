@@ -54,7 +54,8 @@ fn read_batch(since: i64) -> Result<Vec<EventView>, ApiError> {
 }
 
 async fn follow(items: EventSender, mut since: i64) {
-    let Ok((mut changes, mut ending)) = server_state().map(|house| (house.changes.clone(), house.shutdown.clone())) else {
+    let Ok((mut changes, mut ending)) = server_state().map(|house| (house.changes.clone(), house.shutdown.clone()))
+    else {
         return;
     };
     loop {

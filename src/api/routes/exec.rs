@@ -45,7 +45,8 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     let asked = RequestBody::read(request).await?;
     let id = asked.idempotency_key()?.map(|request| request.id);
     let document = Zeroizing::new(asked.bytes().to_vec());
-    let ran = state::run_blocking(move |app| call_exec(app, wanted.run_id.as_deref(), id.as_deref(), &document)).await?;
+    let ran =
+        state::run_blocking(move |app| call_exec(app, wanted.run_id.as_deref(), id.as_deref(), &document)).await?;
     response(ran)
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     actions::boundary::runtime::health::{self, HealthReport},
     api::{
-        body::{json_response, read_json, query},
+        body::{json_response, query, read_json},
         error::ApiError,
         prompt_delivery,
         state::{self, app_as_run, server_state},

@@ -11,7 +11,7 @@ use crate::{
         core::{errors, lookup},
     },
     api::{
-        body::{json_response, read_json, query},
+        body::{json_response, query, read_json},
         error::ApiError,
         identity::{Identity, store_identity},
         state::{self, server_state},

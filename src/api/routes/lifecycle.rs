@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     actions::boundary::runtime::lifecycle::{self, LifecycleReport},
     api::{
-        body::{RequestBody, json_response, deserialize_timestamp},
+        body::{RequestBody, deserialize_timestamp, json_response},
         error::ApiError,
         prompt_delivery,
         state::{self, app_as_run},

@@ -86,8 +86,8 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
 }
 
 async fn follow(session: Session, items: EventSender, place: AsyncFd<RawFdAdapter<Listener>>, after: Option<i64>) {
-    let Ok((mut changes, mut ending, mut identities)) =
-        server_state().map(|house| (house.changes.clone(), house.shutdown.clone(), house.identities.borrow().subscribe()))
+    let Ok((mut changes, mut ending, mut identities)) = server_state()
+        .map(|house| (house.changes.clone(), house.shutdown.clone(), house.identities.borrow().subscribe()))
     else {
         return;
     };
@@ -171,7 +171,9 @@ async fn send_identity(run: &str, items: &EventSender, told: &mut (u64, bool)) -
 
 /// The items that tell what of a run's identity has changed since that much was told, and how much is told then.
 fn identity_events(run: &str, told: (u64, bool)) -> (Vec<String>, (u64, bool)) {
-    let Ok(Some(known)) = server_state().map(|house| house.identities.borrow().get(run)) else { return (Vec::new(), told) };
+    let Ok(Some(known)) = server_state().map(|house| house.identities.borrow().get(run)) else {
+        return (Vec::new(), told);
+    };
     let mut texts = Vec::new();
     if known.version != told.0 {
         texts.extend(sse::format_event(None, "identity", &known.identity.payload()));

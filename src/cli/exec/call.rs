@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::jobs::request,
     cli::{Context, Exit},
-    wire::call::LONGEST,
+    wire::exec_request::LONGEST,
 };
 
 /// Do what a JSON document asks for; answer with another

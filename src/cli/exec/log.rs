@@ -15,7 +15,7 @@ use crate::{
         },
     },
     cli::{Context, Exit, values},
-    domain::run::{ExecRun, ItemType},
+    domain::job::{ExecRun, ItemType},
     wire::RunItemView,
 };
 

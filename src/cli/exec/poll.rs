@@ -8,7 +8,7 @@ use super::words;
 use crate::{
     actions::jobs::poll::{self, PollRequest},
     cli::{Context, Exit, values},
-    wire::call::Until,
+    wire::exec_request::Until,
 };
 
 /// Show how a run stands, and what is new of it

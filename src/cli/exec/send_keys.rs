@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::jobs::send_keys,
     cli::{Context, Exit},
-    domain::typed::Input,
+    domain::terminal_input::Input,
 };
 
 /// Type into the terminal of a run that was started with --pty

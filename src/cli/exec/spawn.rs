@@ -23,9 +23,9 @@ use crate::{
     config::parse_size,
     domain::{
         SessionId,
-        run::{Recovery, RunStatus, TERMINAL, TerminalSize},
-        typed,
-        watch::Watcher,
+        job::{Recovery, RunStatus, TERMINAL, TerminalSize},
+        terminal_input,
+        watcher::Watcher,
     },
     render::{OutError, safe},
     wire::FailureKind,
@@ -104,7 +104,7 @@ fn variable(text: OsString) -> (OsString, Option<OsString>) {
 }
 
 fn size(text: &str) -> Result<TerminalSize, String> {
-    typed::size(text).map_err(|refusal| refusal.to_string())
+    terminal_input::size(text).map_err(|refusal| refusal.to_string())
 }
 
 fn recovery(text: &str) -> Result<Recovery, String> {

@@ -2,7 +2,7 @@
 //! movements are left out, also in pipes: who reads those shows it on a terminal in the end. The exact text is in JSON.
 
 use crate::{
-    domain::{screen::plain, secrets::masked},
+    domain::{ansi::plain, secrets::masked},
     render::safe,
 };
 

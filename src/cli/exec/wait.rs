@@ -8,7 +8,7 @@ use super::words;
 use crate::{
     actions::jobs::wait,
     cli::{Context, Exit, stands, values},
-    domain::run::{ExecRun, RunStatus},
+    domain::job::{ExecRun, RunStatus},
     wire::FailureKind,
 };
 

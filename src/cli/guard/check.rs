@@ -18,7 +18,7 @@ use crate::{
         core::{errors, lookup},
     },
     cli::{Context, Exit},
-    domain::{Refusal, text::BODY_MAX},
+    domain::{Refusal, text_limits::BODY_MAX},
     os::big_stack,
     wire::VerdictView,
 };

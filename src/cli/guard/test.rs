@@ -12,7 +12,8 @@ use crate::{
         core::lookup,
     },
     cli::{Context, Exit, values},
-    domain::{Refusal, Role, rules::guard::Judgement},
+    domain::{Refusal, Role},
+    guard::Judgement,
     render::safe,
     wire::JudgementView,
 };

@@ -20,7 +20,7 @@ use crate::{
     },
     adapters::plumbing::commands,
     cli::{Context, Exit, values},
-    domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text},
+    domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
     render::safe_line,
     wire::{LaunchView, SessionView},
 };
@@ -98,7 +98,7 @@ impl Args {
             task: self.task_id,
             id: self.name,
             worktree: self.worktree,
-            branch: self.branch.map(|branch| text::line("branch", &branch)).transpose()?,
+            branch: self.branch.map(|branch| text_limits::line("branch", &branch)).transpose()?,
             transcript: self.transcript,
             env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
             command,

@@ -3,10 +3,10 @@
 use crate::domain::{
     TaskId,
     checkpoint::CheckpointState,
-    closed_set::closed_set,
     evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
     id::Label,
     review::{Review, Verdict},
+    string_enum::closed_set,
     task::Check,
 };
 use crate::env::Timestamp;

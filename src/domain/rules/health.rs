@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::{
     domain::{
-        closed_set::closed_set,
         session::{Activity, Session, SessionStatus},
+        string_enum::closed_set,
     },
     env::Timestamp,
 };

@@ -1,6 +1,6 @@
 //! What becomes of a run whose supervisor is gone, from what it left.
 
-use crate::domain::run::{MAX_ATTEMPTS, Recovery};
+use crate::domain::job::{MAX_ATTEMPTS, Recovery};
 
 /// What is known of a run that nobody looks after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -109,7 +109,8 @@ fn codex(outcome: &HookOutput) -> Result<(), String> {
             };
             let inner = said.get("hookSpecificOutput").and_then(Value::as_object);
             let unknown = said.keys().find(|key| !CODEX_FIELDS.contains(&key.as_str()));
-            let unknown_inner = inner.and_then(|inner| inner.keys().find(|key| !CODEX_OUTPUT_FIELDS.contains(&key.as_str())));
+            let unknown_inner =
+                inner.and_then(|inner| inner.keys().find(|key| !CODEX_OUTPUT_FIELDS.contains(&key.as_str())));
             if let Some(field) = unknown.or(unknown_inner) {
                 return Err(format!("the field '{}' is not known and voids the whole answer", field.escape_debug()));
             }

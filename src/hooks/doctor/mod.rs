@@ -101,7 +101,8 @@ fn check_file(
             return false;
         }
     };
-    let Some(program) = found.first().and_then(|one| install::own_program(&one.hook, provider, program_name(own))) else {
+    let Some(program) = found.first().and_then(|one| install::own_program(&one.hook, provider, program_name(own)))
+    else {
         return false;
     };
     if let Err(why) = install::check_loadable(provider, text) {
@@ -136,7 +137,14 @@ fn program_name(own: &Path) -> Option<&str> {
 }
 
 /// Fires the canary through every hook before a tool.
-fn check_canary(place: &DoctorContext<'_>, provider: Provider, path: &Path, found: &[InstalledHook], fix: &str, findings: &mut Vec<Finding>) {
+fn check_canary(
+    place: &DoctorContext<'_>,
+    provider: Provider,
+    path: &Path,
+    found: &[InstalledHook],
+    fix: &str,
+    findings: &mut Vec<Finding>,
+) {
     let label = provider.label();
     let cwd: PathBuf = place.root.unwrap_or(&place.env.cwd).to_owned();
     let before: Vec<&InstalledHook> = found.iter().filter(|one| one.event == canary::tool_event(provider)).collect();
@@ -180,7 +188,8 @@ fn is_canary_denial(outcome: &HookOutput) -> bool {
 }
 
 fn quote_output(said: &str) -> String {
-    let line: String = secrets::masked(said.trim()).replace(['\n', '\r', '\t'], " ").chars().take(MAX_QUOTED_CHARS).collect();
+    let line: String =
+        secrets::masked(said.trim()).replace(['\n', '\r', '\t'], " ").chars().take(MAX_QUOTED_CHARS).collect();
     if line.is_empty() { line } else { format!(" (it said: {line})") }
 }
 

@@ -127,8 +127,8 @@ fn hook_group(entry: &Entry) -> Value {
 }
 
 fn property(name: &str, value: &Value, style: &Style, indent: Option<&str>) -> String {
-    let value =
-        indent.map_or_else(|| json_edit::format_inline(value), |indent| json_edit::format_multiline(value, indent, style));
+    let value = indent
+        .map_or_else(|| json_edit::format_inline(value), |indent| json_edit::format_multiline(value, indent, style));
     format!("{}: {value}", json_edit::quote(name))
 }
 
@@ -157,11 +157,16 @@ fn add_entry(text: &str, entry: &Entry, style: &Style) -> Result<String, String>
         if hooks.properties.iter().any(|one| one.name.as_str() == entry.event) {
             return Err(format!("has '{HOOKS_KEY}.{}' that is no list", entry.event));
         }
-        return Ok(json_edit::insert(text, &hooks.into(), style, |indent| property(entry.event, &groups, style, indent)));
+        return Ok(json_edit::insert(text, &hooks.into(), style, |indent| {
+            property(entry.event, &groups, style, indent)
+        }));
     };
     let group = hook_group(entry);
     Ok(json_edit::insert(text, &event.groups.into(), style, |indent| {
-        indent.map_or_else(|| json_edit::format_inline(&group), |indent| json_edit::format_multiline(&group, indent, style))
+        indent.map_or_else(
+            || json_edit::format_inline(&group),
+            |indent| json_edit::format_multiline(&group, indent, style),
+        )
     }))
 }
 
@@ -190,7 +195,8 @@ fn remove_last(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Removed, 
                 return Ok(Removed::Part(json_edit::remove(text, &inner.into(), last, &style)));
             }
             // From the inside out: what was made only for this goes too.
-            let hooks_place = object.properties.iter().position(|one| one.name.as_str() == HOOKS_KEY).unwrap_or_default();
+            let hooks_place =
+                object.properties.iter().position(|one| one.name.as_str() == HOOKS_KEY).unwrap_or_default();
             let steps = [
                 (Container::from(event.groups), place),
                 (Container::from(hooks), event.index),

@@ -35,7 +35,9 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
 /// # Errors
 /// Where it is no JSON.
 pub(super) fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
-    parse_to_ast(text, &CollectOptions::default(), &PARSE_OPTIONS).map(|parsed| parsed.value).map_err(|error| parse_error(&error))
+    parse_to_ast(text, &CollectOptions::default(), &PARSE_OPTIONS)
+        .map(|parsed| parsed.value)
+        .map_err(|error| parse_error(&error))
 }
 
 /// The same without commas at an end.
@@ -301,8 +303,9 @@ pub(super) fn format_multiline(value: &Value, indent: &str, style: &Style) -> St
     let (open, close, items): (_, _, Vec<String>) = match value {
         Value::Array(items) => ('[', ']', items.iter().map(|item| format_multiline(item, &inner, style)).collect()),
         Value::Object(fields) => {
-            let field =
-                |(name, value): (&String, &Value)| format!("{}: {}", quote(name), format_multiline(value, &inner, style));
+            let field = |(name, value): (&String, &Value)| {
+                format!("{}: {}", quote(name), format_multiline(value, &inner, style))
+            };
             ('{', '}', fields.iter().map(field).collect())
         }
         plain => return plain.to_string(),

@@ -78,9 +78,9 @@ pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path,
 }
 
 /// Whether a hook of a provider's settings is ours.
-pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&Value) -> bool {
+pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&serde_json::Value) -> bool {
     let own = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    move |hook| entries::own_program(hook, provider, own.as_deref()).is_some()
+    move |hook| own_program(hook, provider, own.as_deref()).is_some()
 }
 
 fn invalid_settings(path: &Path, why: String) -> Refusal {

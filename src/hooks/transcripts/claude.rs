@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Read, non_empty_text, timestamp, token_count, parse_if_contains};
+use super::{Read, non_empty_text, parse_if_contains, timestamp, token_count};
 use crate::domain::usage::{Turn, Usage};
 
 pub(super) fn parse_line(read: &mut Read, line: &[u8]) {

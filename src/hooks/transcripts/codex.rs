@@ -3,7 +3,7 @@
 
 use std::{io, path::Path};
 
-use super::{Read, line_reader, non_empty_text, timestamp, token_count, parse_if_contains};
+use super::{Read, line_reader, non_empty_text, parse_if_contains, timestamp, token_count};
 use crate::domain::usage::{Turn, Usage};
 
 pub(super) fn parse_line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
@@ -11,7 +11,10 @@ pub(super) fn parse_line(read: &mut Read, model: &mut Option<String>, line: &[u8
         *model = Some(named);
         return;
     }
-    let Some(entry) = parse_if_contains(line, "event_msg").or_else(|| parse_if_contains(line, "token_usage_record")) else { return };
+    let Some(entry) = parse_if_contains(line, "event_msg").or_else(|| parse_if_contains(line, "token_usage_record"))
+    else {
+        return;
+    };
     let (payload, Some(at)) = (&entry["payload"], timestamp(&entry)) else { return };
     if entry["type"] == "event_msg" {
         match payload["type"].as_str().unwrap_or_default() {

@@ -1,7 +1,7 @@
 //! Gemini CLI's record: an answer is written again with each thing that is added to it. What came from a cache is part of the
 //! input, and thoughts are no part of the output.
 
-use super::{Read, non_empty_text, timestamp, token_count, parse_if_contains};
+use super::{Read, non_empty_text, parse_if_contains, timestamp, token_count};
 use crate::domain::usage::{Turn, Usage};
 
 pub(super) fn parse_line(read: &mut Read, line: &[u8]) {

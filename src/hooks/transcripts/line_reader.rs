@@ -66,7 +66,8 @@ mod tests {
 
     fn read(path: &Path, offset: u64) -> (Vec<String>, u64) {
         let mut lines = Vec::new();
-        let (_, to) = read_since(path, offset, &mut |line| lines.push(String::from_utf8_lossy(line).into_owned())).unwrap();
+        let (_, to) =
+            read_since(path, offset, &mut |line| lines.push(String::from_utf8_lossy(line).into_owned())).unwrap();
         (lines, to)
     }
 

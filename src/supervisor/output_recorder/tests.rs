@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use super::*;
 use crate::{
-    domain::run::{Ending, RunId},
+    domain::job::{Ending, RunId},
     os::process::ProcessKey,
     supervisor::{SinkError, job_dir::StartSpec},
 };

@@ -20,10 +20,10 @@ use self::{
 };
 use crate::domain::{
     Refusal,
-    output::Standing,
-    run::ItemType,
+    job::ItemType,
+    job_output::Standing,
     secrets,
-    watch::{Scope, Watcher},
+    watcher::{Scope, Watcher},
 };
 
 /// How much of a line an item holds, in characters.

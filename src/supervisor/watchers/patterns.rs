@@ -4,7 +4,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::domain::{
     Refusal,
-    watch::{LONGEST_REGEX, MOST_WATCHERS, Watcher},
+    watcher::{LONGEST_REGEX, MOST_WATCHERS, Watcher},
 };
 
 /// How large a compiled expression may be, and what it may remember while it matches, in bytes.
@@ -47,7 +47,7 @@ fn compile_one(number: usize, text: &str) -> Result<Regex, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{id::Label, watch::Scope};
+    use crate::domain::{id::Label, watcher::Scope};
 
     fn watcher(regex: &str) -> Watcher {
         Watcher { regex: regex.into(), event: Label::parse("e").unwrap(), once: false, scope: Scope::Both }

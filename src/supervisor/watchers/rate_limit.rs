@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::domain::run::ItemType;
+use crate::domain::job::ItemType;
 
 /// How long the matches after a first one are told together.
 const COOLDOWN: Duration = Duration::from_secs(1);

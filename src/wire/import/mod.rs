@@ -1,11 +1,11 @@
 //! Tasks on their way in: what other programs, people and our own export write, as records, each with its line.
 
-mod form;
+mod format;
 mod record;
 
 use serde::Serialize;
 
-pub use form::{Broken, Form, Placed, read};
+pub use format::{Broken, Form, Placed, read};
 pub use record::{CheckRecord, LinkRecord, Record};
 
 /// What an import did.

@@ -12,7 +12,7 @@ use fairway::os::poll_until;
 use serde_json::json;
 
 use super::{Caller, eventually, given};
-use crate::common::test_project::{FAIRWAY, CommandOutput};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 macro_rules! with_each {
     ($($test:ident)*) => {

@@ -24,7 +24,7 @@ use fairway::os::{
 
 use crate::common::{
     TestProject,
-    test_project::{FAIRWAY, CommandOutput},
+    test_project::{CommandOutput, FAIRWAY},
 };
 
 /// A caller that knows nothing of Fairway but one script. What a failing test leaves is ended with it.

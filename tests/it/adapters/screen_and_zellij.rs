@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use super::{Caller, eventually, given, holds, naming, tmux::reader};
 use crate::common::{
     concurrent_start::race,
-    test_project::{FAIRWAY, CommandOutput},
+    test_project::{CommandOutput, FAIRWAY},
 };
 
 macro_rules! with_each {

@@ -272,7 +272,9 @@ fn a_server_that_a_session_started_outlives_it() {
     let inside = |args: &[&str]| {
         let mut command = caller.command(args);
         command.env("FAIRWAY_ADAPTER_STATE", caller.folder("inner"));
-        crate::common::test_project::CommandOutput::from(given(command, b"").wait_with_output().unwrap()).exits(0).stdout
+        crate::common::test_project::CommandOutput::from(given(command, b"").wait_with_output().unwrap())
+            .exits(0)
+            .stdout
     };
     eventually("the inner one is up", || caller.said(&["peek", "outer", "0"]).contains("running").then_some(()));
     caller.said(&["stop", "outer"]);

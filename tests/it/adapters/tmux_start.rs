@@ -11,7 +11,7 @@ use nix::{sys::signal::Signal, unistd::Pid};
 use serde_json::json;
 
 use super::{Caller, eventually, given, holds, naming, tmux::tmux};
-use crate::common::test_project::{FAIRWAY, CommandOutput};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// What tmux would expand or split, and what a shell would.
 const HOSTILE: &str = "a #(touch canary) #{pid} #[fg=red] %H %% 'q' \"d\" $(touch canary) `touch canary` é \\;";

@@ -57,7 +57,10 @@ impl Scene {
     /// Has the agent do one thing without a terminal, as this session.
     fn begin(&self, session: &str, prompt: &str) -> Child {
         let mut command: Command = self.world.command(&self.program);
-        command.args(self.agent.headless_args(prompt)).envs(self.vars.iter().cloned()).env("FAIRWAY_SESSION_ID", session);
+        command
+            .args(self.agent.headless_args(prompt))
+            .envs(self.vars.iter().cloned())
+            .env("FAIRWAY_SESSION_ID", session);
         let output = |name: &str| File::create(self.world.dir().join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(output("stdout")).stderr(output("stderr")).spawn().unwrap()
     }
@@ -90,7 +93,9 @@ impl Scene {
     /// Waits until a prompt has arrived, and demands that the model was told it once.
     fn arrives(&self, message: &Value, text: &str) {
         eventually("it is acknowledged", || (self.column("status", message) == "acknowledged").then_some(()));
-        eventually("the model is told it", || self.models.requests().last().filter(|last| last.count(text) > 0).cloned());
+        eventually("the model is told it", || {
+            self.models.requests().last().filter(|last| last.count(text) > 0).cloned()
+        });
         assert_eq!(self.times(text), 1, "{text}: {:#?}", self.models.requests().last());
     }
 

@@ -15,7 +15,10 @@ fn the_record_adds_up(agent: Agent) {
     let (models, world) = (MockModels::start(), TestProject::uninitialized());
     let vars = agent.configure(&world, &models);
     let mut command = world.command(program);
-    command.args(agent.headless_args("please RUN[[touch made]] and RUN[[touch made-too]]")).envs(vars).stdin(Stdio::null());
+    command
+        .args(agent.headless_args("please RUN[[touch made]] and RUN[[touch made-too]]"))
+        .envs(vars)
+        .stdin(Stdio::null());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:#?}");
     assert!(world.root().join("made").exists() && world.root().join("made-too").exists(), "{output:#?}");

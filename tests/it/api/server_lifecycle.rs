@@ -70,7 +70,9 @@ fn what_is_being_answered_is_finished_and_streams_get_their_end() {
     eventually("the request is being answered", || world.root().join("begun").exists().then_some(()));
     let idle = socket(&world);
     server.signal(Signal::SIGTERM);
-    eventually("nobody is let in any more", || ApiClient::connect(&runtime(&world), WAIT_TIMEOUT).is_none().then_some(()));
+    eventually("nobody is let in any more", || {
+        ApiClient::connect(&runtime(&world), WAIT_TIMEOUT).is_none().then_some(())
+    });
     fs::write(world.root().join("go"), "").unwrap();
     let (status, answer) = asking.join().unwrap();
     assert_eq!(status, 200, "{answer}");

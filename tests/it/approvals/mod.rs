@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::{
     common::{
         TestProject, invariants,
-        reexec::{reexec, part, part_dir},
+        reexec::{part, part_dir, reexec},
     },
     sessions::eventually,
 };

@@ -275,8 +275,10 @@ fn a_beads_issue_keeps_its_words() {
         ],
     });
     let gone = json!({ "id": "bd-9", "title": "deleted", "status": "tombstone" });
-    let report =
-        world.run_with_stdin(["task", "import", "-", "--json"], format!("{issue}\n{gone}\n").as_bytes()).exits(0).json();
+    let report = world
+        .run_with_stdin(["task", "import", "-", "--json"], format!("{issue}\n{gone}\n").as_bytes())
+        .exits(0)
+        .json();
     insta::assert_snapshot!(report, @r#"{"imported":1,"unchanged":0,"absent":[{"task_id":"bd-1","depends_on":"bd-2","type":"blocks"},{"task_id":"bd-1","depends_on":"bd-3","type":"parent-child"}],"ignored":[{"task_id":"bd-9","what":"status","value":"tombstone"},{"task_id":"bd-1","what":"related","value":"bd-4"},{"task_id":"bd-1","what":"assignee","value":"ann"}]}"#);
     insta::assert_snapshot!(world.json(["task", "show", "bd-1"]), @r#"{"id":"bd-1","title":"t","body":"what\n\n## Design\n\nhow\n\n## Acceptance criteria\n\nwhen\n\n## Notes\n\nalso","status":"todo","role":null,"lane":null,"parent":"bd-3","priority":2,"labels":["beads:in_progress","type:bug"],"paths":[],"depends_on":["bd-2"],"checks":[],"review_domains":[],"claim":null,"branch":null,"commit":null,"blocked_reason":null,"ready":false,"waiting_on":[{"code":"dep_absent","id":"bd-2","message":"bd-2 is not in this store"}],"created_at":"2026-01-01T10:00:00.000Z","updated_at":"2026-01-01T10:00:00.000Z","closed_at":null}"#);
 }

@@ -259,7 +259,8 @@ impl TestProject {
         if !self.root().join(".fairway/runs").is_dir() || !self.store().is_file() {
             return;
         }
-        let unfinished: CommandOutput = self.fairway(["exec", "list", "--unfinished", "--quiet"]).output().unwrap().into();
+        let unfinished: CommandOutput =
+            self.fairway(["exec", "list", "--unfinished", "--quiet"]).output().unwrap().into();
         for run in unfinished.stdout.lines() {
             let _ = self.fairway(["exec", "kill", "--grace", "100ms", run]).output();
         }

@@ -9,7 +9,7 @@ use std::{
 
 use fairway::os::{poll_until, socket};
 
-use super::job_project::{WAIT_TIMEOUT, JobProject};
+use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::TestProject;
 
 const SIGTERM_IGNORED: &str = "trap '' TERM; (trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done') & \
@@ -32,8 +32,10 @@ fn when_it_returns_everything_is_dead_and_written() {
     ] {
         let run = place.spawn(["--shell", SIGTERM_IGNORED]);
         up(&place, &run);
-        let members: Vec<_> =
-            JobProject::job_processes(&run).into_iter().filter(|key| Some(key) != place.supervisor(&run).as_ref()).collect();
+        let members: Vec<_> = JobProject::job_processes(&run)
+            .into_iter()
+            .filter(|key| Some(key) != place.supervisor(&run).as_ref())
+            .collect();
         assert!(members.len() >= 3, "{members:?}");
         let since = Instant::now();
         let said = place.json(["exec", "kill", &run].iter().chain(words).copied());

@@ -14,7 +14,7 @@ use std::{
 };
 
 use fairway::{
-    domain::run::RunId,
+    domain::job::RunId,
     os::lock::InheritableLock,
     supervisor::{JobDir, job_dir::StartSpec},
 };
@@ -24,7 +24,7 @@ use super::job_project::{JobProject, job_dirs_without_row};
 use crate::{
     common::{
         TestProject,
-        reexec::{reexec, part, part_dir},
+        reexec::{part, part_dir, reexec},
         test_project::CommandOutput,
     },
     storm::strace::{self, Point, Reach},
@@ -52,7 +52,12 @@ struct Tally {
 }
 
 /// Kills at evenly chosen points, two at a time.
-fn everywhere(name: &str, world: &TestProject, all: &[Point], kill: impl Fn(&JobProject<'_>, &Point, &Tally) + Sync) -> Tally {
+fn everywhere(
+    name: &str,
+    world: &TestProject,
+    all: &[Point],
+    kill: impl Fn(&JobProject<'_>, &Point, &Tally) + Sync,
+) -> Tally {
     let (begun, wanted, tally) = (Instant::now(), wanted(all.len()), Tally::default());
     let next = Mutex::new((0..wanted).map(|number| (number, &all[number * (all.len() - 1) / (wanted - 1)])));
     let one = || {
@@ -82,11 +87,12 @@ fn spawning(place: &JobProject<'_>, policy: &str) -> Command {
 /// After whatever was killed: lets reconcile and time do theirs, and looks whether all is well.
 fn settled(place: &JobProject<'_>, about: &str) {
     // What the killed one has started may still be taking the run over.
-    let rows = fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
-        place.run(["session", "reconcile"]).exits(0);
-        let rows = place.rows();
-        rows.iter().all(super::job_project::Row::is_final).then_some(rows)
-    });
+    let rows =
+        fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
+            place.run(["session", "reconcile"]).exits(0);
+            let rows = place.rows();
+            rows.iter().all(super::job_project::Row::is_final).then_some(rows)
+        });
     let rows = rows.unwrap_or_else(|| panic!("{about}: never settled: {:?}, {:?}", place.rows(), place.processes()));
     place.wait_no_processes(about);
     place.assert_stores_valid();

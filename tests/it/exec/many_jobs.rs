@@ -9,7 +9,7 @@ use std::{
 use fairway::os::{poll_until, process::ProcessKey};
 use nix::{sys::stat::Mode, unistd::mkfifo};
 
-use super::job_project::{WAIT_TIMEOUT, JobProject, Row};
+use super::job_project::{JobProject, Row, WAIT_TIMEOUT};
 use crate::common::TestProject;
 
 const MANY: usize = 200;
@@ -124,8 +124,9 @@ fn while_nothing_happens_nobody_wakes() {
         .map(|words| place.fairway(words.iter().copied()).spawn().unwrap()),
     );
     // Six supervisors, and those four.
-    let all =
-        poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || (place.processes().len() == 10).then_some(()));
+    let all = poll_until::poll_until(WAIT_TIMEOUT, Duration::from_millis(20), || {
+        (place.processes().len() == 10).then_some(())
+    });
     assert!(all.is_some(), "{:?}", place.processes());
     let there = place.processes();
     let all = || there.iter().map(ticks).collect::<Vec<_>>();

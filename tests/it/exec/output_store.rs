@@ -6,7 +6,7 @@ use fairway::os::poll_until;
 use nix::sys::stat::Mode;
 use serde_json::json;
 
-use super::job_project::{WAIT_TIMEOUT, JobProject};
+use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::{TestProject, mount::Mount, tree_snapshot};
 
 #[test]

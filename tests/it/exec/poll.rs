@@ -14,7 +14,7 @@ use nix::sys::{
 };
 use serde_json::{Value, json};
 
-use super::job_project::{WAIT_TIMEOUT, JobProject};
+use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::TestProject;
 
 /// A run that goes on a step each time it is told to.

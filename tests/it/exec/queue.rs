@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 use fairway::os::{poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
-use super::job_project::{WAIT_TIMEOUT, JobProject};
+use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::TestProject;
 
 /// Waits for a fact.

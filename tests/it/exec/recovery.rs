@@ -5,7 +5,7 @@ use std::{fs, os::unix::process::CommandExt, time::Duration};
 use fairway::os::{lock::InheritableLock, poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 
-use super::job_project::{WAIT_TIMEOUT, JobProject, Row};
+use super::job_project::{JobProject, Row, WAIT_TIMEOUT};
 use crate::common::TestProject;
 
 #[track_caller]
@@ -69,7 +69,8 @@ fn eight_reconciles_at_once_recover_a_run_once() {
     let recovered: usize = all
         .into_iter()
         .map(|child| {
-            let report = crate::common::test_project::CommandOutput::from(child.wait_with_output().unwrap()).exits(0).json();
+            let report =
+                crate::common::test_project::CommandOutput::from(child.wait_with_output().unwrap()).exits(0).json();
             report["runs_recovered"].as_array().unwrap().len()
         })
         .sum();

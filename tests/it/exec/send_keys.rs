@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 use fairway::os::poll_until;
 use serde_json::Value;
 
-use super::job_project::{WAIT_TIMEOUT, JobProject};
+use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::TestProject;
 
 /// Waits until a run has printed this.

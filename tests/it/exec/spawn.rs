@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
 use fairway::os::poll_until;
 
-use super::job_project::{WAIT_TIMEOUT, JobProject};
+use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::{TestProject, test_project::FAIRWAY};
 
 #[test]

@@ -6,7 +6,7 @@ use fairway::os::{poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::job_project::{WAIT_TIMEOUT, JobProject};
+use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::{TestProject, test_project::FAIRWAY};
 
 /// The run once it is final.
@@ -160,7 +160,8 @@ fn a_program_reads_what_it_was_given_and_then_the_end() {
     let seen = ended(&place, run.stdout.trim());
     assert_eq!((seen["status"].as_str(), seen["snippet"].as_str()), (Some("succeeded"), Some("240000\n")), "{seen}");
     // One that does not read it is not waited for; one that was given nothing reads the end.
-    let run = world.run_with_stdin(["exec", "spawn", "--quiet", "--stdin", "-", "--", "true"], text.as_bytes()).exits(0);
+    let run =
+        world.run_with_stdin(["exec", "spawn", "--quiet", "--stdin", "-", "--", "true"], text.as_bytes()).exits(0);
     assert_eq!(ended(&place, run.stdout.trim())["status"], "succeeded");
     assert_eq!(ended(&place, &place.spawn(["--", "cat"]))["status"], "succeeded");
 }

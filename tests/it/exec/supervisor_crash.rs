@@ -69,10 +69,11 @@ fn whoever_looks_after_runs_may_die_at_any_moment_and_the_record_stays_true() {
             reconciled += 1;
         }
     }
-    let done = fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
-        place.run(["session", "reconcile"]).exits(0);
-        place.rows().iter().all(Row::is_final).then_some(())
-    });
+    let done =
+        fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
+            place.run(["session", "reconcile"]).exits(0);
+            place.rows().iter().all(Row::is_final).then_some(())
+        });
     assert!(done.is_some(), "never final: {:#?}", place.rows());
     place.wait_no_processes("after the crashes");
     place.assert_stores_valid();
@@ -99,17 +100,19 @@ fn what_is_shown_after_a_kill_is_true_and_a_look_executes_nothing() {
         );
         let run = place.spawn(["--recovery", policy, "--shell", &text]);
         let began = |count| {
-            let seen =
-                fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(20), || {
-                    (place.count(&file, "began") == count).then_some(())
-                });
+            let seen = fairway::os::poll_until::poll_until(
+                super::job_project::WAIT_TIMEOUT,
+                Duration::from_millis(20),
+                || (place.count(&file, "began") == count).then_some(()),
+            );
             assert!(seen.is_some(), "{policy}: {:?}", place.rows());
         };
         began(1);
         place.supervisor(&run).unwrap().signal(Signal::SIGKILL).unwrap();
-        let seen = fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(10), || {
-            (place.json(["exec", "poll", &run])["supervised"] == false).then_some(())
-        });
+        let seen =
+            fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(10), || {
+                (place.json(["exec", "poll", &run])["supervised"] == false).then_some(())
+            });
         assert!(seen.is_some(), "{policy}: {:?}", place.rows());
         let before = place.rows();
         place.json(["exec", "list"]);

@@ -34,6 +34,6 @@ fn what_denies_a_line_names_the_rule_and_a_way_out() {
     let doubt = judged(&rules, "git push $X");
     assert!(doubt.reason.contains("cannot be told") && doubt.reason.ends_with("write it out plainly"), "{doubt:?}");
     // Without a rule that speaks of commands nobody parses anything.
-    let silent = fairway::domain::rules::guard::Rules::default();
+    let silent = fairway::guard::Rules::default();
     assert!(judged(&silent, "git push -f '").allowed);
 }

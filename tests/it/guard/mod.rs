@@ -11,9 +11,9 @@ mod write_paths;
 
 use std::fs;
 
-use fairway::domain::{
-    Role,
-    rules::guard::{Action, Call, Judgement, Paths, Place, Rule, Rules, Script, Usual, judge},
+use fairway::{
+    domain::Role,
+    guard::{Action, Call, Judgement, Paths, Place, Rule, Rules, Script, Usual, evaluate},
 };
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Roles, defaults, and which rule wins.
 
-use fairway::domain::rules::guard::{Action, Rule, Rules, Usual};
+use fairway::guard::{Action, Rule, Rules, Usual};
 use serde_json::json;
 
 use super::{check, check_text, judged, world_with};

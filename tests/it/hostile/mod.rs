@@ -12,7 +12,7 @@ use std::{
 
 use crate::common::{
     TestProject,
-    command_table::{PLUMBING, TEXT_PLACEHOLDER, COMMANDS, parsed_commands},
+    command_table::{COMMANDS, PLUMBING, TEXT_PLACEHOLDER, parsed_commands},
     test_project::CommandOutput,
 };
 

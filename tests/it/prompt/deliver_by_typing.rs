@@ -12,7 +12,7 @@ use fairway::{
     os::poll_until,
 };
 
-use super::{column, app, id, set_activity, set_hooked, status};
+use super::{app, column, id, set_activity, set_hooked, status};
 use crate::common::{TestProject, test_project::CommandOutput};
 
 /// A session that keeps each line it reads in a file, and how often it was interrupted in another.

@@ -6,7 +6,7 @@ use fairway::{
 };
 use serde_json::json;
 
-use super::{LIMIT, a_prompt, column, take_deliverable, hook, session_of, set_activity, status};
+use super::{LIMIT, a_prompt, column, hook, session_of, set_activity, status, take_deliverable};
 use crate::common::{TestProject, fixtures};
 
 fn world() -> TestProject {

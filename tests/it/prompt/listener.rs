@@ -10,10 +10,10 @@ use fairway::{
     os::{poll_until, spawn_detached},
 };
 
-use super::{hook, app, id};
+use super::{app, hook, id};
 use crate::common::{
     TestProject, fixtures,
-    reexec::{reexec, part, part_dir},
+    reexec::{part, part_dir, reexec},
 };
 
 /// The part of a hook that waits until another takes its place.

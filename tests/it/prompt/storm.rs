@@ -19,7 +19,7 @@ use rusqlite::Connection;
 use super::{LIMIT, a_prompt, app, session_of};
 use crate::common::{
     TestProject, fixtures,
-    reexec::{StartBarrier, reexec, errors, wait_at_start_line, part, part_dir},
+    reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
 };
 
 const SENDERS: usize = 4;

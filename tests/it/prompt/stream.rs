@@ -3,7 +3,7 @@
 use fairway::{actions::sessions::prompt::stream, domain::message::Way};
 use serde_json::{Value, json};
 
-use super::{take_deliverable, hook, session_of, set_activity, status};
+use super::{hook, session_of, set_activity, status, take_deliverable};
 use crate::common::{TestProject, fixtures};
 
 fn next(world: &TestProject, after: Option<i64>, connected: bool) -> Vec<i64> {

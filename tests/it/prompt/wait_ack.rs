@@ -2,7 +2,7 @@
 
 use std::process::{Child, Stdio};
 
-use super::{take_deliverable, hook, session_of, status};
+use super::{hook, session_of, status, take_deliverable};
 use crate::common::{TestProject, fixtures, test_project::CommandOutput};
 use fairway::{actions::sessions::prompt, domain::message::Way, os::poll_until};
 use std::{fs, time::Duration};

@@ -3,7 +3,7 @@
 use std::{fs, process::Stdio};
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::test_project::{FAIRWAY, CommandOutput};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// Keeps each line that it reads in a file of its own name.
 fn reader(world: &Sessions, name: &str) {
@@ -181,7 +181,8 @@ fn a_signal_is_passed_on_to_what_is_attached() {
 fn the_size_of_the_terminal_goes_along() {
     let world = Sessions::new();
     let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run");
-    let run = CommandOutput::from(world.command("script").args(["-qec", &launch, "/dev/null"]).output().unwrap()).exits(0);
+    let run =
+        CommandOutput::from(world.command("script").args(["-qec", &launch, "/dev/null"]).output().unwrap()).exits(0);
     assert!(run.stdout.contains("\"terminal\":{\"rows\":33,\"cols\":111}"), "{run:?}");
     let without = world.json(["session", "launch", "--role", "r", "--dry-run"]);
     assert!(without["start"].get("terminal").is_none());

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::eventually;
 use crate::common::{
     TestProject,
-    test_project::{FAIRWAY, CommandOutput},
+    test_project::{CommandOutput, FAIRWAY},
 };
 
 /// With a world of its own; the sessions end with it.

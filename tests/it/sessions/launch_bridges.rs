@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{FAIRWAY, CommandOutput};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/session-adapters")

@@ -151,8 +151,10 @@ fn what_can_be_no_prompt_is_refused_and_a_prompt_is_kept_nowhere() {
     world.run(launch.iter().chain(&["--prompt", "x", "--prompt-file", "y"])).refuses(2, "usage");
     world.run(launch.iter().chain(&["--prompt-file", "nowhere"])).refuses(2, "invalid_value");
     let long = "x".repeat(131_072);
-    let error =
-        world.run_with_stdin(launch.iter().chain(&["--prompt", "-"]), long.as_bytes()).refuses(2, "invalid_value").error();
+    let error = world
+        .run_with_stdin(launch.iter().chain(&["--prompt", "-"]), long.as_bytes())
+        .refuses(2, "invalid_value")
+        .error();
     assert!(text(&error["message"]).contains("prompt = \"nudge\" takes more"), "{error}");
     assert!(world.rows("SELECT id FROM agent_sessions").is_empty());
     let canary = "a-prompt-like-no-other";

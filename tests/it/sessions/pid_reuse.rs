@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{
     TestProject,
-    test_project::{FAIRWAY, CommandOutput},
+    test_project::{CommandOutput, FAIRWAY},
 };
 
 /// Starts a process, registers it, kills it, and starts others until one has its pid. `kill -0` then says that it lives.

@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{FAIRWAY, CommandOutput};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 const THREAD: &str = "01a1f9d1-efcf-7f13-a7c8-07004617cf34";
 

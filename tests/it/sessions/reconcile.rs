@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::Sessions;
 use crate::common::{
     TestProject,
-    test_project::{FAIRWAY, CommandOutput},
+    test_project::{CommandOutput, FAIRWAY},
 };
 
 const LONG: Duration = Duration::from_secs(30);
@@ -496,8 +496,10 @@ fn of_eight_at_once_one_works_and_seven_say_so() {
         (over == 7).then_some(())
     });
     blocker.execute_batch("ROLLBACK").unwrap();
-    let reports: Vec<Value> =
-        running.into_iter().map(|child| CommandOutput::from(child.wait_with_output().unwrap()).exits(0).json()).collect();
+    let reports: Vec<Value> = running
+        .into_iter()
+        .map(|child| CommandOutput::from(child.wait_with_output().unwrap()).exits(0).json())
+        .collect();
     assert!(seven.is_some(), "{reports:#?}");
     let busy = reports.iter().filter(|report| report["busy"] == true).count();
     let worked: Vec<&Value> = reports.iter().filter(|report| report.get("busy").is_none()).collect();

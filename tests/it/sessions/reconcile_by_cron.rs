@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{FAIRWAY, CommandOutput};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 fn example(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cron").join(name)).unwrap()

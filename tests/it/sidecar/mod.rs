@@ -278,7 +278,8 @@ fn it_uses_nothing_while_nothing_happens() {
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let world = Sessions::new();
-    let refused = |args: &[&str]| -> CommandOutput { world.fairway(args.iter().chain(&["--json"])).output().unwrap().into() };
+    let refused =
+        |args: &[&str]| -> CommandOutput { world.fairway(args.iter().chain(&["--json"])).output().unwrap().into() };
     refused(&["sidecar"]).refuses(2, "usage");
     refused(&["sidecar", "--session", "nobody"]).refuses(3, "not_found");
     world.run(["session", "upsert", "--id", "s", "--role", "dev"]).exits(0);

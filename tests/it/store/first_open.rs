@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::common::{
     TestProject,
     concurrent_start::race,
-    reexec::{StartBarrier, reexec, wait_at_start_line, part, part_dir},
+    reexec::{StartBarrier, part, part_dir, reexec, wait_at_start_line},
 };
 
 #[test]

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::common::{
     TestProject, bulk_tasks, invariants,
-    reexec::{StartBarrier, SHELL_WAIT_AT_START_LINE, errors},
+    reexec::{SHELL_WAIT_AT_START_LINE, StartBarrier, errors},
     test_project::FAIRWAY,
     tree_snapshot,
 };

@@ -24,7 +24,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::common::{
     TestProject, bulk_tasks,
-    reexec::{StartBarrier, SHELL_WAIT_AT_START_LINE, reexec, errors, wait_at_start_line, part, part_dir},
+    reexec::{SHELL_WAIT_AT_START_LINE, StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
     test_project::FAIRWAY,
 };
 

@@ -22,7 +22,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::strace::{self, Point, Reach};
 use crate::common::{
     TestProject, invariants,
-    reexec::{reexec, part, part_dir},
+    reexec::{part, part_dir, reexec},
     test_project::CommandOutput,
 };
 

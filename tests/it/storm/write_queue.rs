@@ -14,7 +14,7 @@ use nix::{
 
 use crate::common::{
     TestProject,
-    reexec::{reexec, part, part_dir},
+    reexec::{part, part_dir, reexec},
 };
 
 const LONG: Duration = Duration::from_secs(600);

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{event, find};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, approval::Decision, text},
+    domain::{Kind, approval::Decision, text_limits},
     store::approvals,
     wire::ApprovalView,
 };
@@ -16,7 +16,7 @@ use crate::{
 /// # Errors
 /// `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.
 pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> Result<Answer> {
-    let reason = reason.map(|reason| text::line("reason", reason)).transpose()?;
+    let reason = reason.map(|reason| text_limits::line("reason", reason)).transpose()?;
     app.mutate(|tx| {
         let approval = find(tx, id)?;
         let status = decision.status();

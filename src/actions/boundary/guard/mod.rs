@@ -18,12 +18,8 @@ use self::path_resolver::PathResolver;
 use crate::actions::{App, core::errors};
 use crate::{
     config::trust::{self, Standing},
-    domain::{
-        Event, Kind, Role,
-        rules::guard::{self, Judgement, Place, Rules, Script},
-        secrets,
-        session::Session,
-    },
+    domain::{Event, Kind, Role, secrets, session::Session},
+    guard::{self, Judgement, Place, Rules, Script},
     os::big_stack,
     store::{
         WriteTx,

@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::{config::project::normal, domain::rules::guard::Place};
+use crate::{config::project::normal, guard::Place};
 
 /// How many links are followed.
 const MAX_LINKS: usize = 40;

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::ToolCall;
-use crate::domain::{
-    Role,
-    rules::guard::{Call, Paths, Script},
+use crate::{
+    domain::Role,
+    guard::{Call, Paths, Script},
 };
 
 /// Where shell text stands.

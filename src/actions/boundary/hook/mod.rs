@@ -18,10 +18,7 @@ pub use tool::denial_message;
 pub use wake::wait_for_prompts;
 
 use super::guard::ToolCall;
-use crate::actions::{
-    App,
-    sessions::prompt::DeliveryBatch,
-};
+use crate::actions::{App, sessions::prompt::DeliveryBatch};
 use crate::{
     domain::{
         id::Label,

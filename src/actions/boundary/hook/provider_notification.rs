@@ -13,7 +13,7 @@ use crate::{
         checkpoint::CheckpointState,
         secrets,
         session::{Activity, Session},
-        text::LINE_MAX,
+        text_limits::LINE_MAX,
     },
     store::{
         WriteTx,

@@ -12,7 +12,7 @@ use crate::{
         boundary::agent_context,
         sessions::prompt::{self, NewPrompt},
     },
-    domain::{Refusal, closed_set::closed_set, id::Label, message::Priority, session::Session},
+    domain::{Refusal, id::Label, message::Priority, session::Session, string_enum::closed_set},
     wire::{ContextView, SectionView},
 };
 

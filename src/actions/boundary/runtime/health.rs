@@ -10,7 +10,7 @@ use crate::{
         rules::health::{self, Health},
         secrets,
         session::{Activity, Session},
-        text,
+        text_limits,
     },
     env::Timestamp,
     store::{ReadTx, session_reports},
@@ -51,7 +51,7 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
     if let Some(share) = report.context_usage.filter(|share| !(0.0..=1.0).contains(share)) {
         return Err(Refusal::invalid("context_usage", format!("is {share}, not from 0 to 1")).into());
     }
-    let words = |what, given: Option<&String>| given.map(|given| text::line(what, given)).transpose();
+    let words = |what, given: Option<&String>| given.map(|given| text_limits::line(what, given)).transpose();
     let waiting_for = words("waiting_for", report.waiting_for.as_ref())?.map(|words| secrets::masked(&words));
     let error = words("error", report.error.as_ref())?.map(|words| secrets::masked(&words));
     app.mutate_unattributed(|tx| {

@@ -20,7 +20,7 @@ use crate::{
         lifecycle::{LifecycleEvent, moment},
         secrets,
         session::{Activity, Session, SessionStatus},
-        text,
+        text_limits,
     },
     env::Timestamp,
     os::{host, process::ProcessKey},
@@ -227,7 +227,8 @@ impl Details {
         let lane = word("metadata.lane", "lane")?.map(|text| LaneName::parse(&text)).transpose()?;
         let task = word("metadata.task_id", "task_id")?.map(|text| TaskId::parse(&text)).transpose()?;
         let provider = word("metadata.provider", "provider")?.map(|text| Label::parse(&text)).transpose()?;
-        let reason = word("metadata.reason", "reason")?.map(|text| text::line("metadata.reason", &text)).transpose()?;
+        let reason =
+            word("metadata.reason", "reason")?.map(|text| text_limits::line("metadata.reason", &text)).transpose()?;
         let told = SessionPatch {
             role,
             lane,

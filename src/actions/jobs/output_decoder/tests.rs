@@ -3,8 +3,8 @@ use std::time::Duration;
 use super::*;
 use crate::{
     domain::{
-        output::{Batch, Totals},
-        run::Ending,
+        job::Ending,
+        job_output::{Batch, Totals},
     },
     os::process::ProcessKey,
     supervisor::{OutputRecorder, Sink, SinkError, job_dir::StartSpec},

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App, core::lookup, mail},
-    domain::{TaskId, checkpoint::CheckpointState, message::Way, rules::authority::Intent, text},
+    domain::{TaskId, checkpoint::CheckpointState, message::Way, rules::fencing::Intent, text_limits},
     store::checkpoints::Draft,
     wire::{CheckpointTurnView, CheckpointView},
 };
@@ -31,8 +31,8 @@ pub struct NewCheckpoint {
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
 pub fn record(app: &App, id: &TaskId, words: NewCheckpoint) -> Result<Answer> {
-    let line = |what, given: Option<&String>| given.map(|given| text::line(what, given)).transpose();
-    let summary = text::line("summary", &words.summary)?;
+    let line = |what, given: Option<&String>| given.map(|given| text_limits::line(what, given)).transpose();
+    let summary = text_limits::line("summary", &words.summary)?;
     let owner = line("owner", words.owner.as_ref())?;
     let artifact = line("artifact", words.artifact.as_ref())?;
     app.mutate(|tx| {

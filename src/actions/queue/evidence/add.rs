@@ -14,8 +14,8 @@ use crate::{
         TaskId,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult, PROVIDER_KIND},
         id::Label,
-        rules::authority::Intent,
-        text,
+        rules::fencing::Intent,
+        text_limits,
     },
     env::Timestamp,
     wire::EvidenceView,
@@ -43,9 +43,9 @@ pub struct NewEvidence {
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
 pub fn add(app: &App, id: &TaskId, words: &NewEvidence) -> Result<Answer> {
-    let line = |what, given: &Option<String>| given.as_deref().map(|given| text::line(what, given)).transpose();
+    let line = |what, given: &Option<String>| given.as_deref().map(|given| text_limits::line(what, given)).transpose();
     let (artifact, summary) = (line("artifact", &words.artifact)?, line("summary", &words.summary)?);
-    let command = words.command.as_deref().map(|command| text::body("command", command)).transpose()?;
+    let command = words.command.as_deref().map(|command| text_limits::body("command", command)).transpose()?;
     let sha256 = artifact.as_deref().and_then(|path| digest(&app.env.cwd.join(path)));
     let commit = task_worktree::resolve_commit_for(app, id, words.commit.as_deref())?;
     app.mutate(|tx| {

@@ -20,9 +20,9 @@ use crate::{
         Actor, Event, Kind, Refusal, TaskId,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult},
         id::Label,
-        rules::authority::Intent,
+        rules::fencing::Intent,
         task::Task,
-        text,
+        text_limits,
     },
     env::Timestamp,
     os::{
@@ -83,7 +83,7 @@ struct TaskContext {
 /// # Errors
 /// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
 pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
-    let summary = order.summary.as_deref().map(|summary| text::line("summary", summary)).transpose()?;
+    let summary = order.summary.as_deref().map(|summary| text_limits::line("summary", summary)).transpose()?;
     if order.timeout == Some(Duration::ZERO) {
         return Err(Refusal::invalid("timeout", "must be longer than nothing").into());
     }
@@ -193,7 +193,7 @@ fn task_context(app: &App, tx: &ReadTx<'_>, order: &EvidenceRun) -> Result<TaskC
             let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             // As a person would type it; what a terminal would obey is shown.
             let typed = safe(&shell_words::join(&words));
-            (argv.clone(), text::body("command", &typed)?, None)
+            (argv.clone(), text_limits::body("command", &typed)?, None)
         }
     };
     let holds = task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);

@@ -7,8 +7,8 @@ use crate::{
     domain::{
         LaneName, Role, TaskId,
         handoff::{Handoff, HandoffStatus},
-        rules::authority::Intent,
-        text,
+        rules::fencing::Intent,
+        text_limits,
     },
     env::Timestamp,
     wire::HandoffView,
@@ -32,8 +32,8 @@ pub struct NewHandoff {
 /// # Errors
 /// `not_found`, `wrong_state` on a closed task, `stale_claim`, `invalid_value`.
 pub fn create(app: &App, id: &TaskId, words: &NewHandoff) -> Result<Answer> {
-    let summary = text::line("summary", &words.summary)?;
-    let payload = words.payload.as_deref().map(|payload| text::body("payload", payload)).transpose()?;
+    let summary = text_limits::line("summary", &words.summary)?;
+    let payload = words.payload.as_deref().map(|payload| text_limits::body("payload", payload)).transpose()?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{load_for, record_answer};
 use crate::{
     actions::{Answer, App},
-    domain::{handoff::HandoffStatus, text},
+    domain::{handoff::HandoffStatus, text_limits},
     wire::HandoffView,
 };
 
@@ -14,7 +14,7 @@ use crate::{
 /// # Errors
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`.
 pub fn decline(app: &App, id: i64, reason: &str) -> Result<Answer> {
-    let reason = text::line("reason", reason)?;
+    let reason = text_limits::line("reason", reason)?;
     app.mutate(|tx| {
         let asked = load_for(app, tx, id, HandoffStatus::Declined)?;
         if let Some(answer) = asked.repeat_answer {

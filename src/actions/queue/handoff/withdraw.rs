@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{find, record_answer, repeat_answer};
 use crate::{
     actions::{Answer, App, queue::task::ForceReason},
-    domain::{Refusal, handoff::HandoffStatus, text},
+    domain::{Refusal, handoff::HandoffStatus, text_limits},
     wire::HandoffView,
 };
 
@@ -14,7 +14,7 @@ use crate::{
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
-    let reason = force.map(|force| text::line("reason", &force.reason)).transpose()?;
+    let reason = force.map(|force| text_limits::line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
         let handoff = find(tx, id)?;
         if let Some(answer) = repeat_answer(app, &handoff, HandoffStatus::Withdrawn)? {

@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use crate::actions::{Answer, core::lookup};
 use crate::{
-    domain::{LaneName, Refusal, Role, branch, id::Label, text},
+    domain::{LaneName, Refusal, Role, branch_name, id::Label, text_limits},
     store::{ReadTx, tasks},
     wire::LaneView,
 };
@@ -44,7 +44,7 @@ impl LanePatch {
     /// `invalid_value`, naming the field.
     fn check(&self) -> Result<(), Refusal> {
         let line = |what: &'static str, said: &Option<Option<String>>| match said.iter().flatten().next() {
-            Some(said) => text::line(what, said).map(drop),
+            Some(said) => text_limits::line(what, said).map(drop),
             None => Ok(()),
         };
         line("title", &self.title)?;
@@ -52,7 +52,7 @@ impl LanePatch {
         line("backend", &self.backend)?;
         for (what, said) in [("branch", &self.branch), ("base", &self.base)] {
             if let Some(said) = said.iter().flatten().next() {
-                branch::check(what, said)?;
+                branch_name::check(what, said)?;
             }
         }
         Ok(())

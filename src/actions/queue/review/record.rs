@@ -12,9 +12,9 @@ use crate::{
         Kind, Refusal, TaskId,
         id::Label,
         review::{Review, Verdict},
-        rules::authority::Intent,
+        rules::fencing::Intent,
         task::Task,
-        text,
+        text_limits,
     },
     env::Timestamp,
     os::git::Git,
@@ -42,8 +42,8 @@ pub struct NewReview {
 /// # Errors
 /// `not_found`, `stale_claim`, `usage` when the domain cannot be told, `invalid_value`.
 pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
-    let reviewer = words.reviewer.as_deref().map(|reviewer| text::line("reviewer", reviewer)).transpose()?;
-    let notes = words.notes.as_deref().map(|notes| text::body("notes", notes)).transpose()?;
+    let reviewer = words.reviewer.as_deref().map(|reviewer| text_limits::line("reviewer", reviewer)).transpose()?;
+    let notes = words.notes.as_deref().map(|notes| text_limits::body("notes", notes)).transpose()?;
     let folder = app.read(|tx| task_worktree::dir(app, tx, &lookup::task(tx, id)?))?;
     let git = Git::new(app.env.vars(), &folder);
     let given = task_worktree::resolve_commit(&git, words.commit.as_deref());

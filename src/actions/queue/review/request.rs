@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App, core::lookup},
-    domain::{Kind, TaskId, id::Label, review::Review, rules::authority::Intent, text},
+    domain::{Kind, TaskId, id::Label, review::Review, rules::fencing::Intent, text_limits},
     env::Timestamp,
     store::reviews,
     wire::ReviewView,
@@ -15,7 +15,7 @@ use crate::{
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
 pub fn request(app: &App, id: &TaskId, domain: &Label, reviewer: Option<&str>) -> Result<Answer> {
-    let reviewer = reviewer.map(|reviewer| text::line("reviewer", reviewer)).transpose()?;
+    let reviewer = reviewer.map(|reviewer| text_limits::line("reviewer", reviewer)).transpose()?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, TaskId, rules::authority::Intent},
+    domain::{Kind, TaskId, rules::fencing::Intent},
 };
 
 /// Any open state → cancelled: by anybody while nobody holds it, else by the claimant.

@@ -12,12 +12,12 @@ use crate::{
         claim::{Claim, Takeover},
         refusal::Skipped,
         rules::{
-            authority::Intent,
             claim as rule,
             claim::{Claimer, Facts, Granted, PathPolicy},
+            fencing::Intent,
         },
         task::{State, Task},
-        text,
+        text_limits,
     },
     store::{ReadTx, WriteTx, claims, lanes, tasks},
 };
@@ -45,7 +45,7 @@ pub struct ClaimRequest {
 /// The code of the rule that bars it; `nothing_ready` when nothing can be taken.
 pub fn claim(app: &App, wish: &ClaimRequest) -> Result<Answer> {
     if let Some(reason) = &wish.steal {
-        text::line("reason", reason)?;
+        text_limits::line("reason", reason)?;
     }
     if wish.lease.is_some_and(|lease| lease.is_zero()) {
         return Err(Refusal::invalid("lease", "must be longer than nothing: it would have expired at once").into());

@@ -9,7 +9,7 @@ use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
         Event, Kind, TaskId,
-        rules::authority::Intent,
+        rules::fencing::Intent,
         task::{Task, Words},
     },
     store::{WriteTx, tasks},

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App, queue::gates},
-    domain::{Kind, Refusal, TaskId, rules::authority::Intent},
+    domain::{Kind, Refusal, TaskId, rules::fencing::Intent},
     store::tasks,
 };
 

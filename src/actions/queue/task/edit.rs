@@ -8,9 +8,9 @@ use crate::{
     domain::{
         Event, Kind, TaskId,
         rules::{
-            authority::Intent,
             claim as rule,
             claim::{Facts, PathPolicy},
+            fencing::Intent,
         },
         task::{Task, Words},
     },

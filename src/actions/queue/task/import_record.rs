@@ -10,7 +10,7 @@ use crate::{
         LaneName, Refusal, Role, TaskId,
         id::Label,
         task::{Check, DEFAULT_PRIORITY, State, Status, Task, Words},
-        text,
+        text_limits,
     },
     env::Timestamp,
     wire::import::{IgnoredView, LinkRecord, Record},
@@ -143,13 +143,13 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
         state,
         epoch: 0,
         open_deps: 0,
-        branch: record.branch.map(|branch| text::line("branch", &branch)).transpose()?,
-        commit: record.commit.map(|commit| text::line("commit", &commit)).transpose()?,
+        branch: record.branch.map(|branch| text_limits::line("branch", &branch)).transpose()?,
+        commit: record.commit.map(|commit| text_limits::line("commit", &commit)).transpose()?,
         created_at,
         updated_at,
     };
     let close_reason = record.close_reason.filter(|reason| !reason.is_empty());
-    let close_reason = close_reason.map(|reason| text::body("close_reason", &reason)).transpose()?;
+    let close_reason = close_reason.map(|reason| text_limits::body("close_reason", &reason)).transpose()?;
     Ok(ImportedTask { line, task, original_status: was, close_reason, ignored })
 }
 

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, TaskId, rules::authority::Intent},
+    domain::{Kind, TaskId, rules::fencing::Intent},
 };
 
 /// in_progress, blocked, review → todo, by the claimant.

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, TaskId, rules::authority::Intent},
+    domain::{Kind, TaskId, rules::fencing::Intent},
 };
 
 /// done, cancelled → todo, by anybody, with a reason.

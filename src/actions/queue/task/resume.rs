@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, Refusal, TaskId, review::Verdict, rules::authority::Intent},
+    domain::{Kind, Refusal, TaskId, review::Verdict, rules::fencing::Intent},
     store::reviews,
 };
 

@@ -7,9 +7,9 @@ use crate::{
     domain::{
         Event, Kind, TaskId,
         claim::ClaimEnd,
-        rules::authority::Intent,
+        rules::fencing::Intent,
         task::{State, Status, Task},
-        text,
+        text_limits,
     },
     env::Timestamp,
     store::{WriteTx, claims, events, tasks},
@@ -47,7 +47,7 @@ pub fn perform(
     next: impl FnOnce(&WriteTx<'_>, &Task, Timestamp) -> Result<State>,
 ) -> Result<Answer> {
     for reason in verb.reason.into_iter().chain(verb.force.map(|force| force.reason.as_str())) {
-        text::line("reason", reason)?;
+        text_limits::line("reason", reason)?;
     }
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;

@@ -8,7 +8,7 @@ use crate::{
         Refusal, TaskId,
         rules::{cycle, globs},
         task::Words,
-        text,
+        text_limits,
     },
     store::{ReadTx, tasks},
 };
@@ -21,13 +21,13 @@ const MAX_LABEL_BYTES: usize = 128;
 /// # Errors
 /// `invalid_value`, naming the field.
 pub fn normalize(mut words: Words) -> Result<Words, Refusal> {
-    words.title = text::line("title", &words.title)?;
-    words.body = text::body("body", &words.body)?;
+    words.title = text_limits::line("title", &words.title)?;
+    words.body = text_limits::body("body", &words.body)?;
     if words.priority > crate::domain::task::LAST_PRIORITY {
         return Err(Refusal::invalid("priority", format!("{} is not from 0 to 4", words.priority)));
     }
     for label in &words.labels {
-        if text::line("label", label)?.len() > MAX_LABEL_BYTES || label.contains(['\n', '\t']) {
+        if text_limits::line("label", label)?.len() > MAX_LABEL_BYTES || label.contains(['\n', '\t']) {
             return Err(Refusal::invalid("label", format!("must be one line of at most {MAX_LABEL_BYTES} bytes")));
         }
     }
@@ -35,7 +35,7 @@ pub fn normalize(mut words: Words) -> Result<Words, Refusal> {
         globs::check(glob)?;
     }
     for check in &words.checks {
-        text::line("check", &check.command)?;
+        text_limits::line("check", &check.command)?;
     }
     words.labels.sort();
     words.labels.dedup();

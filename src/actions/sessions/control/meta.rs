@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::running_session::{self, RunningSession};
 use crate::{
     actions::{Answer, App},
-    domain::{Refusal, SessionId, text::BODY_MAX},
+    domain::{Refusal, SessionId, text_limits::BODY_MAX},
 };
 
 /// The longest key, in bytes.

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::running_session;
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, Refusal, SessionId, text::BODY_MAX},
+    domain::{Kind, Refusal, SessionId, text_limits::BODY_MAX},
 };
 
 /// Types a text, exactly as it is, and submits it. Only its size is kept, never the text.

@@ -26,7 +26,7 @@ use crate::{
         LaneName, Refusal, Role, SessionId, TaskId,
         id::Label,
         lane::Lane,
-        rules::prompt::{CARRIER, PromptWay},
+        rules::initial_prompt::{CARRIER, PromptWay},
         session::{Session, SessionStatus},
         task::Task,
     },

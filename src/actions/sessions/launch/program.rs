@@ -8,10 +8,10 @@ use crate::{
         Refusal,
         id::Label,
         rules::{
-            command::{First, first},
-            prompt::{self, Program, PromptWay},
+            command_line::{First, first},
+            initial_prompt::{self, Program, PromptWay},
         },
-        text,
+        text_limits,
     },
     env::vars,
     os::executable,
@@ -98,7 +98,7 @@ pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     if prompt.trim().is_empty() {
         return Err(Refusal::invalid("prompt", "must not be empty"));
     }
-    text::body("prompt", prompt)
+    text_limits::body("prompt", prompt)
 }
 
 /// The program with its prompt, in the way that it takes one.
@@ -114,11 +114,11 @@ pub(crate) fn with_prompt(program: Program, way: PromptWay, given: Option<String
             Ok(PreparedProgram { program, prompt_var: None, reads_prompt_var: false, typed_prompt: Some(text) })
         }
         PromptWay::Argument => {
-            let program = prompt::as_argument(&program, &text)?;
+            let program = initial_prompt::as_argument(&program, &text)?;
             Ok(PreparedProgram { program, prompt_var: Some(text), reads_prompt_var: false, typed_prompt: None })
         }
         PromptWay::Stdin => {
-            let program = prompt::on_stdin(&program, &text)?;
+            let program = initial_prompt::on_stdin(&program, &text)?;
             Ok(PreparedProgram { program, prompt_var: Some(text), reads_prompt_var: true, typed_prompt: None })
         }
     }

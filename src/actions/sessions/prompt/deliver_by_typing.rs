@@ -18,9 +18,9 @@ use crate::{
     domain::{
         Kind, SessionId,
         message::{Message, OFFER_SECONDS, Recipient, TYPED_UNTIL, Way},
-        rules::receipts::{self, MOST, Typing},
+        rules::delivery::{self, MOST, Typing},
         session::{Activity, Session, SessionStatus},
-        text::BODY_MAX,
+        text_limits::BODY_MAX,
     },
     env::Timestamp,
     store::{ReadTx, WriteTx, messages, session_reports, sessions},
@@ -108,8 +108,8 @@ fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Messa
         return Ok(Vec::new());
     }
     let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
-    let free = receipts::carrying(unsettled, Way::Nudge, session.activity, now).into_iter();
-    let typings = free.map(|message| (receipts::typing(message.priority, session.activity, hooked), message));
+    let free = delivery::carrying(unsettled, Way::Nudge, session.activity, now).into_iter();
+    let typings = free.map(|message| (delivery::typing(message.priority, session.activity, hooked), message));
     Ok(typings.filter(|(how, _)| *how != Typing::Not).map(|(how, message)| (message, how)).collect())
 }
 

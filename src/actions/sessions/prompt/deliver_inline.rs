@@ -12,7 +12,7 @@ use crate::{
     domain::{
         Kind, SessionId,
         message::{Message, MessageStatus, OFFER_SECONDS, Recipient, Way},
-        rules::receipts::{self, MOST},
+        rules::delivery::{self, MOST},
         session::Session,
     },
     env::Timestamp,
@@ -43,7 +43,7 @@ pub fn take_deliverable(app: &App, session: &Session, way: Way, limit: usize) ->
         let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
             return Ok(BatchBuilder::default());
         };
-        let free = receipts::carrying(for_session(tx, &now_as)?, way, now_as.activity, now);
+        let free = delivery::carrying(for_session(tx, &now_as)?, way, now_as.activity, now);
         Ok(BatchBuilder::pack(free, &session.id, limit))
     };
     // Most often there is nothing, and nobody is kept from writing.

@@ -15,9 +15,9 @@ use crate::{
         Kind, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
-        rules::receipts,
+        rules::delivery,
         session::Session,
-        text,
+        text_limits,
     },
     store::{ReadTx, WriteTx, messages},
     wire::PromptView,
@@ -48,11 +48,11 @@ pub struct NewPrompt {
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
 pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
-    let content = text::body("prompt", &prompt.content)?;
+    let content = text_limits::body("prompt", &prompt.content)?;
     if content.trim().is_empty() {
         return Err(Refusal::invalid("prompt", "must not be empty").into());
     }
-    let dedup = prompt.dedup.as_deref().map(|key| text::line("dedup key", key)).transpose()?;
+    let dedup = prompt.dedup.as_deref().map(|key| text_limits::line("dedup key", key)).transpose()?;
     let metadata = metadata_with_sender(app, prompt.metadata.as_ref())?;
     app.mutate(|tx| {
         expire(tx)?;
@@ -111,7 +111,7 @@ fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
         Some(_) => return Err(Refusal::invalid("metadata", "must be a JSON object").into()),
     };
     all.insert("from".into(), app.actor.name.clone().into());
-    Ok(text::body("metadata", &Value::Object(all).to_string())?)
+    Ok(text_limits::body("metadata", &Value::Object(all).to_string())?)
 }
 
 /// A prompt under a key that has one already, which nobody has acknowledged.
@@ -158,7 +158,7 @@ fn answer(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, line: String) 
 pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool) -> Result<PromptView> {
     let waits = matches!(message.status, MessageStatus::Queued | MessageStatus::Offered);
     let position = if waits {
-        Some(receipts::position(&messages::unsettled(tx, &message.to)?, message.priority, message.id))
+        Some(delivery::position(&messages::unsettled(tx, &message.to)?, message.priority, message.id))
     } else {
         None
     };

@@ -10,7 +10,7 @@ use crate::{
     actions::{Answer, App, boundary::runtime, mail::inbox::expire},
     domain::{
         message::{Message, MessageStatus, OFFER_SECONDS, Way},
-        rules::receipts::{self, MOST},
+        rules::delivery::{self, MOST},
         session::Session,
     },
     env::Timestamp,
@@ -47,7 +47,7 @@ pub fn next_batch(
                 && since_connected.is_some_and(|sent| !sent.contains(&message.id))
         };
         let again: Vec<Message> = all.iter().filter(is_again).cloned().collect();
-        let mut due = receipts::carrying(all, Way::Stream, now_as.activity, now);
+        let mut due = delivery::carrying(all, Way::Stream, now_as.activity, now);
         due.extend(again);
         due.sort_by_key(queue_order);
         due.truncate(MOST);

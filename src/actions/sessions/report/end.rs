@@ -8,7 +8,7 @@ use crate::{
     domain::{
         SessionId,
         session::{Session, SessionStatus},
-        text,
+        text_limits,
     },
     wire::SessionView,
 };
@@ -30,7 +30,7 @@ pub struct EndRequest {
 /// `not_found`; `session_final` when it came to the other end.
 pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
     if let Some(reason) = &end.reason {
-        text::line("reason", reason)?;
+        text_limits::line("reason", reason)?;
     }
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;

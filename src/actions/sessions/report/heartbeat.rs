@@ -12,7 +12,7 @@ use crate::{
     domain::{
         Event, Kind, Refusal, SessionId,
         session::{Activity, Session, SessionStatus},
-        text,
+        text_limits,
     },
     env::Timestamp,
     store::{WriteTx, tasks},
@@ -39,7 +39,7 @@ pub struct Heartbeat {
 /// `not_found`, `session_final`, `session_mismatch` for another run's, `usage`.
 pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> {
     if let Some(words) = &beat.waiting_for {
-        text::line("waiting-for", words)?;
+        text_limits::line("waiting-for", words)?;
     }
     let own = app.actor.session.as_ref() == Some(id);
     let change = |tx: &WriteTx<'_>| {

@@ -22,11 +22,11 @@ use crate::{
         evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
         handoff::{Handoff, HandoffStatus},
         provider_event::{Effect, Life, ProviderState},
-        rules::authority::Intent,
+        rules::fencing::Intent,
         secrets,
         session::{Activity, Session, SessionStatus},
         task::Task,
-        text,
+        text_limits,
     },
     env::Timestamp,
     os::host,
@@ -106,7 +106,7 @@ fn check(reported: &ProviderReport) -> Result<(), Refusal> {
     upsert::validate(&reported.patch)?;
     for (what, value) in [("summary", &reported.summary), ("artifact", &reported.artifact)] {
         if let Some(value) = value {
-            text::line(what, value)?;
+            text_limits::line(what, value)?;
         }
     }
     if reported.handoff_to.is_some() && reported.state != ProviderState::Completed {
@@ -256,7 +256,7 @@ fn summary_text(reported: &ProviderReport, effect: &Effect, after: &Session) -> 
     if let Some(transcript) = &after.transcript {
         long = format!("{long}, transcript {transcript}");
     }
-    if long.len() > text::LINE_MAX { words } else { long }
+    if long.len() > text_limits::LINE_MAX { words } else { long }
 }
 
 /// What the acting session does is a sign of its own life, when it speaks of another one.

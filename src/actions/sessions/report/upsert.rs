@@ -18,7 +18,7 @@ use crate::{
         event::Fact,
         id::Label,
         session::{Activity, Session, SessionStatus},
-        text,
+        text_limits,
     },
     env::Timestamp,
     os::{host, process::ProcessKey},
@@ -157,7 +157,7 @@ pub(in crate::actions) fn validate(told: &SessionPatch) -> Result<(), Refusal> {
         ("branch", &told.branch),
     ] {
         if let Some(value) = value
-            && text::line(what, value)?.contains(['\n', '\t'])
+            && text_limits::line(what, value)?.contains(['\n', '\t'])
         {
             return Err(Refusal::invalid(what, "must be one line"));
         }

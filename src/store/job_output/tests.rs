@@ -1,8 +1,8 @@
 use super::*;
 use crate::domain::{
     id::Label,
-    output::Content,
-    watch::{Scope, Watcher},
+    job_output::Content,
+    watcher::{Scope, Watcher},
 };
 
 const NOW: Timestamp = Timestamp::from_millis(7);

@@ -8,9 +8,9 @@ use super::fields::{Fields, no, sort};
 use crate::domain::{
     Refusal, SessionId,
     id::Label,
-    run::{Recovery, TERMINAL, TerminalSize},
-    typed::MOST_LINES,
-    watch::{Scope, Watcher},
+    job::{Recovery, TERMINAL, TerminalSize},
+    terminal_input::MOST_LINES,
+    watcher::{Scope, Watcher},
 };
 
 /// A command.

@@ -1,15 +1,15 @@
 //! The guard: what an agent's tool call may do, as rules that are data. Every doubt is a no: a word that only the shell
 //! will know, a text that cannot be parsed, a path that cannot be told.
 
-mod judge;
+mod evaluate;
 mod matching;
 mod shell;
-mod tools;
-mod writes;
+mod tool_names;
+mod write_targets;
 
 use std::fmt;
 
-pub use judge::{Call, Judgement, Look, Paths, Place, Script, judge};
+pub use evaluate::{Call, Judgement, Look, Paths, Place, Script, judge};
 
 use crate::domain::Role;
 
@@ -93,8 +93,8 @@ impl Rule {
     pub fn speaks_of(&self, names: &[String], role: &Role) -> bool {
         let tools = self.tools.is_empty()
             || match self.action {
-                Action::Deny => tools::any_widely(&self.tools, names),
-                Action::Allow => tools::any_exactly(&self.tools, names),
+                Action::Deny => tool_names::any_widely(&self.tools, names),
+                Action::Allow => tool_names::any_exactly(&self.tools, names),
             };
         tools && (self.roles.is_empty() || self.roles.iter().any(|name| name == role.as_str()))
     }
@@ -123,11 +123,11 @@ impl Rules {
     pub fn barred(&self, names: &[String], role: &Role) -> Option<String> {
         let (_, entry) = self.roles.iter().find(|(name, _)| name == role.as_str())?;
         let tool = names.first().map_or("", String::as_str);
-        if tools::any_widely(&entry.deny, names) {
+        if tool_names::any_widely(&entry.deny, names) {
             return Some(format!("the role {role} may not use {tool}"));
         }
         match &entry.allow {
-            Some(allow) if !tools::any_exactly(allow, names) => {
+            Some(allow) if !tool_names::any_exactly(allow, names) => {
                 let may = if allow.is_empty() { "nothing".to_owned() } else { allow.join(", ") };
                 Some(format!("the role {role} may use only {may}"))
             }

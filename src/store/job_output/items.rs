@@ -5,8 +5,8 @@ use rusqlite::{Row, ToSql};
 use super::{OutputStore, kind};
 use crate::{
     domain::{
-        output::{Content, Item},
-        run::{ItemType, RunId},
+        job::{ItemType, RunId},
+        job_output::{Content, Item},
     },
     env::Timestamp,
     store::{StoreError, sql},

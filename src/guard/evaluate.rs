@@ -4,7 +4,7 @@ use super::{
     Action, Rule, Rules, Usual,
     matching::{self, Meant},
     shell::{Scan, Seen, arg::Arg},
-    tools, writes,
+    tool_names, write_targets,
 };
 use crate::domain::{Role, rules::globs};
 
@@ -182,7 +182,7 @@ impl<'a> View<'a> {
             doubts.extend(scan.doubts.iter().cloned());
             scans.push(scan);
         }
-        let is_shell = !call.scripts.is_empty() || tools::is_shell(&call.names);
+        let is_shell = !call.scripts.is_empty() || tool_names::is_shell(&call.names);
         Self { call, place, scans, doubts, is_shell }
     }
 
@@ -218,7 +218,7 @@ impl<'a> View<'a> {
                 }
                 let shown = seen.argv.iter().map(Arg::shown).collect::<Vec<_>>().join(" ");
                 if rule.is_of_paths() {
-                    let mut paths = writes::of_command(seen);
+                    let mut paths = write_targets::of_command(seen);
                     if paths.is_empty() {
                         paths = seen.argv.iter().skip(1).filter(|arg| !arg.head().starts_with('-')).cloned().collect();
                     }
@@ -249,7 +249,7 @@ impl<'a> View<'a> {
         }
         let mut doubt = self.doubts.first().cloned();
         for scan in &self.scans {
-            let paths = if rule.outside { writes::of(scan) } else { writes::words(scan) };
+            let paths = if rule.outside { write_targets::of(scan) } else { write_targets::words(scan) };
             match self.meant_paths(rule, &paths, scan) {
                 Found::Yes(why) => return Found::Yes(why),
                 Found::Maybe(why) => doubt = doubt.or(Some(why)),

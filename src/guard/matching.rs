@@ -288,7 +288,7 @@ fn means(flag: &str, text: &str) -> bool {
             || single && cluster.is_some_and(|cluster| cluster.contains(letters));
     }
     // A word, or a glob of words.
-    super::tools::means(flag, text)
+    super::tool_names::means(flag, text)
 }
 
 /// Whether an expansion with a known beginning could be one of the flags.

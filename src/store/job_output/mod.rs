@@ -2,7 +2,7 @@
 //! last moments, and never a state.
 
 mod items;
-mod owing;
+mod pending_notifications;
 mod watchers;
 
 use std::{
@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     domain::{
-        output::{Batch, Gap, Hit, NewItem, Totals},
-        run::{ItemType, RunId},
+        job::{ItemType, RunId},
+        job_output::{Batch, Gap, Hit, NewItem, Totals},
     },
     env::Timestamp,
 };
@@ -166,7 +166,7 @@ impl OutputStore {
     /// # Errors
     /// As the store fails.
     pub fn faults(&self) -> Result<Vec<String>, StoreError> {
-        super::check::faults(&self.conn)
+        super::integrity::faults(&self.conn)
     }
 
     /// Forgets all about a run.

@@ -2,14 +2,14 @@
 //! wrappers and other shells. What cannot be told is a doubt.
 
 pub(super) mod arg;
-mod code;
+mod ast_walk;
+mod command_table;
 pub(super) mod git;
+mod inline_code;
 mod languages;
-mod programs;
+mod nested_shell;
 mod sed;
-mod shells;
-mod walk;
-mod word;
+mod word_parser;
 mod wrappers;
 
 use std::{collections::BTreeSet, rc::Rc};
@@ -281,7 +281,7 @@ impl Scan {
         }
         self.depth += 1;
         if text.contains(['$', '`', '<', '>']) {
-            word::document(self, text);
+            word_parser::document(self, text);
             self.substitutions(text, &["<(", ">("]);
         }
         self.soft(text);

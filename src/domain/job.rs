@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Refusal, SessionId, closed_set::closed_set};
+use super::{Refusal, SessionId, string_enum::closed_set};
 use crate::env::Timestamp;
 
 closed_set! {

@@ -259,7 +259,7 @@ impl Scan {
         if is_vague && !is_first {
             for later in 1..rest.len().min(8) {
                 let starts_shell =
-                    rest.get(later).and_then(Arg::program).is_some_and(|name| super::shells::is_shell(&name));
+                    rest.get(later).and_then(Arg::program).is_some_and(|name| super::nested_shell::is_shell(&name));
                 if starts_shell {
                     self.command(rest.get(later..).unwrap_or_default().to_vec(), stdin);
                 }

@@ -2,7 +2,7 @@
 //! shell reads.
 
 use crate::{
-    domain::{Refusal, closed_set::closed_set},
+    domain::{Refusal, string_enum::closed_set},
     env::vars,
 };
 
@@ -115,7 +115,7 @@ fn is_plain(text: &str) -> bool {
                 | '!'
         ) || letter.is_control()
     };
-    !text.contains(special) && matches!(super::command::first(text), super::command::First::Program(_))
+    !text.contains(special) && matches!(super::command_line::first(text), super::command_line::First::Program(_))
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use rusqlite::{
 };
 
 use super::{
-    ReadTx, Store, StoreError, WriteTx, beside, check, open,
+    ReadTx, Store, StoreError, WriteTx, beside, integrity, open,
     schema::{self, STATE},
-    sql, turnstile,
+    sql, write_queue,
 };
 use crate::{
     domain::{
@@ -94,7 +94,7 @@ pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackedUp, 
     let tasks = {
         let conn = open::open_checked(&draft.path, &STATE)?;
         verified(&conn, &draft.path)?;
-        check::tasks(&ReadTx::of(&conn))?
+        integrity::tasks(&ReadTx::of(&conn))?
     };
     let io = |error| StoreError::io(target.display().to_string(), error);
     let file = fs::File::open(&draft.path).map_err(io)?;
@@ -121,7 +121,7 @@ fn pages(from: &Connection, to: &Path) -> Result<(), StoreError> {
 /// Refuses a file that is not whole, not ours or newer than we are.
 fn verified(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     let version = open::version(conn, path, &STATE)?;
-    match check::faults(conn)?.first() {
+    match integrity::faults(conn)?.first() {
         None => Ok(version),
         Some(fault) => Err(StoreError::Damaged { path: Some(path.to_path_buf()), why: fault.clone() }),
     }
@@ -189,7 +189,7 @@ fn sound(path: &Path, runtime: &Path) -> Result<Option<Store>, StoreError> {
         Ok(false) => Store::open(path, runtime),
         Err(error) => Err(error),
     };
-    let checked = opened.and_then(|store| Ok(check::faults(&store.conn)?.is_empty().then_some(store)));
+    let checked = opened.and_then(|store| Ok(integrity::faults(&store.conn)?.is_empty().then_some(store)));
     match checked {
         // What is no file is nobody's to move.
         Err(error @ StoreError::Foreign { .. }) if !path.is_file() || path.is_symlink() => Err(error),
@@ -212,7 +212,7 @@ impl Restore<'_> {
         let attached =
             draft.to_str().ok_or_else(|| StoreError::io("the store's path", io::Error::other("is no UTF-8")))?;
         sql::execute(conn, "ATTACH DATABASE $1 AS restored", &[&attached])?;
-        let turn = turnstile::enter(self.path, turnstile::PATIENCE)?;
+        let turn = write_queue::enter(self.path, write_queue::PATIENCE)?;
         let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
         store.still_there()?;
         let epoch = highest(&tx)? + 1;
@@ -236,7 +236,7 @@ impl Restore<'_> {
 
     /// In the place of what is damaged or gone. Who has the damaged file open finds out before the next write.
     fn instead(&self, draft: Draft) -> Result<Restored, StoreError> {
-        let turn = turnstile::enter(self.path, turnstile::PATIENCE)?;
+        let turn = write_queue::enter(self.path, write_queue::PATIENCE)?;
         // As far as it can still be read, it tells what it has given out.
         let known = open::open_checked(self.path, &STATE).and_then(|conn| highest(&conn)).unwrap_or(0);
         let kept = self.name_kept();
@@ -323,7 +323,7 @@ impl Restore<'_> {
             .with("kept", kept.map(shown))
             .with("epoch", epoch);
         tx.record(&event)?;
-        check::tasks(tx)
+        integrity::tasks(tx)
     }
 }
 

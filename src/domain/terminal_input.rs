@@ -1,6 +1,6 @@
 //! What is typed to a run: text, keys by their names, pastes, bytes, the end of input, a new size of its terminal.
 
-use super::{Refusal, keys, run::TerminalSize};
+use super::{Refusal, job::TerminalSize, terminal_keys};
 
 /// The most that one call types, in bytes.
 pub const MOST_TYPED: usize = 1 << 20;
@@ -35,7 +35,7 @@ impl Input {
     /// # Errors
     /// [`Refusal::Usage`] naming what is no key.
     pub fn key(name: &str) -> Result<Self, Refusal> {
-        match keys::named(name, false) {
+        match terminal_keys::named(name, false) {
             Some(_) => Ok(Self::Key(name.to_owned())),
             None => {
                 let why = format!("'{}' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5", shown(name));
@@ -81,7 +81,7 @@ impl Input {
     pub fn bytes(&self, bracketed: bool, application_arrows: bool) -> Vec<u8> {
         match self {
             Self::Text(text) => text.as_bytes().to_vec(),
-            Self::Key(name) => keys::bytes_in(name, application_arrows),
+            Self::Key(name) => terminal_keys::bytes_in(name, application_arrows),
             // A paste cannot end itself from within: nothing in it begins a sequence.
             Self::Paste(text) if bracketed => {
                 let text = text.replace(['\u{1b}', '\u{9b}'], "");

@@ -3,7 +3,7 @@
 use super::{
     Scan, Stdin,
     arg::{Arg, Form, base},
-    code, shells, wrappers,
+    inline_code, nested_shell, wrappers,
 };
 
 /// Programs that never run their words.
@@ -220,7 +220,7 @@ impl Scan {
         if !is_plain && (matches!(stdin, Stdin::Text(_)) || name != "ssh") {
             self.shell_from(name, stdin);
         }
-        if shells::is_shell(name) {
+        if nested_shell::is_shell(name) {
             return self.shell(argv, stdin);
         }
         if let Some(wrapper) = wrappers::find(name) {
@@ -230,7 +230,7 @@ impl Scan {
             }
             return self.wrapped(wrapper, name, argv, stdin);
         }
-        if code::is_interpreter(name) {
+        if inline_code::is_interpreter(name) {
             return self.interpreter(name, argv, stdin);
         }
         if self.builtin(name, argv) {
@@ -338,7 +338,8 @@ impl Scan {
                 self.texts(argv);
                 // `flock FILE COMMAND…`
                 for place in 2..argv.len().min(6) {
-                    let shell = argv.get(place).and_then(Arg::program).is_some_and(|name| shells::is_shell(&name));
+                    let shell =
+                        argv.get(place).and_then(Arg::program).is_some_and(|name| nested_shell::is_shell(&name));
                     if shell {
                         self.within += 1;
                         self.shell(argv.get(place..).unwrap_or_default(), stdin);

@@ -10,13 +10,13 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use self::fields::{Fields, no, shown, sort};
-use super::typed;
+use super::terminal_input;
 use crate::{
     domain::{
         Refusal, SessionId,
-        closed_set::closed_set,
-        run::ItemType,
-        typed::{Input, check},
+        job::ItemType,
+        string_enum::closed_set,
+        terminal_input::{Input, check},
     },
     os::signals,
 };
@@ -210,7 +210,7 @@ fn signal(fields: &mut Fields) -> Result<Option<Signal>, Refusal> {
 
 fn keys(fields: &mut Fields) -> Result<Vec<Input>, Refusal> {
     let keys = fields.take("keys").ok_or_else(|| no("keys", "is missing: a text, or a list of what is typed"))?;
-    let keys = typed::inputs(&keys)?;
+    let keys = terminal_input::inputs(&keys)?;
     check(&keys)?;
     Ok(keys)
 }
@@ -228,7 +228,7 @@ fn runs(fields: &mut Fields) -> Result<Vec<String>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::watch::Scope;
+    use crate::domain::watcher::Scope;
 
     #[test]
     fn every_field_arrives() {

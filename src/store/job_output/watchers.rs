@@ -6,9 +6,9 @@ use super::OutputStore;
 use crate::{
     domain::{
         id::Label,
-        output::Standing,
-        run::RunId,
-        watch::{Scope, Watcher},
+        job::RunId,
+        job_output::Standing,
+        watcher::{Scope, Watcher},
     },
     store::{StoreError, sql},
 };

@@ -6,7 +6,7 @@ use brush_parser::ast::{
     SimpleCommand, Word,
 };
 
-use super::{Scan, Stdin, arg::Arg, word};
+use super::{Scan, Stdin, arg::Arg, word_parser};
 
 impl Scan {
     pub(super) fn list(&mut self, list: &CompoundList, stdin: &Stdin) {
@@ -130,7 +130,7 @@ impl Scan {
     }
 
     fn word(&mut self, word: &Word) -> Arg {
-        word::word(self, &word.value)
+        word_parser::word(self, &word.value)
     }
 
     fn simple(&mut self, command: &SimpleCommand, stdin: &Stdin) {
@@ -246,7 +246,7 @@ impl Scan {
             }
             IoRedirect::HereDocument(fd, document) => {
                 let text = if document.requires_expansion {
-                    word::document(self, &document.doc.value).text().map(str::to_owned)
+                    word_parser::document(self, &document.doc.value).text().map(str::to_owned)
                 } else {
                     Some(document.doc.value.clone())
                 };

@@ -226,7 +226,7 @@ const RUN_ENDS: &[&str] = &[
 ];
 
 /// Where git's own command stands among its words, and whether what stands before it is known.
-pub(in crate::domain::rules::guard) fn command_at(argv: &[Arg]) -> (usize, bool) {
+pub(in crate::guard) fn command_at(argv: &[Arg]) -> (usize, bool) {
     let (mut place, mut is_known) = (1, true);
     while let Some(arg) = argv.get(place) {
         match arg.text() {

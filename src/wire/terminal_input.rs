@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{
     Refusal,
-    run::TerminalSize,
-    typed::{Input, MOST_LINES},
+    job::TerminalSize,
+    terminal_input::{Input, MOST_LINES},
 };
 
 /// Reads `keys`: a text is typed as it is; a list holds `{"text":…}`, `{"key":…}`, `{"paste":…}`, `{"hex":…}`,

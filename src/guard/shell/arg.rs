@@ -2,7 +2,7 @@
 
 /// What an expansion may become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::domain::rules::guard) enum Form {
+pub(in crate::guard) enum Form {
     /// Exactly one word.
     One,
     /// One or more words, all with the same beginning.
@@ -13,7 +13,7 @@ pub(in crate::domain::rules::guard) enum Form {
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::domain::rules::guard) enum Arg {
+pub(in crate::guard) enum Arg {
     /// This very word.
     Known(String),
     /// A word that only the shell will know.
@@ -98,7 +98,7 @@ impl Arg {
 }
 
 /// A program's name without what does not matter everywhere: some systems know no case, and have endings for programs.
-pub(in crate::domain::rules::guard) fn plain_name(name: &str) -> String {
+pub(in crate::guard) fn plain_name(name: &str) -> String {
     // Two languages, of which the other is something else.
     if matches!(name, "R" | "Rscript") {
         return name.to_owned();
@@ -111,6 +111,6 @@ pub(in crate::domain::rules::guard) fn plain_name(name: &str) -> String {
 }
 
 /// The last part of a path.
-pub(in crate::domain::rules::guard) fn base(word: &str) -> &str {
+pub(in crate::guard) fn base(word: &str) -> &str {
     word.trim_end_matches('/').rsplit('/').next().unwrap_or(word)
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::time;
-use crate::domain::{run::ExecRun, secrets::masked};
+use crate::domain::{job::ExecRun, secrets::masked};
 
 /// A run, in lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,7 +4,7 @@ use rusqlite::Row;
 
 use super::OutputStore;
 use crate::{
-    domain::{output::Owed, run::RunId},
+    domain::{job::RunId, job_output::Owed},
     store::{StoreError, sql},
 };
 

@@ -6,7 +6,7 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
         SessionId,
-        run::{Ending, ExecRun, Recovery, RunId, RunStatus, TerminalSize},
+        job::{Ending, ExecRun, Recovery, RunId, RunStatus, TerminalSize},
     },
     env::Timestamp,
 };

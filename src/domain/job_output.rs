@@ -1,8 +1,8 @@
 //! What a run printed and what was noticed in it, on its way into the store and out of it.
 
 use super::{
-    run::{ItemType, RunId},
-    watch::Watcher,
+    job::{ItemType, RunId},
+    watcher::Watcher,
 };
 use crate::env::Timestamp;
 

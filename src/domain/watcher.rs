@@ -1,6 +1,6 @@
 //! What is looked for in a run's output.
 
-use super::{closed_set::closed_set, id::Label};
+use super::{id::Label, string_enum::closed_set};
 
 closed_set! {
     /// Whose lines are looked at.
