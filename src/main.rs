@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         Some(code) => ExitCode::from(code),
         None => {
             signals::enable_sigchld();
-            ExitCode::from(cli::main(Env::real()))
+            ExitCode::from(cli::main(Env::from_process()))
         }
     }
 }

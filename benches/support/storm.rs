@@ -31,7 +31,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 type Claim = Box<dyn FnMut() -> bool>;
 
 fn through_fairway(name: &str) -> Claim {
-    let env = Env::real();
+    let env = Env::from_process();
     let project = Project::discover(&env, None).unwrap();
     let layers = Layers::load(&project, &env).unwrap();
     let settings = Settings::from_layers(&layers, &project).unwrap();

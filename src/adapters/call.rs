@@ -188,7 +188,7 @@ impl Adapter {
 /// The end of what a script said, on one line, without what looks like a secret; `else_` when it said nothing.
 fn stderr_tail(stderr: &[u8], else_: &str) -> String {
     let text = String::from_utf8_lossy(stderr);
-    let said = secrets::masked(text.trim());
+    let said = secrets::mask(text.trim());
     let from = said.char_indices().map(|(at, _)| at).find(|at| said.len() - at <= MAX_REASON_BYTES).unwrap_or_default();
     let said = said.get(from..).unwrap_or_default().lines().map(str::trim).collect::<Vec<_>>().join(" ");
     if said.is_empty() { else_.to_owned() } else { said }

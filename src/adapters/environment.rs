@@ -21,7 +21,7 @@ const ADDITIONAL: &[&str] = &[
 
 /// The names that a session's environment holds and that nobody else sets.
 pub fn session_vars() -> impl Iterator<Item = &'static str> {
-    vars::IDENTITY.iter().chain(ADDITIONAL).copied()
+    vars::SESSION_IDENTITY.iter().chain(ADDITIONAL).copied()
 }
 
 /// Whether a variable is one of a session's own.

@@ -70,7 +70,7 @@ impl Adapter {
             }
             error => error,
         })?;
-        let remarks = secrets::masked(&config.redacted(&String::from_utf8_lossy(&remarks)));
+        let remarks = secrets::mask(&config.redacted(&String::from_utf8_lossy(&remarks)));
         for line in remarks.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_WARNING_LINES) {
             tell(line.to_owned());
         }

@@ -9,7 +9,7 @@ use std::{
 
 use super::builtin_scripts::{self, BuiltIn};
 use crate::{
-    config::{Backend, project::normal},
+    config::{Backend, project::normalize},
     domain::Refusal,
     env::{Env, vars},
     os::{executable, user},
@@ -61,7 +61,7 @@ pub fn resolve_backend(
         return Err(missing());
     }
     let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
-    let script = normal(&executable::find(stated, path, base).ok_or_else(missing)?);
+    let script = normalize(&executable::find(stated, path, base).ok_or_else(missing)?);
     check_permissions(&script)?;
     let backend = backend.unwrap_or_else(|| format!("exec:{}", script.display()));
     Ok(ResolvedBackend { backend, script, built_in: None })

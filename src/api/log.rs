@@ -2,9 +2,9 @@
 
 use std::io::Write as _;
 
-use crate::{domain::secrets::masked, render::safe_line};
+use crate::{domain::secrets::mask, render::escape_line};
 
 /// Tells it. Nobody need listen.
 pub(super) fn warn(text: &str) {
-    let _ = writeln!(std::io::stderr(), "fairway serve: {}", safe_line(&masked(text)));
+    let _ = writeln!(std::io::stderr(), "fairway serve: {}", escape_line(&mask(text)));
 }

@@ -33,7 +33,7 @@ impl RuntimeFiles {
     /// # Errors
     /// `serve_running` when somebody serves there; `exists` when something else than a socket lies there.
     pub(super) fn acquire(app: &App) -> Result<Self> {
-        let runtime = app.project.runtime();
+        let runtime = app.project.runtime_dir();
         files::private_dir(&app.project.state).context("the state folder cannot be used")?;
         files::private_dir(&runtime).context("the runtime folder cannot be used")?;
         let lock = FileLock::try_acquire(&runtime.join(LOCK_FILE)).context("the server's lock cannot be taken")?;
@@ -123,7 +123,7 @@ fn remove_stale_socket(path: &Path) -> Result<()> {
         found => found.with_context(|| format!("{} cannot be looked at", path.display()))?,
     };
     if !found.file_type().is_socket() {
-        return Err(Refusal::Exists { noun: "file", id: path.display().to_string() }.into());
+        return Err(Refusal::AlreadyExists { noun: "file", id: path.display().to_string() }.into());
     }
     if socket::connect_at(path).is_ok() {
         return Err(Refusal::ServeRunning { place: path.display().to_string() }.into());

@@ -95,7 +95,7 @@ pub fn serve(app: &App, options: &ServeOptions, tell: impl FnOnce(&ListenAddress
             port = Some(number);
         }
         tokio::spawn(forward_store_changes(waiter, change));
-        let token_file = port.map(|_| app.project.runtime().join(crate::api_client::socket_path::TOKEN_FILE));
+        let token_file = port.map(|_| app.project.runtime_dir().join(crate::api_client::socket_path::TOKEN_FILE));
         tell(&ListenAddress { socket: place.socket.clone(), port, token_file, pid: std::process::id() })?;
         shutdown_signal(signals, options.exit_after).await;
         place.remove_all();

@@ -178,7 +178,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
 /// # Errors
 /// As the store fails.
 pub(super) fn app_as_run(app: &App, run: &str, request: Option<IdempotencyKey>) -> Result<App> {
-    let known = app.read(|tx| Ok(sessions::by_run(tx, &normalize_run_id(run))?))?;
+    let known = app.read(|tx| Ok(sessions::by_run_id(tx, &normalize_run_id(run))?))?;
     Ok(match known {
         Some(session) => app_as_session(app, &session, request),
         None => app.with_actor(app.actor.clone(), request),

@@ -16,7 +16,7 @@ use super::{Exit, Globals, fingerprint::Canonical};
 use crate::{
     actions::{self, Answer, App, IdempotencyKey},
     config::{Layers, Project, Settings},
-    domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text_limits::BODY_MAX},
+    domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
     env::{Env, vars},
     os,
     render::{Out, OutError},
@@ -111,10 +111,12 @@ impl Context {
     pub fn text(&self, what: &'static str, text: Option<String>, file: Option<&Path>) -> Result<Option<String>> {
         match (text, file) {
             (Some(_), Some(_)) => Err(Refusal::Usage { why: format!("give {what} once: as text or as a file") }.into()),
-            (Some(dash), None) if dash == "-" => self.read(what, io::stdin().lock(), BODY_MAX).map(Some),
+            (Some(dash), None) if dash == "-" => self.read(what, io::stdin().lock(), MAX_BODY_BYTES).map(Some),
             (Some(text), None) => Ok(Some(text)),
-            (None, Some(dash)) if dash.as_os_str() == "-" => self.read(what, io::stdin().lock(), BODY_MAX).map(Some),
-            (None, Some(path)) => self.read(what, self.open(what, path)?, BODY_MAX).map(Some),
+            (None, Some(dash)) if dash.as_os_str() == "-" => {
+                self.read(what, io::stdin().lock(), MAX_BODY_BYTES).map(Some)
+            }
+            (None, Some(path)) => self.read(what, self.open(what, path)?, MAX_BODY_BYTES).map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -127,9 +129,9 @@ impl Context {
         let is_stdin = text.as_deref() == Some("-") || file.is_some_and(|file| file.as_os_str() == "-");
         match (text, file) {
             (Some(_), Some(_)) => Err(Refusal::Usage { why: format!("give {what} once: as text or as a file") }.into()),
-            _ if is_stdin => self.read_bytes(what, io::stdin().lock(), BODY_MAX).map(Some),
+            _ if is_stdin => self.read_bytes(what, io::stdin().lock(), MAX_BODY_BYTES).map(Some),
             (Some(text), None) => Ok(Some(text.into_bytes())),
-            (None, Some(path)) => self.read_bytes(what, self.open(what, path)?, BODY_MAX).map(Some),
+            (None, Some(path)) => self.read_bytes(what, self.open(what, path)?, MAX_BODY_BYTES).map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -191,15 +193,16 @@ impl Context {
     /// When it cannot be written.
     pub fn answer(&self, answer: &Answer) -> Result<Exit> {
         for remark in &answer.remarks {
-            self.out.remark(&crate::render::safe(remark));
+            self.out.note(&crate::render::escape_controls(remark));
         }
         if self.out.json {
             self.out.document(&answer.document)?;
         } else if self.out.quiet {
-            self.out
-                .text(&crate::render::safe(&answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>()))?;
+            self.out.text(&crate::render::escape_controls(
+                &answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>(),
+            ))?;
         } else {
-            self.out.line(&crate::render::safe(&answer.line))?;
+            self.out.line(&crate::render::escape_controls(&answer.line))?;
         }
         Ok(0)
     }
@@ -217,7 +220,8 @@ impl Context {
         if self.out.json {
             self.out.document(&document)?;
         } else if self.out.quiet {
-            self.out.text(&crate::render::safe(&ids().iter().map(|id| format!("{id}\n")).collect::<String>()))?;
+            self.out
+                .text(&crate::render::escape_controls(&ids().iter().map(|id| format!("{id}\n")).collect::<String>()))?;
         } else {
             self.out.text(&words())?;
         }

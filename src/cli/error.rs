@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Exit;
 use crate::{
     env::Env,
-    render::{Meaning, Out, OutError, Style, safe_json, safe_line},
+    render::{Meaning, Out, OutError, Style, escape_json, escape_line},
     wire::{ErrorDocument, Failure, FailureKind},
 };
 
@@ -22,13 +22,13 @@ pub(super) fn told(failure: &Failure, out: &Out) -> Exit {
     let failure = &Failure { message: shortened(&failure.message, LONGEST_OF_ALL), ..failure.clone() };
     if out.json {
         let document = ErrorDocument { error: failure };
-        let text = serde_json::to_string(&document).unwrap_or_else(|_| safe_line(&failure.message));
-        out.complain(&safe_json(text));
+        let text = serde_json::to_string(&document).unwrap_or_else(|_| escape_line(&failure.message));
+        out.write_error(&escape_json(text));
     } else {
-        let label = out.remark_style.paint(Meaning::Bad, "error:");
-        out.complain(&format!("{label} {}", safe_line(&failure.message)));
+        let label = out.stderr_style.paint(Meaning::Bad, "error:");
+        out.write_error(&format!("{label} {}", escape_line(&failure.message)));
         for hint in failure.hint.iter().flat_map(|hint| hint.lines()) {
-            out.complain(&format!("{} {}", out.remark_style.paint(Meaning::Faint, "hint:"), safe_line(hint)));
+            out.write_error(&format!("{} {}", out.stderr_style.paint(Meaning::Faint, "hint:"), escape_line(hint)));
         }
     }
     failure.kind.exit_code()
@@ -41,7 +41,7 @@ pub(super) fn unparsed(error: &clap::Error, words: &[OsString], env: &Env) -> Ex
         json: before_dashes().any(|word| word == "--json"),
         quiet: false,
         style: Style::choose("auto", env.terminal.stdout, env),
-        remark_style: Style::choose("auto", env.terminal.stderr, env),
+        stderr_style: Style::choose("auto", env.terminal.stderr, env),
         width: None,
     };
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 
 use super::{Context, Exit};
-use crate::{actions::project::events, render::safe_line, wire::EventView};
+use crate::{actions::project::events, render::escape_line, wire::EventView};
 
 /// Show what happened, oldest first; with --follow also what happens
 #[derive(Debug, clap::Args)]
@@ -58,5 +58,5 @@ fn line(event: &EventView) -> String {
         event.actor.clone(),
         data.unwrap_or_default(),
     ];
-    safe_line(words.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join("  ").as_str())
+    escape_line(words.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join("  ").as_str())
 }

@@ -30,12 +30,12 @@ impl Args {
                 }
                 let mut text = format!("{} is not ready to be merged:\n", report.task_id);
                 for blocker in &report.blockers {
-                    let message = crate::render::safe_line(&blocker.message);
+                    let message = crate::render::escape_line(&blocker.message);
                     let _ = write!(
                         text,
                         "  {}: {message}\n      {}\n",
                         blocker.code,
-                        crate::render::safe_line(&blocker.fix)
+                        crate::render::escape_line(&blocker.fix)
                     );
                 }
                 text

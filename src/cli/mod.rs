@@ -218,7 +218,7 @@ fn out(globals: &Globals, env: &Env) -> Out {
         json: globals.json,
         quiet: globals.quiet,
         style: Style::choose(choice, env.terminal.stdout, env),
-        remark_style: Style::choose(choice, env.terminal.stderr, env),
+        stderr_style: Style::choose(choice, env.terminal.stderr, env),
         width,
     }
 }

@@ -9,7 +9,7 @@ use crate::{
         runtime::context::{self, Mode},
     },
     domain::TaskId,
-    render::safe,
+    render::escape_controls,
 };
 
 /// Tell everything that an agent needs to know at the start of a turn
@@ -30,6 +30,6 @@ impl Args {
         let app = ctx.app()?;
         let primed = agent_context::compose_for_actor(&app, self.task_id.as_ref(), self.mode)?;
         let view = context::view(&primed.sections, self.mode);
-        ctx.show(&view, || primed.tasks.iter().map(ToString::to_string).collect(), || safe(&view.text))
+        ctx.show(&view, || primed.tasks.iter().map(ToString::to_string).collect(), || escape_controls(&view.text))
     }
 }

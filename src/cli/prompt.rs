@@ -60,7 +60,7 @@ impl Args {
         let undelivered = prompt::try_deliver(&app, &prompt.to);
         if let (Some(awaited), Some(id)) = (&awaited, answer.document["message_id"].as_i64()) {
             if let Some(remark) = &undelivered {
-                ctx.out.remark(&crate::render::safe(remark));
+                ctx.out.note(&crate::render::escape_controls(remark));
             }
             return ctx.answer(&prompt::wait_acknowledged(&app, awaited, id)?);
         }

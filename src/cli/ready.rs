@@ -52,13 +52,13 @@ impl Args {
                         let why: Vec<&str> = task.waiting_on.iter().map(|one| one.message.as_str()).collect();
                         table.row([task.id.as_str(), &task.title, &why.join("; ")]);
                     }
-                    if table.is_empty() { "every open task is ready\n".into() } else { table.show(ctx.out.width) }
+                    if table.is_empty() { "every open task is ready\n".into() } else { table.render(ctx.out.width) }
                 },
             );
         }
         let (tasks, more) = ready::ready(&app, role, lane, limit)?;
         if more {
-            ctx.out.remark("more tasks are ready; --limit 0 shows all");
+            ctx.out.note("more tasks are ready; --limit 0 shows all");
         }
         ctx.show(
             &tasks,
@@ -67,7 +67,7 @@ impl Args {
                 if tasks.is_empty() {
                     return "nothing is ready; fairway ready --why tells what stands in the way\n".into();
                 }
-                task::table(&tasks).show(ctx.out.width)
+                task::table(&tasks).render(ctx.out.width)
             },
         )
     }

@@ -9,7 +9,7 @@ use crate::{
     api::{self, ServeOptions},
     domain::SessionId,
     env::vars,
-    render::safe_line,
+    render::escape_line,
 };
 
 /// Serve the worker API to agent runtimes, hooks and other programs of this user
@@ -40,7 +40,7 @@ impl Args {
             let socket = at.socket.display().to_string();
             let words = || {
                 let port = at.port.map(|port| format!(" and at 127.0.0.1:{port}")).unwrap_or_default();
-                format!("serving at {}{port}; to end it: INT or TERM to {}\n", safe_line(&socket), at.pid)
+                format!("serving at {}{port}; to end it: INT or TERM to {}\n", escape_line(&socket), at.pid)
             };
             // Nobody need read it.
             stands(0, ctx.show(at, || vec![socket.clone()], words)).map(drop)

@@ -44,6 +44,6 @@ impl Args {
             read_transcript: transcripts::read_since,
         };
         let out = &ctx.out;
-        ctx.answer(&sidecar::run(&app, &wish, &mut |words| out.remark(&format!("warning: {words}")))?)
+        ctx.answer(&sidecar::run(&app, &wish, &mut |words| out.note(&format!("warning: {words}")))?)
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Context, Exit};
-use crate::{actions::core::trust, render::safe};
+use crate::{actions::core::trust, render::escape_controls};
 
 /// Let the programs that this project's configuration names be run here
 ///
@@ -22,7 +22,7 @@ impl Args {
         if self.show {
             let shown = trust::show(&app)?;
             let root = app.project.root.display().to_string();
-            return ctx.show(&shown.document, || vec![root], || safe(&shown.text));
+            return ctx.show(&shown.document, || vec![root], || escape_controls(&shown.text));
         }
         ctx.answer(&trust::trust(&app)?)
     }

@@ -29,7 +29,9 @@ impl Args {
         let since = self.since.as_deref().map(|text| values::since(text, ctx.env.now())).transpose()?;
         let view = usage::usage(&ctx.app()?, self.by, since, &self.sessions)?;
         let ids = || view.rows.iter().filter_map(|row| row.key.clone()).collect();
-        ctx.show(&view, ids, || table(&view).map_or_else(|| "nothing was reported\n".into(), |t| t.show(ctx.out.width)))
+        ctx.show(&view, ids, || {
+            table(&view).map_or_else(|| "nothing was reported\n".into(), |t| t.render(ctx.out.width))
+        })
     }
 }
 

@@ -18,9 +18,9 @@ use crate::{
         provider_event::ProviderState,
         review::Verdict,
         session::{Activity, SessionStatus},
-        task::Status,
+        task::TaskStatus,
         usage::UsageBy,
-        watcher::{Scope, Watcher},
+        watcher::{WatchScope, Watcher},
     },
     env::Timestamp,
     hooks::Provider,
@@ -112,8 +112,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A task's status.
-pub fn status(text: &str) -> Result<Status, String> {
-    word(text, Status::parse(text), Status::ALL.iter().map(|status| status.as_str()))
+pub fn status(text: &str) -> Result<TaskStatus, String> {
+    word(text, TaskStatus::parse(text), TaskStatus::ALL.iter().map(|status| status.as_str()))
 }
 
 /// What a session does.
@@ -139,7 +139,7 @@ fn session_status(text: &str, is_final: bool) -> Result<SessionStatus, String> {
 
 /// How a provider says that a session stands, in any of the spellings of providers.
 pub fn provider_state(text: &str) -> Result<ProviderState, String> {
-    word(text, ProviderState::read(text), ProviderState::ALL.iter().map(|state| state.as_str()))
+    word(text, ProviderState::from_provider(text), ProviderState::ALL.iter().map(|state| state.as_str()))
 }
 
 /// A moment, RFC 3339.
@@ -190,7 +190,7 @@ pub fn watcher(text: &str) -> Result<Watcher, String> {
         return Err("there is no expression before '='".into());
     }
     let event = Label::parse(event).map_err(|refusal| format!("the event's {refusal}; write REGEX=EVENT"))?;
-    Ok(Watcher { regex: regex.to_owned(), event, once: false, scope: Scope::Both })
+    Ok(Watcher { regex: regex.to_owned(), event, once: false, scope: WatchScope::Both })
 }
 
 /// A variable and its value, `NAME=VALUE`.

@@ -9,13 +9,13 @@ use crate::domain::Role;
 
 /// The settings of the boundary to agent runtimes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Boundary {
+pub struct AgentSettings {
     /// The role under which a hook registers a session that nobody knows.
     pub hook_role: Role,
     /// How long a hook waits for somebody to answer a permission request.
     pub approval_wait: Duration,
     /// How full a context is when its session is told to hand over, 0 to 1.
-    pub pressure: f64,
+    pub context_threshold: f64,
     /// Shell text that prints a fresh identity, before the old one's credential expires.
     pub refresh: Option<String>,
     /// How long before that moment.
@@ -53,7 +53,7 @@ pub(super) fn read(
     hooks: RawHooks,
     context: RawContext,
     identity: RawIdentity,
-) -> Result<Boundary, (&'static str, String)> {
+) -> Result<AgentSettings, (&'static str, String)> {
     let span = |key, text: Option<String>, usual: &str| {
         duration::parse(text.as_deref().unwrap_or(usual)).map_err(|why| (key, why))
     };
@@ -62,10 +62,10 @@ pub(super) fn read(
     if !(pressure > 0.0 && pressure <= 1.0) {
         return Err(("context.pressure", format!("must be above 0 and at most 1, not {pressure}")));
     }
-    Ok(Boundary {
+    Ok(AgentSettings {
         hook_role: Role::parse(role).map_err(|why| ("hooks.role", why.to_string()))?,
         approval_wait: span("hooks.approval_wait", hooks.approval_wait, "50s")?,
-        pressure,
+        context_threshold: pressure,
         refresh: identity.refresh.filter(|text| !text.trim().is_empty()),
         refresh_before: span("identity.refresh_before", identity.refresh_before, "5m")?,
     })

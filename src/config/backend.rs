@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Silence;
+use super::StaleAfter;
 
 /// A configured backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Backend {
     /// The script; a path with a slash is relative to the root, a bare name is looked up in PATH.
     pub script: Option<String>,
     /// Its own limit of silence.
-    pub stale_after: Option<Silence>,
+    pub stale_after: Option<StaleAfter>,
     /// Where its multiplexer listens: `default` for the person's own server, or a path, relative to the root.
     pub socket: Option<String>,
     /// Who runs the setup of a session.
@@ -42,11 +42,11 @@ impl Raw {
     ///
     /// # Errors
     /// The key and what is wrong with its value.
-    pub(super) fn read(self, stale_after: Option<Silence>) -> Result<Backend, (&'static str, String)> {
+    pub(super) fn into_backend(self, stale_after: Option<StaleAfter>) -> Result<Backend, (&'static str, String)> {
         let setup = match self.setup.as_deref() {
             None | Some("script") => Setup::Script,
             Some("caller") => Setup::Caller,
-            Some(word) => return Err(("setup", super::settings::unknown_word(word, &["script", "caller"]))),
+            Some(word) => return Err(("setup", super::settings::unknown_value(word, &["script", "caller"]))),
         };
         if self.socket.as_ref().is_some_and(|socket| socket.is_empty() || socket.contains(char::is_control)) {
             return Err(("socket", "must be \"default\" or a path".to_owned()));

@@ -7,9 +7,9 @@ use std::time::Duration;
 /// # Errors
 /// A sentence that says what was expected.
 pub fn parse(text: &str) -> Result<Duration, String> {
-    const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+    const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
     match humantime::parse_duration(text) {
-        Ok(span) if span <= LONGEST => Ok(span),
+        Ok(span) if span <= MAX_DURATION => Ok(span),
         Ok(_) => Err(format!("'{text}' is longer than a hundred years")),
         Err(_) => Err(format!("'{}' is not a span of time such as 30s, 10m or 2h", text.escape_debug())),
     }
@@ -17,7 +17,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
 
 /// Shows a span the way it is written, to the second (shorter ones to the millisecond).
 #[must_use]
-pub fn show(span: Duration) -> String {
+pub fn format(span: Duration) -> String {
     let rounded = if span >= Duration::from_secs(1) {
         Duration::from_secs(span.as_secs())
     } else {

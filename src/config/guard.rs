@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::settings::unknown_word;
+use super::settings::unknown_value;
 use crate::{
     domain::{Role, rules::globs},
-    guard::{Action, RoleEntry, Rule, Rules, Usual},
+    guard::{Action, DefaultAction, RoleEntry, Rule, Rules},
 };
 
 /// The section as it is written.
@@ -40,18 +40,18 @@ struct RawRule {
     reason: Option<String>,
 }
 
-type Wrong = (String, String);
+type InvalidKey = (String, String);
 
 impl Raw {
     /// The rules.
     ///
     /// # Errors
     /// The key, and why its value cannot be meant.
-    pub(super) fn read(self) -> Result<Rules, Wrong> {
+    pub(super) fn into_rules(self) -> Result<Rules, InvalidKey> {
         let usual = match self.default.as_deref() {
-            None | Some("allow") => Usual::Allow,
-            Some("deny") => Usual::Deny,
-            Some(word) => return Err(("guard.default".into(), unknown_word(word, &["allow", "deny"]))),
+            None | Some("allow") => DefaultAction::Allow,
+            Some("deny") => DefaultAction::Deny,
+            Some(word) => return Err(("guard.default".into(), unknown_value(word, &["allow", "deny"]))),
         };
         let mut roles = Vec::new();
         for (name, raw) in self.roles {
@@ -60,24 +60,24 @@ impl Raw {
             if raw.allow.is_none() && raw.deny.is_empty() {
                 return Err((key, "says neither what the role may use nor what it may not".into()));
             }
-            tools(&format!("{key}.allow"), raw.allow.as_deref().unwrap_or_default())?;
-            tools(&format!("{key}.deny"), &raw.deny)?;
+            check_tool_names(&format!("{key}.allow"), raw.allow.as_deref().unwrap_or_default())?;
+            check_tool_names(&format!("{key}.deny"), &raw.deny)?;
             roles.push((name, RoleEntry { allow: raw.allow, deny: raw.deny }));
         }
         let mut rules: Vec<Rule> = Vec::new();
         for (place, raw) in self.rules.into_iter().enumerate() {
-            let rule = raw.read(place + 1)?;
+            let rule = raw.into_rule(place + 1)?;
             if rules.iter().any(|other| other.name == rule.name) {
                 return Err(("guard.rules[].name".into(), format!("two rules are called '{}'", rule.name)));
             }
             rules.push(rule);
         }
-        Ok(Rules { usual, roles, rules })
+        Ok(Rules { default_action: usual, roles, rules })
     }
 }
 
 impl RawRule {
-    fn read(self, place: usize) -> Result<Rule, Wrong> {
+    fn into_rule(self, place: usize) -> Result<Rule, InvalidKey> {
         let wrong = |key: &str, why: String| (format!("guard.rules[].{key}"), why);
         let name = match self.name {
             None => return Err(wrong("name", format!("rule {place} has none"))),
@@ -91,14 +91,14 @@ impl RawRule {
             None => return Err(wrong("action", of("is missing: deny or allow"))),
             Some("deny") => Action::Deny,
             Some("allow") => Action::Allow,
-            Some(word) => return Err(wrong("action", unknown_word(word, &["deny", "allow"]))),
+            Some(word) => return Err(wrong("action", unknown_value(word, &["deny", "allow"]))),
         };
         let outside = match self.outside.as_deref() {
             None => false,
             Some("worktree") => true,
-            Some(word) => return Err(wrong("outside", unknown_word(word, &["worktree"]))),
+            Some(word) => return Err(wrong("outside", unknown_value(word, &["worktree"]))),
         };
-        tools("guard.rules[].tools", &self.tools)?;
+        check_tool_names("guard.rules[].tools", &self.tools)?;
         for role in &self.roles {
             Role::parse(role).map_err(|why| wrong("roles", why.to_string()))?;
         }
@@ -152,7 +152,7 @@ impl RawRule {
     }
 }
 
-fn tools(key: &str, names: &[String]) -> Result<(), Wrong> {
+fn check_tool_names(key: &str, names: &[String]) -> Result<(), InvalidKey> {
     match names.iter().find(|name| name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control())) {
         Some(name) => Err((key.to_owned(), format!("'{}' is no tool's name", name.escape_debug()))),
         None => Ok(()),
@@ -163,8 +163,8 @@ fn tools(key: &str, names: &[String]) -> Result<(), Wrong> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Rules, Wrong> {
-        toml::from_str::<Raw>(text).unwrap().read()
+    fn read(text: &str) -> Result<Rules, InvalidKey> {
+        toml::from_str::<Raw>(text).unwrap().into_rules()
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
              [[rules]]\nname = \"stay\"\ntools = [\"Write\"]\noutside = \"worktree\"\naction = \"deny\"\n",
         )
         .unwrap();
-        assert_eq!((rules.roles.len(), rules.rules.len(), rules.usual), (1, 2, Usual::Allow));
+        assert_eq!((rules.roles.len(), rules.rules.len(), rules.default_action), (1, 2, DefaultAction::Allow));
     }
 
     #[test]

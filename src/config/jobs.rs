@@ -8,21 +8,21 @@ use super::duration;
 
 /// The settings of background runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exec {
+pub struct JobSettings {
     /// How many go on at once on one host.
-    pub parallel: i64,
+    pub max_parallel: i64,
     /// How long a finished one is kept; `None` for ever.
     pub keep_for: Option<Duration>,
     /// How many finished ones are kept.
-    pub keep_runs: usize,
+    pub keep_jobs: usize,
     /// How many bytes of what finished ones printed are kept; `None` for all.
     pub keep_bytes: Option<u64>,
 }
 
-impl Default for Exec {
+impl Default for JobSettings {
     fn default() -> Self {
         const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-        Self { parallel: 256, keep_for: Some(14 * DAY), keep_runs: 10_000, keep_bytes: Some(1 << 30) }
+        Self { max_parallel: 256, keep_for: Some(14 * DAY), keep_jobs: 10_000, keep_bytes: Some(1 << 30) }
     }
 }
 
@@ -41,26 +41,26 @@ impl Raw {
     ///
     /// # Errors
     /// The key below `exec`, and why its value cannot be meant.
-    pub(super) fn read(self) -> Result<Exec, (&'static str, String)> {
-        let usual = Exec::default();
+    pub(super) fn into_settings(self) -> Result<JobSettings, (&'static str, String)> {
+        let usual = JobSettings::default();
         let at_least_one = |key, number: i64| {
             if number < 1 { Err((key, format!("must be at least 1, not {number}"))) } else { Ok(number) }
         };
         let runs = self
             .keep_runs
             .map(|number| usize::try_from(number).map_err(|_| ("keep_runs", "must not be below 0".into())));
-        Ok(Exec {
-            parallel: at_least_one("parallel", self.parallel.unwrap_or(usual.parallel))?,
+        Ok(JobSettings {
+            max_parallel: at_least_one("parallel", self.parallel.unwrap_or(usual.max_parallel))?,
             keep_for: match self.keep_for.as_deref() {
                 None => usual.keep_for,
                 Some("off") => None,
                 Some(text) => Some(duration::parse(text).map_err(|why| ("keep_for", why))?),
             },
-            keep_runs: runs.transpose()?.unwrap_or(usual.keep_runs),
+            keep_jobs: runs.transpose()?.unwrap_or(usual.keep_jobs),
             keep_bytes: match self.keep_bytes.as_deref() {
                 None => usual.keep_bytes,
                 Some("off") => None,
-                Some(text) => Some(size(text).map_err(|why| ("keep_bytes", why))?),
+                Some(text) => Some(parse_bytes(text).map_err(|why| ("keep_bytes", why))?),
             },
         })
     }
@@ -70,7 +70,7 @@ impl Raw {
 ///
 /// # Errors
 /// A sentence that says what was expected.
-pub fn size(text: &str) -> Result<u64, String> {
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     const UNITS: &[(&str, u32)] =
         &[("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("K", 10), ("M", 20), ("G", 30), ("B", 0)];
     let unit = UNITS.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
@@ -89,10 +89,10 @@ mod tests {
         for (text, want) in
             [("0", 0), ("4096", 4096), ("64KiB", 65_536), ("1 MiB", 1 << 20), ("1GiB", 1 << 30), ("2M", 2 << 20)]
         {
-            assert_eq!(size(text), Ok(want), "{text}");
+            assert_eq!(parse_bytes(text), Ok(want), "{text}");
         }
         for bad in ["", "x", "-1", "+1", "1.5M", "KiB", "99999999999TiB", "1 PiB"] {
-            assert!(size(bad).is_err(), "{bad}");
+            assert!(parse_bytes(bad).is_err(), "{bad}");
         }
     }
 }

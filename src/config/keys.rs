@@ -23,13 +23,13 @@ const fn key(path: &'static str, default: &'static str, env: Option<&'static str
     Key { path, default: Some(default), env, sample: "", why }
 }
 
-const fn absent(path: &'static str, sample: &'static str, why: &'static str) -> Key {
+const fn key_without_default(path: &'static str, sample: &'static str, why: &'static str) -> Key {
     Key { path, default: None, env: None, sample, why }
 }
 
 /// All keys, in the order of the example file.
 pub const KEYS: &[Key] = &[
-    absent("project.name", "\"demo\"", "shown in headings; by default the root folder's name"),
+    key_without_default("project.name", "\"demo\"", "shown in headings; by default the root folder's name"),
     key("project.base_branch", "\"main\"", None, "what lanes branch from and merges are judged against"),
     key("tasks.prefix", "\"T\"", Some(vars::FAIRWAY_TASKS_PREFIX), "ids that Fairway makes: T-1, T-2, …"),
     key(
@@ -74,32 +74,40 @@ pub const KEYS: &[Key] = &[
         "how long a hook waits for `approvals answer` before the provider asks",
     ),
     key("context.pressure", "0.8", None, "how full a context is when its session is told to hand over, 0 to 1"),
-    absent(
+    key_without_default(
         "identity.refresh",
         "\"tools/credential.sh\"",
         "shell text that prints a fresh identity as JSON before a credential expires; it is told the run on stdin",
     ),
     key("identity.refresh_before", "\"5m\"", None, "how long before that moment"),
-    absent("guard.default", "\"allow\"", "what happens to a tool call that no rule names: allow or deny"),
-    absent(
+    key_without_default("guard.default", "\"allow\"", "what happens to a tool call that no rule names: allow or deny"),
+    key_without_default(
         "guard.roles.*.allow",
         "[\"Read\", \"Grep\", \"mcp__docs__*\"]",
         "a role with an entry may use only these tools",
     ),
-    absent("guard.roles.*.deny", "[\"WebFetch\"]", "and none of these"),
-    absent("guard.rules[].name", "\"no-force-push\"", "stands in the log and in every refusal"),
-    absent("guard.rules[].tools", "[\"Bash\"]", "the tools that it speaks of; every tool when it is not set"),
-    absent("guard.rules[].roles", "[\"backend\"]", "the roles that it speaks of; every role when it is not set"),
-    absent(
+    key_without_default("guard.roles.*.deny", "[\"WebFetch\"]", "and none of these"),
+    key_without_default("guard.rules[].name", "\"no-force-push\"", "stands in the log and in every refusal"),
+    key_without_default(
+        "guard.rules[].tools",
+        "[\"Bash\"]",
+        "the tools that it speaks of; every tool when it is not set",
+    ),
+    key_without_default(
+        "guard.rules[].roles",
+        "[\"backend\"]",
+        "the roles that it speaks of; every role when it is not set",
+    ),
+    key_without_default(
         "guard.rules[].command",
         "[\"git\", \"push\"]",
         "commands that begin with these words, wherever they hide …",
     ),
-    absent("guard.rules[].flags", "[\"--force\", \"-f\"]", "… and have one of these"),
-    absent("guard.rules[].outside", "\"worktree\"", "paths outside the session's worktree"),
-    absent("guard.rules[].paths", "[\".github/**\"]", "paths of this form, relative to the worktree"),
-    absent("guard.rules[].action", "\"deny\"", "deny or allow; deny beats allow"),
-    absent("guard.rules[].reason", "\"force push is for people\"", "what the agent is told"),
+    key_without_default("guard.rules[].flags", "[\"--force\", \"-f\"]", "… and have one of these"),
+    key_without_default("guard.rules[].outside", "\"worktree\"", "paths outside the session's worktree"),
+    key_without_default("guard.rules[].paths", "[\".github/**\"]", "paths of this form, relative to the worktree"),
+    key_without_default("guard.rules[].action", "\"deny\"", "deny or allow; deny beats allow"),
+    key_without_default("guard.rules[].reason", "\"force push is for people\"", "what the agent is told"),
     key("gates.done.require", "[\"evidence\"]", None, "what `done` asks for"),
     key(
         "gates.merge.require",
@@ -107,76 +115,100 @@ pub const KEYS: &[Key] = &[
         None,
         "what `merge-ready` asks for",
     ),
-    absent("roles.*.provider", "\"claude\"", "the provider of a launch in this role"),
-    absent("roles.*.backend", "\"shell\"", "the backend of a launch in this role"),
-    absent("roles.*.lane", "\"platform\"", "the lane of a launch in this role"),
-    absent("roles.*.command", "\"claude --model opus\"", "goes before the provider's command"),
-    absent("roles.*.env", "{ EXAMPLE = \"1\" }", "goes over the provider's environment; an empty value unsets"),
-    absent(
+    key_without_default("roles.*.provider", "\"claude\"", "the provider of a launch in this role"),
+    key_without_default("roles.*.backend", "\"shell\"", "the backend of a launch in this role"),
+    key_without_default("roles.*.lane", "\"platform\"", "the lane of a launch in this role"),
+    key_without_default("roles.*.command", "\"claude --model opus\"", "goes before the provider's command"),
+    key_without_default(
+        "roles.*.env",
+        "{ EXAMPLE = \"1\" }",
+        "goes over the provider's environment; an empty value unsets",
+    ),
+    key_without_default(
         "roles.*.process_names",
         "[\"claude\", \"node\"]",
         "these eight go before the provider's; they mean the same",
     ),
-    absent("roles.*.prompt", "\"nudge\"", "nudge, argument or stdin"),
-    absent("roles.*.ready_prompt_prefix", "\"❯\"", "the program takes input once a line begins so"),
-    absent("roles.*.ready_delay_ms", "500", "or after so many milliseconds"),
-    absent("roles.*.pre_start", "[\"git fetch\"]", "before the session"),
-    absent("roles.*.session_setup", "[\"echo ready\"]", "once it is ready"),
-    absent("roles.*.session_setup_script", "\"tools/setup.sh\"", "after session_setup"),
-    absent("roles.*.session_live", "[\"echo live\"]", "after that"),
-    absent("providers.*.command", "\"claude\"", "shell text that starts the program; by default the provider's name"),
-    absent("providers.*.env", "{ EXAMPLE = \"1\" }", "the program's environment; an empty value unsets"),
-    absent(
+    key_without_default("roles.*.prompt", "\"nudge\"", "nudge, argument or stdin"),
+    key_without_default("roles.*.ready_prompt_prefix", "\"❯\"", "the program takes input once a line begins so"),
+    key_without_default("roles.*.ready_delay_ms", "500", "or after so many milliseconds"),
+    key_without_default("roles.*.pre_start", "[\"git fetch\"]", "before the session"),
+    key_without_default("roles.*.session_setup", "[\"echo ready\"]", "once it is ready"),
+    key_without_default("roles.*.session_setup_script", "\"tools/setup.sh\"", "after session_setup"),
+    key_without_default("roles.*.session_live", "[\"echo live\"]", "after that"),
+    key_without_default(
+        "providers.*.command",
+        "\"claude\"",
+        "shell text that starts the program; by default the provider's name",
+    ),
+    key_without_default("providers.*.env", "{ EXAMPLE = \"1\" }", "the program's environment; an empty value unsets"),
+    key_without_default(
         "providers.*.process_names",
         "[\"claude\", \"node\"]",
         "exact names of its processes: the session is up once one of them runs in it",
     ),
-    absent(
+    key_without_default(
         "providers.*.prompt",
         "\"nudge\"",
         "how it takes a first prompt: nudge (typed once it is ready, the default), argument (its last word) or stdin (a pipe)",
     ),
-    absent(
+    key_without_default(
         "providers.*.ready_prompt_prefix",
         "\"❯\"",
         "what a line of its screen begins with once it takes input; waited for at most 30 s",
     ),
-    absent("providers.*.ready_delay_ms", "500", "how long to wait instead, where nothing else tells that it is ready"),
-    absent("providers.*.pre_start", "[\"git fetch\"]", "shell commands before the session is made; a failure warns"),
-    absent("providers.*.session_setup", "[\"echo ready\"]", "shell commands once it is ready; a failure warns"),
-    absent(
+    key_without_default(
+        "providers.*.ready_delay_ms",
+        "500",
+        "how long to wait instead, where nothing else tells that it is ready",
+    ),
+    key_without_default(
+        "providers.*.pre_start",
+        "[\"git fetch\"]",
+        "shell commands before the session is made; a failure warns",
+    ),
+    key_without_default(
+        "providers.*.session_setup",
+        "[\"echo ready\"]",
+        "shell commands once it is ready; a failure warns",
+    ),
+    key_without_default(
         "providers.*.session_setup_script",
         "\"tools/setup.sh\"",
         "a script that runs after them; a relative path is under the root",
     ),
-    absent(
+    key_without_default(
         "providers.*.session_live",
         "[\"echo live\"]",
         "shell commands after that, which may be run again while the session lives",
     ),
-    absent("backends.*.script", "\"/usr/local/bin/my-backend\"", "a script that speaks the exec session protocol"),
-    absent(
+    key_without_default(
+        "backends.*.script",
+        "\"/usr/local/bin/my-backend\"",
+        "a script that speaks the exec session protocol",
+    ),
+    key_without_default(
         "backends.*.socket",
         "\"default\"",
         "where its multiplexer listens: \"default\" for your own server, or a path; a private one when it is not set",
     ),
-    absent(
+    key_without_default(
         "backends.*.setup",
         "\"script\"",
         "who runs session_setup and its like: script, or caller for scripts of the older protocol",
     ),
-    absent("backends.*.stale_after", "\"10m\"", "goes before sessions.stale_after"),
-    absent("review_routes[].paths", "[\"migrations/**\"]", "tasks that touch these paths …"),
-    absent("review_routes[].domain", "\"data\"", "… need an approval in this domain"),
+    key_without_default("backends.*.stale_after", "\"10m\"", "goes before sessions.stale_after"),
+    key_without_default("review_routes[].paths", "[\"migrations/**\"]", "tasks that touch these paths …"),
+    key_without_default("review_routes[].domain", "\"data\"", "… need an approval in this domain"),
 ];
 
 /// The key that a place in a file means, with names and list places as they stand in [`KEYS`].
 #[must_use]
 pub fn find(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| fits(key.path, path))
+    KEYS.iter().find(|key| matches_path(key.path, path))
 }
 
-fn fits(pattern: &str, path: &str) -> bool {
+fn matches_path(pattern: &str, path: &str) -> bool {
     let (mut pattern, mut path) = (pattern.split('.'), path.split('.'));
     loop {
         match (pattern.next(), path.next()) {
@@ -196,7 +228,7 @@ pub fn nearest(path: &str) -> Option<String> {
         .filter_map(|key| {
             let steps: Vec<&str> = key.path.split('.').collect();
             let (above, here) = (steps.get(..depth)?.join("."), steps.get(depth)?.trim_end_matches("[]"));
-            (fits(&above, parent) && here != "*").then_some(here)
+            (matches_path(&above, parent) && here != "*").then_some(here)
         })
         .map(|known| (strsim::damerau_levenshtein(known, name), known))
         .filter(|(distance, known)| *distance <= known.len().max(4) / 2)

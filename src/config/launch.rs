@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptWay};
+use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptDelivery};
 
 /// How a role or provider is launched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Launch {
+pub struct LaunchSettings {
     /// The provider, of a role.
     pub provider: Option<Label>,
     /// The backend, of a role.
@@ -16,7 +16,7 @@ pub struct Launch {
     /// The lane, of a role.
     pub lane: Option<LaneName>,
     /// The program.
-    pub program: Program,
+    pub program: ProgramSettings,
     /// The environment; an empty value unsets.
     pub env: BTreeMap<String, String>,
     /// Shell commands before the session is made.
@@ -31,23 +31,23 @@ pub struct Launch {
 
 /// A program, and how to tell that it takes input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Program {
+pub struct ProgramSettings {
     /// Shell text that a person wrote.
     pub command: Option<String>,
     /// Exact base names of its processes.
     pub process_names: Option<Vec<String>>,
     /// How it takes a first prompt.
-    pub prompt: Option<PromptWay>,
+    pub prompt: Option<PromptDelivery>,
     /// What a line of its screen begins with once it takes input.
     pub ready_prompt_prefix: Option<String>,
     /// How long to wait, in milliseconds, where nothing else tells.
     pub ready_delay_ms: Option<u64>,
 }
 
-impl Program {
+impl ProgramSettings {
     /// What this one says, and where it says nothing what the other one does.
     #[must_use]
-    pub fn over(self, below: Self) -> Self {
+    pub fn with_fallback(self, below: Self) -> Self {
         Self {
             command: self.command.or(below.command),
             process_names: self.process_names.or(below.process_names),
@@ -58,7 +58,7 @@ impl Program {
     }
 }
 
-impl Launch {
+impl LaunchSettings {
     /// Every shell text that it would run beside the program, with its key.
     pub fn commands(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [("pre_start", &self.pre_start), ("session_setup", &self.session_setup), ("session_live", &self.session_live)]
@@ -87,25 +87,30 @@ pub(super) struct Raw {
 }
 
 /// The longest delay, in milliseconds: what takes longer tells it in another way.
-const LONGEST_DELAY: u64 = 120_000;
+const MAX_READY_DELAY_MS: u64 = 120_000;
 
 /// The entries of `[roles.*]` or `[providers.*]`.
 ///
 /// # Errors
 /// The key and what is wrong with its value.
-pub(super) fn read(section: &str, raw: BTreeMap<String, Raw>) -> Result<BTreeMap<String, Launch>, (String, String)> {
-    raw.into_iter().map(|(name, raw)| Ok((name.clone(), one(&format!("{section}.{name}"), &name, raw)?))).collect()
+pub(super) fn parse_entries(
+    section: &str,
+    raw: BTreeMap<String, Raw>,
+) -> Result<BTreeMap<String, LaunchSettings>, (String, String)> {
+    raw.into_iter()
+        .map(|(name, raw)| Ok((name.clone(), parse_entry(&format!("{section}.{name}"), &name, raw)?)))
+        .collect()
 }
 
-fn one(place: &str, name: &str, raw: Raw) -> Result<Launch, (String, String)> {
+fn parse_entry(place: &str, name: &str, raw: Raw) -> Result<LaunchSettings, (String, String)> {
     let at = |key: &str| format!("{place}.{key}");
     Label::parse(name).map_err(|why| (place.to_owned(), why.to_string()))?;
     let provider = raw.provider.as_deref().map(Label::parse).transpose();
     let lane = raw.lane.as_deref().map(LaneName::parse).transpose();
     let prompt = raw.prompt.as_deref().map(|word| {
-        PromptWay::parse(word).ok_or_else(|| {
-            let all: Vec<&str> = PromptWay::ALL.iter().map(|way| way.as_str()).collect();
-            (at("prompt"), super::settings::unknown_word(word, &all))
+        PromptDelivery::parse(word).ok_or_else(|| {
+            let all: Vec<&str> = PromptDelivery::ALL.iter().map(|way| way.as_str()).collect();
+            (at("prompt"), super::settings::unknown_value(word, &all))
         })
     });
     let is_name = |name: &String| !name.is_empty() && !name.contains(['/', '\n', '\0']);
@@ -116,14 +121,14 @@ fn one(place: &str, name: &str, raw: Raw) -> Result<Launch, (String, String)> {
         return Err((at("ready_prompt_prefix"), "must be the beginning of one line".to_owned()));
     }
     let delay = raw.ready_delay_ms.map(|delay| {
-        let fits = u64::try_from(delay).ok().filter(|delay| *delay <= LONGEST_DELAY);
-        fits.ok_or_else(|| (at("ready_delay_ms"), format!("must be 0 to {LONGEST_DELAY}")))
+        let fits = u64::try_from(delay).ok().filter(|delay| *delay <= MAX_READY_DELAY_MS);
+        fits.ok_or_else(|| (at("ready_delay_ms"), format!("must be 0 to {MAX_READY_DELAY_MS}")))
     });
-    Ok(Launch {
+    Ok(LaunchSettings {
         provider: provider.map_err(|why| (at("provider"), why.to_string()))?,
         backend: raw.backend,
         lane: lane.map_err(|why| (at("lane"), why.to_string()))?,
-        program: Program {
+        program: ProgramSettings {
             command: raw.command,
             process_names: raw.process_names,
             prompt: prompt.transpose()?,

@@ -34,7 +34,7 @@ impl fmt::Display for Source {
 
 /// A value in force and its source.
 #[derive(Debug, Clone)]
-pub struct Sourced {
+pub struct SourcedValue {
     /// The key's full path.
     pub key: String,
     /// The value, as TOML.
@@ -58,12 +58,12 @@ impl Layers {
     pub fn load(project: &Project, env: &Env) -> Result<Self, ConfigError> {
         let (mut layers, mut files) = (Vec::new(), Vec::new());
         for path in [project.root.join(CONFIG_FILE), local_file(project)] {
-            if let Some((table, text)) = read(&path)? {
+            if let Some((table, text)) = read_table(&path)? {
                 files.push((path.clone(), text));
                 let place = path.display().to_string();
                 for (key, value) in leaves(&table) {
-                    known(&place, &key, value)?;
-                    typed(&place, &key, value)?;
+                    check_known(&place, &key, value)?;
+                    check_type(&place, &key, value)?;
                 }
                 layers.push((Source::File(path), table));
             }
@@ -94,28 +94,28 @@ impl Layers {
 
     /// Whether a file has something below one of these sections: text that names programs.
     #[must_use]
-    pub fn names(&self, sections: &[&str]) -> bool {
-        self.of_files().any(|table| sections.iter().any(|section| table.contains_key(*section)))
+    pub fn has_any_section(&self, sections: &[&str]) -> bool {
+        self.file_tables().any(|table| sections.iter().any(|section| table.contains_key(*section)))
     }
 
     /// What the files say, the lowest first.
-    pub(super) fn of_files(&self) -> impl Iterator<Item = &Table> {
+    pub(super) fn file_tables(&self) -> impl Iterator<Item = &Table> {
         self.layers.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
     }
 
     /// Every value in force with its source, in the order of the example file.
     #[must_use]
-    pub fn sourced(&self) -> Vec<Sourced> {
+    pub fn values_with_source(&self) -> Vec<SourcedValue> {
         let merged = self.merged();
-        let mut shown: Vec<Sourced> = leaves(&merged)
+        let mut shown: Vec<SourcedValue> = leaves(&merged)
             .into_iter()
-            .map(|(key, value)| Sourced { source: self.source_of(&key), value: value.to_string(), key })
+            .map(|(key, value)| SourcedValue { source: self.source_of(&key), value: value.to_string(), key })
             .collect();
         for key in KEYS {
             if let Some(default) = key.default
                 && !shown.iter().any(|one| one.key == key.path)
             {
-                shown.push(Sourced { key: key.path.into(), value: default.into(), source: Source::Default });
+                shown.push(SourcedValue { key: key.path.into(), value: default.into(), source: Source::Default });
             }
         }
         shown.sort_by_key(|one| {
@@ -129,7 +129,7 @@ impl Layers {
 
     /// Where a wrong value at this key, or below it, was written.
     #[must_use]
-    pub(super) fn place_of(&self, path: &str) -> String {
+    pub(super) fn location_of(&self, path: &str) -> String {
         let below =
             |key: &str| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
         let set = |table: &Table| leaves(table).iter().any(|(key, _)| below(key));
@@ -150,24 +150,24 @@ pub fn local_file(project: &Project) -> PathBuf {
 }
 
 /// The longest configuration, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The bytes of a file that a cloned repository may have brought: a link to a device would have no end.
-fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
+    fs::File::open(path)?.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_CONFIG_BYTES {
         return Err(io::Error::other("it is longer than 1 MiB"));
     }
     Ok(bytes)
 }
 
-fn read(path: &Path) -> Result<Option<(Table, String)>, ConfigError> {
-    let text = match bytes(path) {
+fn read_table(path: &Path) -> Result<Option<(Table, String)>, ConfigError> {
+    let text = match read_limited(path) {
         Ok(bytes) => String::from_utf8(bytes)
             .map_err(|_| ConfigError::Syntax { path: path.into(), why: "it is not UTF-8".into() })?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -232,14 +232,14 @@ fn leaves(table: &Table) -> Vec<(String, &Value)> {
 }
 
 /// Refuses a value of another type than the key's default or sample has.
-fn typed(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
+fn check_type(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
     let Some(key) = keys::find(path) else { return Ok(()) };
     let sample = format!("v = {}", key.default.unwrap_or(key.sample)).parse::<Table>().ok();
     let Some(sample) = sample.as_ref().and_then(|table| table.get("v")) else { return Ok(()) };
     let differs = |key: String, value: &Value, want: &Value| ConfigError::Value {
         place: place.to_owned(),
         key,
-        why: format!("is {}, not {}", kind(value), kind(want)),
+        why: format!("is {}, not {}", type_name(value), type_name(want)),
     };
     if !value.same_type(sample) {
         return Err(differs(path.to_owned(), value, sample));
@@ -260,7 +260,7 @@ fn typed(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
     }
 }
 
-const fn kind(value: &Value) -> &'static str {
+const fn type_name(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "a text",
         Value::Integer(_) => "a number",
@@ -272,7 +272,7 @@ const fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
+fn check_known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
     if keys::find(path).is_some() {
         return Ok(());
     }
@@ -291,7 +291,7 @@ fn known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
             return Ok(());
         }
         let want = if is_list { "a list of sections" } else { "a section" };
-        let why = format!("is {}, not {want}", kind(value));
+        let why = format!("is {}, not {want}", type_name(value));
         return Err(ConfigError::Value { place: place.to_owned(), key: path.to_owned(), why });
     }
     // Name the outermost part that is unknown: `[cliams]` and not each key below it.

@@ -49,7 +49,7 @@ impl Project {
     pub fn discover(env: &Env, root: Option<&Path>) -> Result<Self, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         if let Some(stated) = stated {
-            let root = normal(&env.cwd.join(stated));
+            let root = normalize(&env.cwd.join(stated));
             return if root.join(CONFIG_FILE).is_file() {
                 Ok(Self::at(root, env))
             } else {
@@ -61,7 +61,7 @@ impl Project {
                 return Some(main_counterpart(folder).unwrap_or_else(|| folder.to_path_buf()));
             }
             // A linked worktree whose branch does not carry the file: the main worktree may.
-            let main = linked_to(folder)?;
+            let main = main_worktree_of(folder)?;
             main.join(CONFIG_FILE).is_file().then_some(main)
         });
         match found {
@@ -73,12 +73,12 @@ impl Project {
     /// Where a project for the working directory is to be made: what was named, else this folder, and of a linked
     /// worktree its counterpart in the main one, where every command will look for it.
     #[must_use]
-    pub fn place(env: &Env, root: Option<&Path>) -> PathBuf {
+    pub fn init_root(env: &Env, root: Option<&Path>) -> PathBuf {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         match stated {
-            Some(stated) => normal(&env.cwd.join(stated)),
+            Some(stated) => normalize(&env.cwd.join(stated)),
             None => {
-                let here = normal(&env.cwd);
+                let here = normalize(&env.cwd);
                 main_counterpart(&here).unwrap_or(here)
             }
         }
@@ -86,25 +86,25 @@ impl Project {
 
     /// The nearest project around this one's root, whose commands see nothing of this one.
     #[must_use]
-    pub fn around(&self) -> Option<&Path> {
+    pub fn enclosing(&self) -> Option<&Path> {
         self.root.ancestors().skip(1).find(|folder| folder.join(CONFIG_FILE).is_file())
     }
 
     /// The folder of background runs, one folder each.
     #[must_use]
-    pub fn runs(&self) -> PathBuf {
+    pub fn jobs_dir(&self) -> PathBuf {
         self.state.join("runs")
     }
 
     /// The file that says where their output lies, beside the store.
     #[must_use]
-    pub fn output(&self) -> PathBuf {
+    pub fn output_file(&self) -> PathBuf {
         self.store.with_file_name(OUTPUT_FILE)
     }
 
     /// The folder of sockets, locks and wakes.
     #[must_use]
-    pub fn runtime(&self) -> PathBuf {
+    pub fn runtime_dir(&self) -> PathBuf {
         self.state.join("runtime")
     }
 }
@@ -113,21 +113,21 @@ impl Project {
 fn main_counterpart(folder: &Path) -> Option<PathBuf> {
     let top = folder.ancestors().find(|ancestor| ancestor.join(".git").exists())?;
     let inside = folder.strip_prefix(top).ok()?;
-    Some(normal(&linked_to(top)?.join(inside)))
+    Some(normalize(&main_worktree_of(top)?.join(inside)))
 }
 
 /// The main worktree's top (of a bare repository, the folder that holds it), when `top` is a linked worktree's. A
 /// submodule's `.git` is a file too, but leads to a folder without `commondir`.
-fn linked_to(top: &Path) -> Option<PathBuf> {
+fn main_worktree_of(top: &Path) -> Option<PathBuf> {
     let link = fs::read_to_string(top.join(".git")).ok()?;
-    let git_dir = normal(&top.join(link.trim_end().strip_prefix("gitdir: ")?));
+    let git_dir = normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?));
     let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
-    normal(&git_dir.join(common.trim_end())).parent().map(Path::to_path_buf)
+    normalize(&git_dir.join(common.trim_end())).parent().map(Path::to_path_buf)
 }
 
 /// An absolute path without `.` and `..`, as git writes them into its own files; links stay as they are.
 #[must_use]
-pub fn normal(path: &Path) -> PathBuf {
+pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

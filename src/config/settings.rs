@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde::Deserialize;
 
 use super::{
-    Backend, Boundary, ConfigError, Exec, Launch, Layers, Project, agents, backend, duration, guard, jobs, launch,
+    AgentSettings, Backend, ConfigError, JobSettings, LaunchSettings, Layers, Project, agents, backend, duration,
+    guard, jobs, launch,
 };
 use crate::{
     domain::{
@@ -18,11 +19,11 @@ use crate::{
 
 /// How long a session may be silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Silence {
+pub enum StaleAfter {
     /// This long.
-    Limit(Duration),
+    After(Duration),
     /// For ever.
-    Unlimited,
+    Never,
 }
 
 /// Paths whose tasks need an approval.
@@ -50,13 +51,13 @@ pub struct Settings {
     /// The backend of a launch that names none.
     pub default_backend: String,
     /// Silence after which a session is stale.
-    pub stale_after: Silence,
+    pub stale_after: StaleAfter,
     /// How long a start may take.
     pub launch_timeout: Duration,
     /// Background runs.
-    pub exec: Exec,
+    pub jobs: JobSettings,
     /// Hooks, context and identity.
-    pub boundary: Boundary,
+    pub agents: AgentSettings,
     /// What agents' tool calls may do; `None`: nothing is said, and nobody is asked.
     pub guard: Option<Arc<Rules>>,
     /// What `done` asks for.
@@ -64,9 +65,9 @@ pub struct Settings {
     /// What `merge-ready` asks for.
     pub merge_gates: Vec<Gate>,
     /// By role.
-    pub roles: BTreeMap<String, Launch>,
+    pub roles: BTreeMap<String, LaunchSettings>,
     /// By provider.
-    pub providers: BTreeMap<String, Launch>,
+    pub providers: BTreeMap<String, LaunchSettings>,
     /// By name.
     pub backends: BTreeMap<String, Backend>,
     /// In the order of the file.
@@ -153,14 +154,15 @@ impl Settings {
             key: "a value".into(),
             why: error.to_string().trim_end().replace('\n', " "),
         })?;
-        let value = |key: &str, why: String| ConfigError::Value { place: layers.place_of(key), key: key.into(), why };
+        let value =
+            |key: &str, why: String| ConfigError::Value { place: layers.location_of(key), key: key.into(), why };
         let folder = project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let span = |key: &str, text: &str| duration::parse(text).map_err(|why| value(key, why));
         let gates = |key: &str, words: Option<Vec<String>>, default: &[Gate]| match words {
             None => Ok(default.to_vec()),
             Some(words) => words
                 .iter()
-                .map(|word| Gate::parse(word).ok_or_else(|| value(key, unknown_word(word, &words_of(Gate::ALL)))))
+                .map(|word| Gate::parse(word).ok_or_else(|| value(key, unknown_value(word, &gate_names(Gate::ALL)))))
                 .collect(),
         };
         let lease = match raw.claims.lease.as_deref() {
@@ -171,11 +173,11 @@ impl Settings {
             None | Some("refuse") => PathPolicy::Refuse,
             Some("warn") => PathPolicy::Warn,
             Some("off") => PathPolicy::Off,
-            Some(word) => return Err(value("claims.path_conflicts", unknown_word(word, &["refuse", "warn", "off"]))),
+            Some(word) => return Err(value("claims.path_conflicts", unknown_value(word, &["refuse", "warn", "off"]))),
         };
         let silence = |key: &str, text: &str| match text {
-            "off" => Ok(Silence::Unlimited),
-            text => span(key, text).map(Silence::Limit),
+            "off" => Ok(StaleAfter::Never),
+            text => span(key, text).map(StaleAfter::After),
         };
         let prefix = raw.tasks.prefix.unwrap_or_else(|| "T".into());
         if crate::domain::TaskId::parse(&prefix).is_err() || prefix.len() > 32 {
@@ -191,20 +193,25 @@ impl Settings {
             default_backend,
             stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
-            exec: raw.exec.read().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
-            boundary: agents::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,
-            guard: raw.guard.map(guard::Raw::read).transpose().map_err(|(key, why)| value(&key, why))?.map(Arc::new),
+            jobs: raw.exec.into_settings().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
+            agents: agents::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,
+            guard: raw
+                .guard
+                .map(guard::Raw::into_rules)
+                .transpose()
+                .map_err(|(key, why)| value(&key, why))?
+                .map(Arc::new),
             done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
             merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,
-            roles: launch::read("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,
-            providers: launch::read("providers", raw.providers).map_err(|(key, why)| value(&key, why))?,
+            roles: launch::parse_entries("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,
+            providers: launch::parse_entries("providers", raw.providers).map_err(|(key, why)| value(&key, why))?,
             backends: raw
                 .backends
                 .into_iter()
                 .map(|(name, raw)| {
                     let key = format!("backends.{name}.stale_after");
                     let stale_after = raw.stale_after.as_deref().map(|text| silence(&key, text)).transpose()?;
-                    let backend = raw.read(stale_after);
+                    let backend = raw.into_backend(stale_after);
                     let backend = backend.map_err(|(key, why)| value(&format!("backends.{name}.{key}"), why))?;
                     Ok((name, backend))
                 })
@@ -229,16 +236,16 @@ impl Settings {
 impl Settings {
     /// What is said about a role; nothing when it has no entry.
     #[must_use]
-    pub fn role(&self, role: &Role) -> Launch {
+    pub fn role(&self, role: &Role) -> LaunchSettings {
         self.roles.get(role.as_str()).cloned().unwrap_or_default()
     }
 }
 
-fn words_of(gates: &[Gate]) -> Vec<&'static str> {
+fn gate_names(gates: &[Gate]) -> Vec<&'static str> {
     gates.iter().map(|gate| gate.as_str()).collect()
 }
 
 /// A sentence that names every known word.
-pub(super) fn unknown_word(word: &str, known: &[&str]) -> String {
+pub(super) fn unknown_value(word: &str, known: &[&str]) -> String {
     format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
 }

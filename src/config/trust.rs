@@ -11,9 +11,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Launch, Layers, Project, Settings, project::normal};
+use super::{LaunchSettings, Layers, Project, Settings, project::normalize};
 use crate::{
-    domain::rules::command_line::{First, first},
+    domain::rules::command_line::{LeadingWord, leading_word},
     env::Env,
     os::{files, user},
 };
@@ -23,7 +23,7 @@ const SECTIONS: &[&str] = &["backends", "guard", "identity", "providers", "roles
 
 /// What a project's files would run, and what of it was trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Content {
+pub struct TrustContent {
     /// The project's root.
     pub root: PathBuf,
     /// Each file with its digest.
@@ -65,14 +65,14 @@ pub fn is_needed(layers: &Layers) -> bool {
         let backend = table.get("sessions")?.get("default_backend")?.as_str()?;
         Some(backend.starts_with("exec:"))
     };
-    layers.names(SECTIONS) || layers.of_files().any(|table| backend(table).unwrap_or(false))
+    layers.has_any_section(SECTIONS) || layers.file_tables().any(|table| backend(table).unwrap_or(false))
 }
 
 /// What the files name now.
 ///
 /// # Errors
 /// When a script cannot be read.
-pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::Result<Content> {
+pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::Result<TrustContent> {
     let root = project.root.canonicalize()?;
     let files = layers.files().iter().map(|(path, text)| (path.clone(), digest(text.as_bytes()))).collect();
     let mut scripts = BTreeMap::new();
@@ -80,23 +80,23 @@ pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::R
         let bytes = fs::read(&path)?;
         scripts.insert(path, digest(&bytes));
     }
-    Ok(Content { root, files, scripts, guard: settings.guard.is_some() })
+    Ok(TrustContent { root, files, scripts, guard: settings.guard.is_some() })
 }
 
 /// The scripts inside the root that the settings name: of backends, of setups, and first words of commands.
 fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     let exec = |backend: &str| backend.strip_prefix("exec:").map(str::to_owned);
-    let program = |command: &str| match first(command) {
-        First::Program(word) => Some(word),
-        First::Unclear => None,
+    let program = |command: &str| match leading_word(command) {
+        LeadingWord::Program(word) => Some(word),
+        LeadingWord::Unresolved => None,
     };
     let launches = || settings.roles.values().chain(settings.providers.values());
     let mut named: Vec<String> = settings.backends.values().filter_map(|backend| backend.script.clone()).collect();
     named.extend(exec(&settings.default_backend));
     named.extend(launches().filter_map(|launch| exec(launch.backend.as_deref()?)));
     named.extend(launches().filter_map(|launch| program(launch.program.command.as_deref()?)));
-    named.extend(launches().flat_map(Launch::commands).filter_map(|(_, command)| program(command)));
-    let inside = |word: &str| Some(normal(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
+    named.extend(launches().flat_map(LaunchSettings::commands).filter_map(|(_, command)| program(command)));
+    let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
     // A path even without a slash.
     let setup = launches().filter_map(|launch| inside(launch.session_setup_script.as_deref()?));
     named.iter().filter(|word| word.contains('/')).filter_map(|word| inside(word)).chain(setup).collect()
@@ -114,9 +114,9 @@ pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings)
             return Trust::Untrusted(format!("what {} names cannot be read: {error}", project.root.display()));
         }
     };
-    match recorded(env, &now.root) {
+    match load_record(env, &now.root) {
         Ok(None) => Trust::Untrusted(format!("{} names programs, and was never trusted here", project.root.display())),
-        Ok(Some(then)) => match changed(&then, &now) {
+        Ok(Some(then)) => match first_change(&then, &now) {
             None => Trust::Trusted,
             Some(path) => Trust::Untrusted(format!("{} has changed since it was trusted", path.display())),
         },
@@ -126,49 +126,49 @@ pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings)
 
 /// Whether the guard rules that are in force may be gone by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum GuardTrust {
     /// There are none, and none were trusted before.
     Absent,
     /// They are what was trusted.
     Trusted,
     /// They are not, and why that is so.
-    Doubtful(String),
+    Untrusted(String),
 }
 
 /// How the guard rules stand. Rules that were trusted and are gone by now are doubtful: whoever is bound by them may have
 /// taken them away.
 #[must_use]
-pub fn guard(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> Standing {
+pub fn guard_trust(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> GuardTrust {
     if settings.guard.is_some() {
         return match check(env, project, layers, settings) {
-            Trust::Trusted => Standing::Trusted,
-            Trust::Untrusted(why) => Standing::Doubtful(why),
-            Trust::NotNeeded => Standing::Doubtful("nobody was asked whether they are to be trusted".to_owned()),
+            Trust::Trusted => GuardTrust::Trusted,
+            Trust::Untrusted(why) => GuardTrust::Untrusted(why),
+            Trust::NotNeeded => GuardTrust::Untrusted("nobody was asked whether they are to be trusted".to_owned()),
         };
     }
     let root = match project.root.canonicalize() {
         Ok(root) => root,
-        Err(error) => return Standing::Doubtful(format!("{} cannot be found: {error}", project.root.display())),
+        Err(error) => return GuardTrust::Untrusted(format!("{} cannot be found: {error}", project.root.display())),
     };
-    match recorded(env, &root) {
+    match load_record(env, &root) {
         Ok(Some(then)) if then.guard => {
-            Standing::Doubtful(format!("the guard rules of {} are gone since they were trusted", root.display()))
+            GuardTrust::Untrusted(format!("the guard rules of {} are gone since they were trusted", root.display()))
         }
-        Ok(_) => Standing::Absent,
+        Ok(_) => GuardTrust::Absent,
         // Without a home nothing was ever trusted.
-        Err(_) if env.state_dir().is_none() => Standing::Absent,
-        Err(error) => Standing::Doubtful(format!("what was trusted cannot be read: {error}")),
+        Err(_) if env.state_dir().is_none() => GuardTrust::Absent,
+        Err(error) => GuardTrust::Untrusted(format!("what was trusted cannot be read: {error}")),
     }
 }
 
 /// The file that remembers what of this root was trusted; `None` without a home folder.
 #[must_use]
-pub fn record_of(env: &Env, project: &Project) -> Option<PathBuf> {
+pub fn record_file(env: &Env, project: &Project) -> Option<PathBuf> {
     record_path(env, &project.root.canonicalize().ok()?).ok()
 }
 
 /// The first file that is not what was trusted.
-fn changed<'a>(then: &'a Content, now: &'a Content) -> Option<&'a Path> {
+fn first_change<'a>(then: &'a TrustContent, now: &'a TrustContent) -> Option<&'a Path> {
     let differs = |then: &'a BTreeMap<PathBuf, String>, now: &'a BTreeMap<PathBuf, String>| {
         let gone = then.keys().find(|path| !now.contains_key(*path));
         now.iter().find(|(path, digest)| then.get(*path) != Some(*digest)).map(|(path, _)| path).or(gone)
@@ -176,7 +176,7 @@ fn changed<'a>(then: &'a Content, now: &'a Content) -> Option<&'a Path> {
     differs(&then.files, &now.files).or_else(|| differs(&then.scripts, &now.scripts)).map(PathBuf::as_path)
 }
 
-fn recorded(env: &Env, root: &Path) -> io::Result<Option<Content>> {
+fn load_record(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
     let path = record_path(env, root)?;
     let found = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -185,7 +185,7 @@ fn recorded(env: &Env, root: &Path) -> io::Result<Option<Content>> {
     if !found.is_file() || found.uid() != user::uid() || found.mode() & 0o022 != 0 {
         return Err(io::Error::other(format!("{} could have been written by others", path.display())));
     }
-    let content: Content = serde_json::from_slice(&fs::read(&path)?).map_err(io::Error::other)?;
+    let content: TrustContent = serde_json::from_slice(&fs::read(&path)?).map_err(io::Error::other)?;
     Ok(Some(content).filter(|content| content.root == root))
 }
 
@@ -193,7 +193,7 @@ fn recorded(env: &Env, root: &Path) -> io::Result<Option<Content>> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn remember(env: &Env, content: &Content) -> io::Result<PathBuf> {
+pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
     let path = record_path(env, &content.root)?;
     for folder in path.ancestors().skip(1).take(2).collect::<Vec<_>>().into_iter().rev() {
         files::private_dir(folder)?;

@@ -2,8 +2,8 @@
 
 /// The words of some output, line by line; of a line that was written over, the last that was written.
 #[must_use]
-pub fn words(output: &str) -> String {
-    let plain = plain(output);
+pub fn visible_text(output: &str) -> String {
+    let plain = strip_escapes(output);
     let line = |line: &str| {
         let line = line.trim_end_matches('\r');
         line.rsplit('\r').next().unwrap_or(line).trim_end().to_owned()
@@ -13,7 +13,7 @@ pub fn words(output: &str) -> String {
 
 /// Text without what moves, colours and names things; line ends and tabs stay.
 #[must_use]
-pub fn plain(output: &str) -> String {
+pub fn strip_escapes(output: &str) -> String {
     let mut letters = output.chars();
     let mut plain = String::with_capacity(output.len());
     while let Some(letter) = letters.next() {
@@ -73,7 +73,7 @@ mod tests {
             ("cut off \u{1b}]0;ti", "cut off"),
             ("cut off\u{1b}", "cut off"),
         ] {
-            assert_eq!(words(output), plain, "{output:?}");
+            assert_eq!(visible_text(output), plain, "{output:?}");
         }
     }
 }

@@ -1,14 +1,14 @@
 //! An approval: what a provider asked a person to permit, and what became of it.
 
-use super::{Refusal, SessionId, string_enum::closed_set};
+use super::{Refusal, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// Whether it was answered, and how. Lapsed: the provider went on without an answer from here.
     ApprovalStatus { Pending => "pending", Allowed => "allowed", Denied => "denied", Lapsed => "lapsed" }
 }
 
-closed_set! {
+string_enum! {
     /// What a person says.
     Decision { Allow => "allow", Deny => "deny" }
 }
@@ -60,7 +60,7 @@ impl Approval {
     /// `approval_lapsed`, `already_answered`, `not_answerable`, and `own_approval` when the session that asks answers itself.
     pub fn answerable_by(&self, by: Option<&SessionId>, decision: Decision) -> Result<bool, Refusal> {
         if by == Some(&self.session) {
-            return Err(Refusal::OwnApproval { id: self.id, session: self.session.clone() });
+            return Err(Refusal::SelfApproval { id: self.id, session: self.session.clone() });
         }
         match self.status {
             status if status == decision.status() => Ok(false),
@@ -72,7 +72,7 @@ impl Approval {
             ApprovalStatus::Pending => Ok(true),
             ApprovalStatus::Lapsed => Err(Refusal::ApprovalLapsed { id: self.id, why: self.reason.clone() }),
             status @ (ApprovalStatus::Allowed | ApprovalStatus::Denied) => {
-                Err(Refusal::Answered { noun: "approval", id: self.id, status: status.as_str() })
+                Err(Refusal::AlreadyAnswered { noun: "approval", id: self.id, status: status.as_str() })
             }
         }
     }

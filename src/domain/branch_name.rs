@@ -3,7 +3,7 @@
 use super::Refusal;
 
 /// The longest name, in bytes.
-const LONGEST: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// A branch's name by git's own rules, so that a wrong one is refused before git is asked.
 ///
@@ -14,7 +14,7 @@ pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
     let bad_part = |part: &str| {
         part.is_empty() || part.starts_with('.') || part.ends_with('.') || part.to_ascii_lowercase().ends_with(".lock")
     };
-    let bad = name.len() > LONGEST
+    let bad = name.len() > MAX_NAME_BYTES
         || name.starts_with('-')
         || name == "@"
         || name == "HEAD"

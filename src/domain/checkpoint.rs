@@ -1,9 +1,9 @@
 //! A checkpoint: where a task stands, in the words of whoever works on it. The newest is the task's present.
 
-use super::{SessionId, TaskId, string_enum::closed_set};
+use super::{SessionId, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// What the words amount to.
     CheckpointState {
         Planned => "planned",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Role, SessionId, string_enum::closed_set};
+use super::{Role, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 /// The hold on a task. Its epoch is a fencing token: it never falls and grows with every change of hands.
@@ -32,7 +32,7 @@ impl Claim {
     }
 }
 
-closed_set! {
+string_enum! {
     /// How a claim ended.
     ClaimEnd {
         Released => "released",
@@ -72,7 +72,7 @@ pub enum Takeover {
 impl Takeover {
     /// How the claim before this one ended, if there was one.
     #[must_use]
-    pub const fn ends_as(&self) -> Option<ClaimEnd> {
+    pub const fn previous_end(&self) -> Option<ClaimEnd> {
         match self {
             Self::Fresh => None,
             Self::Expired { .. } => Some(ClaimEnd::Expired),

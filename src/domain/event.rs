@@ -1,10 +1,10 @@
 //! Everything that can have happened. The log is append-only; a state never changes without one of these.
 
-use super::{LaneName, SessionId, TaskId, string_enum::closed_set};
+use super::{LaneName, SessionId, TaskId, string_enum::string_enum};
 
-closed_set! {
+string_enum! {
     /// The kinds of events, `noun.verb`.
-    Kind {
+    EventKind {
         TaskAdded => "task.added",
         TaskImported => "task.imported",
         TaskEdited => "task.edited",
@@ -66,7 +66,7 @@ closed_set! {
     }
 }
 
-impl Kind {
+impl EventKind {
     /// Whether it says how a session stands.
     #[must_use]
     pub const fn is_status(self) -> bool {
@@ -83,7 +83,7 @@ impl Kind {
 
     /// Whether it moves a task from one state to another.
     #[must_use]
-    pub const fn is_move(self) -> bool {
+    pub const fn is_transition(self) -> bool {
         matches!(
             self,
             Self::TaskClaimed
@@ -101,52 +101,52 @@ impl Kind {
 
 /// A value in an event's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fact {
+pub enum EventValue {
     /// Nothing.
-    Absent,
+    Null,
     /// A number.
     Number(i64),
     /// Yes or no.
-    Flag(bool),
+    Bool(bool),
     /// Text.
     Text(String),
     /// Several texts.
     Texts(Vec<String>),
 }
 
-impl From<i64> for Fact {
+impl From<i64> for EventValue {
     fn from(number: i64) -> Self {
         Self::Number(number)
     }
 }
 
-impl From<bool> for Fact {
+impl From<bool> for EventValue {
     fn from(flag: bool) -> Self {
-        Self::Flag(flag)
+        Self::Bool(flag)
     }
 }
 
-impl From<&str> for Fact {
+impl From<&str> for EventValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Fact {
+impl From<String> for EventValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<Vec<String>> for Fact {
+impl From<Vec<String>> for EventValue {
     fn from(texts: Vec<String>) -> Self {
         Self::Texts(texts)
     }
 }
 
-impl<T: Into<Self>> From<Option<T>> for Fact {
+impl<T: Into<Self>> From<Option<T>> for EventValue {
     fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Absent, Into::into)
+        value.map_or(Self::Null, Into::into)
     }
 }
 
@@ -154,7 +154,7 @@ impl<T: Into<Self>> From<Option<T>> for Fact {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// What.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The task it happened to.
     pub task: Option<TaskId>,
     /// The session it happened to; without one, the store adds the one that acts.
@@ -164,13 +164,13 @@ pub struct Event {
     /// The lane it happened to.
     pub lane: Option<LaneName>,
     /// The particulars, in the order they were said.
-    pub data: Vec<(&'static str, Fact)>,
+    pub data: Vec<(&'static str, EventValue)>,
 }
 
 impl Event {
     /// An event of this kind, about nothing yet.
     #[must_use]
-    pub const fn new(kind: Kind) -> Self {
+    pub const fn new(kind: EventKind) -> Self {
         Self { kind, task: None, session: None, run_id: None, lane: None, data: Vec::new() }
     }
 
@@ -198,7 +198,7 @@ impl Event {
 
     /// With this particular.
     #[must_use]
-    pub fn with(mut self, key: &'static str, value: impl Into<Fact>) -> Self {
+    pub fn with(mut self, key: &'static str, value: impl Into<EventValue>) -> Self {
         self.data.push((key, value.into()));
         self
     }

@@ -1,9 +1,9 @@
 //! Evidence: what shows that a task is done. Observed when Fairway ran the command itself, claimed otherwise.
 
-use super::{SessionId, TaskId, string_enum::closed_set};
+use super::{SessionId, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// What it shows.
     EvidenceResult {
         Pass => "pass",

@@ -1,8 +1,8 @@
 //! What `doctor` found.
 
-use super::string_enum::closed_set;
+use super::string_enum::string_enum;
 
-closed_set! {
+string_enum! {
     /// How much a finding matters.
     Severity {
         Error => "error",
@@ -33,7 +33,7 @@ impl Finding {
 
     /// The same with the command that mends it.
     #[must_use]
-    pub fn fixed_by(mut self, command: impl Into<String>) -> Self {
+    pub fn with_fix(mut self, command: impl Into<String>) -> Self {
         self.fix = Some(command.into());
         self
     }
@@ -41,6 +41,6 @@ impl Finding {
 
 /// Whether nothing is wrong: notes are no fault.
 #[must_use]
-pub fn all_well(findings: &[Finding]) -> bool {
+pub fn has_no_problems(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.severity == Severity::Note)
 }

@@ -1,9 +1,9 @@
 //! A handoff: work offered to another role or lane.
 
-use super::{LaneName, Role, TaskId, string_enum::closed_set};
+use super::{LaneName, Role, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// Whether it was answered, and how.
     HandoffStatus { Open => "open", Accepted => "accepted", Declined => "declined", Withdrawn => "withdrawn" }
 }

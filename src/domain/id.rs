@@ -5,12 +5,12 @@ use std::fmt;
 
 use super::Refusal;
 
-const LONGEST: usize = 64;
+const MAX_ID_BYTES: usize = 64;
 
-fn refuse(what: &'static str, text: &str, why: &'static str) -> Refusal {
+fn invalid_id(what: &'static str, text: &str, why: &'static str) -> Refusal {
     // A wrong id may be anything, a megabyte of it too: show its beginning.
-    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    let dots = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    let shown: String = text.chars().take(MAX_ID_BYTES).flat_map(char::escape_debug).collect();
+    let dots = if text.chars().nth(MAX_ID_BYTES).is_some() { "…" } else { "" };
     Refusal::Invalid { what, why: format!("'{shown}{dots}' {why}") }
 }
 
@@ -27,10 +27,10 @@ macro_rules! id {
             /// [`Refusal::Invalid`] when the text is outside the alphabet or too long.
             pub fn parse(text: &str) -> Result<Self, Refusal> {
                 let rule: fn(&str) -> bool = $rule;
-                if text.len() <= LONGEST && rule(text) {
+                if text.len() <= MAX_ID_BYTES && rule(text) {
                     Ok(Self(text.to_owned()))
                 } else {
-                    Err(refuse($what, text, $why))
+                    Err(invalid_id($what, text, $why))
                 }
             }
 
@@ -55,7 +55,7 @@ macro_rules! id {
     };
 }
 
-fn is_name(text: &str) -> bool {
+fn is_label(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
 }
@@ -74,28 +74,28 @@ id!(
     /// A role: who does a kind of work.
     Role,
     "role",
-    is_name,
+    is_label,
     "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
 );
 id!(
     /// A lane's name.
     LaneName,
     "lane",
-    is_name,
+    is_label,
     "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
 );
 id!(
     /// A session's short id, which is its session name too.
     SessionId,
     "session id",
-    is_name,
+    is_label,
     "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
 );
 id!(
     /// A provider, backend, domain or check: a label in the same alphabet as roles.
     Label,
     "name",
-    is_name,
+    is_label,
     "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
 );
 

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::{Refusal, SessionId, string_enum::closed_set};
+use super::{Refusal, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// How far a run came.
-    RunStatus {
+    JobStatus {
         Queued => "queued",
         Starting => "starting",
         Running => "running",
@@ -19,7 +19,7 @@ closed_set! {
     }
 }
 
-impl RunStatus {
+impl JobStatus {
     /// Nothing will change any more.
     #[must_use]
     pub const fn is_final(self) -> bool {
@@ -33,12 +33,12 @@ impl RunStatus {
     }
 }
 
-closed_set! {
+string_enum! {
     /// What becomes of a run whose supervisor died: run again, or never a second time.
-    Recovery { Requeue => "requeue", Lost => "lost" }
+    RecoveryPolicy { Requeue => "requeue", Lost => "lost" }
 }
 
-closed_set! {
+string_enum! {
     /// What an item of a run's output is.
     ItemType { Stdout => "stdout", Stderr => "stderr", Event => "event" }
 }
@@ -47,13 +47,13 @@ closed_set! {
 pub const MAX_ATTEMPTS: i64 = 3;
 
 /// How much of a run's output is kept when nobody says, in bytes.
-pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// A run's id: a `UUIDv7`, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RunId(uuid::Uuid);
+pub struct JobId(uuid::Uuid);
 
-impl RunId {
+impl JobId {
     /// An id that was just made.
     #[must_use]
     pub const fn new(id: uuid::Uuid) -> Self {
@@ -85,7 +85,7 @@ impl RunId {
     }
 }
 
-impl fmt::Display for RunId {
+impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0.to_string())
     }
@@ -101,21 +101,21 @@ pub struct TerminalSize {
 }
 
 /// The size of a run's terminal when nobody says.
-pub const TERMINAL: TerminalSize = TerminalSize { rows: 24, cols: 80 };
+pub const DEFAULT_TERMINAL_SIZE: TerminalSize = TerminalSize { rows: 24, cols: 80 };
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExecRun {
+pub struct Job {
     /// Its place in the order of asking.
     pub seq: i64,
     /// Its id.
-    pub id: RunId,
+    pub id: JobId,
     /// Under which key its messages wait; need not be a session that Fairway knows.
     pub session: Option<SessionId>,
     /// Runs of one queue run one after the other; without one it waits for nobody.
     pub queue: Option<String>,
     /// How far it came.
-    pub status: RunStatus,
+    pub status: JobStatus,
     /// The command, as a person would type it.
     pub command: String,
     /// Where it runs.
@@ -129,7 +129,7 @@ pub struct ExecRun {
     /// How much of its output is kept, in bytes.
     pub max_output_bytes: i64,
     /// What becomes of it when its supervisor dies.
-    pub recovery: Recovery,
+    pub recovery: RecoveryPolicy,
     /// Which beginning this is, from 1.
     pub attempt: i64,
     /// The host and pid namespace that its numbers belong to.
@@ -137,9 +137,9 @@ pub struct ExecRun {
     /// The boot that its numbers belong to.
     pub boot_id: String,
     /// Who looks after it: the supervisor, or whoever is just making it.
-    pub keeper_pid: Option<i64>,
+    pub supervisor_pid: Option<i64>,
     /// That process's start time, in the kernel's ticks since boot.
-    pub keeper_started: Option<i64>,
+    pub supervisor_started: Option<i64>,
     /// Its root process.
     pub pid: Option<i64>,
     /// That process's start time, likewise.
@@ -168,9 +168,9 @@ pub struct ExecRun {
 
 /// How a run came to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct JobResult {
     /// A final status.
-    pub status: RunStatus,
+    pub status: JobStatus,
     /// Its exit code, when it ended by itself.
     pub exit_code: Option<i64>,
     /// The signal that ended it.
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn an_id_is_read_in_any_case_and_shown_in_one() {
-        let id = RunId::parse("0193B0C0-7E6A-7A5B-8C3D-AABBCCDDEEFF").unwrap();
+        let id = JobId::parse("0193B0C0-7E6A-7A5B-8C3D-AABBCCDDEEFF").unwrap();
         assert_eq!(id.to_string(), "0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff");
         assert_eq!(id.short(), "ccddeeff");
-        assert!(RunId::parse("\u{1b}x").unwrap_err().to_string().contains("\\u{1b}"));
+        assert!(JobId::parse("\u{1b}x").unwrap_err().to_string().contains("\\u{1b}"));
     }
 }

@@ -1,7 +1,7 @@
 //! What a run printed and what was noticed in it, on its way into the store and out of it.
 
 use super::{
-    job::{ItemType, RunId},
+    job::{ItemType, JobId},
     watcher::Watcher,
 };
 use crate::env::Timestamp;
@@ -33,17 +33,17 @@ pub enum NewItem {
         /// Particulars, as the text of a JSON object with at least `event`.
         meta: String,
         /// The key of the message that the run's session is owed.
-        owes: Option<String>,
+        notification_key: Option<String>,
     },
 }
 
 /// A watcher has matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hit {
+pub struct WatcherHit {
     /// Which watcher, from 0.
-    pub place: usize,
+    pub watcher: usize,
     /// How often it has matched by now.
-    pub hits: i64,
+    pub count: i64,
 }
 
 /// What was left out between head and tail: output items from `first_seq` to `through_seq` go, an item that says so takes
@@ -64,7 +64,7 @@ pub struct Batch {
     /// New items, in order.
     pub items: Vec<NewItem>,
     /// Watchers that matched.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<WatcherHit>,
     /// The gap as it is now, when it has grown.
     pub gap: Option<Gap>,
     /// The number that the next item will have.
@@ -132,18 +132,18 @@ impl Default for Totals {
 
 /// A watcher as it stands: how often it has matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct WatcherState {
     /// What it looks for.
     pub watcher: Watcher,
     /// How often it has matched.
-    pub hits: i64,
+    pub match_count: i64,
 }
 
 /// An event whose message has not been handed over yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owed {
+pub struct PendingNotification {
     /// The run.
-    pub run: RunId,
+    pub job: JobId,
     /// The event's place in it.
     pub seq: i64,
     /// The message's key.

@@ -1,9 +1,9 @@
 //! A lane: the durable place where a kind of work goes on while sessions come and go.
 
-use super::{LaneName, Role, id::Label, string_enum::closed_set};
+use super::{LaneName, Role, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// Whether tasks may be claimed in it.
     LaneStatus { Open => "open", Paused => "paused", Closed => "closed" }
 }
@@ -26,7 +26,7 @@ pub struct Lane {
     /// Its worktree's folder, absolute.
     pub worktree: Option<String>,
     /// Whether Fairway made branch and worktree, and so takes them away again.
-    pub made_worktree: bool,
+    pub owns_worktree: bool,
     /// How many tasks may be held in it at once; `None` is no limit.
     pub wip_limit: Option<i64>,
     /// The provider that a session in it has by default.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{session::Activity, string_enum::closed_set};
+use super::{session::Activity, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// What happened to a runtime.
     LifecycleEvent {
         Started => "started",
@@ -33,19 +33,19 @@ impl LifecycleEvent {
     /// Whether a report of this moment is news, when the newest one so far was of that moment. An end is news whenever it
     /// is heard of: nothing of the same run can come after it.
     #[must_use]
-    pub fn is_news(self, at: Timestamp, newest: Option<Timestamp>) -> bool {
+    pub fn is_newer(self, at: Timestamp, newest: Option<Timestamp>) -> bool {
         self == Self::Stopped || newest.is_none_or(|newest| at >= newest)
     }
 }
 
 /// How far ahead of ours a runtime's clock may be.
-const AHEAD: Duration = Duration::from_secs(5 * 60);
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// The moment that a report is of. Without one, or with one that lies far ahead, it is now: else a clock that goes wrong
 /// once would make everything after it old news.
 #[must_use]
-pub fn moment(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
-    told.filter(|at| *at <= now.plus(AHEAD)).unwrap_or(now)
+pub fn event_time(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    told.filter(|at| *at <= now.plus(MAX_CLOCK_SKEW)).unwrap_or(now)
 }
 
 #[cfg(test)]
@@ -56,17 +56,19 @@ mod tests {
     fn older_reports_are_no_news_and_an_end_always_is() {
         let (early, late) = (Timestamp::from_millis(1), Timestamp::from_millis(2));
         for event in LifecycleEvent::ALL {
-            assert!(event.is_news(late, Some(early)) && event.is_news(late, Some(late)) && event.is_news(late, None));
-            assert_eq!(event.is_news(early, Some(late)), *event == LifecycleEvent::Stopped, "{event}");
+            assert!(
+                event.is_newer(late, Some(early)) && event.is_newer(late, Some(late)) && event.is_newer(late, None)
+            );
+            assert_eq!(event.is_newer(early, Some(late)), *event == LifecycleEvent::Stopped, "{event}");
         }
     }
 
     #[test]
     fn a_clock_far_ahead_is_not_believed() {
         let now = Timestamp::from_millis(1_000_000);
-        assert_eq!(moment(None, now), now);
+        assert_eq!(event_time(None, now), now);
         for (told, meant) in [(0, 0), (1_300_000, 1_300_000), (1_300_001, 1_000_000)] {
-            assert_eq!(moment(Some(Timestamp::from_millis(told)), now), Timestamp::from_millis(meant));
+            assert_eq!(event_time(Some(Timestamp::from_millis(told)), now), Timestamp::from_millis(meant));
         }
     }
 }

@@ -1,14 +1,14 @@
 //! A message to a session, lane or role, with a receipt.
 
-use super::{LaneName, Role, SessionId, string_enum::closed_set};
+use super::{LaneName, Role, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// How much it may interrupt.
     Priority { Normal => "normal", Urgent => "urgent", System => "system" }
 }
 
-closed_set! {
+string_enum! {
     /// How far it came.
     MessageStatus {
         Queued => "queued",
@@ -19,9 +19,9 @@ closed_set! {
     }
 }
 
-closed_set! {
+string_enum! {
     /// By which way a message was offered, in the order in which ways are tried.
-    Way {
+    Channel {
         Stream => "stream",
         Tool => "tool",
         TurnEnd => "turn_end",
@@ -33,11 +33,11 @@ closed_set! {
     }
 }
 
-impl Way {
+impl Channel {
     /// Whether its reader comes by itself, and by coming again says that it has read what it was shown before. By the other
     /// ways a message is brought to it, and whoever brings it says when that is done.
     #[must_use]
-    pub const fn is_reading(self) -> bool {
+    pub const fn is_pull(self) -> bool {
         matches!(self, Self::Inbox | Self::Checkpoint)
     }
 }
@@ -55,14 +55,14 @@ impl Priority {
 }
 
 /// How long a message is offered before it counts as not taken, in seconds.
-pub const OFFER_SECONDS: u64 = 60;
+pub const OFFER_TIMEOUT_SECS: u64 = 60;
 
 /// How long text that was typed stays offered: until an event of its session confirms it, whenever that comes. The end of
 /// the year 9999.
-pub const TYPED_UNTIL: Timestamp = Timestamp::from_millis(253_402_300_799_000);
+pub const NEVER_EXPIRES: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
 /// The sources under which people write. What comes from any other is a program's text, and so is what a session sends.
-pub const PEOPLES_SOURCES: &[&str] = &["mail", "nudge"];
+pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 
 /// To whom: exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub struct Message {
     /// Until when that offer holds.
     pub offered_until: Option<Timestamp>,
     /// By which way it was offered last.
-    pub way: Option<Way>,
+    pub channel: Option<Channel>,
     /// What makes repeats one message.
     pub dedup: Option<String>,
     /// How often it was sent under its dedup key.
@@ -113,19 +113,19 @@ pub struct Message {
 impl Message {
     /// Whether somebody is being shown it, or has been and may still say so.
     #[must_use]
-    pub fn is_held(&self, now: Timestamp) -> bool {
+    pub fn is_offered(&self, now: Timestamp) -> bool {
         self.status == MessageStatus::Offered && self.offered_until.is_some_and(|until| until > now)
     }
 
     /// Whether it was typed into a session that has not confirmed it yet.
     #[must_use]
     pub fn is_typed(&self) -> bool {
-        self.status == MessageStatus::Offered && self.offered_until == Some(TYPED_UNTIL)
+        self.status == MessageStatus::Offered && self.offered_until == Some(NEVER_EXPIRES)
     }
 
     /// Whether it is too late to read it.
     #[must_use]
-    pub fn is_late(&self, now: Timestamp) -> bool {
+    pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 

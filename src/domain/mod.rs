@@ -33,6 +33,6 @@ pub mod usage;
 pub mod watcher;
 
 pub use actor::Actor;
-pub use event::{Event, Kind};
+pub use event::{Event, EventKind};
 pub use id::{LaneName, Role, SessionId, TaskId};
 pub use refusal::Refusal;

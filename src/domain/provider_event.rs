@@ -3,13 +3,13 @@
 use super::{
     checkpoint::CheckpointState,
     session::{Activity, SessionStatus},
-    string_enum::closed_set,
+    string_enum::string_enum,
 };
 
 /// The longest word that is looked at, in bytes.
-const LONGEST: usize = 64;
+const MAX_STATE_BYTES: usize = 64;
 
-closed_set! {
+string_enum! {
     /// How a provider says that a session stands.
     ProviderState {
         Started => "started",
@@ -25,28 +25,28 @@ closed_set! {
 
 /// What becomes of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub enum SessionEffect {
     /// It lives: a suspicion is lifted.
-    Runs,
+    Running,
     /// It is suspected to be gone.
-    Suspected,
+    Stale,
     /// It is over, with this final status.
-    Over(SessionStatus),
+    Finished(SessionStatus),
 }
 
 /// What follows from a state. Nothing here touches a task's status, claimant or gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effect {
     /// What becomes of the session.
-    pub life: Life,
+    pub session: SessionEffect,
     /// What the session does now; `None` leaves it as it was.
     pub activity: Option<Activity>,
     /// What it waits for, in one word, when it waits.
-    pub waits_for: Option<&'static str>,
+    pub waiting_for: Option<&'static str>,
     /// The checkpoint on the session's task; `None` for none.
     pub checkpoint: Option<CheckpointState>,
     /// The words of the checkpoint when the provider gave none.
-    pub words: &'static str,
+    pub default_summary: &'static str,
 }
 
 impl ProviderState {
@@ -54,8 +54,8 @@ impl ProviderState {
     /// to the same thing (`active` and `in_progress` are `running`, `waiting_on_user_input` is `waiting_on_input`,
     /// `system_error` is `failed`).
     #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        if text.len() > LONGEST {
+    pub fn from_provider(text: &str) -> Option<Self> {
+        if text.len() > MAX_STATE_BYTES {
             return None;
         }
         let letters = text.chars().filter(|letter| !matches!(letter, '_' | '-'));
@@ -76,39 +76,47 @@ impl ProviderState {
     /// What follows from it.
     #[must_use]
     pub const fn effect(self) -> Effect {
-        let runs = Effect { life: Life::Runs, activity: None, waits_for: None, checkpoint: None, words: "" };
+        let runs = Effect {
+            session: SessionEffect::Running,
+            activity: None,
+            waiting_for: None,
+            checkpoint: None,
+            default_summary: "",
+        };
         let waits = Effect {
             activity: Some(Activity::RequiresAction),
             checkpoint: Some(CheckpointState::AwaitingInput),
             ..runs
         };
         match self {
-            Self::Started => Effect { checkpoint: Some(CheckpointState::Active), words: "started", ..runs },
+            Self::Started => Effect { checkpoint: Some(CheckpointState::Active), default_summary: "started", ..runs },
             Self::Running => Effect { activity: Some(Activity::Busy), ..runs },
-            Self::WaitingOnApproval => Effect { waits_for: Some("approval"), words: "waits for an approval", ..waits },
-            Self::WaitingOnInput => Effect { waits_for: Some("input"), words: "waits for input", ..waits },
+            Self::WaitingOnApproval => {
+                Effect { waiting_for: Some("approval"), default_summary: "waits for an approval", ..waits }
+            }
+            Self::WaitingOnInput => Effect { waiting_for: Some("input"), default_summary: "waits for input", ..waits },
             Self::Completed => Effect {
-                life: Life::Over(SessionStatus::Ended),
+                session: SessionEffect::Finished(SessionStatus::Ended),
                 checkpoint: Some(CheckpointState::Done),
-                words: "completed",
+                default_summary: "completed",
                 ..runs
             },
             Self::Failed => Effect {
-                life: Life::Over(SessionStatus::Failed),
+                session: SessionEffect::Finished(SessionStatus::Failed),
                 checkpoint: Some(CheckpointState::Blocked),
-                words: "failed",
+                default_summary: "failed",
                 ..runs
             },
             Self::NoProgress => Effect {
-                life: Life::Suspected,
+                session: SessionEffect::Stale,
                 checkpoint: Some(CheckpointState::AwaitingInput),
-                words: "makes no progress",
+                default_summary: "makes no progress",
                 ..runs
             },
             Self::Stale => Effect {
-                life: Life::Suspected,
+                session: SessionEffect::Stale,
                 checkpoint: Some(CheckpointState::AwaitingInput),
-                words: "gives no sign of life",
+                default_summary: "gives no sign of life",
                 ..runs
             },
         }
@@ -130,7 +138,7 @@ mod tests {
                 camel.push_str(&(first + rest));
             }
             for spelling in [snake, &camel, &snake.replace('_', "-")] {
-                assert_eq!(ProviderState::read(spelling), Some(*state), "{spelling}");
+                assert_eq!(ProviderState::from_provider(spelling), Some(*state), "{spelling}");
             }
         }
         for (alias, state) in [
@@ -139,14 +147,14 @@ mod tests {
             ("waitingOnUserInput", ProviderState::WaitingOnInput),
             ("systemError", ProviderState::Failed),
         ] {
-            assert_eq!(ProviderState::read(alias), Some(state), "{alias}");
+            assert_eq!(ProviderState::from_provider(alias), Some(state), "{alias}");
         }
     }
 
     #[test]
     fn what_is_no_state_is_none() {
         for word in ["", "_", "idle", "done", "approved", "waiting", "merge_ready", &"_".repeat(65), "rünning"] {
-            assert_eq!(ProviderState::read(word), None, "{word}");
+            assert_eq!(ProviderState::from_provider(word), None, "{word}");
         }
     }
 
@@ -154,11 +162,11 @@ mod tests {
     fn only_an_end_is_final_and_only_running_says_nothing() {
         for state in ProviderState::ALL {
             let effect = state.effect();
-            let is_over = matches!(effect.life, Life::Over(status) if status.is_final());
+            let is_over = matches!(effect.session, SessionEffect::Finished(status) if status.is_final());
             assert_eq!(is_over, matches!(state, ProviderState::Completed | ProviderState::Failed), "{state}");
             assert_eq!(effect.checkpoint.is_none(), *state == ProviderState::Running, "{state}");
-            assert_eq!(effect.words.is_empty(), effect.checkpoint.is_none(), "{state}");
-            assert_eq!(effect.waits_for.is_some(), effect.activity == Some(Activity::RequiresAction), "{state}");
+            assert_eq!(effect.default_summary.is_empty(), effect.checkpoint.is_none(), "{state}");
+            assert_eq!(effect.waiting_for.is_some(), effect.activity == Some(Activity::RequiresAction), "{state}");
         }
     }
 }

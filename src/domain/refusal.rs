@@ -4,17 +4,17 @@ use thiserror::Error;
 
 use super::{
     LaneName, Role, SessionId, TaskId,
-    job::RunStatus,
-    message::{MessageStatus, Way},
+    job::JobStatus,
+    message::{Channel, MessageStatus},
     rules::gate::GateReport,
     session::SessionStatus,
-    task::{Status, Waiting},
+    task::{NotReadyReason, TaskStatus},
 };
 use crate::env::Timestamp;
 
 /// A ready task that a bare `claim` passed over, and the code of the rule that barred it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedTask {
     /// The task.
     pub task: TaskId,
     /// The rule's code.
@@ -46,7 +46,7 @@ pub enum Refusal {
     Ambiguous { noun: &'static str, id: String, found: Vec<String> },
     /// A thing of that name is there already.
     #[error("{noun} '{id}' exists already")]
-    Exists { noun: &'static str, id: String },
+    AlreadyExists { noun: &'static str, id: String },
     /// A thing that others point at.
     #[error("{noun} '{id}' is in use: {by}")]
     InUse { noun: &'static str, id: String, by: String },
@@ -58,7 +58,7 @@ pub enum Refusal {
     AlreadyClaimed { task: TaskId, by: String, since: Timestamp },
     /// Held by the very caller.
     #[error("{task} is yours already, under epoch {epoch}")]
-    AlreadyYours { task: TaskId, epoch: i64 },
+    AlreadyClaimedByYou { task: TaskId, epoch: i64 },
     /// The caller's claim has been superseded.
     #[error("your claim on {task} has epoch {yours}, but {} since epoch {current}", match .by {
         Some(by) => format!("{by} holds it"),
@@ -76,10 +76,10 @@ pub enum Refusal {
     NotClaimant { task: TaskId, by: String, you: String },
     /// A transition that does not exist.
     #[error("{task} is {status}; it cannot be {verb} from there")]
-    WrongState { task: TaskId, status: Status, verb: &'static str },
+    WrongState { task: TaskId, status: TaskStatus, verb: &'static str },
     /// Unfinished dependencies.
     #[error("{task} waits: {}", .waiting.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; "))]
-    DepsOpen { task: TaskId, waiting: Vec<Waiting> },
+    DepsOpen { task: TaskId, waiting: Vec<NotReadyReason> },
     /// For another role.
     #[error("{task} is for the role {wants}; {}", match .have {
         Some(have) => format!("you act as {have}"),
@@ -106,13 +106,13 @@ pub enum Refusal {
     SessionFinal { session: SessionId, status: SessionStatus },
     /// The session's program is not there any more, though nothing says yet that it has ended.
     #[error("the session {session} is recorded as {status}, but its backend says that it does not run")]
-    SessionGone { session: SessionId, status: SessionStatus },
+    SessionExited { session: SessionId, status: SessionStatus },
     /// A session of another task, run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
     /// A record that was answered already.
     #[error("{noun} {id} is {status} already")]
-    Answered { noun: &'static str, id: i64, status: &'static str },
+    AlreadyAnswered { noun: &'static str, id: i64, status: &'static str },
     /// An approval that its provider does not wait for any more.
     #[error("approval {id} has lapsed{}", .why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
     ApprovalLapsed { id: i64, why: Option<String> },
@@ -121,10 +121,10 @@ pub enum Refusal {
     NotAnswerable { id: i64, session: SessionId, provider: String },
     /// An approval that the session that asks would give itself.
     #[error("approval {id} is asked by {session} itself; somebody else answers it")]
-    OwnApproval { id: i64, session: SessionId },
+    SelfApproval { id: i64, session: SessionId },
     /// A provider's settings that cannot be meant.
     #[error("{path} {why}; it was left as it is")]
-    Settings { path: String, why: String },
+    InvalidSettings { path: String, why: String },
     /// A handoff to another role or lane.
     #[error("handoff {id} is for the {} {wants}; you {} {have}", if *.is_role { "role" } else { "lane" },
         if *.is_role { "act as" } else { "work in" })]
@@ -142,17 +142,17 @@ pub enum Refusal {
     #[error("{}", if .skipped.is_empty() { "nothing is ready".to_owned() } else {
         format!("nothing is ready for you; {} ready task(s) are barred by rules", .skipped.len())
     })]
-    NothingReady { skipped: Vec<Skipped> },
+    NothingReady { skipped: Vec<SkippedTask> },
     /// Nothing came in time.
     #[error("nothing arrived within {within}")]
-    NothingArrived { within: String },
+    WaitTimedOut { within: String },
     /// A prompt that nobody has acknowledged.
     #[error("prompt {id} is not acknowledged: {}", match (.status, .way) {
         (MessageStatus::Expired | MessageStatus::Withdrawn, _) => format!("it is {}", .status),
         (_, Some(way)) => format!("after {within} it is {} by way of {way}", .status),
         (_, None) => format!("after {within} it is {}", .status),
     })]
-    NotAcknowledged { id: i64, status: MessageStatus, way: Option<Way>, within: String },
+    NotAcknowledged { id: i64, status: MessageStatus, way: Option<Channel>, within: String },
     /// A `--request-id` that was used for something else.
     #[error("the request id '{id}' was used for another command")]
     RequestReused { id: String },
@@ -161,13 +161,13 @@ pub enum Refusal {
     EventReused { id: String },
     /// A `--request-id` whose command was begun and has no answer yet.
     #[error("the request '{id}' was begun and has no answer: {became}; nothing was started again")]
-    RequestOpen { id: String, became: String, running: bool },
+    RequestPending { id: String, became: String, running: bool },
     /// A background run that is over.
     #[error("the run {run} has ended ({status})")]
-    RunFinal { run: String, status: RunStatus },
+    JobFinal { run: String, status: JobStatus },
     /// A background run that waits for its turn.
     #[error("the run {run} waits in its queue: it reads nothing yet")]
-    RunQueued { run: String },
+    JobQueued { run: String },
     /// A background run that nothing can be typed to.
     #[error("the run {run} has no terminal to type into: it was started without --pty")]
     NoTerminal { run: String },
@@ -178,10 +178,10 @@ pub enum Refusal {
     InputFull { run: String, taken: usize },
     /// A background run whose supervisor died.
     #[error("nobody looks after the run {run}: its supervisor is gone")]
-    RunUnsupervised { run: String },
+    JobUnsupervised { run: String },
     /// A background run whose supervisor lives, and says nothing.
     #[error("the supervisor of the run {run} does not answer")]
-    RunBusy { run: String },
+    JobUnresponsive { run: String },
     /// Another server serves here.
     #[error("a server listens at {place} already")]
     ServeRunning { place: String },
@@ -193,7 +193,7 @@ pub enum Refusal {
     Untrusted { why: String },
     /// A store or local file that came with the repository.
     #[error("{path} is tracked by git: whoever committed it would speak for you")]
-    Tracked { path: String },
+    TrackedByGit { path: String },
 }
 
 impl Refusal {
@@ -206,11 +206,11 @@ impl Refusal {
             Self::Usage { .. } => "usage",
             Self::NotFound { .. } | Self::NoneFound { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
-            Self::Exists { .. } => "exists",
+            Self::AlreadyExists { .. } => "exists",
             Self::InUse { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
             Self::AlreadyClaimed { .. } => "already_claimed",
-            Self::AlreadyYours { .. } => "already_yours",
+            Self::AlreadyClaimedByYou { .. } => "already_yours",
             Self::StaleClaim { .. } | Self::StaleHandoff { .. } => "stale_claim",
             Self::NotClaimant { .. } => "not_claimant",
             Self::WrongState { .. } => "wrong_state",
@@ -222,32 +222,32 @@ impl Refusal {
             Self::LaneFull { .. } => "lane_full",
             Self::PathConflict { .. } => "path_conflict",
             Self::SessionFinal { .. } => "session_final",
-            Self::SessionGone { .. } => "session_gone",
+            Self::SessionExited { .. } => "session_gone",
             Self::SessionMismatch { .. } => "session_mismatch",
-            Self::Answered { .. } => "already_answered",
+            Self::AlreadyAnswered { .. } => "already_answered",
             Self::ApprovalLapsed { .. } => "approval_lapsed",
             Self::NotAnswerable { .. } => "not_answerable",
-            Self::OwnApproval { .. } => "own_approval",
-            Self::Settings { .. } => "settings_invalid",
+            Self::SelfApproval { .. } => "own_approval",
+            Self::InvalidSettings { .. } => "settings_invalid",
             Self::NotForYou { is_role: true, .. } => "role_mismatch",
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",
             Self::GateBlocked(_) => "gate_blocked",
             Self::Cycle { .. } => "cycle",
             Self::NothingReady { .. } => "nothing_ready",
-            Self::NothingArrived { .. } => "nothing_arrived",
+            Self::WaitTimedOut { .. } => "nothing_arrived",
             Self::NotAcknowledged { .. } => "not_acknowledged",
             Self::RequestReused { .. } | Self::EventReused { .. } => "request_reused",
-            Self::RequestOpen { .. } => "request_open",
-            Self::RunFinal { .. } => "run_final",
-            Self::RunQueued { .. } => "run_queued",
+            Self::RequestPending { .. } => "request_open",
+            Self::JobFinal { .. } => "run_final",
+            Self::JobQueued { .. } => "run_queued",
             Self::NoTerminal { .. } => "no_terminal",
             Self::InputFull { .. } => "input_full",
-            Self::RunUnsupervised { .. } => "run_unsupervised",
-            Self::RunBusy { .. } => "run_busy",
+            Self::JobUnsupervised { .. } => "run_unsupervised",
+            Self::JobUnresponsive { .. } => "run_busy",
             Self::ServeRunning { .. } => "serve_running",
             Self::GuardDenied { .. } => "guard_denied",
-            Self::Untrusted { .. } | Self::Tracked { .. } => "untrusted",
+            Self::Untrusted { .. } | Self::TrackedByGit { .. } => "untrusted",
         }
     }
 

@@ -1,14 +1,14 @@
 //! A review: a domain's verdict on a task at a commit.
 
-use super::{TaskId, id::Label, string_enum::closed_set};
+use super::{TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// What the reviewer says.
     Verdict { Approve => "approve", Changes => "changes", Reject => "reject" }
 }
 
-closed_set! {
+string_enum! {
     /// Whether it was answered.
     ReviewStatus { Requested => "requested", Recorded => "recorded" }
 }

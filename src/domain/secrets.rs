@@ -5,12 +5,13 @@
 pub const MASK: &str = "•••";
 
 /// Parts of a variable's name that say what its value is.
-const NAMES: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE"];
+const SECRET_NAME_PARTS: &[&str] =
+    &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE"];
 /// The same, but only as the last word: `API_KEY` and not `KEYBOARD`.
-const ENDINGS: &[&str] = &["KEY", "AUTH", "PASS", "PAT", "PWD"];
+const SECRET_NAME_SUFFIXES: &[&str] = &["KEY", "AUTH", "PASS", "PAT", "PWD"];
 
 /// Beginnings of keys and tokens that are known by their form.
-const FORMS: &[&str] = &[
+const TOKEN_PREFIXES: &[&str] = &[
     "sk-",
     "sk_live_",
     "sk_test_",
@@ -35,7 +36,7 @@ const FORMS: &[&str] = &[
     "eyJ",
 ];
 /// How long what follows such a beginning must be.
-const TAIL: usize = 12;
+const MIN_TOKEN_TAIL: usize = 12;
 
 /// Whether a variable of this name holds a secret.
 #[must_use]
@@ -45,28 +46,29 @@ pub fn is_secret_name(name: &str) -> bool {
     if matches!(name.as_str(), "PWD" | "OLDPWD") {
         return false;
     }
-    NAMES.iter().any(|part| name.contains(part)) || name.rsplit('_').next().is_some_and(|last| ENDINGS.contains(&last))
+    SECRET_NAME_PARTS.iter().any(|part| name.contains(part))
+        || name.rsplit('_').next().is_some_and(|last| SECRET_NAME_SUFFIXES.contains(&last))
 }
 
 /// A variable's value as it may be shown.
 #[must_use]
-pub fn shown(name: &str, value: &str) -> String {
-    if !value.is_empty() && is_secret_name(name) { MASK.to_owned() } else { masked(value) }
+pub fn mask_value(name: &str, value: &str) -> String {
+    if !value.is_empty() && is_secret_name(name) { MASK.to_owned() } else { mask(value) }
 }
 
 /// Text in which everything that looks like a secret is masked: keys of known forms, `NAME=value` of a telling name, what
 /// follows `Bearer`, a password in an address, private keys.
 #[must_use]
-pub fn masked(text: &str) -> String {
+pub fn mask(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
-        if let Some(after) = private_key(rest) {
+        if let Some(after) = after_private_key(rest) {
             shown.push_str(MASK);
             rest = after;
             continue;
         }
-        let word = rest.find(|letter: char| !is_of_word(letter)).unwrap_or(rest.len());
+        let word = rest.find(|letter: char| !is_token_char(letter)).unwrap_or(rest.len());
         if word == 0 {
             let mut letters = rest.chars();
             shown.extend(letters.next());
@@ -74,7 +76,7 @@ pub fn masked(text: &str) -> String {
             continue;
         }
         let (this, after) = rest.split_at(word);
-        let (said, after) = one(this, after);
+        let (said, after) = mask_token(this, after);
         shown.push_str(&said);
         rest = after;
     }
@@ -82,7 +84,7 @@ pub fn masked(text: &str) -> String {
 }
 
 /// The word as it may be shown, and what follows it and was not used up with it.
-fn one<'a>(word: &str, after: &'a str) -> (String, &'a str) {
+fn mask_token<'a>(word: &str, after: &'a str) -> (String, &'a str) {
     let ends = |letter: char| letter.is_whitespace() || letter.is_control() || matches!(letter, '"' | '\'' | ',' | ';');
     if let Some(value) = after.strip_prefix('=').filter(|_| is_secret_name(word)) {
         let (quote, value) = match value.chars().next() {
@@ -102,7 +104,7 @@ fn one<'a>(word: &str, after: &'a str) -> (String, &'a str) {
         && let Some(token) = after.strip_prefix(' ')
     {
         let length = token.find(ends).unwrap_or(token.len());
-        if length >= TAIL {
+        if length >= MIN_TOKEN_TAIL {
             return (format!("{word} {MASK}"), token.get(length..).unwrap_or_default());
         }
     }
@@ -115,19 +117,19 @@ fn one<'a>(word: &str, after: &'a str) -> (String, &'a str) {
             return (format!("{word}://{name}:{MASK}"), address.get(at..).unwrap_or_default());
         }
     }
-    match FORMS.iter().find_map(|form| Some((word.find(form)?, form.len()))) {
+    match TOKEN_PREFIXES.iter().find_map(|form| Some((word.find(form)?, form.len()))) {
         // At a word's beginning only: `task-eyJ` is none.
-        Some((0, form)) if word.len() >= form + TAIL => (MASK.to_owned(), after),
+        Some((0, form)) if word.len() >= form + MIN_TOKEN_TAIL => (MASK.to_owned(), after),
         _ => (word.to_owned(), after),
     }
 }
 
-fn is_of_word(letter: char) -> bool {
+fn is_token_char(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.')
 }
 
 /// What follows a private key's block that begins here.
-fn private_key(text: &str) -> Option<&str> {
+fn after_private_key(text: &str) -> Option<&str> {
     let inside = text.strip_prefix("-----BEGIN ")?;
     let heading = inside.lines().next()?;
     if !heading.contains("PRIVATE KEY-----") {
@@ -160,10 +162,10 @@ mod tests {
             ("Grüße 👋 https://host/a@b", "Grüße 👋 https://host/a@b"),
             ("AKIAABCDEFGHIJKLMNOP", "•••"),
         ] {
-            assert_eq!(masked(text), shown);
+            assert_eq!(mask(text), shown);
         }
-        assert_eq!(shown("GITHUB_TOKEN", "x"), MASK);
-        assert_eq!(shown("GITHUB_TOKEN", ""), "");
-        assert_eq!(shown("LANG", "C"), "C");
+        assert_eq!(mask_value("GITHUB_TOKEN", "x"), MASK);
+        assert_eq!(mask_value("GITHUB_TOKEN", ""), "");
+        assert_eq!(mask_value("LANG", "C"), "C");
     }
 }

@@ -1,9 +1,9 @@
 //! A session: a provider attached to a lane. Two axes: whether it lives, and what it does.
 
-use super::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, string_enum::closed_set};
+use super::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// Whether it lives.
     SessionStatus {
         Starting => "starting",
@@ -22,7 +22,7 @@ impl SessionStatus {
     }
 }
 
-closed_set! {
+string_enum! {
     /// What it does, as reported; never guessed.
     Activity {
         Unknown => "unknown",
@@ -150,7 +150,7 @@ impl Session {
 
     /// When it last gave a sign of life; its start stands in.
     #[must_use]
-    pub fn last_sign(&self) -> Timestamp {
+    pub fn last_seen(&self) -> Timestamp {
         self.last_heartbeat_at.unwrap_or(self.started_at)
     }
 
@@ -164,7 +164,7 @@ impl Session {
     ///
     /// # Errors
     /// `session_final`.
-    pub fn open(&self) -> Result<(), Refusal> {
+    pub fn check_open(&self) -> Result<(), Refusal> {
         if self.status.is_final() {
             return Err(Refusal::SessionFinal { session: self.id.clone(), status: self.status });
         }
@@ -175,7 +175,7 @@ impl Session {
     ///
     /// # Errors
     /// `session_mismatch` when it is another run's: an old process must not speak for a new one.
-    pub fn of_run(&self, run_id: Option<&str>) -> Result<(), Refusal> {
+    pub fn check_run_id(&self, run_id: Option<&str>) -> Result<(), Refusal> {
         match run_id {
             Some(run) if run != self.run_id => Err(Refusal::SessionMismatch {
                 why: format!("the session {} is of the run {}, not of {run}", self.id, self.run_id),
@@ -188,8 +188,8 @@ impl Session {
     ///
     /// # Errors
     /// `session_final`.
-    pub fn running(&self) -> Result<Self, Refusal> {
-        self.open()?;
+    pub fn to_running(&self) -> Result<Self, Refusal> {
+        self.check_open()?;
         Ok(Self { status: SessionStatus::Running, reason: None, ..self.clone() })
     }
 
@@ -197,16 +197,16 @@ impl Session {
     ///
     /// # Errors
     /// `session_final`.
-    pub fn alive(&self, now: Timestamp) -> Result<Self, Refusal> {
-        Ok(Self { last_heartbeat_at: Some(now), ..self.running()? })
+    pub fn with_heartbeat(&self, now: Timestamp) -> Result<Self, Refusal> {
+        Ok(Self { last_heartbeat_at: Some(now), ..self.to_running()? })
     }
 
     /// starting, running → stale. One that is stale keeps its first reason.
     ///
     /// # Errors
     /// `session_final`.
-    pub fn suspected(&self, reason: Option<&str>) -> Result<Self, Refusal> {
-        self.open()?;
+    pub fn to_stale(&self, reason: Option<&str>) -> Result<Self, Refusal> {
+        self.check_open()?;
         if self.status == SessionStatus::Stale {
             return Ok(self.clone());
         }
@@ -218,13 +218,13 @@ impl Session {
     /// # Errors
     /// `session_final`, and `session_mismatch` for the way back to starting or for a final status, which `finished`
     /// brings about.
-    pub fn reported(&self, status: SessionStatus) -> Result<Self, Refusal> {
+    pub fn with_reported_status(&self, status: SessionStatus) -> Result<Self, Refusal> {
         match status {
-            SessionStatus::Running => self.running(),
-            SessionStatus::Stale => self.suspected(Some("reported stale")),
+            SessionStatus::Running => self.to_running(),
+            SessionStatus::Stale => self.to_stale(Some("reported stale")),
             same if same == self.status && !same.is_final() => Ok(self.clone()),
             other => {
-                self.open()?;
+                self.check_open()?;
                 let why = format!("the session {} is {}; it cannot become {other}", self.id, self.status);
                 Err(Refusal::SessionMismatch { why })
             }
@@ -235,14 +235,14 @@ impl Session {
     ///
     /// # Errors
     /// `session_final` when it is final already, `invalid_value` for a status that is not final.
-    pub fn finished(
+    pub fn to_finished(
         &self,
         status: SessionStatus,
         exit_code: Option<i64>,
         reason: Option<&str>,
         now: Timestamp,
     ) -> Result<Self, Refusal> {
-        self.open()?;
+        self.check_open()?;
         if !status.is_final() {
             return Err(Refusal::invalid("status", format!("{status} is not final")));
         }
@@ -259,7 +259,7 @@ impl Session {
 
     /// What it does, as somebody reports it. A question is over when another activity is reported.
     #[must_use]
-    pub fn doing(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
+    pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);
         Self { activity, waiting_for, activity_source: Some(source.to_owned()), activity_at: Some(now), ..self.clone() }
     }
@@ -285,16 +285,16 @@ pub(in crate::domain) mod tests {
         let now = Timestamp::from_millis(9);
         for from in [Starting, Running, Stale] {
             let session = session(from);
-            assert_eq!(session.alive(now).unwrap().status, Running);
-            assert_eq!(session.alive(now).unwrap().last_heartbeat_at, Some(now));
-            assert_eq!(session.suspected(Some("silent")).unwrap().status, Stale);
-            assert_eq!(session.reported(Starting).is_ok(), from == Starting);
-            assert_eq!(session.reported(Ended).unwrap_err().code(), "session_mismatch");
+            assert_eq!(session.with_heartbeat(now).unwrap().status, Running);
+            assert_eq!(session.with_heartbeat(now).unwrap().last_heartbeat_at, Some(now));
+            assert_eq!(session.to_stale(Some("silent")).unwrap().status, Stale);
+            assert_eq!(session.with_reported_status(Starting).is_ok(), from == Starting);
+            assert_eq!(session.with_reported_status(Ended).unwrap_err().code(), "session_mismatch");
             for to in [Ended, Failed] {
-                let finished = session.finished(to, Some(3), Some("why"), now).unwrap();
+                let finished = session.to_finished(to, Some(3), Some("why"), now).unwrap();
                 assert_eq!((finished.status, finished.ended_at, finished.exit_code), (to, Some(now), Some(3)));
             }
-            assert_eq!(session.finished(Stale, None, None, now).unwrap_err().code(), "invalid_value");
+            assert_eq!(session.to_finished(Stale, None, None, now).unwrap_err().code(), "invalid_value");
         }
     }
 
@@ -304,12 +304,12 @@ pub(in crate::domain) mod tests {
         for from in [SessionStatus::Ended, SessionStatus::Failed] {
             let session = session(from);
             for refused in [
-                session.running(),
-                session.alive(now),
-                session.suspected(None),
-                session.reported(SessionStatus::Running),
-                session.reported(SessionStatus::Starting),
-                session.finished(SessionStatus::Ended, None, None, now),
+                session.to_running(),
+                session.with_heartbeat(now),
+                session.to_stale(None),
+                session.with_reported_status(SessionStatus::Running),
+                session.with_reported_status(SessionStatus::Starting),
+                session.to_finished(SessionStatus::Ended, None, None, now),
             ] {
                 assert_eq!(refused.unwrap_err().code(), "session_final");
             }
@@ -318,24 +318,24 @@ pub(in crate::domain) mod tests {
 
     #[test]
     fn a_suspicion_keeps_its_first_reason_and_loses_it_with_the_next_sign() {
-        let stale = session(SessionStatus::Running).suspected(Some("first")).unwrap();
-        assert_eq!(stale.suspected(Some("second")).unwrap().reason.as_deref(), Some("first"));
-        assert_eq!(stale.alive(Timestamp::from_millis(9)).unwrap().reason, None);
+        let stale = session(SessionStatus::Running).to_stale(Some("first")).unwrap();
+        assert_eq!(stale.to_stale(Some("second")).unwrap().reason.as_deref(), Some("first"));
+        assert_eq!(stale.with_heartbeat(Timestamp::from_millis(9)).unwrap().reason, None);
     }
 
     #[test]
     fn another_run_does_not_speak_for_it() {
         let session = session(SessionStatus::Stale);
-        assert_eq!(session.of_run(None), Ok(()));
-        assert_eq!(session.of_run(Some("run-1")), Ok(()));
-        assert_eq!(session.of_run(Some("run-0")).unwrap_err().code(), "session_mismatch");
+        assert_eq!(session.check_run_id(None), Ok(()));
+        assert_eq!(session.check_run_id(Some("run-1")), Ok(()));
+        assert_eq!(session.check_run_id(Some("run-0")).unwrap_err().code(), "session_mismatch");
     }
 
     #[test]
     fn a_question_is_over_with_the_next_activity() {
         let now = Timestamp::from_millis(9);
-        let asks = session(SessionStatus::Running).doing(Activity::RequiresAction, Some("which?"), "test", now);
+        let asks = session(SessionStatus::Running).with_activity(Activity::RequiresAction, Some("which?"), "test", now);
         assert_eq!(asks.waiting_for.as_deref(), Some("which?"));
-        assert_eq!(asks.doing(Activity::Busy, Some("which?"), "test", now).waiting_for, None);
+        assert_eq!(asks.with_activity(Activity::Busy, Some("which?"), "test", now).waiting_for, None);
     }
 }

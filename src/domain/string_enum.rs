@@ -1,7 +1,7 @@
 //! Closed sets of words: the same spelling in the store, in JSON and on the command line.
 
 /// Declares an enum whose variants have one spelling each, with `as_str`, `parse`, `ALL` and `Display`.
-macro_rules! closed_set {
+macro_rules! string_enum {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident => $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,4 +32,4 @@ macro_rules! closed_set {
     };
 }
 
-pub(crate) use closed_set;
+pub(crate) use string_enum;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label, string_enum::closed_set};
+use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// A state's name.
-    Status {
+    TaskStatus {
         Todo => "todo",
         InProgress => "in_progress",
         Blocked => "blocked",
@@ -17,7 +17,7 @@ closed_set! {
     }
 }
 
-impl Status {
+impl TaskStatus {
     /// Done or cancelled.
     #[must_use]
     pub const fn is_closed(self) -> bool {
@@ -26,14 +26,14 @@ impl Status {
 
     /// Has a claimant.
     #[must_use]
-    pub const fn is_held(self) -> bool {
+    pub const fn is_claimed(self) -> bool {
         matches!(self, Self::InProgress | Self::Blocked | Self::Review)
     }
 }
 
 /// Where a task stands, with what belongs to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum TaskState {
     /// Waits for somebody.
     Todo,
     /// Somebody works on it.
@@ -48,17 +48,17 @@ pub enum State {
     Cancelled(Timestamp),
 }
 
-impl State {
+impl TaskState {
     /// Its name.
     #[must_use]
-    pub const fn status(&self) -> Status {
+    pub const fn status(&self) -> TaskStatus {
         match self {
-            Self::Todo => Status::Todo,
-            Self::InProgress(_) => Status::InProgress,
-            Self::Blocked(..) => Status::Blocked,
-            Self::Review(_) => Status::Review,
-            Self::Done(_) => Status::Done,
-            Self::Cancelled(_) => Status::Cancelled,
+            Self::Todo => TaskStatus::Todo,
+            Self::InProgress(_) => TaskStatus::InProgress,
+            Self::Blocked(..) => TaskStatus::Blocked,
+            Self::Review(_) => TaskStatus::Review,
+            Self::Done(_) => TaskStatus::Done,
+            Self::Cancelled(_) => TaskStatus::Cancelled,
         }
     }
 
@@ -92,7 +92,7 @@ pub struct Check {
 
 /// The words a task is made of: everything that `add`, `edit` and `import` may set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
+pub struct TaskFields {
     /// What is to be done, in a line.
     pub title: String,
     /// What is to be done, at length; may be empty.
@@ -120,12 +120,12 @@ pub struct Words {
 /// The priority of a task that was given none.
 pub const DEFAULT_PRIORITY: u8 = 2;
 /// The last priority.
-pub const LAST_PRIORITY: u8 = 4;
+pub const LOWEST_PRIORITY: u8 = 4;
 
-impl Words {
+impl TaskFields {
     /// A task with a title and nothing else.
     #[must_use]
-    pub const fn titled(title: String) -> Self {
+    pub const fn with_title(title: String) -> Self {
         Self {
             title,
             body: String::new(),
@@ -148,9 +148,9 @@ pub struct Task {
     /// Its id.
     pub id: TaskId,
     /// What people wrote about it.
-    pub words: Words,
+    pub fields: TaskFields,
     /// Where it stands.
-    pub state: State,
+    pub state: TaskState,
     /// The highest epoch that a claim on it ever had; 0 before the first.
     pub epoch: i64,
     /// How many of its dependencies are not done; derived, kept by the store.
@@ -169,7 +169,7 @@ impl Task {
     /// Whether `claim` could take it as far as its state and dependencies say.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
-        matches!(self.state, State::Todo) && self.open_deps == 0
+        matches!(self.state, TaskState::Todo) && self.open_deps == 0
     }
 
     fn wrong_state(&self, verb: &'static str) -> Refusal {
@@ -178,7 +178,7 @@ impl Task {
 
     /// A new claim on it, whatever its state was; the rules decide whether there may be one.
     #[must_use]
-    pub fn claimed(&self, by: &Actor, now: Timestamp, lease: Option<Duration>) -> Claim {
+    pub fn new_claim(&self, by: &Actor, now: Timestamp, lease: Option<Duration>) -> Claim {
         Claim {
             claimant: by.name.clone(),
             session: by.session.clone(),
@@ -194,9 +194,9 @@ impl Task {
     ///
     /// # Errors
     /// `wrong_state` when nobody holds it.
-    pub fn released(&self) -> Result<State, Refusal> {
+    pub fn released(&self) -> Result<TaskState, Refusal> {
         match &self.state {
-            State::InProgress(_) | State::Blocked(..) | State::Review(_) => Ok(State::Todo),
+            TaskState::InProgress(_) | TaskState::Blocked(..) | TaskState::Review(_) => Ok(TaskState::Todo),
             _ => Err(self.wrong_state("released")),
         }
     }
@@ -205,9 +205,9 @@ impl Task {
     ///
     /// # Errors
     /// `wrong_state` from anywhere else.
-    pub fn submitted(&self) -> Result<State, Refusal> {
+    pub fn submitted(&self) -> Result<TaskState, Refusal> {
         match &self.state {
-            State::InProgress(claim) => Ok(State::Review(unleased(claim))),
+            TaskState::InProgress(claim) => Ok(TaskState::Review(without_lease(claim))),
             _ => Err(self.wrong_state("submitted")),
         }
     }
@@ -216,9 +216,9 @@ impl Task {
     ///
     /// # Errors
     /// `wrong_state` from anywhere else.
-    pub fn resumed(&self) -> Result<State, Refusal> {
+    pub fn resumed(&self) -> Result<TaskState, Refusal> {
         match &self.state {
-            State::Review(claim) => Ok(State::InProgress(claim.clone())),
+            TaskState::Review(claim) => Ok(TaskState::InProgress(claim.clone())),
             _ => Err(self.wrong_state("resumed")),
         }
     }
@@ -227,9 +227,9 @@ impl Task {
     ///
     /// # Errors
     /// `wrong_state` from anywhere else.
-    pub fn blocked(&self, reason: String) -> Result<State, Refusal> {
+    pub fn blocked(&self, reason: String) -> Result<TaskState, Refusal> {
         match &self.state {
-            State::InProgress(claim) => Ok(State::Blocked(unleased(claim), reason)),
+            TaskState::InProgress(claim) => Ok(TaskState::Blocked(without_lease(claim), reason)),
             _ => Err(self.wrong_state("blocked")),
         }
     }
@@ -238,9 +238,9 @@ impl Task {
     ///
     /// # Errors
     /// `wrong_state` from anywhere else.
-    pub fn unblocked(&self) -> Result<State, Refusal> {
+    pub fn unblocked(&self) -> Result<TaskState, Refusal> {
         match &self.state {
-            State::Blocked(claim, _) => Ok(State::InProgress(claim.clone())),
+            TaskState::Blocked(claim, _) => Ok(TaskState::InProgress(claim.clone())),
             _ => Err(self.wrong_state("unblocked")),
         }
     }
@@ -249,9 +249,9 @@ impl Task {
     ///
     /// # Errors
     /// `wrong_state` from anywhere else.
-    pub fn done(&self, now: Timestamp) -> Result<State, Refusal> {
+    pub fn done(&self, now: Timestamp) -> Result<TaskState, Refusal> {
         match &self.state {
-            State::InProgress(_) | State::Review(_) => Ok(State::Done(now)),
+            TaskState::InProgress(_) | TaskState::Review(_) => Ok(TaskState::Done(now)),
             _ => Err(self.wrong_state("done")),
         }
     }
@@ -260,32 +260,32 @@ impl Task {
     ///
     /// # Errors
     /// `wrong_state` when it is closed.
-    pub fn cancelled(&self, now: Timestamp) -> Result<State, Refusal> {
+    pub fn cancelled(&self, now: Timestamp) -> Result<TaskState, Refusal> {
         if self.state.status().is_closed() {
             return Err(self.wrong_state("cancelled"));
         }
-        Ok(State::Cancelled(now))
+        Ok(TaskState::Cancelled(now))
     }
 
     /// done, cancelled → todo.
     ///
     /// # Errors
     /// `wrong_state` when it is open.
-    pub fn reopened(&self) -> Result<State, Refusal> {
+    pub fn reopened(&self) -> Result<TaskState, Refusal> {
         match &self.state {
-            State::Done(_) | State::Cancelled(_) => Ok(State::Todo),
+            TaskState::Done(_) | TaskState::Cancelled(_) => Ok(TaskState::Todo),
             _ => Err(self.wrong_state("reopened")),
         }
     }
 }
 
-fn unleased(claim: &Claim) -> Claim {
+fn without_lease(claim: &Claim) -> Claim {
     Claim { lease_until: None, lease: None, ..claim.clone() }
 }
 
 /// Why a task is not ready: one thing that stands in its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct NotReadyReason {
     /// The kind of obstacle, as a code: `dep_open`, `dep_cancelled`, `dep_absent`.
     pub code: &'static str,
     /// The task it waits for.
@@ -294,13 +294,13 @@ pub struct Waiting {
     pub message: String,
 }
 
-impl Waiting {
+impl NotReadyReason {
     /// What a dependency of this status (`None`: absent from the store) puts in the way; `None` when it is done.
     #[must_use]
-    pub fn on(id: TaskId, status: Option<Status>) -> Option<Self> {
+    pub fn for_dependency(id: TaskId, status: Option<TaskStatus>) -> Option<Self> {
         let (code, message) = match status {
-            Some(Status::Done) => return None,
-            Some(Status::Cancelled) => ("dep_cancelled", format!("{id} was cancelled, so it will not be done")),
+            Some(TaskStatus::Done) => return None,
+            Some(TaskStatus::Cancelled) => ("dep_cancelled", format!("{id} was cancelled, so it will not be done")),
             Some(status) => ("dep_open", format!("{id} is {status}")),
             None => ("dep_absent", format!("{id} is not in this store")),
         };
@@ -314,10 +314,10 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_000);
 
-    fn in_state(state: State) -> Task {
+    fn in_state(state: TaskState) -> Task {
         Task {
             id: TaskId::parse("T-1").unwrap(),
-            words: Words::titled("title".into()),
+            fields: TaskFields::with_title("title".into()),
             state,
             epoch: 3,
             open_deps: 0,
@@ -343,9 +343,9 @@ mod tests {
     /// The whole table of `model.md`: which verb leads from which state to which.
     #[test]
     fn every_verb_from_every_state() {
-        type Verb = fn(&Task) -> Result<State, Refusal>;
-        let verbs: [(&str, Verb, [Option<Status>; 6]); 8] = {
-            use Status::{Blocked, Cancelled, Done, InProgress, Review, Todo};
+        type Verb = fn(&Task) -> Result<TaskState, Refusal>;
+        let verbs: [(&str, Verb, [Option<TaskStatus>; 6]); 8] = {
+            use TaskStatus::{Blocked, Cancelled, Done, InProgress, Review, Todo};
             // From:                                    todo, in_progress, blocked, review, done, cancelled
             [
                 ("release", Task::released, [None, Some(Todo), Some(Todo), Some(Todo), None, None]),
@@ -363,17 +363,17 @@ mod tests {
             ]
         };
         let states = [
-            State::Todo,
-            State::InProgress(claim()),
-            State::Blocked(claim(), "why".into()),
-            State::Review(claim()),
-            State::Done(NOW),
-            State::Cancelled(NOW),
+            TaskState::Todo,
+            TaskState::InProgress(claim()),
+            TaskState::Blocked(claim(), "why".into()),
+            TaskState::Review(claim()),
+            TaskState::Done(NOW),
+            TaskState::Cancelled(NOW),
         ];
         for (name, verb, expected) in verbs {
             for (state, want) in states.iter().zip(expected) {
                 let moved = verb(&in_state(state.clone()));
-                assert_eq!(moved.as_ref().ok().map(State::status), want, "{name} from {}", state.status());
+                assert_eq!(moved.as_ref().ok().map(TaskState::status), want, "{name} from {}", state.status());
                 if let Err(refusal) = moved {
                     assert_eq!(refusal.code(), "wrong_state");
                 }
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn submit_and_block_clear_the_lease_and_keep_the_claimant() {
-        let task = in_state(State::InProgress(claim()));
+        let task = in_state(TaskState::InProgress(claim()));
         for state in [task.submitted().unwrap(), task.blocked("why".into()).unwrap()] {
             let claim = state.claim().unwrap();
             assert_eq!((claim.claimant.as_str(), claim.epoch, claim.lease_until), ("a", 3, None));

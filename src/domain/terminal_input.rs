@@ -3,18 +3,18 @@
 use super::{Refusal, job::TerminalSize, terminal_keys};
 
 /// The most that one call types, in bytes.
-pub const MOST_TYPED: usize = 1 << 20;
+pub const MAX_INPUT_BYTES: usize = 1 << 20;
 /// The most rows or columns that a terminal has.
-pub const MOST_LINES: u16 = 10_000;
+pub const MAX_TERMINAL_DIMENSION: u16 = 10_000;
 
 /// The beginning and the end of a paste to a program that wants to tell it from typing.
-const PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
+const BRACKETED_PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
 /// How much of a wrong word is shown, in characters.
-const SHOWN: usize = 64;
+const MAX_DISPLAYED_CHARS: usize = 64;
 
 /// One thing that is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub enum TerminalInput {
     /// A text as it is; nothing in it is a key.
     Text(String),
     /// A key by its name, which is known.
@@ -29,16 +29,17 @@ pub enum Input {
     Size(TerminalSize),
 }
 
-impl Input {
+impl TerminalInput {
     /// A key by its name as tmux has it: `Enter`, `Up`, `C-c`, `M-x`, `S-F5`, `y`.
     ///
     /// # Errors
     /// [`Refusal::Usage`] naming what is no key.
-    pub fn key(name: &str) -> Result<Self, Refusal> {
-        match terminal_keys::named(name, false) {
+    pub fn parse_key(name: &str) -> Result<Self, Refusal> {
+        match terminal_keys::parse(name, false) {
             Some(_) => Ok(Self::Key(name.to_owned())),
             None => {
-                let why = format!("'{}' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5", shown(name));
+                let why =
+                    format!("'{}' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5", excerpt(name));
                 Err(Refusal::Usage { why })
             }
         }
@@ -48,9 +49,9 @@ impl Input {
     ///
     /// # Errors
     /// [`Refusal::Usage`] naming what is none.
-    pub fn hex(text: &str) -> Result<Self, Refusal> {
+    pub fn parse_hex(text: &str) -> Result<Self, Refusal> {
         let usage = || Refusal::Usage {
-            why: format!("'{}' is not hexadecimal: two digits for each byte, as in 1b5b41", shown(text)),
+            why: format!("'{}' is not hexadecimal: two digits for each byte, as in 1b5b41", excerpt(text)),
         };
         let mut bytes = Vec::new();
         for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -71,8 +72,8 @@ impl Input {
     ///
     /// # Errors
     /// [`Refusal::Usage`] when it is none that a terminal can have.
-    pub fn size(text: &str) -> Result<Self, Refusal> {
-        size(text).map(Self::Size)
+    pub fn parse_size(text: &str) -> Result<Self, Refusal> {
+        parse_terminal_size(text).map(Self::Size)
     }
 
     /// The bytes of it for a terminal or a pipe. The end of input and a size have none: what they are depends on what the
@@ -81,11 +82,11 @@ impl Input {
     pub fn bytes(&self, bracketed: bool, application_arrows: bool) -> Vec<u8> {
         match self {
             Self::Text(text) => text.as_bytes().to_vec(),
-            Self::Key(name) => terminal_keys::bytes_in(name, application_arrows),
+            Self::Key(name) => terminal_keys::bytes_in_mode(name, application_arrows),
             // A paste cannot end itself from within: nothing in it begins a sequence.
             Self::Paste(text) if bracketed => {
                 let text = text.replace(['\u{1b}', '\u{9b}'], "");
-                [PASTE.0, text.as_bytes(), PASTE.1].concat()
+                [BRACKETED_PASTE.0, text.as_bytes(), BRACKETED_PASTE.1].concat()
             }
             Self::Paste(text) => text.as_bytes().to_vec(),
             Self::Hex(bytes) => bytes.clone(),
@@ -98,17 +99,17 @@ impl Input {
 ///
 /// # Errors
 /// [`Refusal::Usage`] when it is none that a terminal can have.
-pub fn size(text: &str) -> Result<TerminalSize, Refusal> {
+pub fn parse_terminal_size(text: &str) -> Result<TerminalSize, Refusal> {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse().ok().filter(|number| digits && (1..=MOST_LINES).contains(number))
+        text.parse().ok().filter(|number| digits && (1..=MAX_TERMINAL_DIMENSION).contains(number))
     };
     let read = || {
         let (rows, cols) = text.split_once('x')?;
         Some(TerminalSize { rows: number(rows)?, cols: number(cols)? })
     };
     read().ok_or_else(|| Refusal::Usage {
-        why: format!("'{}' is no size: ROWSxCOLS, each from 1 to {MOST_LINES}, as 24x80", shown(text)),
+        why: format!("'{}' is no size: ROWSxCOLS, each from 1 to {MAX_TERMINAL_DIMENSION}, as 24x80", excerpt(text)),
     })
 }
 
@@ -116,24 +117,24 @@ pub fn size(text: &str) -> Result<TerminalSize, Refusal> {
 ///
 /// # Errors
 /// [`Refusal::Usage`].
-pub fn check(inputs: &[Input]) -> Result<(), Refusal> {
+pub fn check(inputs: &[TerminalInput]) -> Result<(), Refusal> {
     let usage = |why: String| Err(Refusal::Usage { why });
     if inputs.is_empty() {
         return usage("nothing to type: name keys, or give a text".into());
     }
     let bytes: usize = inputs.iter().map(|input| input.bytes(true, false).len()).sum();
-    if bytes > MOST_TYPED {
-        return usage(format!("{bytes} bytes are more than one call types, which is {MOST_TYPED}"));
+    if bytes > MAX_INPUT_BYTES {
+        return usage(format!("{bytes} bytes are more than one call types, which is {MAX_INPUT_BYTES}"));
     }
-    if inputs.iter().rev().skip(1).any(|input| *input == Input::Eof) {
+    if inputs.iter().rev().skip(1).any(|input| *input == TerminalInput::Eof) {
         return usage("nothing can be typed after the end of input".into());
     }
     Ok(())
 }
 
-fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
+fn excerpt(text: &str) -> String {
+    let mut shown: String = text.chars().take(MAX_DISPLAYED_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_DISPLAYED_CHARS).is_some() {
         shown.push('…');
     }
     shown
@@ -145,37 +146,37 @@ mod tests {
 
     #[test]
     fn keys_hex_and_sizes_are_strict_and_texts_are_not() {
-        assert_eq!(Input::key("C-c").unwrap().bytes(false, false), b"\x03");
-        assert_eq!(Input::key("Up").unwrap().bytes(false, true), b"\x1bOA");
+        assert_eq!(TerminalInput::parse_key("C-c").unwrap().bytes(false, false), b"\x03");
+        assert_eq!(TerminalInput::parse_key("Up").unwrap().bytes(false, true), b"\x1bOA");
         for word in ["Entr", "", "ctrl-c", "yes", "\u{1b}"] {
-            let error = Input::key(word).unwrap_err().to_string();
+            let error = TerminalInput::parse_key(word).unwrap_err().to_string();
             assert!(error.contains("is no key") && !error.contains('\u{1b}'), "{error}");
         }
-        assert_eq!(Input::hex("1B 5b41").unwrap(), Input::Hex(vec![0x1b, 0x5b, 0x41]));
+        assert_eq!(TerminalInput::parse_hex("1B 5b41").unwrap(), TerminalInput::Hex(vec![0x1b, 0x5b, 0x41]));
         for text in ["", " ", "1", "1b5", "0x1b", "zz", "é0", "1 b"] {
-            assert!(Input::hex(text).is_err(), "{text}");
+            assert!(TerminalInput::parse_hex(text).is_err(), "{text}");
         }
-        assert_eq!(size("50x132").unwrap(), TerminalSize { rows: 50, cols: 132 });
+        assert_eq!(parse_terminal_size("50x132").unwrap(), TerminalSize { rows: 50, cols: 132 });
         for text in ["", "50", "50x", "x50", "0x80", "24x0", "24x80x1", "-1x80", "+1x80", "24X80", "24x99999", " 24x80"]
         {
-            assert!(size(text).is_err(), "{text}");
+            assert!(parse_terminal_size(text).is_err(), "{text}");
         }
-        assert_eq!(Input::Text("Enter".into()).bytes(true, true), b"Enter");
+        assert_eq!(TerminalInput::Text("Enter".into()).bytes(true, true), b"Enter");
     }
 
     #[test]
     fn a_paste_is_bracketed_where_the_program_asks_and_cannot_end_itself() {
-        let paste = Input::Paste("a\x1b[20\x1b[201~1~\u{9b}201~rm\r".into());
+        let paste = TerminalInput::Paste("a\x1b[20\x1b[201~1~\u{9b}201~rm\r".into());
         assert_eq!(paste.bytes(true, false), b"\x1b[200~a[20[201~1~201~rm\r\x1b[201~");
-        assert_eq!(Input::Paste("a\x1b[201~\r".into()).bytes(false, false), b"a\x1b[201~\r");
+        assert_eq!(TerminalInput::Paste("a\x1b[201~\r".into()).bytes(false, false), b"a\x1b[201~\r");
     }
 
     #[test]
     fn nothing_too_much_and_what_follows_the_end_are_refused() {
         assert!(check(&[]).is_err());
-        assert!(check(&[Input::Eof]).is_ok());
-        assert!(check(&[Input::Eof, Input::Text("x".into())]).is_err());
-        assert!(check(&[Input::Text("x".repeat(MOST_TYPED))]).is_ok());
-        assert!(check(&[Input::Text("x".repeat(MOST_TYPED)), Input::Text("x".into())]).is_err());
+        assert!(check(&[TerminalInput::Eof]).is_ok());
+        assert!(check(&[TerminalInput::Eof, TerminalInput::Text("x".into())]).is_err());
+        assert!(check(&[TerminalInput::Text("x".repeat(MAX_INPUT_BYTES))]).is_ok());
+        assert!(check(&[TerminalInput::Text("x".repeat(MAX_INPUT_BYTES)), TerminalInput::Text("x".into())]).is_err());
     }
 }

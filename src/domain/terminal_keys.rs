@@ -3,58 +3,58 @@
 /// What a terminal sends for a key. A word that names none is text, and is sent as it is.
 #[must_use]
 pub fn bytes(word: &str) -> Vec<u8> {
-    bytes_in(word, false)
+    bytes_in_mode(word, false)
 }
 
 /// The same for a terminal whose program may have asked for arrows in their other form (mode 1).
 #[must_use]
-pub fn bytes_in(word: &str, application_arrows: bool) -> Vec<u8> {
-    named(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
+pub fn bytes_in_mode(word: &str, application_arrows: bool) -> Vec<u8> {
+    parse(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
 }
 
 /// The same, but strictly: `None` when the word names no key.
 ///
 /// A key is a letter, a name, or one of these behind `C-`, `M-` and `S-`, in any order.
 #[must_use]
-pub fn named(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
-    let (held, key) = Held::before(word)?;
-    if let Some(letter) = one(key).filter(|letter| !letter.is_control()) {
-        return held.letter(letter);
+pub fn parse(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
+    let (held, key) = Modifiers::split_from(word)?;
+    if let Some(letter) = single_char(key).filter(|letter| !letter.is_control()) {
+        return held.encode_char(letter);
     }
-    let plain = |text: &str| held.plain(text.as_bytes());
+    let plain = |text: &str| held.encode_bytes(text.as_bytes());
     match key {
         "Enter" => plain("\r"),
-        "Tab" if held.shift => Held { shift: false, ..held }.plain(b"\x1b[Z"),
+        "Tab" if held.shift => Modifiers { shift: false, ..held }.encode_bytes(b"\x1b[Z"),
         "Tab" => plain("\t"),
         "BTab" => plain("\x1b[Z"),
-        "Space" => held.letter(' '),
+        "Space" => held.encode_char(' '),
         "BSpace" => plain("\x7f"),
         "Escape" => plain("\x1b"),
-        "Up" => Some(held.arrow('A', application_arrows)),
-        "Down" => Some(held.arrow('B', application_arrows)),
-        "Right" => Some(held.arrow('C', application_arrows)),
-        "Left" => Some(held.arrow('D', application_arrows)),
-        "Home" => Some(held.arrow('H', false)),
-        "End" => Some(held.arrow('F', false)),
-        "IC" | "Insert" => Some(held.numbered(2)),
-        "DC" | "Delete" => Some(held.numbered(3)),
-        "PPage" | "PageUp" | "PgUp" => Some(held.numbered(5)),
-        "NPage" | "PageDown" | "PgDn" => Some(held.numbered(6)),
-        _ => function(key, held),
+        "Up" => Some(held.encode_arrow('A', application_arrows)),
+        "Down" => Some(held.encode_arrow('B', application_arrows)),
+        "Right" => Some(held.encode_arrow('C', application_arrows)),
+        "Left" => Some(held.encode_arrow('D', application_arrows)),
+        "Home" => Some(held.encode_arrow('H', false)),
+        "End" => Some(held.encode_arrow('F', false)),
+        "IC" | "Insert" => Some(held.tilde_sequence(2)),
+        "DC" | "Delete" => Some(held.tilde_sequence(3)),
+        "PPage" | "PageUp" | "PgUp" => Some(held.tilde_sequence(5)),
+        "NPage" | "PageDown" | "PgDn" => Some(held.tilde_sequence(6)),
+        _ => function_key(key, held),
     }
 }
 
 /// What is held down while a key is pressed.
 #[derive(Debug, Clone, Copy, Default)]
-struct Held {
+struct Modifiers {
     control: bool,
     meta: bool,
     shift: bool,
 }
 
-impl Held {
+impl Modifiers {
     /// What stands before a key, each once, and the key.
-    fn before(word: &str) -> Option<(Self, &str)> {
+    fn split_from(word: &str) -> Option<(Self, &str)> {
         let (mut held, mut key) = (Self::default(), word);
         while let Some((before, rest)) = key.split_once('-').filter(|(_, rest)| !rest.is_empty()) {
             let this = match before {
@@ -72,28 +72,28 @@ impl Held {
     }
 
     /// As terminals count it, from 1.
-    fn number(self) -> u8 {
+    fn xterm_code(self) -> u8 {
         1 + u8::from(self.shift) + 2 * u8::from(self.meta) + 4 * u8::from(self.control)
     }
 
     /// A key that a terminal sends only as it is, or behind an Escape.
-    fn plain(self, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn encode_bytes(self, bytes: &[u8]) -> Option<Vec<u8>> {
         let escape: &[u8] = if self.meta { b"\x1b" } else { b"" };
         (!self.control && !self.shift).then(|| [escape, bytes].concat())
     }
 
-    fn letter(self, letter: char) -> Option<Vec<u8>> {
+    fn encode_char(self, letter: char) -> Option<Vec<u8>> {
         let bytes = match (self.control, self.shift) {
             (false, false) => letter.to_string().into_bytes(),
             (false, true) if letter.is_ascii_alphabetic() => vec![u8::try_from(letter).ok()?.to_ascii_uppercase()],
-            (true, false) => vec![control(letter)?],
+            (true, false) => vec![control_code(letter)?],
             _ => return None,
         };
-        Self { meta: self.meta, ..Self::default() }.plain(&bytes)
+        Self { meta: self.meta, ..Self::default() }.encode_bytes(&bytes)
     }
 
-    fn arrow(self, letter: char, application: bool) -> Vec<u8> {
-        match self.number() {
+    fn encode_arrow(self, letter: char, application: bool) -> Vec<u8> {
+        match self.xterm_code() {
             1 if application => format!("\x1bO{letter}"),
             1 => format!("\x1b[{letter}"),
             number => format!("\x1b[1;{number}{letter}"),
@@ -101,8 +101,8 @@ impl Held {
         .into_bytes()
     }
 
-    fn numbered(self, key: u8) -> Vec<u8> {
-        match self.number() {
+    fn tilde_sequence(self, key: u8) -> Vec<u8> {
+        match self.xterm_code() {
             1 => format!("\x1b[{key}~"),
             number => format!("\x1b[{key};{number}~"),
         }
@@ -110,12 +110,12 @@ impl Held {
     }
 }
 
-fn one(text: &str) -> Option<char> {
+fn single_char(text: &str) -> Option<char> {
     let mut letters = text.chars();
     letters.next().filter(|_| letters.next().is_none())
 }
 
-fn control(letter: char) -> Option<u8> {
+fn control_code(letter: char) -> Option<u8> {
     match u8::try_from(letter).ok()?.to_ascii_uppercase() {
         b' ' => Some(0),
         b'?' => Some(0x7f),
@@ -124,24 +124,24 @@ fn control(letter: char) -> Option<u8> {
     }
 }
 
-fn function(key: &str, held: Held) -> Option<Vec<u8>> {
-    let first = |letter: char| match held.number() {
+fn function_key(key: &str, held: Modifiers) -> Option<Vec<u8>> {
+    let first = |letter: char| match held.xterm_code() {
         1 => format!("\x1bO{letter}").into_bytes(),
-        _ => held.arrow(letter, false),
+        _ => held.encode_arrow(letter, false),
     };
     Some(match key.strip_prefix('F')? {
         "1" => first('P'),
         "2" => first('Q'),
         "3" => first('R'),
         "4" => first('S'),
-        "5" => held.numbered(15),
-        "6" => held.numbered(17),
-        "7" => held.numbered(18),
-        "8" => held.numbered(19),
-        "9" => held.numbered(20),
-        "10" => held.numbered(21),
-        "11" => held.numbered(23),
-        "12" => held.numbered(24),
+        "5" => held.tilde_sequence(15),
+        "6" => held.tilde_sequence(17),
+        "7" => held.tilde_sequence(18),
+        "8" => held.tilde_sequence(19),
+        "9" => held.tilde_sequence(20),
+        "10" => held.tilde_sequence(21),
+        "11" => held.tilde_sequence(23),
+        "12" => held.tilde_sequence(24),
         _ => return None,
     })
 }
@@ -193,17 +193,17 @@ mod tests {
         ] {
             assert_eq!(String::from_utf8(bytes(word)).unwrap(), sent, "{word}");
         }
-        assert_eq!(bytes_in("Up", true), b"\x1bOA");
-        assert_eq!(bytes_in("C-Up", true), b"\x1b[1;5A");
+        assert_eq!(bytes_in_mode("Up", true), b"\x1bOA");
+        assert_eq!(bytes_in_mode("C-Up", true), b"\x1b[1;5A");
     }
 
     #[test]
     fn strictly_a_word_is_no_key() {
         for word in ["enter", "", "ab", "C-", "C-1", "X-a", "F13", "F0", "F01", "C-C-a", "M-M-a", "S-1", "é!", "Esc"] {
-            assert_eq!(named(word, false), None, "{word}");
+            assert_eq!(parse(word, false), None, "{word}");
         }
         for (word, sent) in [("é", "é"), ("y", "y"), ("M-é", "\x1bé"), ("C-m", "\r"), ("S-M-Tab", "\x1b\x1b[Z")] {
-            assert_eq!(named(word, false).as_deref(), Some(sent.as_bytes()), "{word}");
+            assert_eq!(parse(word, false).as_deref(), Some(sent.as_bytes()), "{word}");
         }
     }
 }

@@ -3,30 +3,30 @@
 use super::Refusal;
 
 /// The longest title, summary or reason, in bytes.
-pub const LINE_MAX: usize = 4 * 1024;
+pub const MAX_LINE_BYTES: usize = 4 * 1024;
 /// The longest body, payload or note, in bytes.
-pub const BODY_MAX: usize = 256 * 1024;
+pub const MAX_BODY_BYTES: usize = 256 * 1024;
 
 /// A title, summary or reason: not blank, at most [`LINE_MAX`] bytes.
 ///
 /// # Errors
 /// [`Refusal::Invalid`] naming `what`.
-pub fn line(what: &'static str, text: &str) -> Result<String, Refusal> {
+pub fn check_line(what: &'static str, text: &str) -> Result<String, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::Invalid { what, why: "must not be empty".into() });
     }
-    checked(what, text, LINE_MAX)
+    check(what, text, MAX_LINE_BYTES)
 }
 
 /// A body, payload or note: may be empty, at most [`BODY_MAX`] bytes.
 ///
 /// # Errors
 /// [`Refusal::Invalid`] naming `what`.
-pub fn body(what: &'static str, text: &str) -> Result<String, Refusal> {
-    checked(what, text, BODY_MAX)
+pub fn check_body(what: &'static str, text: &str) -> Result<String, Refusal> {
+    check(what, text, MAX_BODY_BYTES)
 }
 
-fn checked(what: &'static str, text: &str, longest: usize) -> Result<String, Refusal> {
+fn check(what: &'static str, text: &str, longest: usize) -> Result<String, Refusal> {
     if text.len() > longest {
         let why = format!("is {} bytes long; at most {longest} are kept", text.len());
         return Err(Refusal::Invalid { what, why });
@@ -44,14 +44,14 @@ mod tests {
 
     #[test]
     fn lengths_and_control_characters_are_refused_by_name() {
-        assert_eq!(line("title", "a\tb\nc").unwrap(), "a\tb\nc");
-        assert!(line("title", &"x".repeat(LINE_MAX)).is_ok());
-        let long = line("title", &"x".repeat(LINE_MAX + 1)).unwrap_err().to_string();
+        assert_eq!(check_line("title", "a\tb\nc").unwrap(), "a\tb\nc");
+        assert!(check_line("title", &"x".repeat(MAX_LINE_BYTES)).is_ok());
+        let long = check_line("title", &"x".repeat(MAX_LINE_BYTES + 1)).unwrap_err().to_string();
         assert_eq!(long, "title is 4097 bytes long; at most 4096 are kept");
         for bad in ["a\0b", "\u{1b}[31m", "a\rb", "\u{9b}", "\u{7f}"] {
-            assert!(body("body", bad).is_err(), "{bad:?}");
+            assert!(check_body("body", bad).is_err(), "{bad:?}");
         }
-        assert!(line("title", " \n").is_err());
-        assert_eq!(body("body", "").unwrap(), "");
+        assert!(check_line("title", " \n").is_err());
+        assert_eq!(check_body("body", "").unwrap(), "");
     }
 }

@@ -1,22 +1,22 @@
 //! What a model's work used, as the one who did it reports it.
 
-use super::{Refusal, string_enum::closed_set};
+use super::{Refusal, string_enum::string_enum};
 use crate::env::Timestamp;
 
 /// The most tokens that one turn can be meant to have used, of a kind.
-pub const TOKENS_MAX: u64 = 10_000_000_000;
+pub const MAX_TOKENS: u64 = 10_000_000_000;
 /// The highest cost that one turn can be meant to have had, in US dollars.
-pub const COST_MAX: f64 = 1_000_000.0;
+pub const MAX_COST_USD: f64 = 1_000_000.0;
 /// The longest that one call of a tool can be meant to have taken, in milliseconds: a year.
-pub const DURATION_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
+pub const MAX_TOOL_DURATION_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The longest name of a tool or model, and the longest key of a turn or call, in bytes.
-pub const NAME_MAX: usize = 256;
+pub const MAX_NAME_BYTES: usize = 256;
 /// The most turns in one report, and the most calls in one turn.
-pub const REPORTED_MAX: usize = 10_000;
+pub const MAX_REPORTED_ITEMS: usize = 10_000;
 /// The last moment that a turn can be meant to have ended at: the end of the year 9999.
-const LAST: i64 = 253_402_300_799_999;
+const MAX_TIMESTAMP_MS: i64 = 253_402_300_799_999;
 
-closed_set! {
+string_enum! {
     /// By what usage is added up.
     UsageBy {
         Session => "session",
@@ -78,56 +78,58 @@ impl Turn {
     /// # Errors
     /// [`Refusal::Invalid`] naming the field and the place.
     pub fn check(&self, place: usize) -> Result<(), Refusal> {
-        if !(0..=LAST).contains(&self.at.millis()) {
-            return Err(wrong("timestamp", place, "is not between the years 1970 and 9999"));
+        if !(0..=MAX_TIMESTAMP_MS).contains(&self.at.millis()) {
+            return Err(invalid("timestamp", place, "is not between the years 1970 and 9999"));
         }
-        name("key", place, self.key.as_deref())?;
+        check_name("key", place, self.key.as_deref())?;
         if let Some(usage) = &self.usage {
-            name("model", place, usage.model.as_deref())?;
+            check_name("model", place, usage.model.as_deref())?;
             for (what, tokens) in [
                 ("input_tokens", usage.input_tokens),
                 ("output_tokens", usage.output_tokens),
                 ("cache_read_tokens", usage.cache_read_tokens),
                 ("cache_creation_tokens", usage.cache_creation_tokens),
             ] {
-                if tokens > TOKENS_MAX {
-                    return Err(wrong(what, place, &format!("is {tokens}, which no turn uses")));
+                if tokens > MAX_TOKENS {
+                    return Err(invalid(what, place, &format!("is {tokens}, which no turn uses")));
                 }
             }
-            if let Some(cost) = usage.cost_usd.filter(|cost| !(0.0..=COST_MAX).contains(cost)) {
-                return Err(wrong("cost_usd", place, &format!("is {cost}, which no turn costs")));
+            if let Some(cost) = usage.cost_usd.filter(|cost| !(0.0..=MAX_COST_USD).contains(cost)) {
+                return Err(invalid("cost_usd", place, &format!("is {cost}, which no turn costs")));
             }
         }
-        if self.tools.len() > REPORTED_MAX {
-            return Err(wrong("tools_called", place, &format!("holds more than {REPORTED_MAX} calls")));
+        if self.tools.len() > MAX_REPORTED_ITEMS {
+            return Err(invalid("tools_called", place, &format!("holds more than {MAX_REPORTED_ITEMS} calls")));
         }
         for tool in &self.tools {
-            name("key", place, tool.key.as_deref())?;
-            name("name", place, Some(&tool.name))?;
-            if let Some(span) = tool.duration_ms.filter(|span| *span > DURATION_MAX) {
-                return Err(wrong("duration_ms", place, &format!("is {span}, which no call takes")));
+            check_name("key", place, tool.key.as_deref())?;
+            check_name("name", place, Some(&tool.name))?;
+            if let Some(span) = tool.duration_ms.filter(|span| *span > MAX_TOOL_DURATION_MS) {
+                return Err(invalid("duration_ms", place, &format!("is {span}, which no call takes")));
             }
         }
         Ok(())
     }
 }
 
-fn wrong(what: &'static str, place: usize, why: &str) -> Refusal {
+fn invalid(what: &'static str, place: usize, why: &str) -> Refusal {
     Refusal::invalid(what, format!("of events[{place}] {why}"))
 }
 
-fn name(what: &'static str, place: usize, text: Option<&str>) -> Result<(), Refusal> {
+fn check_name(what: &'static str, place: usize, text: Option<&str>) -> Result<(), Refusal> {
     match text {
-        Some(text) if text.trim().is_empty() => Err(wrong(what, place, "must not be empty")),
-        Some(text) if text.len() > NAME_MAX => Err(wrong(what, place, &format!("is longer than {NAME_MAX} bytes"))),
-        Some(text) if text.contains(char::is_control) => Err(wrong(what, place, "holds a control character")),
+        Some(text) if text.trim().is_empty() => Err(invalid(what, place, "must not be empty")),
+        Some(text) if text.len() > MAX_NAME_BYTES => {
+            Err(invalid(what, place, &format!("is longer than {MAX_NAME_BYTES} bytes")))
+        }
+        Some(text) if text.contains(char::is_control) => Err(invalid(what, place, "holds a control character")),
         _ => Ok(()),
     }
 }
 
 /// What a part of a provider's own record of a session says.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reading {
+pub struct TranscriptSlice {
     /// The answers of the model, in their order.
     pub turns: Vec<Turn>,
     /// How far the record was read, in bytes: where the next reading begins.
@@ -140,7 +142,7 @@ pub struct Reading {
     pub is_busy: Option<bool>,
 }
 
-impl Reading {
+impl TranscriptSlice {
     /// Adds an answer. One of the same key that was read before is this one, written again with more in it; one that cannot
     /// be meant is passed over.
     pub fn add(&mut self, turn: Turn) {
@@ -179,7 +181,7 @@ mod tests {
             ("timestamp", |turn| turn.at = Timestamp::from_millis(i64::MAX)),
             ("key", |turn| turn.key = Some(String::new())),
             ("input_tokens", |turn| turn.usage = Some(Usage { input_tokens: u64::MAX, ..Usage::default() })),
-            ("output_tokens", |turn| turn.usage = Some(Usage { output_tokens: TOKENS_MAX + 1, ..Usage::default() })),
+            ("output_tokens", |turn| turn.usage = Some(Usage { output_tokens: MAX_TOKENS + 1, ..Usage::default() })),
             ("cost_usd", |turn| turn.usage = Some(Usage { cost_usd: Some(f64::NAN), ..Usage::default() })),
             ("cost_usd", |turn| turn.usage = Some(Usage { cost_usd: Some(-0.01), ..Usage::default() })),
             ("model", |turn| turn.usage = Some(Usage { model: Some("a\nb".into()), ..Usage::default() })),

@@ -1,16 +1,16 @@
 //! What is looked for in a run's output.
 
-use super::{id::Label, string_enum::closed_set};
+use super::{id::Label, string_enum::string_enum};
 
-closed_set! {
+string_enum! {
     /// Whose lines are looked at.
-    Scope { Stdout => "stdout", Stderr => "stderr", Both => "both" }
+    WatchScope { Stdout => "stdout", Stderr => "stderr", Both => "both" }
 }
 
 /// How many watchers a run has at most.
-pub const MOST_WATCHERS: usize = 16;
+pub const MAX_WATCHERS: usize = 16;
 /// How long a watcher's expression is at most, in bytes.
-pub const LONGEST_REGEX: usize = 256;
+pub const MAX_REGEX_BYTES: usize = 256;
 
 /// Something to look for in each line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,5 +22,5 @@ pub struct Watcher {
     /// Whether the first match is the last one that counts.
     pub once: bool,
     /// Whose lines.
-    pub scope: Scope,
+    pub scope: WatchScope,
 }

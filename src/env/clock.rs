@@ -21,7 +21,7 @@ impl Timestamp {
 
     /// A file's time.
     #[must_use]
-    pub fn of_system(time: SystemTime) -> Option<Self> {
+    pub fn from_system_time(time: SystemTime) -> Option<Self> {
         let since = time.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since.as_millis()).ok().map(Self)
     }

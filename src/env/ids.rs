@@ -40,7 +40,7 @@ impl IdSource {
 
     /// Five lower-case letters, for names that people type.
     #[must_use]
-    pub fn letters(&self) -> String {
+    pub fn random_letters(&self) -> String {
         let number = match &self.seed {
             None => Uuid::new_v4().as_u128(),
             Some(next) => {
@@ -70,10 +70,10 @@ mod tests {
         assert_eq!(seeded().uuid(now), seeded().uuid(now));
         let source = seeded();
         assert_ne!(source.uuid(now), source.uuid(now));
-        assert_ne!(source.letters(), source.letters());
+        assert_ne!(source.random_letters(), source.random_letters());
 
         let random = IdSource::from_setting(None);
         assert_ne!(random.uuid(now), random.uuid(now));
-        assert!(random.letters().chars().all(|letter| letter.is_ascii_lowercase()));
+        assert!(random.random_letters().chars().all(|letter| letter.is_ascii_lowercase()));
     }
 }

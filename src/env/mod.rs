@@ -33,7 +33,7 @@ pub struct Env {
 impl Env {
     /// Reads the real surroundings.
     #[must_use]
-    pub fn real() -> Self {
+    pub fn from_process() -> Self {
         // The one place that reads the process environment.
         let vars: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
@@ -44,7 +44,7 @@ impl Env {
             .or_else(os::user::home);
         let clock = Clock::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_TIME)));
         let ids = IdSource::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_SEED)));
-        Self { clock, ids, terminal: Terminal::real(), cwd, home, vars }
+        Self { clock, ids, terminal: Terminal::detect(), cwd, home, vars }
     }
 
     /// A variable's text. Empty counts as unset, as it does in a shell's `${X:-}`; text that is not UTF-8 is absent.
@@ -80,7 +80,7 @@ impl Env {
     /// # Panics
     /// When it is asked to.
     #[expect(clippy::panic, reason = "what a test asks for")]
-    pub fn fault(&self) {
+    pub fn inject_test_fault(&self) {
         match self.var(vars::FAIRWAY_TEST_FAULT) {
             Some("panic") => panic!("as asked"),
             Some("crash") => std::process::abort(),

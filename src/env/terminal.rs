@@ -16,7 +16,7 @@ pub struct Terminal {
 impl Terminal {
     /// Asks the operating system.
     #[must_use]
-    pub fn real() -> Self {
+    pub fn detect() -> Self {
         Self {
             stdin: std::io::stdin().is_terminal(),
             stdout: std::io::stdout().is_terminal(),

@@ -92,7 +92,7 @@ pub const FAIRWAY_SESSIONS_STALE_AFTER: &str = "FAIRWAY_SESSIONS_STALE_AFTER";
 pub const FAIRWAY_SESSIONS_LAUNCH_TIMEOUT: &str = "FAIRWAY_SESSIONS_LAUNCH_TIMEOUT";
 
 /// What tells whom a process works for: a session's environment has them, and what is not a part of that session must not.
-pub const IDENTITY: &[&str] = &[
+pub const SESSION_IDENTITY: &[&str] = &[
     FAIRWAY_SESSION_ID,
     FAIRWAY_RUN_ID,
     FAIRWAY_ROLE,

@@ -1,49 +1,49 @@
 //! From rules and a call to a decision.
 
 use super::{
-    Action, Rule, Rules, Usual,
-    matching::{self, Meant},
-    shell::{Scan, Seen, arg::Arg},
+    Action, DefaultAction, Rule, Rules,
+    matching::{self, MatchResult},
+    shell::{FoundCommand, ShellAnalysis, arg::Arg},
     tool_names, write_targets,
 };
 use crate::domain::{Role, rules::globs};
 
 /// The shell text of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Script {
+pub enum ShellInput {
     /// A text that a shell reads.
     Text(String),
     /// The words of one command, which no shell reads.
-    Words(Vec<String>),
+    Argv(Vec<String>),
     /// Something else stands in its place.
-    Odd(String),
+    Unsupported(String),
 }
 
 /// The paths that a call of a file tool names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paths {
     /// These; none when it names none.
-    Told(Vec<String>),
+    Known(Vec<String>),
     /// Something else stands in their place.
-    Odd(String),
+    Unsupported(String),
 }
 
 /// A tool call, as far as rules look at it.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct ToolCallFacts {
     /// The tool's names, its own first.
     pub names: Vec<String>,
     /// The session's role.
     pub role: Role,
     /// Its shell text, under every name that it may stand under; none when it has none.
-    pub scripts: Vec<Script>,
+    pub shell_inputs: Vec<ShellInput>,
     /// Its paths.
     pub paths: Paths,
 }
 
 /// Where a path leads, links and all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum PathLocation {
     /// Into the worktree: so, relative to it.
     Inside(String),
     /// Out of it: so.
@@ -54,7 +54,7 @@ pub enum Place {
 
 /// What a rule made of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
+pub struct RuleTrace {
     /// The rule's name.
     pub rule: String,
     /// Whether it means the call.
@@ -65,11 +65,11 @@ pub struct Look {
 
 /// A decision, and how it came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
+pub struct Evaluation {
     /// Whether the call may be made.
     pub allowed: bool,
     /// Whether a rule allows it by name.
-    pub granted: bool,
+    pub explicitly_allowed: bool,
     /// The rule that decided.
     pub rule: Option<String>,
     /// Why.
@@ -77,72 +77,72 @@ pub struct Judgement {
     /// Each simple command that was found.
     pub commands: Vec<String>,
     /// What cannot be told about the text.
-    pub doubts: Vec<String>,
+    pub unresolved: Vec<String>,
     /// Each rule that looked.
-    pub looks: Vec<Look>,
+    pub traces: Vec<RuleTrace>,
 }
 
 /// What a rule made of a call, in short.
-enum Found {
+enum RuleMatch {
     No(String),
     Maybe(String),
     Yes(String),
 }
 
 /// The call as rules look at it, taken apart once.
-struct View<'a> {
-    call: &'a Call,
-    place: &'a dyn Fn(&str, &[String]) -> Place,
-    scans: Vec<Scan>,
-    doubts: Vec<String>,
+struct CallAnalysis<'a> {
+    call: &'a ToolCallFacts,
+    locate: &'a dyn Fn(&str, &[String]) -> PathLocation,
+    analyses: Vec<ShellAnalysis>,
+    unresolved: Vec<String>,
     is_shell: bool,
 }
 
 /// Judges a call. `place` tells where a path leads that is relative to the last of these folders; none: to where the call is
 /// made from.
 #[must_use]
-pub fn judge(rules: &Rules, call: &Call, place: &dyn Fn(&str, &[String]) -> Place) -> Judgement {
-    let mut judgement = Judgement {
+pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[String]) -> PathLocation) -> Evaluation {
+    let mut judgement = Evaluation {
         allowed: false,
-        granted: false,
+        explicitly_allowed: false,
         rule: None,
         reason: String::new(),
         commands: Vec::new(),
-        doubts: Vec::new(),
-        looks: Vec::new(),
+        unresolved: Vec::new(),
+        traces: Vec::new(),
     };
-    if let Some(why) = rules.barred(&call.names, &call.role) {
+    if let Some(why) = rules.role_denial_reason(&call.names, &call.role) {
         judgement.reason = why;
         judgement.rule = Some(format!("roles.{}", call.role));
         return judgement;
     }
-    let speaking: Vec<&Rule> = rules.rules.iter().filter(|rule| rule.speaks_of(&call.names, &call.role)).collect();
-    let view = View::of(call, place, speaking.iter().any(|rule| rule.looks_inside()));
+    let speaking: Vec<&Rule> = rules.rules.iter().filter(|rule| rule.applies_to(&call.names, &call.role)).collect();
+    let view = CallAnalysis::new(call, place, speaking.iter().any(|rule| rule.inspects_input()));
     judgement.commands = view.commands();
-    judgement.doubts.clone_from(&view.doubts);
+    judgement.unresolved.clone_from(&view.unresolved);
     let (mut denied, mut doubtful, mut granted): (Option<&Rule>, Option<(&Rule, String)>, Option<&Rule>) =
         (None, None, None);
     let allowing: Vec<&Rule> = speaking.iter().copied().filter(|rule| rule.action == Action::Allow).collect();
     for rule in &speaking {
         let found = match rule.action {
-            Action::Deny => view.denied(rule),
-            Action::Allow => view.allowed(rule, &allowing),
+            Action::Deny => view.match_deny(rule),
+            Action::Allow => view.match_allow(rule, &allowing),
         };
         let (matched, why) = match found {
-            Found::No(why) => (false, why),
-            Found::Yes(why) => {
+            RuleMatch::No(why) => (false, why),
+            RuleMatch::Yes(why) => {
                 let first = if rule.action == Action::Deny { &mut denied } else { &mut granted };
                 first.get_or_insert(rule);
                 (true, why)
             }
-            Found::Maybe(why) => {
+            RuleMatch::Maybe(why) => {
                 doubtful.get_or_insert_with(|| (rule, why.clone()));
                 (true, format!("it cannot be told: {why}"))
             }
         };
-        judgement.looks.push(Look { rule: rule.name.clone(), matched, why });
+        judgement.traces.push(RuleTrace { rule: rule.name.clone(), matched, why });
     }
-    let why_of = |name: &str| judgement.looks.iter().find(|look| look.rule == name).map(|look| look.why.clone());
+    let why_of = |name: &str| judgement.traces.iter().find(|look| look.rule == name).map(|look| look.why.clone());
     match (denied, doubtful, granted) {
         (Some(rule), ..) => {
             judgement.reason = rule.reason.clone().or_else(|| why_of(&rule.name)).unwrap_or_default();
@@ -154,12 +154,12 @@ pub fn judge(rules: &Rules, call: &Call, place: &dyn Fn(&str, &[String]) -> Plac
             judgement.rule = Some(rule.name.clone());
         }
         (None, None, Some(rule)) => {
-            (judgement.allowed, judgement.granted) = (true, true);
+            (judgement.allowed, judgement.explicitly_allowed) = (true, true);
             judgement.reason = rule.reason.clone().or_else(|| why_of(&rule.name)).unwrap_or_default();
             judgement.rule = Some(rule.name.clone());
         }
         (None, None, None) => {
-            judgement.allowed = rules.usual == Usual::Allow;
+            judgement.allowed = rules.default_action == DefaultAction::Allow;
             let why = if judgement.allowed { "no rule denies it" } else { "no rule allows it" };
             why.clone_into(&mut judgement.reason);
         }
@@ -167,123 +167,124 @@ pub fn judge(rules: &Rules, call: &Call, place: &dyn Fn(&str, &[String]) -> Plac
     judgement
 }
 
-impl<'a> View<'a> {
-    fn of(call: &'a Call, place: &'a dyn Fn(&str, &[String]) -> Place, looks_inside: bool) -> Self {
+impl<'a> CallAnalysis<'a> {
+    fn new(call: &'a ToolCallFacts, place: &'a dyn Fn(&str, &[String]) -> PathLocation, looks_inside: bool) -> Self {
         let (mut scans, mut doubts) = (Vec::new(), Vec::new());
-        for script in call.scripts.iter().filter(|_| looks_inside) {
+        for script in call.shell_inputs.iter().filter(|_| looks_inside) {
             let scan = match script {
-                Script::Text(text) => Scan::of_text(text),
-                Script::Words(words) => Scan::of_words(words),
-                Script::Odd(why) => {
+                ShellInput::Text(text) => ShellAnalysis::of_text(text),
+                ShellInput::Argv(words) => ShellAnalysis::of_words(words),
+                ShellInput::Unsupported(why) => {
                     doubts.push(why.clone());
                     continue;
                 }
             };
-            doubts.extend(scan.doubts.iter().cloned());
+            doubts.extend(scan.unresolved.iter().cloned());
             scans.push(scan);
         }
-        let is_shell = !call.scripts.is_empty() || tool_names::is_shell(&call.names);
-        Self { call, place, scans, doubts, is_shell }
+        let is_shell = !call.shell_inputs.is_empty() || tool_names::is_shell_tool(&call.names);
+        Self { call, locate: place, analyses: scans, unresolved: doubts, is_shell }
     }
 
     fn commands(&self) -> Vec<String> {
-        let sure = self.scans.iter().flat_map(|scan| &scan.seen).filter(|seen| seen.is_sure);
-        sure.map(|seen| seen.argv.iter().map(Arg::shown).collect::<Vec<_>>().join(" ")).collect()
+        let sure = self.analyses.iter().flat_map(|scan| &scan.commands).filter(|seen| seen.is_sure);
+        sure.map(|seen| seen.argv.iter().map(Arg::display).collect::<Vec<_>>().join(" ")).collect()
     }
 
-    fn denied(&self, rule: &Rule) -> Found {
-        if !rule.looks_inside() {
-            return Found::Yes("it means every call of the tool".to_owned());
+    fn match_deny(&self, rule: &Rule) -> RuleMatch {
+        if !rule.inspects_input() {
+            return RuleMatch::Yes("it means every call of the tool".to_owned());
         }
         if !rule.command.is_empty() {
-            return self.denied_command(rule);
+            return self.match_deny_command(rule);
         }
-        if self.is_shell { self.denied_writes(rule) } else { self.denied_paths(rule) }
+        if self.is_shell { self.match_deny_writes(rule) } else { self.match_deny_paths(rule) }
     }
 
-    fn denied_command(&self, rule: &Rule) -> Found {
-        if self.call.scripts.is_empty() {
+    fn match_deny_command(&self, rule: &Rule) -> RuleMatch {
+        if self.call.shell_inputs.is_empty() {
             return if self.is_shell || !rule.tools.is_empty() {
-                Found::Maybe("the call has no command".to_owned())
+                RuleMatch::Maybe("the call has no command".to_owned())
             } else {
-                Found::No("the call runs no command".to_owned())
+                RuleMatch::No("the call runs no command".to_owned())
             };
         }
-        let mut doubt = self.doubts.first().cloned();
-        for scan in &self.scans {
-            for seen in &scan.seen {
-                let meant = matching::denies(rule, seen);
-                if meant == Meant::No {
+        let mut doubt = self.unresolved.first().cloned();
+        for scan in &self.analyses {
+            for seen in &scan.commands {
+                let meant = matching::match_deny(rule, seen);
+                if meant == MatchResult::No {
                     continue;
                 }
-                let shown = seen.argv.iter().map(Arg::shown).collect::<Vec<_>>().join(" ");
-                if rule.is_of_paths() {
-                    let mut paths = write_targets::of_command(seen);
+                let shown = seen.argv.iter().map(Arg::display).collect::<Vec<_>>().join(" ");
+                if rule.has_path_condition() {
+                    let mut paths = write_targets::command_targets(seen);
                     if paths.is_empty() {
                         paths = seen.argv.iter().skip(1).filter(|arg| !arg.head().starts_with('-')).cloned().collect();
                     }
-                    match (self.meant_paths(rule, &paths, scan), meant) {
-                        (Found::No(_), _) => {}
-                        (Found::Yes(why), Meant::Yes) => return Found::Yes(why),
-                        (Found::Yes(why) | Found::Maybe(why), _) => doubt = doubt.or(Some(why)),
+                    match (self.match_paths(rule, &paths, scan), meant) {
+                        (RuleMatch::No(_), _) => {}
+                        (RuleMatch::Yes(why), MatchResult::Yes) => return RuleMatch::Yes(why),
+                        (RuleMatch::Yes(why) | RuleMatch::Maybe(why), _) => doubt = doubt.or(Some(why)),
                     }
                     continue;
                 }
                 match meant {
-                    Meant::Yes => return Found::Yes(format!("'{shown}' is meant")),
-                    Meant::Maybe(why) => doubt = doubt.or(Some(format!("in '{shown}' {why}"))),
-                    Meant::No => {}
+                    MatchResult::Yes => return RuleMatch::Yes(format!("'{shown}' is meant")),
+                    MatchResult::Maybe(why) => doubt = doubt.or(Some(format!("in '{shown}' {why}"))),
+                    MatchResult::No => {}
                 }
             }
         }
         match doubt {
-            Some(why) => Found::Maybe(why),
-            None => Found::No("no command in it is meant".to_owned()),
+            Some(why) => RuleMatch::Maybe(why),
+            None => RuleMatch::No("no command in it is meant".to_owned()),
         }
     }
 
     /// Whether a shell command writes where the rule means.
-    fn denied_writes(&self, rule: &Rule) -> Found {
-        if self.call.scripts.is_empty() {
-            return Found::Maybe("the call has no command".to_owned());
+    fn match_deny_writes(&self, rule: &Rule) -> RuleMatch {
+        if self.call.shell_inputs.is_empty() {
+            return RuleMatch::Maybe("the call has no command".to_owned());
         }
-        let mut doubt = self.doubts.first().cloned();
-        for scan in &self.scans {
-            let paths = if rule.outside { write_targets::of(scan) } else { write_targets::words(scan) };
-            match self.meant_paths(rule, &paths, scan) {
-                Found::Yes(why) => return Found::Yes(why),
-                Found::Maybe(why) => doubt = doubt.or(Some(why)),
-                Found::No(_) => {}
+        let mut doubt = self.unresolved.first().cloned();
+        for scan in &self.analyses {
+            let paths =
+                if rule.outside { write_targets::written_paths(scan) } else { write_targets::possible_paths(scan) };
+            match self.match_paths(rule, &paths, scan) {
+                RuleMatch::Yes(why) => return RuleMatch::Yes(why),
+                RuleMatch::Maybe(why) => doubt = doubt.or(Some(why)),
+                RuleMatch::No(_) => {}
             }
         }
         match doubt {
-            Some(why) => Found::Maybe(why),
-            None => Found::No("it writes to no path that is meant".to_owned()),
+            Some(why) => RuleMatch::Maybe(why),
+            None => RuleMatch::No("it writes to no path that is meant".to_owned()),
         }
     }
 
-    fn denied_paths(&self, rule: &Rule) -> Found {
+    fn match_deny_paths(&self, rule: &Rule) -> RuleMatch {
         let told = match &self.call.paths {
-            Paths::Odd(why) => return Found::Maybe(why.clone()),
-            Paths::Told(told) if told.is_empty() => {
+            Paths::Unsupported(why) => return RuleMatch::Maybe(why.clone()),
+            Paths::Known(told) if told.is_empty() => {
                 return if rule.tools.is_empty() {
-                    Found::No("the call names no path".to_owned())
+                    RuleMatch::No("the call names no path".to_owned())
                 } else {
-                    Found::Maybe("the call names no path".to_owned())
+                    RuleMatch::Maybe("the call names no path".to_owned())
                 };
             }
-            Paths::Told(told) => told,
+            Paths::Known(told) => told,
         };
         let paths: Vec<Arg> = told.iter().map(Arg::known).collect();
-        self.meant_paths(rule, &paths, &Scan::default())
+        self.match_paths(rule, &paths, &ShellAnalysis::default())
     }
 
-    fn meant_paths(&self, rule: &Rule, paths: &[Arg], scan: &Scan) -> Found {
+    fn match_paths(&self, rule: &Rule, paths: &[Arg], scan: &ShellAnalysis) -> RuleMatch {
         let mut doubt = None;
-        let (folders, is_lost) = self.folders(scan);
+        let (folders, is_lost) = self.base_dirs(scan);
         for path in paths {
             let Some(text) = path.text() else {
-                doubt.get_or_insert_with(|| format!("the path '{}' is an expansion", path.shown()));
+                doubt.get_or_insert_with(|| format!("the path '{}' is an expansion", path.display()));
                 continue;
             };
             let is_absolute = text.starts_with('/');
@@ -291,40 +292,42 @@ impl<'a> View<'a> {
                 doubt.get_or_insert_with(|| format!("where '{text}' lies depends on a folder that is changed to"));
             }
             for folders in folders.iter().take(if is_absolute { 1 } else { usize::MAX }) {
-                match ((self.place)(text, if is_absolute { &[] } else { folders }), rule.outside) {
-                    (Place::Outside(real), true) => {
-                        return Found::Yes(format!("'{text}' leads to {real}, outside the worktree"));
+                match ((self.locate)(text, if is_absolute { &[] } else { folders }), rule.outside) {
+                    (PathLocation::Outside(real), true) => {
+                        return RuleMatch::Yes(format!("'{text}' leads to {real}, outside the worktree"));
                     }
-                    (Place::Inside(inside), false) if rule.paths.iter().any(|glob| globs::matches(glob, &inside)) => {
-                        return Found::Yes(format!("'{text}' is meant"));
+                    (PathLocation::Inside(inside), false)
+                        if rule.paths.iter().any(|glob| globs::matches(glob, &inside)) =>
+                    {
+                        return RuleMatch::Yes(format!("'{text}' is meant"));
                     }
-                    (Place::Unknown(why), _) => {
+                    (PathLocation::Unknown(why), _) => {
                         doubt.get_or_insert(why);
                     }
-                    (Place::Inside(_) | Place::Outside(_), _) => {}
+                    (PathLocation::Inside(_) | PathLocation::Outside(_), _) => {}
                 }
             }
         }
         match doubt {
-            Some(why) => Found::Maybe(why),
-            None => Found::No("no path in it is meant".to_owned()),
+            Some(why) => RuleMatch::Maybe(why),
+            None => RuleMatch::No("no path in it is meant".to_owned()),
         }
     }
 
     /// The folders that a relative path may be relative to, each a way from where the call is made; and whether one of them
     /// cannot be told.
-    fn folders(&self, scan: &Scan) -> (Vec<Vec<String>>, bool) {
+    fn base_dirs(&self, scan: &ShellAnalysis) -> (Vec<Vec<String>>, bool) {
         let mut ways: Vec<Vec<String>> = vec![Vec::new()];
         let mut is_lost = false;
         let said: &[String] = match (&self.call.paths, self.is_shell) {
-            (Paths::Told(told), true) => told,
-            (Paths::Odd(_), true) => {
+            (Paths::Known(told), true) => told,
+            (Paths::Unsupported(_), true) => {
                 is_lost = true;
                 &[]
             }
             _ => &[],
         };
-        for folder in said.iter().cloned().map(Some).chain(scan.folders.iter().cloned()) {
+        for folder in said.iter().cloned().map(Some).chain(scan.dirs.iter().cloned()) {
             match folder {
                 Some(folder) if ways.len() <= 64 => {
                     let more: Vec<Vec<String>> =
@@ -337,42 +340,46 @@ impl<'a> View<'a> {
         (ways, is_lost)
     }
 
-    fn allowed(&self, rule: &Rule, allowing: &[&Rule]) -> Found {
-        let no = |why: &str| Found::No(why.to_owned());
-        if !rule.looks_inside() {
-            return Found::Yes("it means every call of the tool".to_owned());
+    fn match_allow(&self, rule: &Rule, allowing: &[&Rule]) -> RuleMatch {
+        let no = |why: &str| RuleMatch::No(why.to_owned());
+        if !rule.inspects_input() {
+            return RuleMatch::Yes("it means every call of the tool".to_owned());
         }
         if !rule.command.is_empty() {
-            let first = self.scans.first().and_then(|scan| scan.seen.first());
-            if !first.is_some_and(|seen| matching::allows(rule, seen)) {
+            let first = self.analyses.first().and_then(|scan| scan.commands.first());
+            if !first.is_some_and(|seen| matching::match_allow(rule, seen)) {
                 return no("the first command is another");
             }
             let others = || allowing.iter().filter(|rule| !rule.command.is_empty());
-            for scan in &self.scans {
+            for scan in &self.analyses {
                 if scan.assigns {
                     return no("a variable is set too");
                 }
                 if !scan.writes.iter().all(|path| matches!(path.text(), Some("/dev/null"))) {
                     return no("a file is written too");
                 }
-                let is_meant = |seen: &Seen| others().any(|rule| matching::allows(rule, seen));
-                if scan.seen.is_empty() || !scan.seen.iter().filter(|seen| seen.is_sure).all(is_meant) {
+                let is_meant = |seen: &FoundCommand| others().any(|rule| matching::match_allow(rule, seen));
+                if scan.commands.is_empty() || !scan.commands.iter().filter(|seen| seen.is_sure).all(is_meant) {
                     return no("another command stands in it too");
                 }
             }
-            return match self.doubts.first() {
-                Some(why) => Found::No(why.clone()),
-                None => Found::Yes("every command in it is meant".to_owned()),
+            return match self.unresolved.first() {
+                Some(why) => RuleMatch::No(why.clone()),
+                None => RuleMatch::Yes("every command in it is meant".to_owned()),
             };
         }
         let told = match &self.call.paths {
-            Paths::Told(told) if !told.is_empty() && !self.is_shell => told,
+            Paths::Known(told) if !told.is_empty() && !self.is_shell => told,
             _ => return no("the call names no path"),
         };
-        let is_meant = |path: &String| match (self.place)(path, &[]) {
-            Place::Inside(inside) => rule.paths.iter().any(|glob| globs::matches(glob, &inside)),
+        let is_meant = |path: &String| match (self.locate)(path, &[]) {
+            PathLocation::Inside(inside) => rule.paths.iter().any(|glob| globs::matches(glob, &inside)),
             _ => false,
         };
-        if told.iter().all(is_meant) { Found::Yes("every path in it is meant".to_owned()) } else { no("another path") }
+        if told.iter().all(is_meant) {
+            RuleMatch::Yes("every path in it is meant".to_owned())
+        } else {
+            no("another path")
+        }
     }
 }

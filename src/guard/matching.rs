@@ -3,15 +3,15 @@
 use super::{
     Rule,
     shell::{
-        Seen,
-        arg::{Arg, base, plain_name},
+        FoundCommand,
+        arg::{Arg, base_name, plain_name},
         git,
     },
 };
 
 /// What a rule makes of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meant {
+pub(super) enum MatchResult {
     /// It does not mean it.
     No,
     /// Whether it does, only the shell will know; and why.
@@ -21,7 +21,7 @@ pub(super) enum Meant {
 }
 
 /// Flags that are the same to their program: the words of the command, then the spellings.
-const SAME: &[(&[&str], &[&str])] = &[
+const FLAG_ALIASES: &[(&[&str], &[&str])] = &[
     (&["git", "push"], &["--force", "-f"]),
     (&["git", "push"], &["--delete", "-d"]),
     (&["git", "clean"], &["--force", "-f"]),
@@ -44,37 +44,39 @@ const SAME: &[(&[&str], &[&str])] = &[
 ];
 
 /// Commands that do the same as another.
-const ALIKE: &[(&[&str], &[&str])] = &[(&["git", "push"], &["send-pack", "http-push"])];
+const COMMAND_ALIASES: &[(&[&str], &[&str])] = &[(&["git", "push"], &["send-pack", "http-push"])];
 
 /// Whether a rule that denies may mean a command.
-pub(super) fn denies(rule: &Rule, seen: &Seen) -> Meant {
-    let Some(program) = rule.command.first().map(|word| plain_name(base(word))) else { return Meant::No };
+pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand) -> MatchResult {
+    let Some(program) = rule.command.first().map(|word| plain_name(base_name(word))) else { return MatchResult::No };
     let first = seen.argv.first().and_then(Arg::program);
     let mut found = match first {
-        Some(name) => of_program(rule, &program, &name, &seen.argv),
+        Some(name) => match_program(rule, &program, &name, &seen.argv),
         // The doubt about it stands elsewhere.
-        None => Meant::No,
+        None => MatchResult::No,
     };
-    if found != Meant::Yes && seen.runs_words {
+    if found != MatchResult::Yes && seen.runs_words {
         for place in 1..seen.argv.len() {
             let rest = seen.argv.get(place..).unwrap_or_default();
-            let name =
-                rest.first().and_then(Arg::text).map(|text| plain_name(base(text.strip_prefix('=').unwrap_or(text))));
+            let name = rest
+                .first()
+                .and_then(Arg::text)
+                .map(|text| plain_name(base_name(text.strip_prefix('=').unwrap_or(text))));
             // Among words of which one may be run only what is surely there counts.
-            if name.is_some_and(|name| of_program(rule, &program, &name, rest) == Meant::Yes) {
-                found = Meant::Yes;
+            if name.is_some_and(|name| match_program(rule, &program, &name, rest) == MatchResult::Yes) {
+                found = MatchResult::Yes;
                 break;
             }
         }
     }
     match found {
-        Meant::Maybe(_) if !seen.is_sure => Meant::No,
+        MatchResult::Maybe(_) if !seen.is_sure => MatchResult::No,
         found => found,
     }
 }
 
 /// Whether a rule that allows means this very command, as it stands.
-pub(super) fn allows(rule: &Rule, seen: &Seen) -> bool {
+pub(super) fn match_allow(rule: &Rule, seen: &FoundCommand) -> bool {
     let words: Option<Vec<&str>> = seen.argv.iter().map(Arg::text).collect();
     let Some(words) = words else { return false };
     seen.is_sure
@@ -84,91 +86,91 @@ pub(super) fn allows(rule: &Rule, seen: &Seen) -> bool {
         && (rule.flags.is_empty() || words.iter().any(|word| rule.flags.iter().any(|flag| flag == word)))
 }
 
-fn of_program(rule: &Rule, program: &str, name: &str, argv: &[Arg]) -> Meant {
+fn match_program(rule: &Rule, program: &str, name: &str, argv: &[Arg]) -> MatchResult {
     let want: Vec<&str> = rule.command.iter().skip(1).map(String::as_str).collect();
     // `hub` hands to git what it does not know itself.
     if name == program || name == "hub" && program == "git" {
-        return behind(rule, &want, argv, program == "git");
+        return match_arguments(rule, &want, argv, program == "git");
     }
     // `git-push` is `git push`.
     for joined in 1..=want.len() {
         let parts: Vec<&str> = want.iter().take(joined).copied().collect();
         if name == format!("{program}-{}", parts.join("-")) {
-            return behind(rule, want.get(joined..).unwrap_or_default(), argv, false);
+            return match_arguments(rule, want.get(joined..).unwrap_or_default(), argv, false);
         }
     }
-    let alike = ALIKE.iter().filter(|(words, _)| is_of(rule, words)).flat_map(|(_, others)| *others);
+    let alike = COMMAND_ALIASES.iter().filter(|(words, _)| has_prefix(rule, words)).flat_map(|(_, others)| *others);
     for other in alike {
         if name == format!("{program}-{other}") {
-            return behind(rule, &[], argv, false);
+            return match_arguments(rule, &[], argv, false);
         }
     }
-    Meant::No
+    MatchResult::No
 }
 
-fn is_of(rule: &Rule, words: &[&str]) -> bool {
-    rule.command.len() >= words.len() && rule.command.iter().zip(words).all(|(have, want)| base(have) == *want)
+fn has_prefix(rule: &Rule, words: &[&str]) -> bool {
+    rule.command.len() >= words.len() && rule.command.iter().zip(words).all(|(have, want)| base_name(have) == *want)
 }
 
 /// The rest of a command whose program is meant.
-fn behind(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> Meant {
+fn match_arguments(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> MatchResult {
     let mut from = 1;
     let mut want = want;
     if is_git && !want.is_empty() {
         let (at, is_known) = git::command_at(argv);
-        let unknown = || Meant::Maybe("which command of git it is, is an expansion".to_owned());
+        let unknown = || MatchResult::Maybe("which command of git it is, is an expansion".to_owned());
         if !is_known {
             return unknown();
         }
-        let Some(command) = argv.get(at) else { return Meant::No };
+        let Some(command) = argv.get(at) else { return MatchResult::No };
         let Some(text) = command.text() else { return unknown() };
-        let alike = ALIKE.iter().any(|(words, others)| is_of(rule, words) && others.contains(&text));
+        let alike = COMMAND_ALIASES.iter().any(|(words, others)| has_prefix(rule, words) && others.contains(&text));
         if Some(&text) != want.first() && !alike {
-            return Meant::No;
+            return MatchResult::No;
         }
         want = want.get(1..).unwrap_or_default();
         from = at + 1;
     }
     // npm takes any beginning of a command's name.
-    let is_short = rule.command.first().is_some_and(|word| base(word) == "npm");
-    let (rest, mut doubt) = match words_in_order(want, argv.get(from..).unwrap_or_default(), is_short) {
-        (Meant::No, _) => return Meant::No,
-        (Meant::Maybe(why), at) => (from + at, Some(why)),
-        (Meant::Yes, at) => (from + at, None),
+    let is_short = rule.command.first().is_some_and(|word| base_name(word) == "npm");
+    let (rest, mut doubt) = match match_words(want, argv.get(from..).unwrap_or_default(), is_short) {
+        (MatchResult::No, _) => return MatchResult::No,
+        (MatchResult::Maybe(why), at) => (from + at, Some(why)),
+        (MatchResult::Yes, at) => (from + at, None),
     };
     if !rule.flags.is_empty() {
         // Options of git itself are no options of its commands; elsewhere they may stand anywhere.
         let args = if is_git { argv.get(rest..) } else { argv.get(1..) }.unwrap_or_default();
-        match flagged(rule, args, is_git) {
-            Meant::No => return Meant::No,
-            Meant::Maybe(why) => doubt = Some(doubt.unwrap_or(why)),
-            Meant::Yes => {}
+        match match_flags(rule, args, is_git) {
+            MatchResult::No => return MatchResult::No,
+            MatchResult::Maybe(why) => doubt = Some(doubt.unwrap_or(why)),
+            MatchResult::Yes => {}
         }
     }
-    doubt.map_or(Meant::Yes, Meant::Maybe)
+    doubt.map_or(MatchResult::Yes, MatchResult::Maybe)
 }
 
 /// Whether these words stand in this order, with options and their values between; and behind which word.
-fn words_in_order(want: &[&str], args: &[Arg], is_short: bool) -> (Meant, usize) {
+fn match_words(want: &[&str], args: &[Arg], is_short: bool) -> (MatchResult, usize) {
     let (mut want, mut after_option, mut doubt) = (want.iter(), false, None);
-    let Some(mut next) = want.next() else { return (Meant::Yes, 0) };
+    let Some(mut next) = want.next() else { return (MatchResult::Yes, 0) };
     for (place, arg) in args.iter().enumerate() {
-        let unknown = || format!("'{}' is an expansion", arg.shown());
+        let unknown = || format!("'{}' is an expansion", arg.display());
         match arg.text() {
             Some(text) if text == *next || is_short && !text.is_empty() && next.starts_with(text) => {
                 match want.next() {
                     Some(more) => (next, after_option) = (more, false),
-                    None => return (doubt.map_or(Meant::Yes, Meant::Maybe), place + 1),
+                    None => return (doubt.map_or(MatchResult::Yes, MatchResult::Maybe), place + 1),
                 }
             }
             Some(text) if text.starts_with(['-', '+']) && text.len() > 1 => after_option = !text.contains('='),
             // It may be an option's value.
             Some(_) if after_option => after_option = false,
-            Some(_) => return (Meant::No, 0),
-            None if arg.is_loose() => return (Meant::Maybe(unknown()), place + 1),
+            Some(_) => return (MatchResult::No, 0),
+            None if arg.may_split() => return (MatchResult::Maybe(unknown()), place + 1),
             None if !arg.head().is_empty() && !next.starts_with(arg.head()) && !arg.may_be_option() => {
                 if !after_option {
-                    return (Meant::No, 0);
+                    return (MatchResult::No, 0);
                 }
                 after_option = false;
             }
@@ -176,31 +178,31 @@ fn words_in_order(want: &[&str], args: &[Arg], is_short: bool) -> (Meant, usize)
                 // It may be the word, an option, or an option's value.
                 doubt = Some(unknown());
                 if !after_option {
-                    return (Meant::Maybe(unknown()), place + 1);
+                    return (MatchResult::Maybe(unknown()), place + 1);
                 }
                 after_option = false;
             }
         }
     }
     match doubt {
-        Some(why) => (Meant::Maybe(why), args.len()),
-        None => (Meant::No, 0),
+        Some(why) => (MatchResult::Maybe(why), args.len()),
+        None => (MatchResult::No, 0),
     }
 }
 
 /// Whether one of the rule's flags stands among these words.
-fn flagged(rule: &Rule, args: &[Arg], honours_dashes: bool) -> Meant {
-    let flags = spellings(rule);
-    let is_push = is_of(rule, &["git", "push"]);
+fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
+    let flags = flag_spellings(rule);
+    let is_push = has_prefix(rule, &["git", "push"]);
     let forces = is_push && flags.iter().any(|flag| matches!(*flag, "--force" | "-f"));
     let mut letters = String::new();
     let (mut doubt, mut is_over) = (None, false);
     for (place, arg) in args.iter().enumerate() {
         let text = match arg {
             Arg::Known(text) => text.as_str(),
-            Arg::Unsure { head, .. } => {
+            Arg::Unknown { head, .. } => {
                 let plain = |flag: &&str| !flag.starts_with(['-', '+']);
-                let may_be = arg.may_be_option() && !is_over || arg.is_loose();
+                let may_be = arg.may_be_option() && !is_over || arg.may_split();
                 let may_be_word = flags.iter().any(|flag| {
                     plain(flag)
                         && flag
@@ -208,10 +210,10 @@ fn flagged(rule: &Rule, args: &[Arg], honours_dashes: bool) -> Meant {
                             .next()
                             .is_some_and(|start| start.starts_with(head.as_str()) || head.starts_with(start))
                 });
-                let may_force = forces && (head.is_empty() || head.starts_with('+') || arg.is_loose());
-                if may_be && could_be(&flags, arg) || may_be_word || may_force {
+                let may_force = forces && (head.is_empty() || head.starts_with('+') || arg.may_split());
+                if may_be && could_be_flag(&flags, arg) || may_be_word || may_force {
                     doubt.get_or_insert_with(|| {
-                        format!("'{}' is an expansion, and may be one of its flags", arg.shown())
+                        format!("'{}' is an expansion, and may be one of its flags", arg.display())
                     });
                 }
                 continue;
@@ -222,19 +224,19 @@ fn flagged(rule: &Rule, args: &[Arg], honours_dashes: bool) -> Meant {
                 || text.len() > 4 && "--mirror".starts_with(text)
                 || text == "--stdin")
         {
-            return Meant::Yes;
+            return MatchResult::Yes;
         }
         for flag in &flags {
             if is_over && flag.starts_with('-') {
                 continue;
             }
-            if means(flag, text) {
-                return Meant::Yes;
+            if flag_matches(flag, text) {
+                return MatchResult::Yes;
             }
             if let Some((name, value)) = flag.split_once('=').filter(|(name, _)| *name == text) {
                 let next = args.get(place + 1);
                 match next.map(|next| (next.text(), name)) {
-                    Some((Some(next), _)) if next == value => return Meant::Yes,
+                    Some((Some(next), _)) if next == value => return MatchResult::Yes,
                     Some((None, _)) => doubt = Some(format!("the value of {text} is an expansion")),
                     _ => {}
                 }
@@ -252,17 +254,17 @@ fn flagged(rule: &Rule, args: &[Arg], honours_dashes: bool) -> Meant {
                 (2..=4).contains(&cluster.chars().count()) && cluster.chars().all(|letter| letters.contains(letter))
             };
             if flags.iter().any(together) {
-                return Meant::Yes;
+                return MatchResult::Yes;
             }
         }
     }
-    doubt.map_or(Meant::No, Meant::Maybe)
+    doubt.map_or(MatchResult::No, MatchResult::Maybe)
 }
 
 /// The rule's flags in every spelling that is known for its program.
-fn spellings(rule: &Rule) -> Vec<&str> {
+fn flag_spellings(rule: &Rule) -> Vec<&str> {
     let mut flags: Vec<&str> = rule.flags.iter().map(String::as_str).collect();
-    for (_, same) in SAME.iter().filter(|(words, _)| is_of(rule, words)) {
+    for (_, same) in FLAG_ALIASES.iter().filter(|(words, _)| has_prefix(rule, words)) {
         if same.iter().any(|one| rule.flags.iter().any(|flag| flag == one)) {
             flags.extend(*same);
         }
@@ -271,7 +273,7 @@ fn spellings(rule: &Rule) -> Vec<&str> {
 }
 
 /// Whether a word is a flag: in full, shortened, with a value, or among others behind one dash.
-fn means(flag: &str, text: &str) -> bool {
+fn flag_matches(flag: &str, text: &str) -> bool {
     if let Some(name) = flag.strip_prefix("--") {
         let Some(word) = text.strip_prefix("--").filter(|word| !word.is_empty()) else { return false };
         if name.contains('=') {
@@ -288,18 +290,18 @@ fn means(flag: &str, text: &str) -> bool {
             || single && cluster.is_some_and(|cluster| cluster.contains(letters));
     }
     // A word, or a glob of words.
-    super::tool_names::means(flag, text)
+    super::tool_names::matches_pattern(flag, text)
 }
 
 /// Whether an expansion with a known beginning could be one of the flags.
-fn could_be(flags: &[&str], arg: &Arg) -> bool {
+fn could_be_flag(flags: &[&str], arg: &Arg) -> bool {
     let head = arg.head();
-    if head.is_empty() || arg.is_loose() {
+    if head.is_empty() || arg.may_split() {
         return true;
     }
     let before_value = head.split_once('=').map(|(name, _)| name);
     flags.iter().any(|flag| match before_value {
-        Some(name) => means(flag, name) || flag.contains('='),
+        Some(name) => flag_matches(flag, name) || flag.contains('='),
         None => {
             let is_long = head.starts_with("--") && head.len() > 2;
             // `-` and what follows may be anything; `--fo` only what begins so.

@@ -9,13 +9,13 @@ mod write_targets;
 
 use std::fmt;
 
-pub use evaluate::{Call, Judgement, Look, Paths, Place, Script, judge};
+pub use evaluate::{Evaluation, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
 
 use crate::domain::Role;
 
 /// What happens to a call that no rule names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Usual {
+pub enum DefaultAction {
     /// It is allowed.
     #[default]
     Allow,
@@ -68,7 +68,7 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rules {
     /// What happens to a call that no rule names.
-    pub usual: Usual,
+    pub default_action: DefaultAction,
     /// By role.
     pub roles: Vec<(String, RoleEntry)>,
     /// In the order of the file.
@@ -78,23 +78,23 @@ pub struct Rules {
 impl Rule {
     /// Whether it looks at paths.
     #[must_use]
-    pub fn is_of_paths(&self) -> bool {
+    pub fn has_path_condition(&self) -> bool {
         self.outside || !self.paths.is_empty()
     }
 
     /// Whether it looks into the call, beyond the tool's name.
     #[must_use]
-    pub fn looks_inside(&self) -> bool {
-        !self.command.is_empty() || self.is_of_paths()
+    pub fn inspects_input(&self) -> bool {
+        !self.command.is_empty() || self.has_path_condition()
     }
 
     /// Whether it speaks of this tool in this role.
     #[must_use]
-    pub fn speaks_of(&self, names: &[String], role: &Role) -> bool {
+    pub fn applies_to(&self, names: &[String], role: &Role) -> bool {
         let tools = self.tools.is_empty()
             || match self.action {
-                Action::Deny => tool_names::any_widely(&self.tools, names),
-                Action::Allow => tool_names::any_exactly(&self.tools, names),
+                Action::Deny => tool_names::matches_alias(&self.tools, names),
+                Action::Allow => tool_names::matches_exact(&self.tools, names),
             };
         tools && (self.roles.is_empty() || self.roles.iter().any(|name| name == role.as_str()))
     }
@@ -120,14 +120,14 @@ impl fmt::Display for Rule {
 impl Rules {
     /// Why the role's entry forbids this tool; `None`: it does not.
     #[must_use]
-    pub fn barred(&self, names: &[String], role: &Role) -> Option<String> {
+    pub fn role_denial_reason(&self, names: &[String], role: &Role) -> Option<String> {
         let (_, entry) = self.roles.iter().find(|(name, _)| name == role.as_str())?;
         let tool = names.first().map_or("", String::as_str);
-        if tool_names::any_widely(&entry.deny, names) {
+        if tool_names::matches_alias(&entry.deny, names) {
             return Some(format!("the role {role} may not use {tool}"));
         }
         match &entry.allow {
-            Some(allow) if !tool_names::any_exactly(allow, names) => {
+            Some(allow) if !tool_names::matches_exact(allow, names) => {
                 let may = if allow.is_empty() { "nothing".to_owned() } else { allow.join(", ") };
                 Some(format!("the role {role} may use only {may}"))
             }
@@ -137,18 +137,18 @@ impl Rules {
 }
 
 /// How much a text may open before it is judged on a stack of its own.
-const OPENED: usize = 24;
+const MAX_DELIMITERS: usize = 24;
 /// How long a text may be before that, in bytes.
-const LONG: usize = 8 << 10;
+const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// Whether judging this text wants a large stack and a time limit.
 #[must_use]
-pub fn is_heavy(text: &str) -> bool {
-    text.len() > LONG || opened(text) > OPENED
+pub fn needs_large_stack(text: &str) -> bool {
+    text.len() > MAX_TEXT_BYTES || count_delimiters(text) > MAX_DELIMITERS
 }
 
 /// How often something is opened in a text, closed again or not: no text is nested deeper than that.
-fn opened(text: &str) -> usize {
+fn count_delimiters(text: &str) -> usize {
     let letters = text.chars().filter(|letter| matches!(letter, '(' | '{' | '[' | '`' | '!' | '<')).count();
     let is_opening = |word: &&str| {
         matches!(

@@ -1,7 +1,7 @@
 //! Names of tools: the same tool has other names with other providers.
 
 /// Tools that do the same, by all names that are known for them. A rule that denies one of them means all.
-const SAME: &[&[&str]] = &[
+const ALIASES: &[&[&str]] = &[
     &[
         "Bash",
         "bash",
@@ -39,7 +39,7 @@ const SAME: &[&[&str]] = &[
 ];
 
 /// Whether a pattern means this name: exactly, or with `*` for any run of letters.
-pub(super) fn means(pattern: &str, name: &str) -> bool {
+pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let parts: Vec<&str> = parts.collect();
@@ -54,31 +54,31 @@ pub(super) fn means(pattern: &str, name: &str) -> bool {
 }
 
 /// Whether one of the patterns means one of the names, letter by letter.
-pub(super) fn any_exactly(patterns: &[String], names: &[String]) -> bool {
-    patterns.iter().any(|pattern| names.iter().any(|name| means(pattern, name)))
+pub(super) fn matches_exact(patterns: &[String], names: &[String]) -> bool {
+    patterns.iter().any(|pattern| names.iter().any(|name| matches_pattern(pattern, name)))
 }
 
 /// The same for rules that deny: whatever the case, and under every known name of the same tool.
-pub(super) fn any_widely(patterns: &[String], names: &[String]) -> bool {
+pub(super) fn matches_alias(patterns: &[String], names: &[String]) -> bool {
     let plain = |text: &str| text.trim().to_ascii_lowercase();
     // `functions.shell`, `default_api:run_shell_command`: the tool behind a dot or a colon is that tool.
     let last = |name: &str| name.rsplit(['.', ':', '/']).next().unwrap_or_default().to_owned();
     let names: Vec<String> = names.iter().map(|name| plain(name)).flat_map(|name| [last(&name), name]).collect();
     patterns.iter().map(|pattern| plain(pattern)).any(|pattern| {
         names.iter().any(|name| {
-            means(&pattern, name)
-                || SAME.iter().any(|same| {
+            matches_pattern(&pattern, name)
+                || ALIASES.iter().any(|same| {
                     let knows =
                         |wanted: &dyn Fn(&str) -> bool| same.iter().any(|one| wanted(&one.to_ascii_lowercase()));
-                    knows(&|one| means(&pattern, one)) && knows(&|one| one == name)
+                    knows(&|one| matches_pattern(&pattern, one)) && knows(&|one| one == name)
                 })
         })
     })
 }
 
 /// Whether one of these names is that of a tool that runs shell text.
-pub(super) fn is_shell(names: &[String]) -> bool {
-    any_widely(&["Bash".to_owned()], names)
+pub(super) fn is_shell_tool(names: &[String]) -> bool {
+    matches_alias(&["Bash".to_owned()], names)
 }
 
 #[cfg(test)]
@@ -107,9 +107,9 @@ mod tests {
             ("Edit", "apply_patch", false, true),
             ("Edit", "Read", false, false),
         ] {
-            assert_eq!(any_exactly(&one(pattern), &one(name)), exactly, "{pattern} {name}");
-            assert_eq!(any_widely(&one(pattern), &one(name)), widely, "{pattern} {name}");
+            assert_eq!(matches_exact(&one(pattern), &one(name)), exactly, "{pattern} {name}");
+            assert_eq!(matches_alias(&one(pattern), &one(name)), widely, "{pattern} {name}");
         }
-        assert!(is_shell(&one("exec_command")) && !is_shell(&one("Write")));
+        assert!(is_shell_tool(&one("exec_command")) && !is_shell_tool(&one("Write")));
     }
 }

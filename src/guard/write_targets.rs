@@ -1,16 +1,16 @@
 //! The paths that a shell command writes to, as far as its usual writers go.
 
-use super::shell::{Scan, Seen, arg::Arg};
+use super::shell::{FoundCommand, ShellAnalysis, arg::Arg};
 
 /// Programs all of whose words are paths that they change.
-const ALL: &[&str] = &[
+const WRITE_ALL_ARGS: &[&str] = &[
     "tee", "touch", "rm", "mkdir", "rmdir", "truncate", "shred", "unlink", "mkfifo", "mknod", "ln", "mv", "link",
     "rename", "sponge", "csplit",
 ];
 /// Programs whose last word is the path that they change.
-const LAST: &[&str] = &["cp", "install", "rsync", "scp"];
+const WRITE_LAST_ARG: &[&str] = &["cp", "install", "rsync", "scp"];
 /// Programs that put another file in the place of each of their words, unless they only print it.
-const PACKERS: &[&str] =
+const COMPRESSORS: &[&str] =
     &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "zstd", "unzstd", "compress", "uncompress"];
 /// Compilers and their like.
 const COMPILERS: &[&str] = &[
@@ -18,10 +18,10 @@ const COMPILERS: &[&str] = &[
     "pandoc",
 ];
 /// Programs whose work is done in the folder that an option names.
-const ELSEWHERE: &[&str] =
+const DIRECTORY_OPTION_PROGRAMS: &[&str] =
     &["make", "gmake", "npm", "pnpm", "yarn", "cargo", "cmake", "pip", "pip3", "ninja", "just", "cpio"];
 /// Commands of git that change nothing in the folder.
-const READING: &[&str] = &[
+const GIT_READ_COMMANDS: &[&str] = &[
     "blame",
     "cat-file",
     "describe",
@@ -43,19 +43,19 @@ const READING: &[&str] = &[
     "version",
 ];
 /// Programs whose words behind the first are paths that they change.
-const BUT_FIRST: &[&str] = &["chmod", "chown", "chgrp", "setfacl"];
+const WRITE_AFTER_FIRST_ARG: &[&str] = &["chmod", "chown", "chgrp", "setfacl"];
 
 /// Every path that a text writes to, as words.
-pub(super) fn of(scan: &Scan) -> Vec<Arg> {
+pub(super) fn written_paths(scan: &ShellAnalysis) -> Vec<Arg> {
     let mut paths: Vec<Arg> = scan.writes.clone();
-    for seen in scan.seen.iter().filter(|seen| seen.is_sure) {
-        paths.extend(of_command(seen));
+    for seen in scan.commands.iter().filter(|seen| seen.is_sure) {
+        paths.extend(command_targets(seen));
     }
     paths
 }
 
 /// Those of one command.
-pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
+pub(super) fn command_targets(seen: &FoundCommand) -> Vec<Arg> {
     let Some(name) = seen.argv.first().and_then(Arg::program) else { return Vec::new() };
     let args = seen.argv.get(1..).unwrap_or_default();
     let mut over = false;
@@ -108,13 +108,13 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
     };
     let name = name.as_str();
     let has = |start: &str| args.iter().any(|arg| arg.head().starts_with(start));
-    if ALL.contains(&name) {
+    if WRITE_ALL_ARGS.contains(&name) {
         return plain.into_iter().cloned().collect();
     }
-    if LAST.contains(&name) {
+    if WRITE_LAST_ARG.contains(&name) {
         if has("-t")
             || has("--target")
-            || args.iter().any(Arg::is_loose)
+            || args.iter().any(Arg::may_split)
             || args
                 .iter()
                 .any(|arg| arg.head().starts_with('-') && !arg.head().starts_with("--") && arg.head().contains('t'))
@@ -125,7 +125,7 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
         }
         return plain.last().copied().cloned().into_iter().collect();
     }
-    if BUT_FIRST.contains(&name) {
+    if WRITE_AFTER_FIRST_ARG.contains(&name) {
         return plain.into_iter().skip(1).cloned().collect();
     }
     match name {
@@ -135,7 +135,7 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
                 let head = arg.head();
                 head.starts_with("--in")
                     || head.starts_with('-') && !head.starts_with("--") && head.contains('i')
-                    || arg.is_loose()
+                    || arg.may_split()
             });
             let skip = usize::from(!has("-e") && !has("--expression") && !has("-pe") && !has("-f"));
             let scripts = behind(&["-e", "-f", "--expression", "--file"]);
@@ -212,7 +212,7 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
                 !arg.head().starts_with('-') && (arg.head().starts_with(['/', '.', '~']) || arg.text().is_none())
             };
             let mut found = Vec::new();
-            if !READING.contains(&command) {
+            if !GIT_READ_COMMANDS.contains(&command) {
                 let before = seen.argv.get(1..at).unwrap_or_default();
                 for (place, arg) in before.iter().enumerate() {
                     match arg.head() {
@@ -225,7 +225,7 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
                 "clone" | "init" | "worktree" | "mv" | "rm" | "bundle" => {
                     found.extend(words.iter().filter(is_path).cloned());
                 }
-                "config" if has("--global") || has("--system") => found.push(Arg::one("/")),
+                "config" if has("--global") || has("--system") => found.push(Arg::starting_with("/")),
                 "config" => found.extend(behind(&["-f", "--file"])),
                 _ => found.extend(
                     behind(&["--output", "-o", "--output-directory"])
@@ -238,7 +238,7 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
         "cargo" if plain.first().is_some_and(|word| matches!(word.text(), Some("new" | "init"))) => {
             plain.into_iter().skip(1).cloned().collect()
         }
-        _ if PACKERS.contains(&name) => {
+        _ if COMPRESSORS.contains(&name) => {
             let prints = args.iter().any(|arg| {
                 let head = arg.head();
                 head.starts_with("--std")
@@ -250,7 +250,7 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
         _ if COMPILERS.contains(&name) => {
             behind(&["-o", "--output", "--out-dir", "-out", "-d", "--outDir", "--outfile"])
         }
-        _ if ELSEWHERE.contains(&name) => behind(&[
+        _ if DIRECTORY_OPTION_PROGRAMS.contains(&name) => behind(&[
             "-C",
             "--directory",
             "--prefix",
@@ -277,14 +277,14 @@ pub(super) fn of_command(seen: &Seen) -> Vec<Arg> {
 fn with_head(arg: &Arg, rest: &str) -> Arg {
     match arg {
         Arg::Known(_) => Arg::known(rest),
-        Arg::Unsure { tail, form, .. } => Arg::Unsure { head: rest.to_owned(), tail: tail.clone(), form: *form },
+        Arg::Unknown { tail, form, .. } => Arg::Unknown { head: rest.to_owned(), tail: tail.clone(), form: *form },
     }
 }
 
 /// Every word of a text that may be a path.
-pub(super) fn words(scan: &Scan) -> Vec<Arg> {
+pub(super) fn possible_paths(scan: &ShellAnalysis) -> Vec<Arg> {
     let mut words: Vec<Arg> = scan.writes.clone();
-    for seen in scan.seen.iter().filter(|seen| seen.is_sure) {
+    for seen in scan.commands.iter().filter(|seen| seen.is_sure) {
         words.extend(seen.argv.iter().skip(1).cloned());
         words.extend(
             seen.argv.iter().skip(1).filter_map(|arg| arg.head().split_once('=').map(|(_, rest)| with_head(arg, rest))),

@@ -74,7 +74,7 @@ pub fn fast_path(mut words: impl Iterator<Item = OsString>) -> Option<u8> {
     if words.next().is_some() || event.starts_with('-') {
         return None;
     }
-    Some(run_hook(&HookCall { provider, event: &event, root: None }, Env::real))
+    Some(run_hook(&HookCall { provider, event: &event, root: None }, Env::from_process))
 }
 
 /// Answers one call of a hook; the exit code is the vendor's: 0 with or without an answer, 2 for a denial that could not be
@@ -121,7 +121,7 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         check_event_name(call.event, told)?;
         return denial(&format!("{CANARY}: this call is always denied"));
     }
-    env.fault();
+    env.inject_test_fault();
     let cwd = payload.as_ref().ok().and_then(|told| told.cwd.as_deref());
     let Some(project) = find_project(call.provider, call.root, &env, cwd)? else { return Ok(()) };
     let is_known = is_tool.get() || call.provider.events().iter().any(|known| known.name == call.event);
@@ -143,7 +143,7 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         return print_reply(call, &reply);
     }
     let app = context::build_app(env, project).map_err(|error| message_with_hint(&error))?;
-    let wait = app.settings.boundary.approval_wait;
+    let wait = app.settings.agents.approval_wait;
     if matches!(moment, HookEvent::PermissionRequest(_)) {
         let limit = call.provider.timeout(call.event).saturating_add(wait);
         exit_on_signal::set_deadline(limit).map_err(|error| format!("no time limit can be set: {error}"))?;
@@ -258,7 +258,7 @@ fn print_reply(call: &HookCall<'_>, reply: &Reply) -> Result<(), String> {
 
 /// A reason as it may be told: one line, masked, not too long, and never empty.
 pub(super) fn one_line(reason: &str) -> String {
-    let line = secrets::masked(&render::stripped(reason));
+    let line = secrets::mask(&render::strip_controls(reason));
     let short: String = line.trim().chars().take(MAX_REASON_CHARS).collect();
     if short.is_empty() { "no reason is known".to_owned() } else { short }
 }

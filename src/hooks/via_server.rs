@@ -56,7 +56,7 @@ pub(super) fn authorize(
     external: &str,
     call: &ToolCall,
 ) -> Option<Reply> {
-    let mut link = ApiClient::connect(&project.runtime(), REQUEST_TIMEOUT)?;
+    let mut link = ApiClient::connect(&project.runtime_dir(), REQUEST_TIMEOUT)?;
     // A folder whose name is no text cannot be told: the store's way knows it.
     let cwd = call.cwd.as_deref().unwrap_or(&env.cwd).to_str()?;
     let question = AuthorizeRequest {

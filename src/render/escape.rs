@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 /// Text of several lines with everything that a terminal would obey shown as an escape. Newlines and tabs stay.
 #[must_use]
-pub fn safe(text: &str) -> String {
+pub fn escape_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
             '\n' | '\t' => safe.push(letter),
-            letter if obeyed(letter) => safe.extend(letter.escape_unicode()),
+            letter if is_terminal_control(letter) => safe.extend(letter.escape_unicode()),
             letter => safe.push(letter),
         }
     }
@@ -19,29 +19,29 @@ pub fn safe(text: &str) -> String {
 
 /// The same on one line: newlines and tabs become spaces.
 #[must_use]
-pub fn safe_line(text: &str) -> String {
-    safe(text).replace(['\n', '\t'], " ")
+pub fn escape_line(text: &str) -> String {
+    escape_controls(text).replace(['\n', '\t'], " ")
 }
 
 /// Text on one line with everything that a terminal would obey left out; newlines and tabs become spaces.
 #[must_use]
-pub fn stripped(text: &str) -> String {
+pub fn strip_controls(text: &str) -> String {
     text.chars()
         .map(|letter| if matches!(letter, '\n' | '\t') { ' ' } else { letter })
-        .filter(|l| !obeyed(*l))
+        .filter(|l| !is_terminal_control(*l))
         .collect()
 }
 
 /// A JSON text that a terminal does not obey either: what it would obey stands there as `\uXXXX`, which readers take for the
 /// same letter. It can only be inside strings.
 #[must_use]
-pub fn safe_json(text: String) -> String {
-    if !text.contains(obeyed) {
+pub fn escape_json(text: String) -> String {
+    if !text.contains(is_terminal_control) {
         return text;
     }
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
-        if obeyed(letter) {
+        if is_terminal_control(letter) {
             // All of them are below U+10000: one unit each.
             let _ = write!(safe, "\\u{:04x}", u32::from(letter));
         } else {
@@ -52,7 +52,7 @@ pub fn safe_json(text: String) -> String {
 }
 
 /// Control characters, and the bidirectional controls with which text can show another order than it has.
-fn obeyed(letter: char) -> bool {
+fn is_terminal_control(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
         || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
@@ -65,16 +65,16 @@ mod tests {
     #[test]
     fn json_means_the_same_and_is_not_obeyed() {
         let value = "a\u{7f}b\u{9b}c\u{202e}d\u{feff}é👋";
-        let text = safe_json(serde_json::to_string(value).unwrap());
+        let text = escape_json(serde_json::to_string(value).unwrap());
         assert_eq!(text, "\"a\\u007fb\\u009bc\\u202ed\\ufeffé👋\"");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), value);
     }
 
     #[test]
     fn what_a_terminal_obeys_is_shown_instead() {
-        assert_eq!(safe("a\u{1b}[31mb\r\u{202e}c\u{9b}"), "a\\u{1b}[31mb\\u{d}\\u{202e}c\\u{9b}");
-        assert_eq!(safe("Grüße 👋\n\tx"), "Grüße 👋\n\tx");
-        assert_eq!(safe_line("a\nb\tc"), "a b c");
-        assert_eq!(stripped("a\u{1b}[31mb\r\u{202e}c\td"), "a[31mbc d");
+        assert_eq!(escape_controls("a\u{1b}[31mb\r\u{202e}c\u{9b}"), "a\\u{1b}[31mb\\u{d}\\u{202e}c\\u{9b}");
+        assert_eq!(escape_controls("Grüße 👋\n\tx"), "Grüße 👋\n\tx");
+        assert_eq!(escape_line("a\nb\tc"), "a b c");
+        assert_eq!(strip_controls("a\u{1b}[31mb\r\u{202e}c\td"), "a[31mbc d");
     }
 }

@@ -6,7 +6,7 @@ mod relay;
 mod style;
 mod table;
 
-pub use escape::{safe, safe_json, safe_line, stripped};
+pub use escape::{escape_controls, escape_json, escape_line, strip_controls};
 pub use out::{Out, OutError};
 pub use relay::Relay;
 pub use style::{Meaning, Style};

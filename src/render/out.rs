@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::{Meaning, Style, safe_json};
+use super::{Meaning, Style, escape_json};
 
 /// A stream that cannot be written to.
 #[derive(Debug, Error)]
@@ -37,7 +37,7 @@ pub struct Out {
     /// Colour on stdout.
     pub style: Style,
     /// Colour on stderr.
-    pub remark_style: Style,
+    pub stderr_style: Style,
     /// The width to fit tables into; `None` in a pipe.
     pub width: Option<usize>,
 }
@@ -75,28 +75,28 @@ impl Out {
     /// # Errors
     /// When it cannot be written whole.
     pub fn document(&self, document: &impl Serialize) -> Result<(), OutError> {
-        self.line(&safe_json(serde_json::to_string(document).map_err(OutError::Json)?))
+        self.line(&escape_json(serde_json::to_string(document).map_err(OutError::Json)?))
     }
 
     /// Says something beside the result, on stderr. A remark that cannot be written is no failure.
-    pub fn remark(&self, text: &str) {
+    pub fn note(&self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(io::stderr().lock(), "{}", self.remark_style.paint(Meaning::Faint, text));
+            let _ = writeln!(io::stderr().lock(), "{}", self.stderr_style.paint(Meaning::Faint, text));
         }
     }
 
     /// Writes text to stderr, as it is. What cannot be written there is left out.
-    pub fn beside(&self, text: &str) {
+    pub fn write_stderr(&self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
     /// Says on one line of a terminal, over what it said before, how far something is; nothing clears the line.
     pub fn progress(&self, text: &str) {
-        self.beside(&format!("\r\u{1b}[K{text}"));
+        self.write_stderr(&format!("\r\u{1b}[K{text}"));
     }
 
     /// Writes to stderr, whatever `--quiet` says. What cannot be written there can be said nowhere.
-    pub fn complain(&self, text: &str) {
+    pub fn write_error(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 }

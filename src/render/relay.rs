@@ -5,30 +5,30 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{Out, safe};
+use super::{Out, escape_controls};
 
 /// Passes a program's two streams on. What cannot be written is left out: the program goes on.
 #[derive(Debug)]
 pub struct Relay {
     /// Everything goes to stderr: stdout is for a document.
     to_stderr: bool,
-    stdout: Mutex<Lane>,
-    stderr: Mutex<Lane>,
+    stdout: Mutex<StreamFilter>,
+    stderr: Mutex<StreamFilter>,
 }
 
 #[derive(Debug)]
-struct Lane {
+struct StreamFilter {
     is_terminal: bool,
     /// The beginning of a letter whose rest has not come yet.
-    begun: Vec<u8>,
+    incomplete: Vec<u8>,
 }
 
-impl Lane {
-    fn shown(&mut self, bytes: &[u8]) -> Vec<u8> {
+impl StreamFilter {
+    fn filter(&mut self, bytes: &[u8]) -> Vec<u8> {
         if !self.is_terminal {
             return bytes.to_vec();
         }
-        let mut all = std::mem::take(&mut self.begun);
+        let mut all = std::mem::take(&mut self.incomplete);
         all.extend_from_slice(bytes);
         let unfinished = match std::str::from_utf8(&all) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -42,8 +42,8 @@ impl Lane {
                 .unwrap_or(all.len()),
             Ok(_) => all.len(),
         };
-        self.begun = all.split_off(unfinished);
-        safe(&String::from_utf8_lossy(&all)).into_bytes()
+        self.incomplete = all.split_off(unfinished);
+        escape_controls(&String::from_utf8_lossy(&all)).into_bytes()
     }
 }
 
@@ -51,7 +51,7 @@ impl Relay {
     /// A relay to where results and remarks go.
     #[must_use]
     pub fn new(out: &Out, stdout_is_terminal: bool, stderr_is_terminal: bool) -> Self {
-        let lane = |is_terminal| Mutex::new(Lane { is_terminal, begun: Vec::new() });
+        let lane = |is_terminal| Mutex::new(StreamFilter { is_terminal, incomplete: Vec::new() });
         Self {
             to_stderr: out.json,
             stdout: lane(if out.json { stderr_is_terminal } else { stdout_is_terminal }),
@@ -61,22 +61,22 @@ impl Relay {
 
     /// Passes on what came from the program's stdout.
     pub fn out(&self, bytes: &[u8]) {
-        let shown = self.stdout.lock().unwrap_or_else(PoisonError::into_inner).shown(bytes);
+        let shown = self.stdout.lock().unwrap_or_else(PoisonError::into_inner).filter(bytes);
         if self.to_stderr {
-            pass(&mut io::stderr().lock(), &shown);
+            write_lossy(&mut io::stderr().lock(), &shown);
         } else {
-            pass(&mut io::stdout().lock(), &shown);
+            write_lossy(&mut io::stdout().lock(), &shown);
         }
     }
 
     /// Passes on what came from the program's stderr.
     pub fn err(&self, bytes: &[u8]) {
-        let shown = self.stderr.lock().unwrap_or_else(PoisonError::into_inner).shown(bytes);
-        pass(&mut io::stderr().lock(), &shown);
+        let shown = self.stderr.lock().unwrap_or_else(PoisonError::into_inner).filter(bytes);
+        write_lossy(&mut io::stderr().lock(), &shown);
     }
 }
 
-fn pass(to: &mut impl Write, bytes: &[u8]) {
+fn write_lossy(to: &mut impl Write, bytes: &[u8]) {
     let _ = to.write_all(bytes).and_then(|()| to.flush());
 }
 
@@ -88,12 +88,12 @@ mod tests {
     fn a_terminal_gets_whole_letters_and_nothing_that_it_obeys() {
         let text = "a\u{1b}[31mé👋\n".as_bytes();
         for at in 0..=text.len() {
-            let mut lane = Lane { is_terminal: true, begun: Vec::new() };
+            let mut lane = StreamFilter { is_terminal: true, incomplete: Vec::new() };
             let (first, second) = text.split_at(at);
-            let shown = [lane.shown(first), lane.shown(second)].concat();
+            let shown = [lane.filter(first), lane.filter(second)].concat();
             assert_eq!(String::from_utf8(shown).unwrap(), "a\\u{1b}[31mé👋\n", "{at}");
         }
-        let mut pipe = Lane { is_terminal: false, begun: Vec::new() };
-        assert_eq!(pipe.shown(text), text);
+        let mut pipe = StreamFilter { is_terminal: false, incomplete: Vec::new() };
+        assert_eq!(pipe.filter(text), text);
     }
 }

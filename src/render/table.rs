@@ -5,7 +5,7 @@ use tabled::{
     settings::{Alignment, Padding, Style as Frame, Width, peaker::Priority},
 };
 
-use super::safe_line;
+use super::escape_line;
 
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -28,7 +28,7 @@ impl Table {
 
     /// Adds a row.
     pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.builder.push_record(cells.into_iter().map(|cell| safe_line(cell.as_ref())));
+        self.builder.push_record(cells.into_iter().map(|cell| escape_line(cell.as_ref())));
         self.rows += 1;
     }
 
@@ -40,7 +40,7 @@ impl Table {
 
     /// The table as text that ends in a newline; at most `width` columns wide where that is given.
     #[must_use]
-    pub fn show(self, width: Option<usize>) -> String {
+    pub fn render(self, width: Option<usize>) -> String {
         // One padding for all cells: settings for single columns would make tabled keep one for each cell.
         let mut table = self.builder.build();
         table.with(Frame::empty()).with(Alignment::left()).with(Padding::new(0, GAP, 0, 0));
@@ -63,6 +63,6 @@ mod tests {
         let mut table = Table::new(&["id", "title"]);
         table.row(["T-1", "a\u{1b}[2Jb"]);
         table.row(["T-20", "a rather long title that does not fit"]);
-        assert_eq!(table.show(Some(24)), "ID    TITLE\nT-1   a\\u{1b}[2Jb\nT-20  a rather long tit…\n");
+        assert_eq!(table.render(Some(24)), "ID    TITLE\nT-1   a\\u{1b}[2Jb\nT-20  a rather long tit…\n");
     }
 }

@@ -23,9 +23,9 @@ macro_rules! select {
 
 const INSERT: &str = "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
      VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7) RETURNING id";
-const SETTLE: &str = "UPDATE approvals SET status = $2, reason = $3, answered_at = $4, answered_by = $5 \
+const RESOLVE: &str = "UPDATE approvals SET status = $2, reason = $3, answered_at = $4, answered_by = $5 \
      WHERE id = $1 AND status = 'pending'";
-const UNANSWERABLE: &str = "UPDATE approvals SET answerable = 0 WHERE id = $1 AND status = 'pending'";
+const MARK_UNANSWERABLE: &str = "UPDATE approvals SET answerable = 0 WHERE id = $1 AND status = 'pending'";
 const ONE: &str = select!("WHERE id = $1");
 const ALL: &str = select!("ORDER BY id");
 const PENDING: &str = select!("INDEXED BY approvals_pending WHERE status = 'pending' ORDER BY id");
@@ -35,13 +35,13 @@ const PENDING_OF: &str =
 fn read(row: &Row<'_>) -> Result<Approval, StoreError> {
     Ok(Approval {
         id: row.get(0)?,
-        session: sql::id("a session id", &row.get::<_, String>(1)?, SessionId::parse)?,
+        session: sql::parse_id("a session id", &row.get::<_, String>(1)?, SessionId::parse)?,
         run_id: row.get(2)?,
         provider: row.get(3)?,
         tool: row.get(4)?,
         input: row.get(5)?,
         answerable: row.get(6)?,
-        status: sql::word("an approval's status", &row.get::<_, String>(7)?, ApprovalStatus::parse)?,
+        status: sql::parse_value("an approval's status", &row.get::<_, String>(7)?, ApprovalStatus::parse)?,
         reason: row.get(8)?,
         asked_at: Timestamp::from_millis(row.get(9)?),
         answered_at: row.get::<_, Option<i64>>(10)?.map(Timestamp::from_millis),
@@ -75,14 +75,14 @@ pub fn insert(tx: &WriteTx<'_>, approval: Approval) -> Result<Approval, StoreErr
 ///
 /// # Errors
 /// As the store fails.
-pub fn settle(
+pub fn resolve(
     tx: &WriteTx<'_>,
     approval: Approval,
     status: ApprovalStatus,
     reason: Option<&str>,
 ) -> Result<Approval, StoreError> {
     let by = (status != ApprovalStatus::Lapsed).then(|| tx.actor().to_owned());
-    sql::execute(tx.conn(), SETTLE, &[&approval.id, &status.as_str(), &reason, &tx.now().millis(), &by])?;
+    sql::execute(tx.conn(), RESOLVE, &[&approval.id, &status.as_str(), &reason, &tx.now().millis(), &by])?;
     Ok(Approval { status, reason: reason.map(str::to_owned), answered_at: Some(tx.now()), answered_by: by, ..approval })
 }
 
@@ -90,8 +90,8 @@ pub fn settle(
 ///
 /// # Errors
 /// As the store fails.
-pub fn out_of_reach(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), UNANSWERABLE, &[&id])?;
+pub fn mark_unanswerable(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), MARK_UNANSWERABLE, &[&id])?;
     Ok(())
 }
 

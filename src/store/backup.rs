@@ -11,13 +11,13 @@ use rusqlite::{
 };
 
 use super::{
-    ReadTx, Store, StoreError, WriteTx, beside, integrity, open,
+    ReadTx, Store, StoreError, WriteTx, integrity, open,
     schema::{self, STATE},
-    sql, write_queue,
+    sibling_path, sql, write_queue,
 };
 use crate::{
     domain::{
-        Event, Kind, TaskId,
+        Event, EventKind, TaskId,
         claim::{Claim, ClaimEnd},
     },
     env::Timestamp,
@@ -26,7 +26,7 @@ use crate::{
 
 /// What a backup holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BackedUp {
+pub struct BackupReport {
     /// Its length in bytes.
     pub bytes: u64,
     /// How many tasks are in it.
@@ -35,7 +35,7 @@ pub struct BackedUp {
 
 /// What a restore has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreReport {
     /// Where the store that was there lies now.
     pub kept: Option<PathBuf>,
     /// How many tasks came with the backup.
@@ -45,42 +45,42 @@ pub struct Restored {
 }
 
 /// Epochs go up by so many when the store that is replaced cannot tell which it has given out.
-const LEAP: i64 = 1_000_000;
+const EPOCH_JUMP: i64 = 1_000_000;
 
-const HIGHEST: &str = "SELECT max((SELECT coalesce(max(epoch), 0) FROM tasks), \
+const HIGHEST_EPOCH: &str = "SELECT max((SELECT coalesce(max(epoch), 0) FROM tasks), \
      (SELECT coalesce(max(epoch), 0) FROM claims), (SELECT coalesce(max(epoch), 0) FROM restores))";
 const TABLES: &str = "SELECT name FROM restored.sqlite_schema WHERE type = 'table' \
      AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name <> 'refinery_schema_history' ORDER BY name";
-const NOTE: &str = "INSERT INTO restores (epoch, at) VALUES ($1, $2)";
+const INSERT_RESTORE: &str = "INSERT INTO restores (epoch, at) VALUES ($1, $2)";
 // A handoff that was good when the backup was made stays so.
-const LIFT_HANDOFFS: &str = "UPDATE handoffs SET epoch = $1 WHERE status = 'open' \
+const RAISE_HANDOFF_EPOCHS: &str = "UPDATE handoffs SET epoch = $1 WHERE status = 'open' \
      AND epoch = (SELECT epoch FROM tasks WHERE id = handoffs.task_id)";
-const LIFT: &str = "UPDATE tasks SET epoch = $1";
-const END_ALL: &str = "UPDATE claims SET ended_at = $1, ended_as = $2 WHERE ended_at IS NULL";
-const HELD: &str = "SELECT t.id, t.claimant, t.claim_role, t.claimed_at, s.id FROM tasks t \
+const RAISE_EPOCHS: &str = "UPDATE tasks SET epoch = $1";
+const END_ALL_CLAIMS: &str = "UPDATE claims SET ended_at = $1, ended_as = $2 WHERE ended_at IS NULL";
+const CLAIMED_TASKS: &str = "SELECT t.id, t.claimant, t.claim_role, t.claimed_at, s.id FROM tasks t \
      LEFT JOIN agent_sessions s ON s.id = t.claim_session WHERE t.claimant IS NOT NULL ORDER BY t.id";
 
 /// A private file that is removed with everything SQLite kept beside it, unless it has been renamed.
-struct Draft {
+struct DraftFile {
     path: PathBuf,
 }
 
-impl Draft {
+impl DraftFile {
     /// An empty one, in the folder of what it is to become.
-    fn of(target: &Path) -> Result<Self, StoreError> {
+    fn create_for(target: &Path) -> Result<Self, StoreError> {
         // A part of the name: with the rest around it, it must still be one that a file can have.
         let name: String =
             target.file_name().map(|name| name.to_string_lossy().chars().take(40).collect()).unwrap_or_default();
         let path = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        open::remove(&path)?;
+        open::remove_database_files(&path)?;
         files::private_file(&path).map_err(|error| StoreError::io(path.display().to_string(), error))?;
         Ok(Self { path })
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
-        let _ = open::remove(&self.path);
+        let _ = open::remove_database_files(&self.path);
     }
 }
 
@@ -88,13 +88,13 @@ impl Drop for Draft {
 ///
 /// # Errors
 /// As the store or the file fails; there is then no new file.
-pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackedUp, StoreError> {
-    let draft = Draft::of(target)?;
-    pages(&store.conn, &draft.path)?;
+pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackupReport, StoreError> {
+    let draft = DraftFile::create_for(target)?;
+    copy_pages(&store.conn, &draft.path)?;
     let tasks = {
         let conn = open::open_checked(&draft.path, &STATE)?;
-        verified(&conn, &draft.path)?;
-        integrity::tasks(&ReadTx::of(&conn))?
+        check_backup(&conn, &draft.path)?;
+        integrity::count_tasks(&ReadTx::from_connection(&conn))?
     };
     let io = |error| StoreError::io(target.display().to_string(), error);
     let file = fs::File::open(&draft.path).map_err(io)?;
@@ -102,11 +102,11 @@ pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackedUp, 
     let done = if replace { fs::rename(&draft.path, target) } else { files::rename_noreplace(&draft.path, target) };
     done.map_err(io)?;
     files::sync_parent_dir(target).map_err(io)?;
-    Ok(BackedUp { bytes: file.metadata().map_err(io)?.len(), tasks })
+    Ok(BackupReport { bytes: file.metadata().map_err(io)?.len(), tasks })
 }
 
 /// Copies all pages of one snapshot; who writes meanwhile is not held up.
-fn pages(from: &Connection, to: &Path) -> Result<(), StoreError> {
+fn copy_pages(from: &Connection, to: &Path) -> Result<(), StoreError> {
     let mut conn = open::open_checked(to, &STATE)?;
     {
         let copy = Backup::new(from, &mut conn)?;
@@ -119,9 +119,9 @@ fn pages(from: &Connection, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Refuses a file that is not whole, not ours or newer than we are.
-fn verified(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
-    let version = open::version(conn, path, &STATE)?;
-    match integrity::faults(conn)?.first() {
+fn check_backup(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let version = open::schema_version(conn, path, &STATE)?;
+    match integrity::database_errors(conn)?.first() {
         None => Ok(version),
         Some(fault) => Err(StoreError::Damaged { path: Some(path.to_path_buf()), why: fault.clone() }),
     }
@@ -138,20 +138,20 @@ pub fn restore(
     source: &Path,
     now: Timestamp,
     actor: &str,
-) -> Result<Restored, StoreError> {
-    let mut sound_one = sound(path, runtime)?;
+) -> Result<RestoreReport, StoreError> {
+    let mut sound_one = open_if_intact(path, runtime)?;
     let mut making = None;
     if sound_one.is_none() {
-        making = Some(open::making(path)?);
+        making = Some(open::lock_for_create(path)?);
         // Another process may have made one while this one waited.
-        sound_one = sound(path, runtime)?;
+        sound_one = open_if_intact(path, runtime)?;
     }
-    let draft = Draft::of(path)?;
-    import(source, &draft.path)?;
+    let draft = DraftFile::create_for(path)?;
+    prepare_draft(source, &draft.path)?;
     let task = Restore { path, source, now, actor };
     let done = match sound_one {
-        Some(store) => task.within(&store, &draft.path)?,
-        None => task.instead(draft)?,
+        Some(store) => task.replace_content(&store, &draft.path)?,
+        None => task.replace_file(draft)?,
     };
     drop(making);
     notify::notify_all(&runtime.join("wake"));
@@ -159,10 +159,10 @@ pub fn restore(
 }
 
 /// Copies a backup to a draft, with its log when it has one, and brings it up to date.
-fn import(source: &Path, draft: &Path) -> Result<(), StoreError> {
-    open::refuse_shapeless(source)?;
-    let log = beside(source, "-wal");
-    for (from, to) in [(source, draft.to_path_buf()), (&log, beside(draft, "-wal"))] {
+fn prepare_draft(source: &Path, draft: &Path) -> Result<(), StoreError> {
+    open::check_file_format(source)?;
+    let log = sibling_path(source, "-wal");
+    for (from, to) in [(source, draft.to_path_buf()), (&log, sibling_path(draft, "-wal"))] {
         let copied = match fs::File::open(from) {
             Ok(mut from) => files::private_file(&to).and_then(|mut to| io::copy(&mut from, &mut to)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && from == log => continue,
@@ -172,24 +172,24 @@ fn import(source: &Path, draft: &Path) -> Result<(), StoreError> {
     }
     let bring = || -> Result<(), StoreError> {
         let mut conn = open::open_checked(draft, &STATE)?;
-        if verified(&conn, source)? < STATE.newest {
+        if check_backup(&conn, source)? < STATE.newest {
             schema::migrate(&mut conn, &STATE)?;
         }
         // Also a copy by other hands has a log from here on.
         conn.pragma_update(None, "journal_mode", "WAL")?;
         conn.close().map_err(|(_, error)| error.into())
     };
-    bring().map_err(|error| error.at(source))
+    bring().map_err(|error| error.with_path(source))
 }
 
 /// The store that is there, when it is a good one; `None` when it is damaged or gone.
-fn sound(path: &Path, runtime: &Path) -> Result<Option<Store>, StoreError> {
+fn open_if_intact(path: &Path, runtime: &Path) -> Result<Option<Store>, StoreError> {
     let opened = match open::is_absent(path) {
         Ok(true) => return Ok(None),
         Ok(false) => Store::open(path, runtime),
         Err(error) => Err(error),
     };
-    let checked = opened.and_then(|store| Ok(integrity::faults(&store.conn)?.is_empty().then_some(store)));
+    let checked = opened.and_then(|store| Ok(integrity::database_errors(&store.conn)?.is_empty().then_some(store)));
     match checked {
         // What is no file is nobody's to move.
         Err(error @ StoreError::Foreign { .. }) if !path.is_file() || path.is_symlink() => Err(error),
@@ -207,15 +207,15 @@ struct Restore<'a> {
 
 impl Restore<'_> {
     /// Into the file that is there, as one transaction: whoever has it open goes on with the new content.
-    fn within(&self, store: &Store, draft: &Path) -> Result<Restored, StoreError> {
+    fn replace_content(&self, store: &Store, draft: &Path) -> Result<RestoreReport, StoreError> {
         let conn = &store.conn;
         let attached =
             draft.to_str().ok_or_else(|| StoreError::io("the store's path", io::Error::other("is no UTF-8")))?;
         sql::execute(conn, "ATTACH DATABASE $1 AS restored", &[&attached])?;
-        let turn = write_queue::enter(self.path, write_queue::PATIENCE)?;
+        let turn = write_queue::acquire(self.path, write_queue::DEFAULT_TIMEOUT)?;
         let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
-        store.still_there()?;
-        let epoch = highest(&tx)? + 1;
+        store.check_path_unchanged()?;
+        let epoch = highest_epoch(&tx)? + 1;
         // Nobody can write now: what is kept is what is replaced, to the last commit.
         let kept = self.keep_copy()?;
         tx.pragma_update(None, "defer_foreign_keys", true)?;
@@ -226,41 +226,41 @@ impl Restore<'_> {
             let copy = format!("INSERT INTO main.\"{table}\" SELECT * FROM restored.\"{table}\" WHERE true");
             sql::execute(&tx, &copy, &[])?;
         }
-        let epoch = epoch.max(highest(&tx)? + 1);
-        let tasks = self.lift(&WriteTx::new(&tx, self.now, self.actor), epoch, Some(&kept))?;
+        let epoch = epoch.max(highest_epoch(&tx)? + 1);
+        let tasks = self.raise_epochs(&WriteTx::new(&tx, self.now, self.actor), epoch, Some(&kept))?;
         tx.commit()?;
         drop(turn);
         sql::execute(conn, "DETACH DATABASE restored", &[])?;
-        Ok(Restored { kept: Some(kept), tasks, epoch })
+        Ok(RestoreReport { kept: Some(kept), tasks, epoch })
     }
 
     /// In the place of what is damaged or gone. Who has the damaged file open finds out before the next write.
-    fn instead(&self, draft: Draft) -> Result<Restored, StoreError> {
-        let turn = write_queue::enter(self.path, write_queue::PATIENCE)?;
+    fn replace_file(&self, draft: DraftFile) -> Result<RestoreReport, StoreError> {
+        let turn = write_queue::acquire(self.path, write_queue::DEFAULT_TIMEOUT)?;
         // As far as it can still be read, it tells what it has given out.
-        let known = open::open_checked(self.path, &STATE).and_then(|conn| highest(&conn)).unwrap_or(0);
-        let kept = self.name_kept();
+        let known = open::open_checked(self.path, &STATE).and_then(|conn| highest_epoch(&conn)).unwrap_or(0);
+        let kept = self.unused_backup_path();
         let conn = open::open_checked(&draft.path, &STATE)?;
-        let epoch = known.max(highest(&conn)?) + LEAP;
+        let epoch = known.max(highest_epoch(&conn)?) + EPOCH_JUMP;
         let there = self.path.exists() || open::wal_size(self.path).is_some();
         let tx = Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
         let kept = there.then_some(kept);
-        let tasks = self.lift(&WriteTx::new(&tx, self.now, self.actor), epoch, kept.as_deref())?;
+        let tasks = self.raise_epochs(&WriteTx::new(&tx, self.now, self.actor), epoch, kept.as_deref())?;
         tx.commit()?;
         conn.close().map_err(|(_, error)| StoreError::from(error))?;
         if let Some(kept) = &kept {
             self.keep_damaged(kept).map_err(|error| StoreError::io(kept.display().to_string(), error))?;
         }
-        open::put_in_place(&draft.path, self.path)?;
+        open::install_draft(&draft.path, self.path)?;
         drop(turn);
-        Ok(Restored { kept, tasks, epoch })
+        Ok(RestoreReport { kept, tasks, epoch })
     }
 
     /// A copy of the store as it stands, beside it.
     fn keep_copy(&self) -> Result<PathBuf, StoreError> {
-        let kept = self.name_kept();
-        let draft = Draft::of(&kept)?;
-        pages(&open::open_checked(self.path, &STATE)?, &draft.path)?;
+        let kept = self.unused_backup_path();
+        let draft = DraftFile::create_for(&kept)?;
+        copy_pages(&open::open_checked(self.path, &STATE)?, &draft.path)?;
         let io = |error| StoreError::io(kept.display().to_string(), error);
         fs::File::open(&draft.path).and_then(|file| file.sync_all()).map_err(io)?;
         files::rename_noreplace(&draft.path, &kept).map_err(io)?;
@@ -274,42 +274,42 @@ impl Restore<'_> {
         if self.path.exists() {
             fs::hard_link(self.path, kept).or_else(|_| fs::copy(self.path, kept).map(drop))?;
         }
-        match fs::rename(beside(self.path, "-wal"), beside(kept, "-wal")) {
+        match fs::rename(sibling_path(self.path, "-wal"), sibling_path(kept, "-wal")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
     /// A name beside the store that nobody has.
-    fn name_kept(&self) -> PathBuf {
+    fn unused_backup_path(&self) -> PathBuf {
         let time = self.now.to_string().replace(':', "");
-        let plain = beside(self.path, &format!(".before-restore-{time}"));
-        let numbered = (2..).map(|number| beside(&plain, &format!("-{number}")));
+        let plain = sibling_path(self.path, &format!(".before-restore-{time}"));
+        let numbered = (2..).map(|number| sibling_path(&plain, &format!("-{number}")));
         std::iter::once(plain.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(plain)
     }
 
     /// Lifts every epoch, renews the claims under it, and says so in the log. Answers how many tasks there are.
-    fn lift(&self, tx: &WriteTx<'_>, epoch: i64, kept: Option<&Path>) -> Result<i64, StoreError> {
+    fn raise_epochs(&self, tx: &WriteTx<'_>, epoch: i64, kept: Option<&Path>) -> Result<i64, StoreError> {
         let conn = tx.conn();
-        sql::execute(conn, NOTE, &[&epoch, &self.now.millis()])?;
-        sql::execute(conn, LIFT_HANDOFFS, &[&epoch])?;
-        sql::execute(conn, LIFT, &[&epoch])?;
-        sql::execute(conn, END_ALL, &[&self.now.millis(), &ClaimEnd::Restored.as_str()])?;
-        let held = sql::rows(conn, HELD, &[], |row| {
+        sql::execute(conn, INSERT_RESTORE, &[&epoch, &self.now.millis()])?;
+        sql::execute(conn, RAISE_HANDOFF_EPOCHS, &[&epoch])?;
+        sql::execute(conn, RAISE_EPOCHS, &[&epoch])?;
+        sql::execute(conn, END_ALL_CLAIMS, &[&self.now.millis(), &ClaimEnd::Restored.as_str()])?;
+        let held = sql::rows(conn, CLAIMED_TASKS, &[], |row| {
             let claim = Claim {
                 claimant: row.get(1)?,
-                role: sql::optional_id("a role", row.get(2)?, crate::domain::Role::parse)?,
+                role: sql::parse_optional_id("a role", row.get(2)?, crate::domain::Role::parse)?,
                 epoch,
                 claimed_at: Timestamp::from_millis(row.get(3)?),
-                session: sql::optional_id("a session id", row.get(4)?, crate::domain::SessionId::parse)?,
+                session: sql::parse_optional_id("a session id", row.get(4)?, crate::domain::SessionId::parse)?,
                 lease_until: None,
                 lease: None,
             };
-            Ok((sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?, claim))
+            Ok((sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?, claim))
         })?;
         for (task, claim) in &held {
-            super::claims::begin(tx, task, claim)?;
-            let event = Event::new(Kind::TaskClaimed)
+            super::claims::insert(tx, task, claim)?;
+            let event = Event::new(EventKind::TaskClaimed)
                 .task(task)
                 .with("epoch", epoch)
                 .with("claimant", claim.claimant.as_str())
@@ -318,15 +318,15 @@ impl Restore<'_> {
             tx.record(&event)?;
         }
         let shown = |path: &Path| path.display().to_string();
-        let event = Event::new(Kind::StoreRestored)
+        let event = Event::new(EventKind::StoreRestored)
             .with("from", shown(self.source))
             .with("kept", kept.map(shown))
             .with("epoch", epoch);
         tx.record(&event)?;
-        integrity::tasks(tx)
+        integrity::count_tasks(tx)
     }
 }
 
-fn highest(conn: &Connection) -> Result<i64, StoreError> {
-    Ok(sql::first(conn, HIGHEST, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
+fn highest_epoch(conn: &Connection) -> Result<i64, StoreError> {
+    Ok(sql::first(conn, HIGHEST_EPOCH, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }

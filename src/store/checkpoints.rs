@@ -13,7 +13,7 @@ use crate::{
 
 /// A checkpoint that is to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct CheckpointFields {
     /// The task.
     pub task: TaskId,
     /// The session that records it; it must be known.
@@ -58,9 +58,9 @@ const OVERDUE: &str = select!(
 fn read(row: &Row<'_>) -> Result<Checkpoint, StoreError> {
     Ok(Checkpoint {
         id: row.get(0)?,
-        task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
-        session: sql::optional_id("a session id", row.get(2)?, SessionId::parse)?,
-        state: sql::word("a checkpoint's state", &row.get::<_, String>(3)?, CheckpointState::parse)?,
+        task: sql::parse_id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        session: sql::parse_optional_id("a session id", row.get(2)?, SessionId::parse)?,
+        state: sql::parse_value("a checkpoint's state", &row.get::<_, String>(3)?, CheckpointState::parse)?,
         owner: row.get(4)?,
         summary: row.get(5)?,
         artifact: row.get(6)?,
@@ -73,7 +73,7 @@ fn read(row: &Row<'_>) -> Result<Checkpoint, StoreError> {
 ///
 /// # Errors
 /// As the store fails, also when its session is unknown.
-pub fn insert(tx: &WriteTx<'_>, draft: &Draft) -> Result<Checkpoint, StoreError> {
+pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, StoreError> {
     let id = sql::first(
         tx.conn(),
         INSERT,

@@ -11,7 +11,7 @@ use crate::{
 
 /// A claim that was, or is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct ClaimPeriod {
     /// Under which epoch.
     pub epoch: i64,
     /// Who.
@@ -22,24 +22,24 @@ pub struct Held {
     pub ended: Option<(Timestamp, ClaimEnd)>,
 }
 
-const OPEN: &str = "INSERT INTO claims (task_id, epoch, claimant, session_id, role, claimed_at) \
+const INSERT: &str = "INSERT INTO claims (task_id, epoch, claimant, session_id, role, claimed_at) \
      VALUES ($1, $2, $3, $4, $5, $6)";
 const END: &str = "UPDATE claims SET ended_at = $2, ended_as = $3 WHERE task_id = $1 AND ended_at IS NULL";
 const LATEST: &str = "SELECT max(epoch) FROM claims WHERE task_id = $1 AND claimant = $2";
-const HOLDERS_SINCE: &str =
+const CLAIMANTS_SINCE: &str =
     "SELECT claimant FROM claims WHERE task_id = $1 AND epoch > $2 GROUP BY claimant ORDER BY min(epoch)";
 const HISTORY: &str =
     "SELECT epoch, claimant, claimed_at, ended_at, ended_as FROM claims WHERE task_id = $1 ORDER BY epoch DESC";
-const NEWEST_TIME: &str = "SELECT claimed_at FROM claims WHERE task_id = $1 ORDER BY epoch DESC LIMIT 1";
+const LAST_CLAIMED_AT: &str = "SELECT claimed_at FROM claims WHERE task_id = $1 ORDER BY epoch DESC LIMIT 1";
 
 /// Begins a claim.
 ///
 /// # Errors
 /// As the store fails, also while another one is live.
-pub fn begin(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim) -> Result<(), StoreError> {
+pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
-        OPEN,
+        INSERT,
         &[
             &task.as_str(),
             &claim.epoch,
@@ -73,30 +73,35 @@ pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Op
 ///
 /// # Errors
 /// As the store fails.
-pub fn holders_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
-    sql::rows(tx.conn(), HOLDERS_SINCE, &[&task.as_str(), &epoch], |row| Ok(row.get(0)?))
+pub fn claimants_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
+    sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task.as_str(), &epoch], |row| Ok(row.get(0)?))
 }
 
 /// When a task was last claimed, in milliseconds.
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest_time(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<i64>, StoreError> {
-    sql::first(tx.conn(), NEWEST_TIME, &[&task.as_str()], |row| Ok(row.get(0)?))
+pub fn last_claimed_at(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<i64>, StoreError> {
+    sql::first(tx.conn(), LAST_CLAIMED_AT, &[&task.as_str()], |row| Ok(row.get(0)?))
 }
 
 /// Everybody who has held a task, newest first.
 ///
 /// # Errors
 /// As the store fails.
-pub fn history(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Held>, StoreError> {
+pub fn history(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ClaimPeriod>, StoreError> {
     sql::rows(tx.conn(), HISTORY, &[&task.as_str()], |row| {
         let ended = match (row.get::<_, Option<i64>>(3)?, row.get::<_, Option<String>>(4)?) {
             (Some(at), Some(how)) => {
-                Some((Timestamp::from_millis(at), sql::word("a claim's end", &how, ClaimEnd::parse)?))
+                Some((Timestamp::from_millis(at), sql::parse_value("a claim's end", &how, ClaimEnd::parse)?))
             }
             _ => None,
         };
-        Ok(Held { epoch: row.get(0)?, claimant: row.get(1)?, claimed_at: Timestamp::from_millis(row.get(2)?), ended })
+        Ok(ClaimPeriod {
+            epoch: row.get(0)?,
+            claimant: row.get(1)?,
+            claimed_at: Timestamp::from_millis(row.get(2)?),
+            ended,
+        })
     })
 }

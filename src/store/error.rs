@@ -113,7 +113,7 @@ impl StoreError {
 
     /// The same error with the file's name, where it has none yet.
     #[must_use]
-    pub fn at(self, file: &std::path::Path) -> Self {
+    pub fn with_path(self, file: &std::path::Path) -> Self {
         match self {
             Self::Damaged { path: None, why } => Self::Damaged { path: Some(file.to_path_buf()), why },
             other => other,

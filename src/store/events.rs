@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
-    domain::{Event, Kind, LaneName, SessionId, TaskId, event::Fact},
+    domain::{Event, EventKind, LaneName, SessionId, TaskId, event::EventValue},
     env::Timestamp,
 };
 
 /// An event as it stands in the log.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Logged {
+pub struct LoggedEvent {
     /// Its number; grows by one and is never used again.
     pub seq: i64,
     /// When.
@@ -51,11 +51,11 @@ pub(super) fn append(tx: &WriteTx<'_>, event: &Event) -> Result<i64, StoreError>
     let mut data = Map::new();
     for (key, fact) in &event.data {
         let value = match fact {
-            Fact::Absent => Value::Null,
-            Fact::Number(number) => Value::from(*number),
-            Fact::Flag(flag) => Value::from(*flag),
-            Fact::Text(text) => Value::from(text.as_str()),
-            Fact::Texts(texts) => Value::from(texts.clone()),
+            EventValue::Null => Value::Null,
+            EventValue::Number(number) => Value::from(*number),
+            EventValue::Bool(flag) => Value::from(*flag),
+            EventValue::Text(text) => Value::from(text.as_str()),
+            EventValue::Texts(texts) => Value::from(texts.clone()),
         };
         data.insert((*key).to_owned(), value);
     }
@@ -77,9 +77,9 @@ pub(super) fn append(tx: &WriteTx<'_>, event: &Event) -> Result<i64, StoreError>
     Ok(seq.unwrap_or_default())
 }
 
-fn read(row: &Row<'_>) -> Result<Logged, StoreError> {
+fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
     let data: String = row.get(8)?;
-    Ok(Logged {
+    Ok(LoggedEvent {
         seq: row.get(0)?,
         at: Timestamp::from_millis(row.get(1)?),
         kind: row.get(2)?,
@@ -97,19 +97,19 @@ fn read(row: &Row<'_>) -> Result<Logged, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn each_since(
+pub fn for_each_since(
     tx: &ReadTx<'_>,
     seq: i64,
-    mut see: impl FnMut(Logged) -> Result<bool, StoreError>,
+    mut see: impl FnMut(LoggedEvent) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    sql::each(tx.conn(), SINCE, &[&seq], |row| see(read(row)?))
+    sql::for_each(tx.conn(), SINCE, &[&seq], |row| see(read(row)?))
 }
 
 /// The number of the newest event; 0 when there is none.
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
+pub fn last_seq(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), NEWEST, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }
 
@@ -117,28 +117,32 @@ pub fn newest(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest_move(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Logged>, StoreError> {
-    newest_of(tx, task, Kind::is_move)
+pub fn newest_transition(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<LoggedEvent>, StoreError> {
+    newest_of(tx, task, EventKind::is_transition)
 }
 
 /// The newest event of a task whose kind `wanted` accepts.
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest_of(tx: &ReadTx<'_>, task: &TaskId, wanted: fn(Kind) -> bool) -> Result<Option<Logged>, StoreError> {
-    newest_with(tx, task, wanted, |_| true)
+pub fn newest_of(
+    tx: &ReadTx<'_>,
+    task: &TaskId,
+    wanted: fn(EventKind) -> bool,
+) -> Result<Option<LoggedEvent>, StoreError> {
+    newest_matching(tx, task, wanted, |_| true)
 }
 
 /// The same, of those that `fits` accepts.
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest_with(
+pub fn newest_matching(
     tx: &ReadTx<'_>,
     task: &TaskId,
-    wanted: fn(Kind) -> bool,
-    fits: impl Fn(&Logged) -> bool,
-) -> Result<Option<Logged>, StoreError> {
+    wanted: fn(EventKind) -> bool,
+    fits: impl Fn(&LoggedEvent) -> bool,
+) -> Result<Option<LoggedEvent>, StoreError> {
     newest_where(tx, OF_TASK, task.as_str(), wanted, fits)
 }
 
@@ -149,8 +153,8 @@ pub fn newest_with(
 pub fn newest_of_session(
     tx: &ReadTx<'_>,
     session: &SessionId,
-    wanted: fn(Kind) -> bool,
-) -> Result<Option<Logged>, StoreError> {
+    wanted: fn(EventKind) -> bool,
+) -> Result<Option<LoggedEvent>, StoreError> {
     newest_where(tx, OF_SESSION, session.as_str(), wanted, |_| true)
 }
 
@@ -158,13 +162,13 @@ fn newest_where(
     tx: &ReadTx<'_>,
     query: &str,
     id: &str,
-    wanted: fn(Kind) -> bool,
-    fits: impl Fn(&Logged) -> bool,
-) -> Result<Option<Logged>, StoreError> {
+    wanted: fn(EventKind) -> bool,
+    fits: impl Fn(&LoggedEvent) -> bool,
+) -> Result<Option<LoggedEvent>, StoreError> {
     let mut newest = None;
-    sql::each(tx.conn(), query, &[&id], |row| {
+    sql::for_each(tx.conn(), query, &[&id], |row| {
         let kind: String = row.get(2)?;
-        if Kind::parse(&kind).is_some_and(wanted) {
+        if EventKind::parse(&kind).is_some_and(wanted) {
             newest = Some(read(row)?).filter(&fits);
         }
         Ok(newest.is_none())

@@ -20,10 +20,10 @@ const OF_TASK: &str = "SELECT id, task_id, session_id, kind, result, command, ch
 fn read(row: &Row<'_>) -> Result<Evidence, StoreError> {
     Ok(Evidence {
         id: row.get(0)?,
-        task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
-        session: sql::optional_id("a session id", row.get(2)?, SessionId::parse)?,
+        task: sql::parse_id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        session: sql::parse_optional_id("a session id", row.get(2)?, SessionId::parse)?,
         kind: row.get(3)?,
-        result: sql::word("a result", &row.get::<_, String>(4)?, EvidenceResult::parse)?,
+        result: sql::parse_value("a result", &row.get::<_, String>(4)?, EvidenceResult::parse)?,
         command: row.get(5)?,
         check: row.get(6)?,
         exit_code: row.get(7)?,

@@ -6,7 +6,7 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::env::Timestamp;
 
 /// How long a decision is kept, in milliseconds: 30 days.
-const KEPT: i64 = 30 * 24 * 60 * 60 * 1000;
+const RETENTION_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
 macro_rules! select {
     ($rest:literal) => {
@@ -19,7 +19,7 @@ macro_rules! select {
 
 const INSERT: &str = "INSERT INTO guard_decisions (at, door, session_id, run_id, role, tool, input, allowed, rule, reason) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
-const FORGET: &str = "DELETE FROM guard_decisions WHERE id IN \
+const DELETE_OLD: &str = "DELETE FROM guard_decisions WHERE id IN \
      (SELECT id FROM guard_decisions INDEXED BY guard_decisions_at WHERE at < $1 ORDER BY at LIMIT 20)";
 const NEWEST: &str = select!("WHERE allowed <= $2 ORDER BY id DESC LIMIT $1");
 const OF_SESSION: &str = select!(
@@ -29,13 +29,13 @@ const OF_SESSION: &str = select!(
 
 /// A decision, as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct LoggedDecision {
     /// Its number; the store gives it.
     pub id: i64,
     /// When; the store gives it.
     pub at: Timestamp,
     /// Who asked: hook, api or cli.
-    pub door: String,
+    pub entry_point: String,
     /// Whose call it was.
     pub session_id: Option<String>,
     /// The session's run.
@@ -54,11 +54,11 @@ pub struct Decision {
     pub reason: String,
 }
 
-fn read(row: &Row<'_>) -> Result<Decision, StoreError> {
-    Ok(Decision {
+fn read(row: &Row<'_>) -> Result<LoggedDecision, StoreError> {
+    Ok(LoggedDecision {
         id: row.get(0)?,
         at: Timestamp::from_millis(row.get(1)?),
-        door: row.get(2)?,
+        entry_point: row.get(2)?,
         session_id: row.get(3)?,
         run_id: row.get(4)?,
         role: row.get(5)?,
@@ -74,14 +74,14 @@ fn read(row: &Row<'_>) -> Result<Decision, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn insert(tx: &WriteTx<'_>, decision: &Decision) -> Result<i64, StoreError> {
-    sql::execute(tx.conn(), FORGET, &[&(tx.now().millis() - KEPT)])?;
+pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreError> {
+    sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
     let id = sql::first(
         tx.conn(),
         INSERT,
         &[
             &tx.now().millis(),
-            &decision.door,
+            &decision.entry_point,
             &decision.session_id,
             &decision.run_id,
             &decision.role,
@@ -100,7 +100,12 @@ pub fn insert(tx: &WriteTx<'_>, decision: &Decision) -> Result<i64, StoreError> 
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest(tx: &ReadTx<'_>, session: Option<&str>, denied: bool, limit: i64) -> Result<Vec<Decision>, StoreError> {
+pub fn newest(
+    tx: &ReadTx<'_>,
+    session: Option<&str>,
+    denied: bool,
+    limit: i64,
+) -> Result<Vec<LoggedDecision>, StoreError> {
     let most = i64::from(!denied);
     match session {
         Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&limit, &most, &session], read),

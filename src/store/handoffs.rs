@@ -34,12 +34,12 @@ const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY id");
 fn read(row: &Row<'_>) -> Result<Handoff, StoreError> {
     Ok(Handoff {
         id: row.get(0)?,
-        task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
-        from_role: sql::optional_id("a role", row.get(2)?, Role::parse)?,
+        task: sql::parse_id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        from_role: sql::parse_optional_id("a role", row.get(2)?, Role::parse)?,
         from_actor: row.get(3)?,
-        to_role: sql::optional_id("a role", row.get(4)?, Role::parse)?,
-        to_lane: sql::optional_id("a lane", row.get(5)?, LaneName::parse)?,
-        status: sql::word("a handoff's status", &row.get::<_, String>(6)?, HandoffStatus::parse)?,
+        to_role: sql::parse_optional_id("a role", row.get(4)?, Role::parse)?,
+        to_lane: sql::parse_optional_id("a lane", row.get(5)?, LaneName::parse)?,
+        status: sql::parse_value("a handoff's status", &row.get::<_, String>(6)?, HandoffStatus::parse)?,
         summary: row.get(7)?,
         payload: row.get(8)?,
         epoch: row.get(9)?,

@@ -6,7 +6,7 @@ use super::{ReadTx, StoreError, WriteTx, schema, sql};
 
 /// A column that follows from others and does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct Inconsistency {
     /// Its code.
     pub code: &'static str,
     /// The task.
@@ -16,23 +16,23 @@ pub struct Difference {
 }
 
 /// How many complaints of one kind are told.
-const MOST: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 const INTEGRITY: &str = "SELECT integrity_check FROM pragma_integrity_check LIMIT 20";
 const REFERENCES: &str = "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2";
 
-macro_rules! due_deps {
+macro_rules! expected_open_deps {
     () => {
         "(SELECT count(*) FROM task_deps d LEFT JOIN tasks o ON o.id = d.depends_on \
           WHERE d.task_id = t.id AND coalesce(o.status, 'absent') <> 'done')"
     };
 }
-macro_rules! highest {
+macro_rules! highest_epoch {
     () => {
         "(SELECT max(c.epoch) FROM claims c WHERE c.task_id = t.id)"
     };
 }
-macro_rules! agrees {
+macro_rules! same_claim {
     () => {
         "c.task_id = t.id AND c.ended_at IS NULL AND c.claimant = t.claimant AND c.epoch = t.epoch"
     };
@@ -40,50 +40,59 @@ macro_rules! agrees {
 
 const WRONG_DEPS: &str = concat!(
     "SELECT t.id, t.open_deps, ",
-    due_deps!(),
+    expected_open_deps!(),
     " FROM tasks t WHERE t.open_deps <> ",
-    due_deps!(),
+    expected_open_deps!(),
     " ORDER BY t.id"
 );
-const RIGHT_DEPS: &str =
-    concat!("UPDATE tasks AS t SET open_deps = ", due_deps!(), " WHERE open_deps <> ", due_deps!());
+const FIX_DEPS: &str =
+    concat!("UPDATE tasks AS t SET open_deps = ", expected_open_deps!(), " WHERE open_deps <> ", expected_open_deps!());
 
-const LOW_EPOCHS: &str =
-    concat!("SELECT t.id, t.epoch, ", highest!(), " FROM tasks t WHERE t.epoch < ", highest!(), " ORDER BY t.id");
+const LOW_EPOCHS: &str = concat!(
+    "SELECT t.id, t.epoch, ",
+    highest_epoch!(),
+    " FROM tasks t WHERE t.epoch < ",
+    highest_epoch!(),
+    " ORDER BY t.id"
+);
 // A held task gets an epoch of its own: who had the highest one lost the task again.
-const LIFT_EPOCHS: &str =
-    concat!("UPDATE tasks AS t SET epoch = ", highest!(), " + (t.claimant IS NOT NULL) WHERE t.epoch < ", highest!());
+const RAISE_EPOCHS: &str = concat!(
+    "UPDATE tasks AS t SET epoch = ",
+    highest_epoch!(),
+    " + (t.claimant IS NOT NULL) WHERE t.epoch < ",
+    highest_epoch!()
+);
 
-const UNCLAIMED: &str = concat!(
+const MISSING_CLAIM_ROWS: &str = concat!(
     "SELECT t.id, t.claimant, t.epoch FROM tasks t WHERE t.claimant IS NOT NULL \
      AND NOT EXISTS (SELECT 1 FROM claims c WHERE ",
-    agrees!(),
+    same_claim!(),
     ") ORDER BY t.id"
 );
-const UNHELD: &str = concat!(
+const LEFTOVER_CLAIM_ROWS: &str = concat!(
     "SELECT c.task_id, c.claimant, c.epoch FROM claims c WHERE c.ended_at IS NULL \
      AND NOT EXISTS (SELECT 1 FROM tasks t WHERE ",
-    agrees!(),
+    same_claim!(),
     ") ORDER BY c.task_id"
 );
-const END_UNHELD: &str = concat!(
+const END_LEFTOVER_CLAIM_ROWS: &str = concat!(
     "UPDATE claims AS c SET ended_at = $1, ended_as = 'released' WHERE c.ended_at IS NULL \
      AND NOT EXISTS (SELECT 1 FROM tasks t WHERE ",
-    agrees!(),
+    same_claim!(),
     ")"
 );
-const BEGIN_UNCLAIMED: &str = concat!(
+const INSERT_MISSING_CLAIM_ROWS: &str = concat!(
     "INSERT INTO claims (task_id, epoch, claimant, session_id, role, claimed_at) \
      SELECT t.id, t.epoch, t.claimant, s.id, t.claim_role, t.claimed_at \
      FROM tasks t LEFT JOIN agent_sessions s ON s.id = t.claim_session WHERE t.claimant IS NOT NULL \
      AND NOT EXISTS (SELECT 1 FROM claims c WHERE ",
-    agrees!(),
+    same_claim!(),
     ") \
      ON CONFLICT (task_id, epoch) DO UPDATE SET claimant = excluded.claimant, session_id = excluded.session_id, \
      role = excluded.role, claimed_at = excluded.claimed_at, ended_at = NULL, ended_as = NULL"
 );
 
-const SILENT: &str = "SELECT t.id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = t.id \
+const WITHOUT_ORIGIN: &str = "SELECT t.id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = t.id \
      AND e.kind IN ('task.added', 'task.imported')) ORDER BY t.id LIMIT 20";
 const DEPENDENCIES: &str = "SELECT task_id, depends_on FROM task_deps";
 const PARENTS: &str = "SELECT id, parent FROM tasks WHERE parent IS NOT NULL";
@@ -93,11 +102,11 @@ const TASKS: &str = "SELECT count(*) FROM tasks";
 ///
 /// # Errors
 /// As the store fails.
-pub fn structure(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
-    faults(tx.conn())
+pub fn integrity_errors(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
+    database_errors(tx.conn())
 }
 
-pub(super) fn faults(conn: &Connection) -> Result<Vec<String>, StoreError> {
+pub(super) fn database_errors(conn: &Connection) -> Result<Vec<String>, StoreError> {
     let mut found = sql::rows(conn, INTEGRITY, &[], |row| Ok(row.get::<_, String>(0)?))?;
     found.retain(|line| line != "ok");
     found.extend(sql::rows(conn, REFERENCES, &[], |row| {
@@ -111,14 +120,14 @@ pub(super) fn faults(conn: &Connection) -> Result<Vec<String>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn differences(tx: &ReadTx<'_>) -> Result<Vec<Difference>, StoreError> {
+pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError> {
     let mut found = Vec::new();
     let mut look = |code, query: &str, tell: fn(&Row<'_>) -> Result<String, StoreError>| -> Result<(), StoreError> {
         let mut told = 0;
-        sql::each(tx.conn(), query, &[], |row| {
-            found.push(Difference { code, task: row.get(0)?, message: tell(row)? });
+        sql::for_each(tx.conn(), query, &[], |row| {
+            found.push(Inconsistency { code, task: row.get(0)?, message: tell(row)? });
             told += 1;
-            Ok(told < MOST)
+            Ok(told < MAX_REPORTED)
         })
     };
     look("open_deps_wrong", WRONG_DEPS, |row| {
@@ -129,11 +138,11 @@ pub fn differences(tx: &ReadTx<'_>) -> Result<Vec<Difference>, StoreError> {
         let (task, there, due): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!("{task} is at epoch {there}; a claim on it had {due}"))
     })?;
-    look("claim_missing", UNCLAIMED, |row| {
+    look("claim_missing", MISSING_CLAIM_ROWS, |row| {
         let (task, holder, epoch): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!("{task} is held by {holder} under epoch {epoch}, but its history has no such claim"))
     })?;
-    look("claim_left", UNHELD, |row| {
+    look("claim_left", LEFTOVER_CLAIM_ROWS, |row| {
         let (task, holder, epoch): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!(
             "the history of {task} has a claim of {holder} under epoch {epoch} that goes on, but nobody holds it so"
@@ -148,11 +157,11 @@ pub fn differences(tx: &ReadTx<'_>) -> Result<Vec<Difference>, StoreError> {
 /// As the store fails.
 pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
     let conn = tx.conn();
-    let mut changed = sql::execute(conn, RIGHT_DEPS, &[])?;
+    let mut changed = sql::execute(conn, FIX_DEPS, &[])?;
     // Epochs first: they decide which claim is the live one. An ended one before a new one: there is one live at most.
-    changed += sql::execute(conn, LIFT_EPOCHS, &[])?;
-    changed += sql::execute(conn, END_UNHELD, &[&tx.now().millis()])?;
-    changed += sql::execute(conn, BEGIN_UNCLAIMED, &[])?;
+    changed += sql::execute(conn, RAISE_EPOCHS, &[])?;
+    changed += sql::execute(conn, END_LEFTOVER_CLAIM_ROWS, &[&tx.now().millis()])?;
+    changed += sql::execute(conn, INSERT_MISSING_CLAIM_ROWS, &[])?;
     Ok(changed)
 }
 
@@ -161,7 +170,7 @@ pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn without_origin(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
-    sql::rows(tx.conn(), SILENT, &[], |row| Ok(row.get(0)?))
+    sql::rows(tx.conn(), WITHOUT_ORIGIN, &[], |row| Ok(row.get(0)?))
 }
 
 /// Every dependency, as task and what it depends on.
@@ -184,7 +193,7 @@ pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
+pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), TASKS, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }
 

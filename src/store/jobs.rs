@@ -6,7 +6,7 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
         SessionId,
-        job::{Ending, ExecRun, Recovery, RunId, RunStatus, TerminalSize},
+        job::{Job, JobId, JobResult, JobStatus, RecoveryPolicy, TerminalSize},
     },
     env::Timestamp,
 };
@@ -25,7 +25,7 @@ macro_rules! select {
 
 const ONE: &str = select!("WHERE r.id = $1");
 /// `g` comes after every digit.
-const SHOWN_AS: &str = select!(
+const BY_SHORT_ID: &str = select!(
     "INDEXED BY exec_runs_short WHERE substr(r.id, -8) >= $1 AND substr(r.id, -8) < $1 || 'g' \
      AND r.id LIKE '%' || $2 ORDER BY r.seq DESC LIMIT 8"
 );
@@ -46,31 +46,31 @@ const FIRST_QUEUED: &str =
 const COUNT_ACTIVE: &str =
     "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_active WHERE status IN ('starting', 'running') AND host = $1";
 const FINISHED: &str = select!("INDEXED BY exec_runs_final WHERE r.finished_at IS NOT NULL ORDER BY r.finished_at");
-const KEPT: &str = "SELECT id, finished_at, min(output_bytes, max_output_bytes) FROM exec_runs \
+const FINISHED_SIZES: &str = "SELECT id, finished_at, min(output_bytes, max_output_bytes) FROM exec_runs \
      INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL ORDER BY finished_at, seq";
 const COUNT_FINISHED: &str = "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL";
 const FIRST_FINISHED: &str = "SELECT finished_at FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL \
      ORDER BY finished_at LIMIT 1";
-const EVERY: &str = "SELECT id, status FROM exec_runs";
+const ALL: &str = "SELECT id, status FROM exec_runs";
 const INSERT: &str = "INSERT INTO exec_runs (id, session_id, queue, status, command, cwd, background, pty_rows, \
      pty_cols, timeout_ms, max_output_bytes, recovery, attempt, host, boot_id, actor, queued_at, updated_at) \
      VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $13, $14, $15, $15) RETURNING seq";
-const TAKE: &str = "UPDATE exec_runs SET status = 'starting', host = $2, boot_id = $3, keeper_pid = $4, \
+const MARK_STARTING: &str = "UPDATE exec_runs SET status = 'starting', host = $2, boot_id = $3, keeper_pid = $4, \
      keeper_started = $5, pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $6 \
      WHERE id = $1 AND status = 'queued'";
-const KEEP: &str = "UPDATE exec_runs SET keeper_pid = $2, keeper_started = $3, updated_at = $4 \
+const SET_SUPERVISOR: &str = "UPDATE exec_runs SET keeper_pid = $2, keeper_started = $3, updated_at = $4 \
      WHERE id = $1 AND status IN ('starting', 'running')";
-const RUNNING: &str = "UPDATE exec_runs SET status = 'running', pid = $2, pid_started = $3, keeper_pid = $4, \
+const MARK_RUNNING: &str = "UPDATE exec_runs SET status = 'running', pid = $2, pid_started = $3, keeper_pid = $4, \
      keeper_started = $5, started_at = $6, updated_at = $6 WHERE id = $1 AND status = 'starting'";
-const BACK: &str = "UPDATE exec_runs SET status = 'queued', attempt = $2, keeper_pid = NULL, keeper_started = NULL, \
+const REQUEUE: &str = "UPDATE exec_runs SET status = 'queued', attempt = $2, keeper_pid = NULL, keeper_started = NULL, \
      pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $3 \
      WHERE id = $1 AND status IN ('starting', 'running')";
-const END: &str = "UPDATE exec_runs SET status = $2, exit_code = $3, signal = $4, error_message = $5, \
+const FINISH: &str = "UPDATE exec_runs SET status = $2, exit_code = $3, signal = $4, error_message = $5, \
      output_bytes = $6, truncated = $7, keeper_pid = NULL, keeper_started = NULL, finished_at = $8, updated_at = $8 \
      WHERE id = $1 AND finished_at IS NULL";
 const REMOVE: &str = "DELETE FROM exec_runs WHERE id = $1 AND finished_at IS NOT NULL";
 
-fn read(row: &Row<'_>) -> Result<ExecRun, StoreError> {
+fn read(row: &Row<'_>) -> Result<Job, StoreError> {
     let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
         Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
     };
@@ -78,24 +78,24 @@ fn read(row: &Row<'_>) -> Result<ExecRun, StoreError> {
         (Some(rows), Some(cols)) => Some(TerminalSize { rows, cols }),
         _ => None,
     };
-    Ok(ExecRun {
+    Ok(Job {
         seq: row.get(0)?,
-        id: sql::id("a run's id", &row.get::<_, String>(1)?, RunId::parse)?,
-        session: sql::optional_id("a session id", row.get(2)?, SessionId::parse)?,
+        id: sql::parse_id("a run's id", &row.get::<_, String>(1)?, JobId::parse)?,
+        session: sql::parse_optional_id("a session id", row.get(2)?, SessionId::parse)?,
         queue: row.get(3)?,
-        status: sql::word("a run's status", &row.get::<_, String>(4)?, RunStatus::parse)?,
+        status: sql::parse_value("a run's status", &row.get::<_, String>(4)?, JobStatus::parse)?,
         command: row.get(5)?,
         cwd: row.get(6)?,
         background: row.get(7)?,
         pty: size,
         timeout_ms: row.get(10)?,
         max_output_bytes: row.get(11)?,
-        recovery: sql::word("a recovery", &row.get::<_, String>(12)?, Recovery::parse)?,
+        recovery: sql::parse_value("a recovery", &row.get::<_, String>(12)?, RecoveryPolicy::parse)?,
         attempt: row.get(13)?,
         host: row.get(14)?,
         boot_id: row.get(15)?,
-        keeper_pid: row.get(16)?,
-        keeper_started: row.get(17)?,
+        supervisor_pid: row.get(16)?,
+        supervisor_started: row.get(17)?,
         pid: row.get(18)?,
         pid_started: row.get(19)?,
         exit_code: row.get(20)?,
@@ -115,7 +115,7 @@ fn read(row: &Row<'_>) -> Result<ExecRun, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn find(tx: &ReadTx<'_>, id: &RunId) -> Result<Option<ExecRun>, StoreError> {
+pub fn find(tx: &ReadTx<'_>, id: &JobId) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id.to_string()], read)
 }
 
@@ -124,15 +124,15 @@ pub fn find(tx: &ReadTx<'_>, id: &RunId) -> Result<Option<ExecRun>, StoreError> 
 ///
 /// # Errors
 /// As the store fails.
-pub fn shown_as(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<ExecRun>, StoreError> {
-    sql::rows(tx.conn(), SHOWN_AS, &[&digits, &end], read)
+pub fn by_short_id(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<Job>, StoreError> {
+    sql::rows(tx.conn(), BY_SHORT_ID, &[&digits, &end], read)
 }
 
 /// Every run that is starting or running, on any host, in the order of asking.
 ///
 /// # Errors
 /// As the store fails.
-pub fn active(tx: &ReadTx<'_>) -> Result<Vec<ExecRun>, StoreError> {
+pub fn active(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), ACTIVE, &[], read)
 }
 
@@ -148,7 +148,7 @@ pub fn count_active(tx: &ReadTx<'_>, host: &str) -> Result<i64, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<ExecRun>, StoreError> {
+pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), QUEUED, &[&limit], read)
 }
 
@@ -156,7 +156,7 @@ pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<ExecRun>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn first_queued(tx: &ReadTx<'_>, host: &str) -> Result<Option<ExecRun>, StoreError> {
+pub fn first_queued(tx: &ReadTx<'_>, host: &str) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), FIRST_QUEUED, &[&host], read)
 }
 
@@ -164,7 +164,7 @@ pub fn first_queued(tx: &ReadTx<'_>, host: &str) -> Result<Option<ExecRun>, Stor
 ///
 /// # Errors
 /// As the store fails.
-pub fn next(tx: &ReadTx<'_>, host: &str) -> Result<Option<ExecRun>, StoreError> {
+pub fn next_startable(tx: &ReadTx<'_>, host: &str) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), NEXT, &[&host], read)
 }
 
@@ -172,7 +172,7 @@ pub fn next(tx: &ReadTx<'_>, host: &str) -> Result<Option<ExecRun>, StoreError> 
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest(tx: &ReadTx<'_>, session: Option<&SessionId>, limit: i64) -> Result<Vec<ExecRun>, StoreError> {
+pub fn newest(tx: &ReadTx<'_>, session: Option<&SessionId>, limit: i64) -> Result<Vec<Job>, StoreError> {
     match session {
         Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&session.as_str(), &limit], read),
         None => sql::rows(tx.conn(), NEWEST, &[&limit], read),
@@ -183,7 +183,7 @@ pub fn newest(tx: &ReadTx<'_>, session: Option<&SessionId>, limit: i64) -> Resul
 ///
 /// # Errors
 /// As the store fails.
-pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<ExecRun>, StoreError> {
+pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), FINISHED, &[], read)
 }
 
@@ -191,9 +191,9 @@ pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<ExecRun>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn kept(tx: &ReadTx<'_>) -> Result<Vec<(RunId, Timestamp, i64)>, StoreError> {
-    sql::rows(tx.conn(), KEPT, &[], |row| {
-        let id = sql::id("a run's id", &row.get::<_, String>(0)?, RunId::parse)?;
+pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, StoreError> {
+    sql::rows(tx.conn(), FINISHED_SIZES, &[], |row| {
+        let id = sql::parse_id("a run's id", &row.get::<_, String>(0)?, JobId::parse)?;
         Ok((id, Timestamp::from_millis(row.get(1)?), row.get(2)?))
     })
 }
@@ -212,10 +212,10 @@ pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), Store
 ///
 /// # Errors
 /// As the store fails.
-pub fn every(tx: &ReadTx<'_>) -> Result<Vec<(RunId, RunStatus)>, StoreError> {
-    sql::rows(tx.conn(), EVERY, &[], |row| {
-        let id = sql::id("a run's id", &row.get::<_, String>(0)?, RunId::parse)?;
-        Ok((id, sql::word("a run's status", &row.get::<_, String>(1)?, RunStatus::parse)?))
+pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
+    sql::rows(tx.conn(), ALL, &[], |row| {
+        let id = sql::parse_id("a run's id", &row.get::<_, String>(0)?, JobId::parse)?;
+        Ok((id, sql::parse_value("a run's status", &row.get::<_, String>(1)?, JobStatus::parse)?))
     })
 }
 
@@ -223,7 +223,7 @@ pub fn every(tx: &ReadTx<'_>) -> Result<Vec<(RunId, RunStatus)>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn insert(tx: &WriteTx<'_>, run: ExecRun) -> Result<ExecRun, StoreError> {
+pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
     let seq = sql::first(
         tx.conn(),
         INSERT,
@@ -246,9 +246,9 @@ pub fn insert(tx: &WriteTx<'_>, run: ExecRun) -> Result<ExecRun, StoreError> {
         ],
         |row| Ok(row.get(0)?),
     )?;
-    Ok(ExecRun {
+    Ok(Job {
         seq: seq.unwrap_or_default(),
-        status: RunStatus::Queued,
+        status: JobStatus::Queued,
         attempt: 1,
         queued_at: tx.now(),
         updated_at: tx.now(),
@@ -257,23 +257,29 @@ pub fn insert(tx: &WriteTx<'_>, run: ExecRun) -> Result<ExecRun, StoreError> {
 }
 
 /// A process as two columns hold it: pid, and start time in the kernel's ticks since boot.
-pub type Numbers = (i64, i64);
+pub type PidAndStart = (i64, i64);
 
 /// Takes a queued run to begin it, kept by `keeper` on `host` in `boot`. `false` when it is not queued any more.
 ///
 /// # Errors
 /// As the store fails.
-pub fn take(tx: &WriteTx<'_>, id: &RunId, host: &str, boot: &str, keeper: Numbers) -> Result<bool, StoreError> {
+pub fn mark_starting(
+    tx: &WriteTx<'_>,
+    id: &JobId,
+    host: &str,
+    boot: &str,
+    keeper: PidAndStart,
+) -> Result<bool, StoreError> {
     let values: &[&dyn rusqlite::ToSql] = &[&id.to_string(), &host, &boot, &keeper.0, &keeper.1, &tx.now().millis()];
-    Ok(sql::execute(tx.conn(), TAKE, values)? == 1)
+    Ok(sql::execute(tx.conn(), MARK_STARTING, values)? == 1)
 }
 
 /// Says who looks after an active run from now on. `false` when it is not active.
 ///
 /// # Errors
 /// As the store fails.
-pub fn keep(tx: &WriteTx<'_>, id: &RunId, keeper: Numbers) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), KEEP, &[&id.to_string(), &keeper.0, &keeper.1, &tx.now().millis()])? == 1)
+pub fn set_supervisor(tx: &WriteTx<'_>, id: &JobId, keeper: PidAndStart) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), SET_SUPERVISOR, &[&id.to_string(), &keeper.0, &keeper.1, &tx.now().millis()])? == 1)
 }
 
 /// Writes down the root process of a run that is starting, before that process does anything. `false` when it is not
@@ -281,28 +287,33 @@ pub fn keep(tx: &WriteTx<'_>, id: &RunId, keeper: Numbers) -> Result<bool, Store
 ///
 /// # Errors
 /// As the store fails.
-pub fn running(tx: &WriteTx<'_>, id: &RunId, process: Numbers, keeper: Numbers) -> Result<bool, StoreError> {
+pub fn mark_running(
+    tx: &WriteTx<'_>,
+    id: &JobId,
+    process: PidAndStart,
+    keeper: PidAndStart,
+) -> Result<bool, StoreError> {
     let values: &[&dyn rusqlite::ToSql] =
         &[&id.to_string(), &process.0, &process.1, &keeper.0, &keeper.1, &tx.now().millis()];
-    Ok(sql::execute(tx.conn(), RUNNING, values)? == 1)
+    Ok(sql::execute(tx.conn(), MARK_RUNNING, values)? == 1)
 }
 
 /// Puts an active run back into its queue, where its place is as before. `false` when it is not active.
 ///
 /// # Errors
 /// As the store fails.
-pub fn put_back(tx: &WriteTx<'_>, id: &RunId, attempt: i64) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), BACK, &[&id.to_string(), &attempt, &tx.now().millis()])? == 1)
+pub fn requeue(tx: &WriteTx<'_>, id: &JobId, attempt: i64) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), REQUEUE, &[&id.to_string(), &attempt, &tx.now().millis()])? == 1)
 }
 
 /// Ends a run. `false` when it is final already; it then stays as it is.
 ///
 /// # Errors
 /// As the store fails.
-pub fn end(
+pub fn finish(
     tx: &WriteTx<'_>,
-    id: &RunId,
-    ending: &Ending,
+    id: &JobId,
+    ending: &JobResult,
     output_bytes: i64,
     truncated: bool,
 ) -> Result<bool, StoreError> {
@@ -316,13 +327,13 @@ pub fn end(
         &truncated,
         &tx.now().millis(),
     ];
-    Ok(sql::execute(tx.conn(), END, values)? == 1)
+    Ok(sql::execute(tx.conn(), FINISH, values)? == 1)
 }
 
 /// Forgets a final run. `false` when it is not final, or not there.
 ///
 /// # Errors
 /// As the store fails.
-pub fn remove(tx: &WriteTx<'_>, id: &RunId) -> Result<bool, StoreError> {
+pub fn remove(tx: &WriteTx<'_>, id: &JobId) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), REMOVE, &[&id.to_string()])? == 1)
 }

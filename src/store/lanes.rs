@@ -30,25 +30,25 @@ const UPSERT: &str = "INSERT INTO lanes (name, title, role, status, branch, base
      base = excluded.base, worktree = excluded.worktree, wip_limit = excluded.wip_limit, \
      provider = excluded.provider, backend = excluded.backend, made_worktree = excluded.made_worktree";
 const DELETE: &str = "DELETE FROM lanes WHERE name = $1";
-const USES: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND claimant IS NOT NULL), \
+const USAGE: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND claimant IS NOT NULL), \
      (SELECT count(*) FROM agent_sessions WHERE lane = $1 AND ended_at IS NULL), \
      (SELECT count(*) FROM tasks WHERE lane = $1), (SELECT count(*) FROM agent_sessions WHERE lane = $1), \
      (SELECT count(*) FROM handoffs WHERE to_lane = $1), (SELECT count(*) FROM messages WHERE to_lane = $1)";
 
 fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
     Ok(Lane {
-        name: sql::id("a lane", &row.get::<_, String>(0)?, LaneName::parse)?,
+        name: sql::parse_id("a lane", &row.get::<_, String>(0)?, LaneName::parse)?,
         title: row.get(1)?,
-        role: sql::optional_id("a role", row.get(2)?, Role::parse)?,
-        status: sql::word("a lane's status", &row.get::<_, String>(3)?, LaneStatus::parse)?,
+        role: sql::parse_optional_id("a role", row.get(2)?, Role::parse)?,
+        status: sql::parse_value("a lane's status", &row.get::<_, String>(3)?, LaneStatus::parse)?,
         branch: row.get(4)?,
         base: row.get(5)?,
         worktree: row.get(6)?,
         wip_limit: row.get(7)?,
-        provider: sql::optional_id("a provider", row.get(8)?, Label::parse)?,
+        provider: sql::parse_optional_id("a provider", row.get(8)?, Label::parse)?,
         backend: row.get(9)?,
         created_at: Timestamp::from_millis(row.get(10)?),
-        made_worktree: row.get(11)?,
+        owns_worktree: row.get(11)?,
     })
 }
 
@@ -72,7 +72,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Lane>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn put(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
+pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
         UPSERT,
@@ -88,7 +88,7 @@ pub fn put(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
             &lane.provider.as_ref().map(Label::as_str),
             &lane.backend,
             &lane.created_at.millis(),
-            &lane.made_worktree,
+            &lane.owns_worktree,
         ],
     )?;
     Ok(())
@@ -105,9 +105,9 @@ pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
 
 /// What points at a lane, as counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Uses {
+pub struct LaneUsage {
     /// Tasks that somebody holds in it.
-    pub held: i64,
+    pub claimed_tasks: i64,
     /// Sessions that are attached to it.
     pub live_sessions: i64,
     /// Tasks of any state.
@@ -124,10 +124,10 @@ pub struct Uses {
 ///
 /// # Errors
 /// As the store fails.
-pub fn uses(tx: &ReadTx<'_>, name: &LaneName) -> Result<Uses, StoreError> {
+pub fn usage(tx: &ReadTx<'_>, name: &LaneName) -> Result<LaneUsage, StoreError> {
     let read = |row: &Row<'_>| {
-        Ok(Uses {
-            held: row.get(0)?,
+        Ok(LaneUsage {
+            claimed_tasks: row.get(0)?,
             live_sessions: row.get(1)?,
             tasks: row.get(2)?,
             sessions: row.get(3)?,
@@ -135,6 +135,6 @@ pub fn uses(tx: &ReadTx<'_>, name: &LaneName) -> Result<Uses, StoreError> {
             messages: row.get(5)?,
         })
     };
-    let none = Uses { held: 0, live_sessions: 0, tasks: 0, sessions: 0, handoffs: 0, messages: 0 };
-    Ok(sql::first(tx.conn(), USES, &[&name.as_str()], read)?.unwrap_or(none))
+    let none = LaneUsage { claimed_tasks: 0, live_sessions: 0, tasks: 0, sessions: 0, handoffs: 0, messages: 0 };
+    Ok(sql::first(tx.conn(), USAGE, &[&name.as_str()], read)?.unwrap_or(none))
 }

@@ -6,13 +6,13 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
         LaneName, Role, SessionId,
-        message::{Message, MessageStatus, Priority, Recipient, TYPED_UNTIL, Way},
+        message::{Channel, Message, MessageStatus, NEVER_EXPIRES, Priority, Recipient},
     },
     env::Timestamp,
 };
 
 /// How long a settled message is kept, in milliseconds: a week.
-const KEPT: i64 = 7 * 24 * 60 * 60 * 1000;
+const RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 macro_rules! select {
     ($rest:literal) => {
@@ -40,54 +40,57 @@ const EXPIRED: &str = select!(
      ORDER BY expires_at"
 );
 const ONE: &str = select!("WHERE id = $1");
-const ACKNOWLEDGED_UNDER_KEY: &str = select!(
+const ACKNOWLEDGED_BY_DEDUP_KEY: &str = select!(
     "INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 AND to_session = $2 AND status = 'acknowledged' \
      ORDER BY id DESC LIMIT 1"
 );
-const UNDER_KEY: &str =
+const BY_DEDUP_KEY: &str =
     "SELECT id FROM messages INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 LIMIT 1";
 /// Asked only about a session that nobody knows.
 const EVER_TO: &str = "SELECT id FROM messages WHERE to_session = $1 LIMIT 1";
 const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priority, source, content, metadata, status, \
      dedup, count, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, 1, $9, $10) RETURNING id";
-const REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4 WHERE id = $1";
+const UPDATE_REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4 WHERE id = $1";
 const OFFER: &str =
     "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3, way = $4 WHERE id = $1";
-const OFFER_AGAIN: &str =
+const EXTEND_OFFER: &str =
     "UPDATE messages SET offered_until = $3 WHERE id = $1 AND status = 'offered' AND offered_until = $2";
-const TAKE_BACK: &str = "UPDATE messages SET status = 'queued', offered_to = NULL, offered_until = NULL, way = NULL \
+const WITHDRAW_OFFER: &str = "UPDATE messages SET status = 'queued', offered_to = NULL, offered_until = NULL, way = NULL \
      WHERE id = $1 AND status = 'offered' AND offered_until = $2";
-const ANNOUNCE: &str =
+const MARK_ANNOUNCED: &str =
     "UPDATE messages SET announced_to = coalesce(announced_to || ' ', '') || $2 WHERE id = $1 AND settled_at IS NULL";
-const ALL_UNSETTLED: &str = select!("WHERE settled_at IS NULL ORDER BY id DESC LIMIT $1");
+const ALL_OPEN: &str = select!("WHERE settled_at IS NULL ORDER BY id DESC LIMIT $1");
 const NEWEST: &str = select!("ORDER BY id DESC LIMIT $1");
 const NEWEST_TO: &str = select!("WHERE to_session = $2 ORDER BY id DESC LIMIT $1");
-const SETTLE: &str =
+const RESOLVE: &str =
     "UPDATE messages SET status = $2, offered_to = $3, offered_until = NULL, settled_at = $4 WHERE id = $1";
-const FORGET: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messages INDEXED BY messages_settled \
+const DELETE_OLD: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messages INDEXED BY messages_settled \
      WHERE settled_at IS NOT NULL AND settled_at < $1 LIMIT 100)";
 
 fn read(row: &Row<'_>) -> Result<Message, StoreError> {
     let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
-    let session = sql::optional_id("a session id", row.get(1)?, SessionId::parse)?.map(Recipient::Session);
-    let lane = sql::optional_id("a lane", row.get(2)?, LaneName::parse)?.map(Recipient::Lane);
-    let role = sql::optional_id("a role", row.get(3)?, Role::parse)?.map(Recipient::Role);
+    let session = sql::parse_optional_id("a session id", row.get(1)?, SessionId::parse)?.map(Recipient::Session);
+    let lane = sql::parse_optional_id("a lane", row.get(2)?, LaneName::parse)?.map(Recipient::Lane);
+    let role = sql::parse_optional_id("a role", row.get(3)?, Role::parse)?.map(Recipient::Role);
     let nobody = || StoreError::Unreadable { what: "a message's recipient", value: "nothing".into() };
     Ok(Message {
         id: row.get(0)?,
         to: session.or(lane).or(role).ok_or_else(nobody)?,
-        priority: sql::word("a priority", &row.get::<_, String>(4)?, Priority::parse)?,
+        priority: sql::parse_value("a priority", &row.get::<_, String>(4)?, Priority::parse)?,
         source: row.get(5)?,
         content: row.get(6)?,
         metadata: row.get(7)?,
-        status: sql::word("a message's status", &row.get::<_, String>(8)?, MessageStatus::parse)?,
+        status: sql::parse_value("a message's status", &row.get::<_, String>(8)?, MessageStatus::parse)?,
         dedup: row.get(9)?,
         count: row.get(10)?,
         offered_to: row.get(11)?,
         offered_until: at(12)?,
         expires_at: at(13)?,
         created_at: Timestamp::from_millis(row.get(14)?),
-        way: row.get::<_, Option<String>>(15)?.map(|word| sql::word("a way", &word, Way::parse)).transpose()?,
+        channel: row
+            .get::<_, Option<String>>(15)?
+            .map(|word| sql::parse_value("a way", &word, Channel::parse))
+            .transpose()?,
         announced_to: row.get(16)?,
     })
 }
@@ -96,7 +99,7 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn unsettled(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreError> {
+pub fn open_for(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreError> {
     let (query, name) = match to {
         Recipient::Session(session) => (TO_SESSION, session.as_str()),
         Recipient::Lane(lane) => (TO_LANE, lane.as_str()),
@@ -110,7 +113,7 @@ pub fn unsettled(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreE
 /// # Errors
 /// As the store fails.
 pub fn typed_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Message>, StoreError> {
-    sql::rows(tx.conn(), TYPED_TO, &[&session.as_str(), &TYPED_UNTIL.millis()], read)
+    sql::rows(tx.conn(), TYPED_TO, &[&session.as_str(), &NEVER_EXPIRES.millis()], read)
 }
 
 /// The unsettled messages that came too late.
@@ -125,15 +128,15 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreErr
 ///
 /// # Errors
 /// As the store fails.
-pub fn is_under_key(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
-    Ok(sql::first(tx.conn(), UNDER_KEY, &[&key], |_| Ok(()))?.is_some())
+pub fn has_dedup_key(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), BY_DEDUP_KEY, &[&key], |_| Ok(()))?.is_some())
 }
 
 /// Whether there is a message to this session, read or not.
 ///
 /// # Errors
 /// As the store fails.
-pub fn any_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool, StoreError> {
+pub fn has_any_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), EVER_TO, &[&session.as_str()], |_| Ok(()))?.is_some())
 }
 
@@ -142,8 +145,8 @@ pub fn any_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool, StoreError> 
 /// # Errors
 /// As the store fails, also when its lane is unknown.
 pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError> {
-    sql::execute(tx.conn(), FORGET, &[&(tx.now().millis() - KEPT)])?;
-    let (session, lane, role) = parts(&message.to);
+    sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
+    let (session, lane, role) = recipient_columns(&message.to);
     let id = sql::first(
         tx.conn(),
         INSERT,
@@ -166,7 +169,7 @@ pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError>
 
 /// The recipient as the three columns that hold it.
 #[must_use]
-pub fn parts(to: &Recipient) -> (Option<&str>, Option<&str>, Option<&str>) {
+pub fn recipient_columns(to: &Recipient) -> (Option<&str>, Option<&str>, Option<&str>) {
     match to {
         Recipient::Session(session) => (Some(session.as_str()), None, None),
         Recipient::Lane(lane) => (None, Some(lane.as_str()), None),
@@ -178,9 +181,9 @@ pub fn parts(to: &Recipient) -> (Option<&str>, Option<&str>, Option<&str>) {
 ///
 /// # Errors
 /// As the store fails.
-pub fn repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
+pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
     let expires = message.expires_at.map(Timestamp::millis);
-    sql::execute(tx.conn(), REPEAT, &[&message.id, &message.count, &message.priority.as_str(), &expires])?;
+    sql::execute(tx.conn(), UPDATE_REPEAT, &[&message.id, &message.count, &message.priority.as_str(), &expires])?;
     Ok(())
 }
 
@@ -188,7 +191,7 @@ pub fn repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, way: Way) -> Result<(), StoreError> {
+pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, way: Channel) -> Result<(), StoreError> {
     sql::execute(tx.conn(), OFFER, &[&id, &reader, &until.millis(), &way.as_str()])?;
     Ok(())
 }
@@ -197,8 +200,8 @@ pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, way: Way
 ///
 /// # Errors
 /// As the store fails.
-pub fn settle(tx: &WriteTx<'_>, id: i64, how: MessageStatus, reader: Option<&str>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), SETTLE, &[&id, &how.as_str(), &reader, &tx.now().millis()])?;
+pub fn resolve(tx: &WriteTx<'_>, id: i64, how: MessageStatus, reader: Option<&str>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), RESOLVE, &[&id, &how.as_str(), &reader, &tx.now().millis()])?;
     Ok(())
 }
 
@@ -214,32 +217,32 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Message>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn acknowledged_under(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<Option<Message>, StoreError> {
-    sql::first(tx.conn(), ACKNOWLEDGED_UNDER_KEY, &[&key, &to.as_str()], read)
+pub fn find_acknowledged(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<Option<Message>, StoreError> {
+    sql::first(tx.conn(), ACKNOWLEDGED_BY_DEDUP_KEY, &[&key, &to.as_str()], read)
 }
 
 /// Has an offer that stands until `until` stand until another time. Says whether it was still standing.
 ///
 /// # Errors
 /// As the store fails.
-pub fn offer_on(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), OFFER_AGAIN, &[&id, &until.millis(), &then.millis()])? == 1)
+pub fn extend_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), EXTEND_OFFER, &[&id, &until.millis(), &then.millis()])? == 1)
 }
 
 /// Takes back an offer that stands until `until`: the message waits again. Says whether it was still standing.
 ///
 /// # Errors
 /// As the store fails.
-pub fn take_back(tx: &WriteTx<'_>, id: i64, until: Timestamp) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), TAKE_BACK, &[&id, &until.millis()])? == 1)
+pub fn withdraw_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), WITHDRAW_OFFER, &[&id, &until.millis()])? == 1)
 }
 
 /// Notes that a session was told of a message that is too long for the way to it.
 ///
 /// # Errors
 /// As the store fails.
-pub fn announce(tx: &WriteTx<'_>, id: i64, to: &SessionId) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), ANNOUNCE, &[&id, &to.as_str()])?;
+pub fn mark_announced(tx: &WriteTx<'_>, id: i64, to: &SessionId) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), MARK_ANNOUNCED, &[&id, &to.as_str()])?;
     Ok(())
 }
 
@@ -256,13 +259,13 @@ pub fn newest(
     let limit = i64::try_from(most).unwrap_or(i64::MAX);
     let mut found = match (to, settled_too) {
         (Some(session), false) => {
-            let mut all = unsettled(tx, &Recipient::Session(session.clone()))?;
+            let mut all = open_for(tx, &Recipient::Session(session.clone()))?;
             let older = all.len().saturating_sub(most);
             all.drain(..older);
             return Ok(all);
         }
         (Some(session), true) => sql::rows(tx.conn(), NEWEST_TO, &[&limit, &session.as_str()], read)?,
-        (None, false) => sql::rows(tx.conn(), ALL_UNSETTLED, &[&limit], read)?,
+        (None, false) => sql::rows(tx.conn(), ALL_OPEN, &[&limit], read)?,
         (None, true) => sql::rows(tx.conn(), NEWEST, &[&limit], read)?,
     };
     found.reverse();

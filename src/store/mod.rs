@@ -38,7 +38,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use error::StoreError;
 pub use transaction::{ReadTx, WriteTx};
-pub use write_queue::beside;
+pub use write_queue::sibling_path;
 
 use crate::{env::Timestamp, os::notify};
 
@@ -54,7 +54,7 @@ pub struct Store {
     /// The file that was opened, by device and number.
     file: Option<(u64, u64)>,
     /// How long a turn is waited for.
-    patience: Cell<Duration>,
+    lock_timeout: Cell<Duration>,
 }
 
 impl Store {
@@ -70,7 +70,7 @@ impl Store {
                 wake: runtime.join("wake"),
                 wal_was_there: false,
                 file: None,
-                patience: Cell::new(write_queue::PATIENCE),
+                lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
             });
         }
         Self::open(path, runtime)
@@ -90,15 +90,15 @@ impl Store {
 
     fn open(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         let wal_was_there = open::wal_size(path).is_some();
-        let file = open::identity(path);
-        let conn = open::existing(path, &schema::STATE)?;
+        let file = open::file_identity(path);
+        let conn = open::open_existing(path, &schema::STATE)?;
         Ok(Self {
             conn,
             path: Some(path.to_path_buf()),
             wake: runtime.join("wake"),
             wal_was_there,
             file,
-            patience: Cell::new(write_queue::PATIENCE),
+            lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
         })
     }
 
@@ -107,9 +107,9 @@ impl Store {
     ///
     /// # Errors
     /// As SQLite fails.
-    pub fn hurry(&self, patience: Option<Duration>) -> Result<(), StoreError> {
-        self.patience.set(patience.unwrap_or(write_queue::PATIENCE));
-        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_PATIENCE))?)
+    pub fn set_busy_timeout(&self, patience: Option<Duration>) -> Result<(), StoreError> {
+        self.lock_timeout.set(patience.unwrap_or(write_queue::DEFAULT_TIMEOUT));
+        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_TIMEOUT))?)
     }
 
     /// The store's file; `None` for the empty one in memory.
@@ -120,15 +120,15 @@ impl Store {
 
     /// The folder where waiters bind their sockets.
     #[must_use]
-    pub fn wake_folder(&self) -> &Path {
+    pub fn wake_dir(&self) -> &Path {
         &self.wake
     }
 
     /// Refuses when another file lies at the store's path by now: what is written to this one would be lost, and what is
     /// read from it is the past.
-    fn still_there(&self) -> Result<(), StoreError> {
+    fn check_path_unchanged(&self) -> Result<(), StoreError> {
         match &self.path {
-            Some(path) if open::identity(path) != self.file => Err(StoreError::Replaced),
+            Some(path) if open::file_identity(path) != self.file => Err(StoreError::Replaced),
             _ => Ok(()),
         }
     }
@@ -138,7 +138,7 @@ impl Store {
     /// # Errors
     /// As `look` or the store fails.
     pub fn read<T, E: From<StoreError>>(&self, look: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
-        self.still_there()?;
+        self.check_path_unchanged()?;
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred).map_err(StoreError::from)?;
         let seen = look(&ReadTx::new(&tx));
         // Nothing was written; ending it either way frees the snapshot.
@@ -151,14 +151,14 @@ impl Store {
     ///
     /// # Errors
     /// As `look` or the store fails, also when it cannot be written at all.
-    pub fn read_writable<T, E: From<StoreError>>(
+    pub fn read_if_writable<T, E: From<StoreError>>(
         &self,
         look: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        self.still_there()?;
-        self.hurry(Some(Duration::ZERO))?;
-        let begun = transaction::Passing::begin(&self.conn);
-        self.hurry(None)?;
+        self.check_path_unchanged()?;
+        self.set_busy_timeout(Some(Duration::ZERO))?;
+        let begun = transaction::ScratchTx::begin(&self.conn);
+        self.set_busy_timeout(None)?;
         match begun {
             Ok(passing) => look(&passing.read()).map(Some),
             Err(StoreError::Busy) => Ok(None),
@@ -177,11 +177,11 @@ impl Store {
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let turn = match &self.path {
-            Some(path) => write_queue::enter(path, self.patience.get()).map_err(StoreError::from)?,
+            Some(path) => write_queue::acquire(path, self.lock_timeout.get()).map_err(StoreError::from)?,
             None => None,
         };
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
-        self.still_there()?;
+        self.check_path_unchanged()?;
         let done = change(&WriteTx::new(&tx, now, actor))?;
         if let Some(turn) = &turn {
             turn.release_next();
@@ -196,7 +196,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            open::before_close(&self.conn, path, self.wal_was_there);
+            open::prepare_close(&self.conn, path, self.wal_was_there);
         }
     }
 }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{
     StoreError,
     schema::{self, Schema},
-    write_queue::beside,
+    write_queue::sibling_path,
 };
 use crate::{
     config::project::STATE_DIR,
@@ -22,15 +22,15 @@ use crate::{
 };
 
 /// How large the log may grow before a writer that closes writes it back, in bytes.
-const WAL_LIMIT: u64 = 1 << 20;
+const MAX_WAL_BYTES: u64 = 1 << 20;
 
 /// An older SQLite can lose frames of its log.
 const OLDEST_SQLITE: (i32, &str) = (3_051_003, "3.51.3");
 /// What every SQLite file begins with, and the length of its smallest page: SQLite takes a shorter file for a new one.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-const HEAD: u64 = 512;
-const LOCK_PATIENCE: Duration = Duration::from_secs(60);
-pub(super) const BUSY_PATIENCE: Duration = Duration::from_secs(10);
+const HEADER_BYTES: u64 = 512;
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
     &[(0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"), (0x0102_1997, "9P")];
 
@@ -40,7 +40,7 @@ const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
 /// Links are refused: a cloned repository may bring one that leads anywhere.
 pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
     let link = |path: &Path| StoreError::Foreign { path: path.to_path_buf(), why: "it is a symbolic link".into() };
-    if let Some(folder) = path.parent().filter(|folder| is_state_folder(folder))
+    if let Some(folder) = path.parent().filter(|folder| is_state_dir(folder))
         && folder.is_symlink()
     {
         return Err(link(folder));
@@ -62,17 +62,17 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
 }
 
 /// Whether this is a project's own `.fairway`, and no folder that somebody chose.
-fn is_state_folder(folder: &Path) -> bool {
+fn is_state_dir(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == STATE_DIR)
 }
 
 /// The size of the store's log in bytes, when there is one.
 pub(super) fn wal_size(path: &Path) -> Option<u64> {
-    fs::metadata(beside(path, "-wal")).ok().map(|found| found.len())
+    fs::metadata(sibling_path(path, "-wal")).ok().map(|found| found.len())
 }
 
 /// Which file lies at a path, by device and number.
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(super) fn file_identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
@@ -86,61 +86,61 @@ pub(super) fn in_memory() -> Result<Connection, StoreError> {
 
 /// Makes a store, under a lock and as a draft that is renamed when it is whole: who finds the file finds a good one.
 pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
-    let _held = making(path)?;
+    let _held = lock_for_create(path)?;
     // Another process may have made it while this one waited.
     if !is_absent(path)? {
         return Ok(());
     }
-    let draft = beside(path, "-draft");
+    let draft = sibling_path(path, "-draft");
     let build = || -> Result<(), StoreError> {
-        remove(&draft)?;
+        remove_database_files(&draft)?;
         drop(files::private_file(&draft).map_err(|error| StoreError::io(draft.display().to_string(), error))?);
         let mut conn = connect(&draft)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         schema::migrate(&mut conn, schema)?;
         conn.pragma_update(None, "journal_mode", "WAL")?;
         conn.close().map_err(|(_, error)| StoreError::from(error))?;
-        put_in_place(&draft, path)
+        install_draft(&draft, path)
     };
     build().inspect_err(|_| {
-        let _ = remove(&draft);
+        let _ = remove_database_files(&draft);
     })
 }
 
 /// The lock of whoever makes a store or takes its place, in a folder that is there.
-pub(super) fn making(path: &Path) -> Result<FileLock, StoreError> {
+pub(super) fn lock_for_create(path: &Path) -> Result<FileLock, StoreError> {
     let folder = path.parent().unwrap_or_else(|| Path::new("/"));
     // A folder that `FAIRWAY_DB` names may be anybody's: it is made when missing, and else left as it is.
-    if is_state_folder(folder) || !folder.exists() {
+    if is_state_dir(folder) || !folder.exists() {
         files::private_dir(folder).map_err(|error| StoreError::io(folder.display().to_string(), error))?;
     }
-    refuse_network(folder)?;
-    let lock = beside(path, "-init");
-    let held = FileLock::acquire_within(&lock, LOCK_PATIENCE).map_err(|error| StoreError::io("the store", error))?;
+    reject_network_file_system(folder)?;
+    let lock = sibling_path(path, "-init");
+    let held = FileLock::acquire_within(&lock, LOCK_TIMEOUT).map_err(|error| StoreError::io("the store", error))?;
     held.ok_or(StoreError::Busy)
 }
 
 /// Renames a closed draft to the store's name, for good: who finds the file finds all of it, also after a power cut.
-pub(super) fn put_in_place(draft: &Path, path: &Path) -> Result<(), StoreError> {
+pub(super) fn install_draft(draft: &Path, path: &Path) -> Result<(), StoreError> {
     let io = |error| StoreError::io(path.display().to_string(), error);
     fs::File::open(draft).and_then(|file| file.sync_all()).map_err(io)?;
     // The log of an earlier store must not meet the new file.
     for suffix in ["-wal", "-shm"] {
-        remove_one(&beside(path, suffix))?;
+        remove_if_exists(&sibling_path(path, suffix))?;
     }
     fs::rename(draft, path).map_err(io)?;
     files::sync_parent_dir(path).map_err(io)
 }
 
 /// Removes a database file and what SQLite keeps beside it.
-pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
+pub(super) fn remove_database_files(path: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        remove_one(&beside(path, suffix))?;
+        remove_if_exists(&sibling_path(path, suffix))?;
     }
     Ok(())
 }
 
-fn remove_one(path: &Path) -> Result<(), StoreError> {
+fn remove_if_exists(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(path.display().to_string(), error)),
         _ => Ok(()),
@@ -148,19 +148,19 @@ fn remove_one(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Opens a store that is there, after a look at what it is.
-pub(super) fn existing(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
-    refuse_alien(path)?;
-    let conn = open_checked(path, schema).map_err(|error| error.at(path))?;
-    if version(&conn, path, schema).map_err(|error| error.at(path))? == schema.newest {
+pub(super) fn open_existing(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
+    reject_foreign(path)?;
+    let conn = open_checked(path, schema).map_err(|error| error.with_path(path))?;
+    if schema_version(&conn, path, schema).map_err(|error| error.with_path(path))? == schema.newest {
         return Ok(conn);
     }
     drop(conn);
-    upgrade(path, schema).map_err(|error| error.at(path))
+    upgrade(path, schema).map_err(|error| error.with_path(path))
 }
 
 pub(super) fn open_checked(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
     let conn = connect(path)?;
-    conn.busy_timeout(BUSY_PATIENCE)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -171,7 +171,7 @@ pub(super) fn open_checked(path: &Path, schema: &Schema) -> Result<Connection, S
 }
 
 /// The schema version of a file that is ours.
-pub(super) fn version(conn: &Connection, path: &Path, schema: &Schema) -> Result<i64, StoreError> {
+pub(super) fn schema_version(conn: &Connection, path: &Path, schema: &Schema) -> Result<i64, StoreError> {
     let read = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (read("application_id")?, read("user_version")?);
     if application != schema.application_id {
@@ -190,39 +190,39 @@ pub(super) fn version(conn: &Connection, path: &Path, schema: &Schema) -> Result
 
 /// Migrates an older store: lock, look again, migrate.
 fn upgrade(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
-    let lock = FileLock::acquire_within(&beside(path, "-init"), LOCK_PATIENCE)?;
+    let lock = FileLock::acquire_within(&sibling_path(path, "-init"), LOCK_TIMEOUT)?;
     if lock.is_none() {
         return Err(StoreError::Busy);
     }
     let mut conn = open_checked(path, schema)?;
-    if version(&conn, path, schema)? < schema.newest {
+    if schema_version(&conn, path, schema)? < schema.newest {
         schema::migrate(&mut conn, schema)?;
     }
     Ok(conn)
 }
 
 /// Refuses, before SQLite touches it, what cannot be a store of ours. The bytes stay as they are.
-fn refuse_alien(path: &Path) -> Result<(), StoreError> {
+fn reject_foreign(path: &Path) -> Result<(), StoreError> {
     let found = fs::metadata(path).map_err(|error| StoreError::io(path.display().to_string(), error))?;
     if found.uid() != user::uid() {
         return Err(StoreError::NotOwned { path: path.to_path_buf(), uid: found.uid() });
     }
-    refuse_shapeless(path)?;
-    refuse_network(path)
+    check_file_format(path)?;
+    reject_network_file_system(path)
 }
 
 /// Refuses what is no whole SQLite file.
-pub(super) fn refuse_shapeless(path: &Path) -> Result<(), StoreError> {
+pub(super) fn check_file_format(path: &Path) -> Result<(), StoreError> {
     let io = |error| StoreError::io(path.display().to_string(), error);
     let foreign = |why: &str| StoreError::Foreign { path: path.to_path_buf(), why: why.into() };
     if !fs::metadata(path).map_err(io)?.is_file() {
         return Err(foreign("it is not a file"));
     }
-    let (head, length) = head(path).map_err(io)?;
+    let (head, length) = read_header(path).map_err(io)?;
     if !head.starts_with(&MAGIC[..MAGIC.len().min(head.len())]) {
         return Err(foreign("it is no SQLite database"));
     }
-    let cut = length < HEAD || (length < stated(&head) && is_cut(path).map_err(io)?);
+    let cut = length < HEADER_BYTES || (length < stated_length(&head) && is_truncated(path).map_err(io)?);
     if cut {
         let why = format!("it ends after {length} bytes");
         return Err(StoreError::Damaged { path: Some(path.to_path_buf()), why });
@@ -233,24 +233,24 @@ pub(super) fn refuse_shapeless(path: &Path) -> Result<(), StoreError> {
 /// Files whose heads were read, by device and number. They stay open as long as this process lives: closing one would take
 /// away every lock that SQLite has on that file in this process, since those belong to the process; another one that closes
 /// the store would then think itself the last, and remove a log that is still written to.
-static READ: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+static OPENED_FILES: Mutex<Vec<OpenedFile>> = Mutex::new(Vec::new());
 
 /// A file by device and number.
-type Opened = ((u64, u64), Arc<fs::File>);
+type OpenedFile = ((u64, u64), Arc<fs::File>);
 
 /// The beginning of the file, and after that its length.
-fn head(path: &Path) -> io::Result<(Vec<u8>, u64)> {
-    let file = for_good(path)?;
-    let (mut head, most) = (vec![0; usize::try_from(HEAD).unwrap_or_default()], file.metadata()?.len());
-    let whole = usize::try_from(most.min(HEAD)).unwrap_or_default();
+fn read_header(path: &Path) -> io::Result<(Vec<u8>, u64)> {
+    let file = open_permanently(path)?;
+    let (mut head, most) = (vec![0; usize::try_from(HEADER_BYTES).unwrap_or_default()], file.metadata()?.len());
+    let whole = usize::try_from(most.min(HEADER_BYTES)).unwrap_or_default();
     head.truncate(whole);
     file.read_exact_at(&mut head, 0)?;
     Ok((head, file.metadata()?.len()))
 }
 
-fn for_good(path: &Path) -> io::Result<Arc<fs::File>> {
+fn open_permanently(path: &Path) -> io::Result<Arc<fs::File>> {
     let found = fs::metadata(path)?;
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut read = OPENED_FILES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, file)) = read.iter().find(|(id, _)| *id == (found.dev(), found.ino())) {
         return Ok(Arc::clone(file));
     }
@@ -261,7 +261,7 @@ fn for_good(path: &Path) -> io::Result<Arc<fs::File>> {
 }
 
 /// The length in bytes that the file's head states.
-fn stated(head: &[u8]) -> u64 {
+fn stated_length(head: &[u8]) -> u64 {
     let number = |from: usize, to: usize| {
         head.get(from..to).unwrap_or_default().iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
     };
@@ -275,18 +275,18 @@ fn stated(head: &[u8]) -> u64 {
 /// Whether a file that is shorter than its head states is cut. SQLite reads the missing rest of a page as zeroes. While
 /// there is a log, the rest may be on its way; and since another process may write it back and remove it at this very
 /// moment, the same must be seen twice.
-fn is_cut(path: &Path) -> io::Result<bool> {
+fn is_truncated(path: &Path) -> io::Result<bool> {
     let look = || -> io::Result<Option<(Vec<u8>, u64)>> {
         let before = wal_size(path).unwrap_or(0);
-        let (head, length) = head(path)?;
+        let (head, length) = read_header(path)?;
         let calm = before == 0 && wal_size(path).unwrap_or(0) == 0;
-        Ok((calm && length < stated(&head)).then_some((head, length)))
+        Ok((calm && length < stated_length(&head)).then_some((head, length)))
     };
     let first = look()?;
     Ok(first.is_some() && first == look()?)
 }
 
-fn refuse_network(path: &Path) -> Result<(), StoreError> {
+fn reject_network_file_system(path: &Path) -> Result<(), StoreError> {
     let Ok(found) = statfs::statfs(path) else { return Ok(()) };
     let magic = found.filesystem_type().0;
     match NETWORK_FILE_SYSTEMS.iter().find(|(number, _)| *number == magic) {
@@ -297,8 +297,8 @@ fn refuse_network(path: &Path) -> Result<(), StoreError> {
 
 /// Decides, before a connection is closed, whether closing writes the log back into the file. That costs a millisecond, so
 /// it waits until the log has grown; and a process that found a log leaves it as it was when it only read.
-pub(super) fn before_close(conn: &Connection, path: &Path, wal_was_there: bool) {
-    let small = wal_size(path).is_none_or(|size| size < WAL_LIMIT);
+pub(super) fn prepare_close(conn: &Connection, path: &Path, wal_was_there: bool) {
+    let small = wal_size(path).is_none_or(|size| size < MAX_WAL_BYTES);
     let wrote = conn.total_changes() > 0;
     let keep_log = if wrote { small } else { wal_was_there };
     if keep_log {
@@ -353,7 +353,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let (path, runtime) = (home.path().join("s.db"), home.path().join("runtime"));
         let first = Store::open_for_writing(&path, &runtime).unwrap();
-        let look = || first.read::<_, crate::store::StoreError>(crate::store::integrity::tasks).unwrap();
+        let look = || first.read::<_, crate::store::StoreError>(crate::store::integrity::count_tasks).unwrap();
         look();
         assert!(is_locked(&path));
         let second = Store::open_for_writing(&path, &runtime).unwrap();

@@ -4,51 +4,51 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::env::Timestamp;
 
 /// How long an answer is remembered, in milliseconds: a week.
-const KEPT: i64 = 7 * 24 * 60 * 60 * 1000;
+const RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// What is known of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remembered {
+pub struct StoredResponse {
     /// The digest of the command's words.
-    pub words: String,
+    pub fingerprint: String,
     /// The answer, as JSON text; `None` while only the intention is written.
     pub answer: Option<String>,
 }
 
 /// An intention that nothing has answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenIntent {
     /// The request's id.
     pub id: String,
     /// The digest of its words, or what was intended.
-    pub words: String,
+    pub fingerprint: String,
     /// Since when.
     pub since: Timestamp,
 }
 
 const FIND: &str = "SELECT words, answer FROM requests WHERE id = $1";
 const OPEN: &str = "SELECT id, words, created_at FROM requests WHERE answer IS NULL ORDER BY created_at, id";
-const PUT: &str = "INSERT INTO requests (id, words, answer, created_at) VALUES ($1, $2, $3, $4) \
+const UPSERT: &str = "INSERT INTO requests (id, words, answer, created_at) VALUES ($1, $2, $3, $4) \
      ON CONFLICT (id) DO UPDATE SET answer = excluded.answer";
-const FORGET: &str = "DELETE FROM requests WHERE created_at < $1";
-const DROP: &str = "DELETE FROM requests WHERE id = $1 AND answer IS NULL";
-const FORGET_ONE: &str = "DELETE FROM requests WHERE id = $1";
+const DELETE_OLD: &str = "DELETE FROM requests WHERE created_at < $1";
+const DELETE_OPEN: &str = "DELETE FROM requests WHERE id = $1 AND answer IS NULL";
+const DELETE: &str = "DELETE FROM requests WHERE id = $1";
 
 /// What is known of this request.
 ///
 /// # Errors
 /// As the store fails.
-pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<Remembered>, StoreError> {
-    sql::first(tx.conn(), FIND, &[&id], |row| Ok(Remembered { words: row.get(0)?, answer: row.get(1)? }))
+pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<StoredResponse>, StoreError> {
+    sql::first(tx.conn(), FIND, &[&id], |row| Ok(StoredResponse { fingerprint: row.get(0)?, answer: row.get(1)? }))
 }
 
 /// The intentions that nothing has answered, oldest first.
 ///
 /// # Errors
 /// As the store fails.
-pub fn open(tx: &ReadTx<'_>) -> Result<Vec<Open>, StoreError> {
+pub fn open_intents(tx: &ReadTx<'_>) -> Result<Vec<OpenIntent>, StoreError> {
     sql::rows(tx.conn(), OPEN, &[], |row| {
-        Ok(Open { id: row.get(0)?, words: row.get(1)?, since: Timestamp::from_millis(row.get(2)?) })
+        Ok(OpenIntent { id: row.get(0)?, fingerprint: row.get(1)?, since: Timestamp::from_millis(row.get(2)?) })
     })
 }
 
@@ -56,9 +56,9 @@ pub fn open(tx: &ReadTx<'_>) -> Result<Vec<Open>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn put(tx: &WriteTx<'_>, id: &str, words: &str, answer: Option<&str>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), FORGET, &[&(tx.now().millis() - KEPT)])?;
-    sql::execute(tx.conn(), PUT, &[&id, &words, &answer, &tx.now().millis()])?;
+pub fn upsert(tx: &WriteTx<'_>, id: &str, words: &str, answer: Option<&str>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
+    sql::execute(tx.conn(), UPSERT, &[&id, &words, &answer, &tx.now().millis()])?;
     Ok(())
 }
 
@@ -66,8 +66,8 @@ pub fn put(tx: &WriteTx<'_>, id: &str, words: &str, answer: Option<&str>) -> Res
 ///
 /// # Errors
 /// As the store fails.
-pub fn withdraw(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), DROP, &[&id])?;
+pub fn delete_open(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), DELETE_OPEN, &[&id])?;
     Ok(())
 }
 
@@ -75,7 +75,7 @@ pub fn withdraw(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn forget(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), FORGET_ONE, &[&id])?;
+pub fn delete(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), DELETE, &[&id])?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::{
     env::Timestamp,
 };
 
-const PUT: &str = "INSERT INTO reviews (id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at) \
+const UPSERT: &str = "INSERT INTO reviews (id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, \
      commit_id = excluded.commit_id, reviewer = excluded.reviewer, actor = excluded.actor, notes = excluded.notes, \
      created_at = excluded.created_at RETURNING id";
@@ -23,11 +23,11 @@ const OF_TASK: &str = "SELECT id, task_id, domain, verdict, commit_id, reviewer,
 fn read(row: &Row<'_>) -> Result<Review, StoreError> {
     Ok(Review {
         id: row.get(0)?,
-        task: sql::id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
-        domain: sql::id("a review domain", &row.get::<_, String>(2)?, Label::parse)?,
+        task: sql::parse_id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        domain: sql::parse_id("a review domain", &row.get::<_, String>(2)?, Label::parse)?,
         verdict: row
             .get::<_, Option<String>>(3)?
-            .map(|text| sql::word("a verdict", &text, Verdict::parse))
+            .map(|text| sql::parse_value("a verdict", &text, Verdict::parse))
             .transpose()?,
         commit: row.get(4)?,
         reviewer: row.get(5)?,
@@ -41,10 +41,10 @@ fn read(row: &Row<'_>) -> Result<Review, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn put(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Review, StoreError> {
+pub fn upsert(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Review, StoreError> {
     let id = sql::first(
         tx.conn(),
-        PUT,
+        UPSERT,
         &[
             &asked,
             &review.task.as_str(),

@@ -23,7 +23,7 @@ pub(super) const STATE: Schema =
 
 /// What background runs printed: "FAIO".
 pub(super) const OUTPUT: Schema =
-    Schema { application_id: 1_178_683_727, newest: 1, synchronous: "NORMAL", migrations: RUN_MIGRATIONS };
+    Schema { application_id: 1_178_683_727, newest: 1, synchronous: "NORMAL", migrations: OUTPUT_MIGRATIONS };
 
 // An explicit list: the embedding macro does not notice a new file.
 const MIGRATIONS: &[(&str, &str)] = &[
@@ -32,7 +32,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V3__background_runs", include_str!("../../migrations/V3__background_runs.sql")),
     ("V4__worker_api", include_str!("../../migrations/V4__worker_api.sql")),
 ];
-const RUN_MIGRATIONS: &[(&str, &str)] = &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];
+const OUTPUT_MIGRATIONS: &[(&str, &str)] =
+    &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];
 
 /// Brings a store up to date, all missing migrations in one transaction.
 pub(super) fn migrate(conn: &mut Connection, schema: &Schema) -> Result<(), StoreError> {

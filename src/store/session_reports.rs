@@ -7,13 +7,13 @@ use crate::{domain::SessionId, env::Timestamp};
 
 /// What is known from a session's reports, beside what the session itself shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reports {
+pub struct SessionReports {
     /// The moment of the newest lifecycle report.
     pub lifecycle_at: Option<Timestamp>,
     /// When a hook of its provider last called.
-    pub hooked_at: Option<Timestamp>,
+    pub last_hook_at: Option<Timestamp>,
     /// Since when it is known that its context is nearly full.
-    pub pressure_at: Option<Timestamp>,
+    pub context_full_since: Option<Timestamp>,
     /// What its newest heartbeat says is wrong.
     pub error: Option<String>,
     /// The provider's own record of the session.
@@ -35,12 +35,12 @@ const ERROR: &str = "INSERT INTO session_reports (session_id, error) VALUES ($1,
 const USAGE: &str = "INSERT INTO session_reports (session_id, usage_path, usage_offset) VALUES ($1, $2, $3) \
      ON CONFLICT (session_id) DO UPDATE SET usage_path = excluded.usage_path, usage_offset = excluded.usage_offset";
 
-fn read(row: &Row<'_>) -> Result<Reports, StoreError> {
+fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
     let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
-    Ok(Reports {
+    Ok(SessionReports {
         lifecycle_at: at(0)?,
-        hooked_at: at(1)?,
-        pressure_at: at(2)?,
+        last_hook_at: at(1)?,
+        context_full_since: at(2)?,
         error: row.get(3)?,
         usage_path: row.get(4)?,
         usage_offset: row.get(5)?,
@@ -51,7 +51,7 @@ fn read(row: &Row<'_>) -> Result<Reports, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<Reports, StoreError> {
+pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<SessionReports, StoreError> {
     Ok(sql::first(tx.conn(), ONE, &[&session.as_str()], read)?.unwrap_or_default())
 }
 
@@ -59,7 +59,7 @@ pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<Reports, StoreError>
 ///
 /// # Errors
 /// As the store fails.
-pub fn lifecycle(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) -> Result<(), StoreError> {
+pub fn set_lifecycle_at(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) -> Result<(), StoreError> {
     sql::execute(tx.conn(), LIFECYCLE, &[&session.as_str(), &at.millis()])?;
     Ok(())
 }
@@ -68,7 +68,7 @@ pub fn lifecycle(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) -> Result
 ///
 /// # Errors
 /// As the store fails.
-pub fn hooked(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
+pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HOOKED, &[&session.as_str(), &tx.now().millis()])?;
     Ok(())
 }
@@ -77,7 +77,11 @@ pub fn hooked(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn pressure(tx: &WriteTx<'_>, session: &SessionId, since: Option<Timestamp>) -> Result<(), StoreError> {
+pub fn set_context_full_since(
+    tx: &WriteTx<'_>,
+    session: &SessionId,
+    since: Option<Timestamp>,
+) -> Result<(), StoreError> {
     sql::execute(tx.conn(), PRESSURE, &[&session.as_str(), &since.map(Timestamp::millis)])?;
     Ok(())
 }
@@ -86,7 +90,7 @@ pub fn pressure(tx: &WriteTx<'_>, session: &SessionId, since: Option<Timestamp>)
 ///
 /// # Errors
 /// As the store fails.
-pub fn error(tx: &WriteTx<'_>, session: &SessionId, words: Option<&str>) -> Result<(), StoreError> {
+pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, words: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), ERROR, &[&session.as_str(), &words])?;
     Ok(())
 }
@@ -96,7 +100,7 @@ pub fn error(tx: &WriteTx<'_>, session: &SessionId, words: Option<&str>) -> Resu
 ///
 /// # Errors
 /// As the store fails.
-pub fn usage_read(tx: &WriteTx<'_>, session: &SessionId, path: &str, offset: i64) -> Result<(), StoreError> {
+pub fn set_usage_offset(tx: &WriteTx<'_>, session: &SessionId, path: &str, offset: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), USAGE, &[&session.as_str(), &path, &offset])?;
     Ok(())
 }

@@ -33,7 +33,7 @@ const BY_EXTERNAL: &str = select!(
 const ENDED_BY_EXTERNAL: &str = select!(
     "WHERE ended_at IS NOT NULL AND provider = $1 AND external_session_id = $2 ORDER BY ended_at DESC, rowid DESC LIMIT 1"
 );
-const BY_RUN: &str = select!("WHERE run_id = $1");
+const BY_RUN_ID: &str = select!("WHERE run_id = $1");
 const BY_ENDPOINT: &str = select!(
     "INDEXED BY agent_sessions_live WHERE ended_at IS NULL AND host = $1 AND backend = $2 \
      AND socket IS NOT DISTINCT FROM $3 AND (pane = $4 OR ($4 IS NULL AND coalesce(session_name, id) = $5)) \
@@ -57,17 +57,17 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
         Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
     };
     Ok(Session {
-        id: sql::id("a session id", &row.get::<_, String>(0)?, SessionId::parse)?,
+        id: sql::parse_id("a session id", &row.get::<_, String>(0)?, SessionId::parse)?,
         run_id: row.get(1)?,
-        role: sql::id("a role", &row.get::<_, String>(2)?, Role::parse)?,
-        lane: sql::optional_id("a lane", row.get(3)?, LaneName::parse)?,
-        task: sql::optional_id("a task id", row.get(4)?, TaskId::parse)?,
-        provider: sql::optional_id("a provider", row.get(5)?, Label::parse)?,
+        role: sql::parse_id("a role", &row.get::<_, String>(2)?, Role::parse)?,
+        lane: sql::parse_optional_id("a lane", row.get(3)?, LaneName::parse)?,
+        task: sql::parse_optional_id("a task id", row.get(4)?, TaskId::parse)?,
+        provider: sql::parse_optional_id("a provider", row.get(5)?, Label::parse)?,
         backend: row.get(6)?,
         session_name: row.get(7)?,
         external_session_id: row.get(8)?,
-        status: sql::word("a session's status", &row.get::<_, String>(9)?, SessionStatus::parse)?,
-        activity: sql::word("an activity", &row.get::<_, String>(10)?, Activity::parse)?,
+        status: sql::parse_value("a session's status", &row.get::<_, String>(9)?, SessionStatus::parse)?,
+        activity: sql::parse_value("an activity", &row.get::<_, String>(10)?, Activity::parse)?,
         waiting_for: row.get(11)?,
         activity_source: row.get(12)?,
         activity_at: at(13)?,
@@ -161,8 +161,8 @@ pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, S
 ///
 /// # Errors
 /// As the store fails.
-pub fn by_run(tx: &ReadTx<'_>, run_id: &str) -> Result<Option<Session>, StoreError> {
-    sql::first(tx.conn(), BY_RUN, &[&run_id], read)
+pub fn by_run_id(tx: &ReadTx<'_>, run_id: &str) -> Result<Option<Session>, StoreError> {
+    sql::first(tx.conn(), BY_RUN_ID, &[&run_id], read)
 }
 
 /// Adds a session.
@@ -242,7 +242,7 @@ pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn near(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
+pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), "SELECT id FROM agent_sessions WHERE id >= $1 ORDER BY id LIMIT 200", &[&beginning], |row| {
         Ok(row.get(0)?)

@@ -29,7 +29,7 @@ pub(super) fn rows<T>(
     mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     let mut found = Vec::new();
-    each(conn, sql, values, |row| {
+    for_each(conn, sql, values, |row| {
         found.push(read(row)?);
         Ok(true)
     })?;
@@ -37,7 +37,7 @@ pub(super) fn rows<T>(
 }
 
 /// Hands over row after row until `see` answers `false`.
-pub(super) fn each(
+pub(super) fn for_each(
     conn: &Connection,
     sql: &str,
     values: &[&dyn ToSql],
@@ -68,24 +68,28 @@ pub(super) fn first<T>(
 }
 
 /// A word of a closed set, as it came from the store.
-pub(super) fn word<T>(what: &'static str, text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, StoreError> {
+pub(super) fn parse_value<T>(
+    what: &'static str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, StoreError> {
     parse(text).ok_or_else(|| StoreError::Unreadable { what, value: text.chars().take(64).collect() })
 }
 
 /// An id as it came from the store.
-pub(super) fn id<T, E>(
+pub(super) fn parse_id<T, E>(
     what: &'static str,
     text: &str,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<T, StoreError> {
-    word(what, text, |text| parse(text).ok())
+    parse_value(what, text, |text| parse(text).ok())
 }
 
 /// An id that may be absent.
-pub(super) fn optional_id<T, E>(
+pub(super) fn parse_optional_id<T, E>(
     what: &'static str,
     text: Option<String>,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<Option<T>, StoreError> {
-    text.map(|text| id(what, &text, parse)).transpose()
+    text.map(|text| parse_id(what, &text, parse)).transpose()
 }

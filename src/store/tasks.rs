@@ -11,15 +11,15 @@ use crate::{
         claim::Claim,
         id::Label,
         rules::claim::HeldPaths,
-        task::{Check, State, Status, Task, Waiting, Words},
+        task::{Check, NotReadyReason, Task, TaskFields, TaskState, TaskStatus},
     },
     env::Timestamp,
 };
 
 /// Separates the items of a list in one column; text at the door holds no control characters.
-const ITEM: &str = "\u{1f}";
+const ITEM_SEPARATOR: &str = "\u{1f}";
 /// Separates the two halves of an item.
-const HALF: &str = "\u{1e}";
+const FIELD_SEPARATOR: &str = "\u{1e}";
 
 // Every query of whole tasks binds ITEM as $1 and HALF as $2.
 macro_rules! select {
@@ -61,7 +61,7 @@ const HELD_BY: &str = "SELECT id, lane FROM tasks INDEXED BY tasks_held WHERE cl
      ORDER BY claimed_at DESC, id LIMIT 1";
 const WAITING: &str = "SELECT d.depends_on, t.status FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
      WHERE d.task_id = $1 ORDER BY d.depends_on";
-const KNOWN: &str = "SELECT 1 FROM tasks WHERE id = $1";
+const EXISTS: &str = "SELECT 1 FROM tasks WHERE id = $1";
 const DEPENDENCIES: &str = "SELECT depends_on FROM task_deps WHERE task_id = $1 ORDER BY depends_on";
 const PARENT: &str = "SELECT parent FROM tasks WHERE id = $1 AND parent IS NOT NULL";
 const COUNT_OPEN_DEPS: &str = "SELECT count(*) FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
@@ -70,7 +70,7 @@ const INSERT: &str = "INSERT INTO tasks (id, title, body, status, role, lane, pa
      commit_id, epoch, open_deps, created_at, updated_at, closed_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT coalesce(max(epoch), 0) FROM restores), 0, \
      $12, $13, $14)";
-const UPDATE_WORDS: &str = "UPDATE tasks SET title = $2, body = $3, role = $4, lane = $5, parent = $6, priority = $7, \
+const UPDATE_FIELDS: &str = "UPDATE tasks SET title = $2, body = $3, role = $4, lane = $5, parent = $6, priority = $7, \
      review_domains = $8, updated_at = $9 WHERE id = $1";
 const UPDATE_STATE: &str = "UPDATE tasks SET status = $2, blocked_reason = $3, claimant = $4, claim_session = $5, \
      claim_role = $6, epoch = $7, claimed_at = $8, lease_until = $9, lease_ms = $10, closed_at = $11, updated_at = $12 \
@@ -81,7 +81,7 @@ const SHIFT_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = open_deps + $2 \
 const SET_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = $2 WHERE id = $1";
 const RENEW_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
      WHERE claimant = $1 AND claimant IS NOT NULL AND lease_until IS NOT NULL AND ($3 IS NULL OR id = $3)";
-const NEWEST_MADE: &str = "SELECT id FROM tasks INDEXED BY tasks_number WHERE length(id) = $1 AND id >= $2 AND id < $3 \
+const NEWEST_NUMBERED: &str = "SELECT id FROM tasks INDEXED BY tasks_number WHERE length(id) = $1 AND id >= $2 AND id < $3 \
      ORDER BY id DESC";
 const NEAR: &str = "SELECT id FROM tasks WHERE id >= $1 ORDER BY id LIMIT 200";
 
@@ -89,38 +89,43 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
     let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
     let list = |column: usize| -> Result<Vec<String>, StoreError> {
         let text: Option<String> = row.get(column)?;
-        Ok(text.map(|text| text.split(ITEM).map(str::to_owned).collect()).unwrap_or_default())
+        Ok(text.map(|text| text.split(ITEM_SEPARATOR).map(str::to_owned).collect()).unwrap_or_default())
     };
-    let id = sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
-    let status = sql::word("a task's status", &row.get::<_, String>(3)?, Status::parse)?;
+    let id = sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
+    let status = sql::parse_value("a task's status", &row.get::<_, String>(3)?, TaskStatus::parse)?;
     let checks = list(26)?
         .into_iter()
-        .filter_map(|item| item.split_once(HALF).map(|(name, command)| (name.to_owned(), command.to_owned())))
-        .map(|(name, command)| Ok(Check { name: sql::id("a check's name", &name, Label::parse)?, command }))
+        .filter_map(|item| {
+            item.split_once(FIELD_SEPARATOR).map(|(name, command)| (name.to_owned(), command.to_owned()))
+        })
+        .map(|(name, command)| Ok(Check { name: sql::parse_id("a check's name", &name, Label::parse)?, command }))
         .collect::<Result<_, StoreError>>()?;
-    let words = Words {
+    let words = TaskFields {
         title: row.get(1)?,
         body: row.get(2)?,
-        role: sql::optional_id("a role", row.get(4)?, Role::parse)?,
-        lane: sql::optional_id("a lane", row.get(5)?, LaneName::parse)?,
-        parent: sql::optional_id("a task id", row.get(6)?, TaskId::parse)?,
+        role: sql::parse_optional_id("a role", row.get(4)?, Role::parse)?,
+        lane: sql::parse_optional_id("a lane", row.get(5)?, LaneName::parse)?,
+        parent: sql::parse_optional_id("a task id", row.get(6)?, TaskId::parse)?,
         priority: row.get(7)?,
         labels: list(23)?,
         paths: list(24)?,
-        depends_on: list(25)?.iter().map(|text| sql::id("a task id", text, TaskId::parse)).collect::<Result<_, _>>()?,
+        depends_on: list(25)?
+            .iter()
+            .map(|text| sql::parse_id("a task id", text, TaskId::parse))
+            .collect::<Result<_, _>>()?,
         checks,
         review_domains: row
             .get::<_, String>(8)?
             .split_whitespace()
-            .map(|text| sql::id("a review domain", text, Label::parse))
+            .map(|text| sql::parse_id("a review domain", text, Label::parse))
             .collect::<Result<_, _>>()?,
     };
     let epoch = row.get(15)?;
     let claim = || -> Result<Claim, StoreError> {
         Ok(Claim {
             claimant: row.get(12)?,
-            session: sql::optional_id("a session id", row.get(13)?, SessionId::parse)?,
-            role: sql::optional_id("a role", row.get(14)?, Role::parse)?,
+            session: sql::parse_optional_id("a session id", row.get(13)?, SessionId::parse)?,
+            role: sql::parse_optional_id("a role", row.get(14)?, Role::parse)?,
             epoch,
             claimed_at: Timestamp::from_millis(row.get(16)?),
             lease_until: at(17)?,
@@ -131,16 +136,16 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
     };
     let closed_at = || -> Result<Timestamp, StoreError> { Ok(Timestamp::from_millis(row.get(22)?)) };
     let state = match status {
-        Status::Todo => State::Todo,
-        Status::InProgress => State::InProgress(claim()?),
-        Status::Blocked => State::Blocked(claim()?, row.get(11)?),
-        Status::Review => State::Review(claim()?),
-        Status::Done => State::Done(closed_at()?),
-        Status::Cancelled => State::Cancelled(closed_at()?),
+        TaskStatus::Todo => TaskState::Todo,
+        TaskStatus::InProgress => TaskState::InProgress(claim()?),
+        TaskStatus::Blocked => TaskState::Blocked(claim()?, row.get(11)?),
+        TaskStatus::Review => TaskState::Review(claim()?),
+        TaskStatus::Done => TaskState::Done(closed_at()?),
+        TaskStatus::Cancelled => TaskState::Cancelled(closed_at()?),
     };
     Ok(Task {
         id,
-        words,
+        fields: words,
         state,
         epoch,
         open_deps: row.get(19)?,
@@ -156,15 +161,15 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Task>, StoreError> {
-    sql::first(tx.conn(), ONE, &[&ITEM, &HALF, &id.as_str()], read)
+    sql::first(tx.conn(), ONE, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id.as_str()], read)
 }
 
 /// Whether there is a task of this id.
 ///
 /// # Errors
 /// As the store fails.
-pub fn is_known(tx: &ReadTx<'_>, id: &TaskId) -> Result<bool, StoreError> {
-    Ok(sql::first(tx.conn(), KNOWN, &[&id.as_str()], |_| Ok(()))?.is_some())
+pub fn exists(tx: &ReadTx<'_>, id: &TaskId) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), EXISTS, &[&id.as_str()], |_| Ok(()))?.is_some())
 }
 
 /// What a task depends on, by id; nothing when it is not here.
@@ -172,7 +177,7 @@ pub fn is_known(tx: &ReadTx<'_>, id: &TaskId) -> Result<bool, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreError> {
-    let read = |row: &Row<'_>| sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse);
+    let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse);
     sql::rows(tx.conn(), DEPENDENCIES, &[&id.as_str()], read)
 }
 
@@ -181,13 +186,13 @@ pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreEr
 /// # Errors
 /// As the store fails.
 pub fn parent(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<TaskId>, StoreError> {
-    let read = |row: &Row<'_>| sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse);
+    let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse);
     sql::first(tx.conn(), PARENT, &[&id.as_str()], read)
 }
 
 /// Which tasks a listing holds, before its filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Range {
+pub enum ListScope {
     /// Neither done nor cancelled.
     Open,
     /// All, by rank.
@@ -195,39 +200,39 @@ pub enum Range {
     /// All, by id.
     ById,
     /// Those that somebody holds.
-    Held,
+    Claimed,
 }
 
 /// Hands over task after task, by priority, age and id, until `see` answers `false`.
 ///
 /// # Errors
 /// As the store fails.
-pub fn each(
+pub fn for_each(
     tx: &ReadTx<'_>,
-    range: Range,
+    range: ListScope,
     mut see: impl FnMut(Task) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let query = match range {
-        Range::Open => OPEN,
-        Range::All => ALL,
-        Range::ById => BY_ID,
-        Range::Held => HELD,
+        ListScope::Open => OPEN,
+        ListScope::All => ALL,
+        ListScope::ById => BY_ID,
+        ListScope::Claimed => HELD,
     };
-    sql::each(tx.conn(), query, &[&ITEM, &HALF], |row| see(read(row)?))
+    sql::for_each(tx.conn(), query, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR], |row| see(read(row)?))
 }
 
 /// Hands over the ready tasks that fit a role and a lane, first to take first, until `see` answers `false`.
 ///
 /// # Errors
 /// As the store fails.
-pub fn each_ready(
+pub fn for_each_ready(
     tx: &ReadTx<'_>,
     role: Option<&Role>,
     lane: Option<&LaneName>,
     mut see: impl FnMut(Task) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let (role, lane) = (role.map(Role::as_str), lane.map(LaneName::as_str));
-    sql::each(tx.conn(), READY, &[&ITEM, &HALF, &role, &lane], |row| see(read(row)?))
+    sql::for_each(tx.conn(), READY, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &role, &lane], |row| see(read(row)?))
 }
 
 /// The held tasks whose lease has expired, first to take first.
@@ -235,7 +240,7 @@ pub fn each_ready(
 /// # Errors
 /// As the store fails.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError> {
-    sql::rows(tx.conn(), EXPIRED, &[&ITEM, &HALF, &now.millis()], read)
+    sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now.millis()], read)
 }
 
 /// The tasks that are a part of this one.
@@ -243,7 +248,7 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError>
 /// # Errors
 /// As the store fails.
 pub fn children(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Task>, StoreError> {
-    sql::rows(tx.conn(), CHILDREN, &[&ITEM, &HALF, &id.as_str()], read)
+    sql::rows(tx.conn(), CHILDREN, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id.as_str()], read)
 }
 
 /// The globs of all tasks that somebody other than `claimant` holds.
@@ -251,11 +256,11 @@ pub fn children(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Task>, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, StoreError> {
-    sql::rows(tx.conn(), HELD_PATHS, &[&ITEM, &claimant], |row| {
+    sql::rows(tx.conn(), HELD_PATHS, &[&ITEM_SEPARATOR, &claimant], |row| {
         Ok(HeldPaths {
-            task: sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?,
+            task: sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?,
             claimant: row.get(1)?,
-            paths: row.get::<_, String>(2)?.split(ITEM).map(str::to_owned).collect(),
+            paths: row.get::<_, String>(2)?.split(ITEM_SEPARATOR).map(str::to_owned).collect(),
         })
     })
 }
@@ -264,10 +269,10 @@ pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, Sto
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest_held_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
+pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
     sql::first(tx.conn(), HELD_BY, &[&claimant], |row| {
-        let id = sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
-        Ok((id, sql::optional_id("a lane", row.get(1)?, LaneName::parse)?))
+        let id = sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
+        Ok((id, sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?))
     })
 }
 
@@ -285,14 +290,14 @@ pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -
 ///
 /// # Errors
 /// As the store fails.
-pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Waiting>, StoreError> {
+pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, StoreError> {
     let found = sql::rows(tx.conn(), WAITING, &[&id.as_str()], |row| {
-        let on = sql::id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
+        let on = sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
         let status = row
             .get::<_, Option<String>>(1)?
-            .map(|text| sql::word("a task's status", &text, Status::parse))
+            .map(|text| sql::parse_value("a task's status", &text, TaskStatus::parse))
             .transpose()?;
-        Ok(Waiting::on(on, status))
+        Ok(NotReadyReason::for_dependency(on, status))
     })?;
     Ok(found.into_iter().flatten().collect())
 }
@@ -303,7 +308,7 @@ pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Waiting>, StoreErr
 /// # Errors
 /// As the store fails, also when the id is taken.
 pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
-    let words = &task.words;
+    let words = &task.fields;
     sql::execute(
         tx.conn(),
         INSERT,
@@ -316,7 +321,7 @@ pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
             &words.lane.as_ref().map(LaneName::as_str),
             &words.parent.as_ref().map(TaskId::as_str),
             &words.priority,
-            &domains(words),
+            &join_domains(words),
             &task.branch,
             &task.commit,
             &task.created_at.millis(),
@@ -325,7 +330,7 @@ pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
         ],
     )?;
     write_lists(tx, &task.id, words)?;
-    if task.state.status() == Status::Done {
+    if task.state.status() == TaskStatus::Done {
         shift_open_deps(tx, &task.id, -1)?;
     }
     recount_open_deps(tx, &task.id)
@@ -335,10 +340,10 @@ pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn set_words(tx: &WriteTx<'_>, id: &TaskId, words: &Words) -> Result<(), StoreError> {
+pub fn set_fields(tx: &WriteTx<'_>, id: &TaskId, words: &TaskFields) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
-        UPDATE_WORDS,
+        UPDATE_FIELDS,
         &[
             &id.as_str(),
             &words.title,
@@ -347,7 +352,7 @@ pub fn set_words(tx: &WriteTx<'_>, id: &TaskId, words: &Words) -> Result<(), Sto
             &words.lane.as_ref().map(LaneName::as_str),
             &words.parent.as_ref().map(TaskId::as_str),
             &words.priority,
-            &domains(words),
+            &join_domains(words),
             &tx.now().millis(),
         ],
     )?;
@@ -358,11 +363,11 @@ pub fn set_words(tx: &WriteTx<'_>, id: &TaskId, words: &Words) -> Result<(), Sto
     recount_open_deps(tx, id)
 }
 
-fn domains(words: &Words) -> String {
+fn join_domains(words: &TaskFields) -> String {
     words.review_domains.iter().map(Label::as_str).collect::<Vec<_>>().join(" ")
 }
 
-fn write_lists(tx: &WriteTx<'_>, id: &TaskId, words: &Words) -> Result<(), StoreError> {
+fn write_lists(tx: &WriteTx<'_>, id: &TaskId, words: &TaskFields) -> Result<(), StoreError> {
     let conn = tx.conn();
     for label in &words.labels {
         sql::execute(conn, "INSERT INTO task_labels (task_id, label) VALUES ($1, $2)", &[&id.as_str(), label])?;
@@ -385,10 +390,10 @@ fn write_lists(tx: &WriteTx<'_>, id: &TaskId, words: &Words) -> Result<(), Store
 ///
 /// # Errors
 /// As the store fails.
-pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &State) -> Result<(), StoreError> {
+pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(), StoreError> {
     let claim = state.claim();
     let reason = match state {
-        State::Blocked(_, reason) => Some(reason.as_str()),
+        TaskState::Blocked(_, reason) => Some(reason.as_str()),
         _ => None,
     };
     let lease_ms =
@@ -411,7 +416,7 @@ pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &State) -> Result<(), Sto
             &tx.now().millis(),
         ],
     )?;
-    match (task.state.status() == Status::Done, state.status() == Status::Done) {
+    match (task.state.status() == TaskStatus::Done, state.status() == TaskStatus::Done) {
         (false, true) => shift_open_deps(tx, &task.id, -1),
         (true, false) => shift_open_deps(tx, &task.id, 1),
         _ => Ok(()),
@@ -457,7 +462,7 @@ pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
     // A longer number is a larger one: ask for the longest ids first. Ids of that length that are no number are passed.
     for length in (1..=DIGITS).rev().map(|digits| prefix.len() + 1 + digits) {
         let mut newest = None;
-        sql::each(tx.conn(), NEWEST_MADE, &[&i64::try_from(length).unwrap_or(0), &from, &to], |row| {
+        sql::for_each(tx.conn(), NEWEST_NUMBERED, &[&i64::try_from(length).unwrap_or(0), &from, &to], |row| {
             let id: String = row.get(0)?;
             newest = id.get(prefix.len() + 1..).and_then(|digits| digits.parse::<u64>().ok());
             Ok(newest.is_none())
@@ -473,7 +478,7 @@ pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn near(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
+pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), NEAR, &[&beginning], |row| Ok(row.get(0)?))
 }

@@ -12,11 +12,11 @@ use crate::{
 
 /// A sum over calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct ToolCallTotals {
     /// What they have in common; `None` for those without one.
     pub key: Option<String>,
     /// How many calls.
-    pub tools: i64,
+    pub calls: i64,
     /// How many of them failed.
     pub failures: i64,
 }
@@ -91,15 +91,15 @@ pub fn insert(
 ///
 /// # Errors
 /// As the store fails.
-pub fn sums(
+pub fn totals(
     tx: &ReadTx<'_>,
     by: UsageBy,
     since: Timestamp,
     session: Option<&SessionId>,
-) -> Result<Vec<Sum>, StoreError> {
+) -> Result<Vec<ToolCallTotals>, StoreError> {
     let [all, one] = statements(by);
     let query = if session.is_some() { one } else { all };
     sql::rows(tx.conn(), query, &[&since.millis(), &session.map(SessionId::as_str)], |row| {
-        Ok(Sum { key: row.get(0)?, tools: row.get(1)?, failures: row.get(2)? })
+        Ok(ToolCallTotals { key: row.get(0)?, calls: row.get(1)?, failures: row.get(2)? })
     })
 }

@@ -19,7 +19,7 @@ impl<'a> ReadTx<'a> {
     }
 
     /// A file that nobody else has: no snapshot is needed.
-    pub(super) const fn of(conn: &'a Connection) -> Self {
+    pub(super) const fn from_connection(conn: &'a Connection) -> Self {
         Self { conn }
     }
 
@@ -31,22 +31,22 @@ impl<'a> ReadTx<'a> {
 /// A right to write that is not used, and given back with this value. What it costs counts: it is asked for at every tool
 /// call.
 #[derive(Debug)]
-pub(super) struct Passing<'a> {
+pub(super) struct ScratchTx<'a> {
     conn: &'a Connection,
 }
 
-impl<'a> Passing<'a> {
+impl<'a> ScratchTx<'a> {
     pub(super) fn begin(conn: &'a Connection) -> Result<Self, StoreError> {
         conn.prepare_cached("BEGIN IMMEDIATE")?.raw_execute()?;
         Ok(Self { conn })
     }
 
     pub(super) const fn read(&self) -> ReadTx<'a> {
-        ReadTx::of(self.conn)
+        ReadTx::from_connection(self.conn)
     }
 }
 
-impl Drop for Passing<'_> {
+impl Drop for ScratchTx<'_> {
     fn drop(&mut self) {
         // There is nothing to take back that could fail.
         let _ = self.conn.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.raw_execute());

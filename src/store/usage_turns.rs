@@ -12,7 +12,7 @@ use crate::{
 
 /// A sum over turns.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sum {
+pub struct TurnTotals {
     /// What they have in common; `None` for those without one.
     pub key: Option<String>,
     /// How many turns.
@@ -35,7 +35,7 @@ const INSERT: &str = "INSERT INTO usage_turns (run_id, session_id, role, lane, t
      output_tokens, cache_read_tokens, cache_creation_tokens, cost_usd) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (run_id, digest) DO NOTHING";
 
-const MORE: &str = "UPDATE usage_turns SET at = $3, model = coalesce($4, model), input_tokens = $5, output_tokens = $6, \
+const UPDATE: &str = "UPDATE usage_turns SET at = $3, model = coalesce($4, model), input_tokens = $5, output_tokens = $6, \
      cache_read_tokens = $7, cache_creation_tokens = $8, cost_usd = coalesce($9, cost_usd) \
      WHERE run_id = $1 AND digest = $2 AND output_tokens < $6";
 
@@ -108,10 +108,16 @@ pub fn insert(
 ///
 /// # Errors
 /// As the store fails.
-pub fn more(tx: &WriteTx<'_>, session: &Session, at: Timestamp, digest: &str, usage: &Usage) -> Result<(), StoreError> {
+pub fn update(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    at: Timestamp,
+    digest: &str,
+    usage: &Usage,
+) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
-        MORE,
+        UPDATE,
         &[
             &session.run_id,
             &digest,
@@ -136,16 +142,16 @@ fn count(tokens: u64) -> i64 {
 ///
 /// # Errors
 /// As the store fails.
-pub fn sums(
+pub fn totals(
     tx: &ReadTx<'_>,
     by: UsageBy,
     since: Timestamp,
     session: Option<&SessionId>,
-) -> Result<Vec<Sum>, StoreError> {
+) -> Result<Vec<TurnTotals>, StoreError> {
     let [all, one] = statements(by);
     let query = if session.is_some() { one } else { all };
     sql::rows(tx.conn(), query, &[&since.millis(), &session.map(SessionId::as_str)], |row| {
-        Ok(Sum {
+        Ok(TurnTotals {
             key: row.get(0)?,
             turns: row.get(1)?,
             input_tokens: row.get(2)?,

@@ -6,19 +6,19 @@ use std::{io, path::Path, time::Duration};
 use crate::os::lock_queue::{self, QueuedLock};
 
 /// How long a turn is waited for, when nothing else waits meanwhile.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Takes a turn; `None` when patience ran out.
 ///
 /// # Errors
 /// When the queue's file cannot be opened.
-pub(super) fn enter(store: &Path, patience: Duration) -> io::Result<Option<QueuedLock>> {
-    lock_queue::acquire(&beside(store, "-turn"), patience)
+pub(super) fn acquire(store: &Path, patience: Duration) -> io::Result<Option<QueuedLock>> {
+    lock_queue::acquire(&sibling_path(store, "-turn"), patience)
 }
 
 /// A file beside the store, by the suffix to its name.
 #[must_use]
-pub fn beside(store: &Path, suffix: &str) -> std::path::PathBuf {
+pub fn sibling_path(store: &Path, suffix: &str) -> std::path::PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(suffix);
     name.into()

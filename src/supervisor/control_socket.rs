@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::JobDir;
 use crate::{
-    domain::terminal_input::Input,
+    domain::terminal_input::TerminalInput,
     os::{
         request_socket::{self, Framing, RequestSocket},
         socket,
@@ -36,7 +36,7 @@ pub enum Request {
         grace: Duration,
     },
     /// This is to be typed.
-    Input(Vec<Input>),
+    Input(Vec<TerminalInput>),
 }
 
 /// What became of it.
@@ -76,7 +76,7 @@ impl Request {
                 let grace = Duration::from_millis(document.get("grace_ms")?.as_u64()?);
                 Some(Self::Kill { signal: Signal::try_from(signal).ok()?, grace })
             }
-            "type" => Some(Self::Input(terminal_input::inputs(document.get("input")?).ok()?)),
+            "type" => Some(Self::Input(terminal_input::parse_inputs(document.get("input")?).ok()?)),
             _ => None,
         }
     }
@@ -208,7 +208,12 @@ mod tests {
 
     #[test]
     fn requests_and_replies_are_read_back_as_they_were_said() {
-        let inputs = vec![Input::Text("a\n\"".into()), Input::Key("C-c".into()), Input::Hex(vec![0, 255]), Input::Eof];
+        let inputs = vec![
+            TerminalInput::Text("a\n\"".into()),
+            TerminalInput::Key("C-c".into()),
+            TerminalInput::Hex(vec![0, 255]),
+            TerminalInput::Eof,
+        ];
         let kill = Request::Kill { signal: Signal::SIGINT, grace: Duration::from_millis(1_500) };
         for request in [kill, Request::Input(inputs)] {
             assert_eq!(Request::from_json(request.to_json().to_string().as_bytes()), Some(request));

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, io, time::Duration};
 
 use super::{child, control_socket::Reply};
 use crate::{
-    domain::{terminal_input::Input, terminal_modes::Modes},
+    domain::{terminal_input::TerminalInput, terminal_modes::TerminalModes},
     os::pty::Pty,
 };
 
@@ -18,13 +18,13 @@ const MAX_LINE_BYTES: usize = 4_095;
 pub struct InputQueue {
     waiting: VecDeque<QueuedInput>,
     /// What the program has asked of its terminal.
-    pub modes: Modes,
+    pub modes: TerminalModes,
 }
 
 #[derive(Debug)]
 struct QueuedInput {
     id: u64,
-    inputs: VecDeque<Input>,
+    inputs: VecDeque<TerminalInput>,
     /// What is being handed over, and how much of it was.
     bytes: Vec<u8>,
     offset: usize,
@@ -35,7 +35,7 @@ struct QueuedInput {
 
 impl InputQueue {
     /// Puts a request at the end of the queue.
-    pub fn add(&mut self, id: u64, inputs: Vec<Input>) {
+    pub fn add(&mut self, id: u64, inputs: Vec<TerminalInput>) {
         let inputs = inputs.into();
         self.waiting.push_back(QueuedInput { id, inputs, bytes: Vec::new(), offset: 0, written: 0, deadline: None });
     }
@@ -75,7 +75,7 @@ impl InputQueue {
 }
 
 impl QueuedInput {
-    fn write_pending(&mut self, terminal: &mut Pty, modes: Modes, now: Duration) -> Option<Reply> {
+    fn write_pending(&mut self, terminal: &mut Pty, modes: TerminalModes, now: Duration) -> Option<Reply> {
         if self.deadline.is_none() {
             self.deadline = Some(now + WRITE_TIMEOUT);
             let ends = terminal.canonical_eof().map(|end_of_input| [b'\n', b'\r', end_of_input]);
@@ -104,26 +104,26 @@ impl QueuedInput {
             let Some(input) = self.inputs.pop_front() else { return Some(Reply::Typed(self.written)) };
             self.offset = 0;
             self.bytes = match input {
-                Input::Size(size) => {
+                TerminalInput::Size(size) => {
                     // One that has gone has no size.
                     let _ = terminal.resize(child::to_size(size));
                     Vec::new()
                 }
-                Input::Eof => vec![terminal.eof_byte()],
-                input => input.bytes(modes.bracketed, modes.application_arrows),
+                TerminalInput::Eof => vec![terminal.eof_byte()],
+                input => input.bytes(modes.bracketed_paste, modes.application_cursor_keys),
             };
         }
     }
 
     /// The longest line in it, without its end, in bytes.
-    fn longest_line(&self, modes: Modes, ends: [u8; 3]) -> usize {
+    fn longest_line(&self, modes: TerminalModes, ends: [u8; 3]) -> usize {
         let (mut longest, mut line) = (0, 0);
         for input in &self.inputs {
-            for byte in input.bytes(modes.bracketed, modes.application_arrows) {
+            for byte in input.bytes(modes.bracketed_paste, modes.application_cursor_keys) {
                 line = if ends.contains(&byte) { 0 } else { line + 1 };
                 longest = longest.max(line);
             }
-            if *input == Input::Eof {
+            if *input == TerminalInput::Eof {
                 line = 0;
             }
         }
@@ -138,18 +138,18 @@ mod tests {
     #[test]
     fn a_line_is_as_long_as_what_stands_between_two_ends() {
         let inputs = [
-            Input::Text("x".repeat(4_000)),
-            Input::Key("Enter".into()),
-            Input::Text(format!("{}\n", "x".repeat(4_095))),
-            Input::Text("abc".into()),
-            Input::Eof,
-            Input::Text("x".repeat(4_094)),
+            TerminalInput::Text("x".repeat(4_000)),
+            TerminalInput::Key("Enter".into()),
+            TerminalInput::Text(format!("{}\n", "x".repeat(4_095))),
+            TerminalInput::Text("abc".into()),
+            TerminalInput::Eof,
+            TerminalInput::Text("x".repeat(4_094)),
         ];
         let mut typing = InputQueue::default();
         typing.add(1, inputs.to_vec());
-        typing.add(2, vec![Input::Text("x".repeat(4_000)), Input::Text("y".repeat(96))]);
+        typing.add(2, vec![TerminalInput::Text("x".repeat(4_000)), TerminalInput::Text("y".repeat(96))]);
         let longest: Vec<usize> =
-            typing.waiting.iter().map(|job| job.longest_line(Modes::default(), [b'\n', b'\r', 4])).collect();
+            typing.waiting.iter().map(|job| job.longest_line(TerminalModes::default(), [b'\n', b'\r', 4])).collect();
         assert_eq!(longest, [4_095, 4_096]);
         typing.cancel(1);
         assert_eq!(typing.write_pending(None, Duration::ZERO), [(2, Reply::EndedMeanwhile(0))]);

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    domain::job::{Ending, RunId, RunStatus},
+    domain::job::{JobId, JobResult, JobStatus},
     os::{files, lock::InheritableLock, notify},
 };
 
@@ -52,7 +52,7 @@ pub struct StartSpec {
 impl JobDir {
     /// The folder of a run, under the folder of all runs.
     #[must_use]
-    pub fn of(runs: &Path, id: &RunId) -> Self {
+    pub fn of(runs: &Path, id: &JobId) -> Self {
         Self { path: runs.join(id.to_string()) }
     }
 
@@ -173,7 +173,7 @@ impl JobDir {
     ///
     /// # Errors
     /// When it cannot be noted.
-    pub fn write_result(&self, ending: &Ending) -> io::Result<()> {
+    pub fn write_result(&self, ending: &JobResult) -> io::Result<()> {
         let number = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
         let text = format!(
             "{}\n{}\n{}\n{}",
@@ -187,13 +187,13 @@ impl JobDir {
 
     /// How the program ended, when that was noted.
     #[must_use]
-    pub fn read_result(&self) -> Option<Ending> {
+    pub fn read_result(&self) -> Option<JobResult> {
         let text = fs::read_to_string(self.path.join(RESULT_FILE)).ok()?;
         let mut lines = text.splitn(4, '\n');
-        let status = RunStatus::parse(lines.next()?).filter(|status| status.is_final())?;
+        let status = JobStatus::parse(lines.next()?).filter(|status| status.is_final())?;
         let (exit_code, signal) = (lines.next()?.parse().ok(), lines.next()?.parse().ok());
         let error_message = lines.next().filter(|text| !text.is_empty()).map(str::to_owned);
-        Some(Ending { status, exit_code, signal, error_message })
+        Some(JobResult { status, exit_code, signal, error_message })
     }
 
     /// Forgets what the run was started with: it will not be started again.
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn what_a_run_is_started_with_is_read_back_whole_or_not_at_all() {
         let home = tempfile::tempdir().unwrap();
-        let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
+        let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
         let folder = JobDir::of(&home.path().join("runs"), &id);
         let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         let start = StartSpec {
@@ -296,8 +296,8 @@ mod tests {
         }
         folder.remove_start_spec().unwrap();
         assert_eq!((folder.start_spec().unwrap(), folder.stdin().unwrap()), (None, None));
-        let ending = Ending {
-            status: RunStatus::Failed,
+        let ending = JobResult {
+            status: JobStatus::Failed,
             exit_code: None,
             signal: Some(9),
             error_message: Some("two\nlines".into()),
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn one_looks_after_a_run_and_asking_takes_nothing() {
         let home = tempfile::tempdir().unwrap();
-        let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
+        let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
         let folder = JobDir::of(home.path(), &id);
         folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
         assert!(!folder.is_locked().unwrap());

@@ -19,7 +19,7 @@ use super::{
     watchers::{WatchEvent, Watchers},
 };
 use crate::{
-    domain::job::{Ending, ItemType},
+    domain::job::{ItemType, JobResult},
     os::{process::ProcessKey, signals::SignalPipe},
 };
 
@@ -152,14 +152,14 @@ impl Journal<'_> {
     }
 
     /// The end of a run that never began.
-    pub(super) fn record_unstarted(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
+    pub(super) fn record_unstarted(&mut self, ending: &JobResult) -> Result<(), SuperviseError> {
         // Whoever comes after us will find it in the store, or not at all, if there is no room for it here.
         let _ = self.start_journal.job_dir.write_result(ending);
         self.record_finished(ending)
     }
 
     /// Writes what was printed last, then the end.
-    pub(super) fn record_finished(&mut self, ending: &Ending) -> Result<(), SuperviseError> {
+    pub(super) fn record_finished(&mut self, ending: &JobResult) -> Result<(), SuperviseError> {
         let noticed = self.watchers.finish(self.now());
         self.record_matches(noticed);
         let (since, mut pause) = (Instant::now(), Duration::from_millis(20));

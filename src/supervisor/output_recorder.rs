@@ -13,7 +13,7 @@ use super::{JobDir, Sink, segments, segments::OpenSegment};
 use crate::{
     domain::{
         job::ItemType,
-        job_output::{Batch, Gap, Hit, NewItem, Totals},
+        job_output::{Batch, Gap, NewItem, Totals, WatcherHit},
     },
     os::disk,
 };
@@ -76,7 +76,7 @@ pub struct OutputRecorder {
     pending_bytes: u64,
     pending_tail_bytes: u64,
     pending_events: usize,
-    hits: Vec<Hit>,
+    hits: Vec<WatcherHit>,
     /// What was left out before it reached the disk: its first and its last place.
     skipped: Option<(i64, i64)>,
     segments: VecDeque<Segment>,
@@ -188,9 +188,9 @@ impl OutputRecorder {
     /// Notes how often a watcher has matched by now; written together with the events so far.
     pub fn record_hits(&mut self, place: usize, hits: i64) {
         // While writing fails only the newest number of each is kept.
-        match self.hits.iter_mut().find(|known| known.place == place) {
-            Some(known) => known.hits = hits,
-            None => self.hits.push(Hit { place, hits }),
+        match self.hits.iter_mut().find(|known| known.watcher == place) {
+            Some(known) => known.count = hits,
+            None => self.hits.push(WatcherHit { watcher: place, count: hits }),
         }
     }
 
@@ -423,7 +423,7 @@ impl OutputRecorder {
             match piece {
                 Chunk::Event { seq, payload, meta, owes } => {
                     self.pending_events -= 1;
-                    batch.items.push(NewItem::Event { seq, payload, meta, owes });
+                    batch.items.push(NewItem::Event { seq, payload, meta, notification_key: owes });
                 }
                 Chunk::Output { seq, stream, mut bytes, origin, is_head } => {
                     let room = std::mem::replace(&mut room, Ok(()));

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::{
-    domain::{job::Ending, job_output::Batch},
+    domain::{job::JobResult, job_output::Batch},
     os::process::ProcessKey,
 };
 
@@ -44,5 +44,5 @@ pub trait Sink {
     ///
     /// # Errors
     /// When it was not written; the supervisor tries again.
-    fn record_finished(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError>;
+    fn record_finished(&mut self, ending: &JobResult, output_bytes: i64, truncated: bool) -> Result<(), SinkError>;
 }

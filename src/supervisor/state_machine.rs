@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use crate::domain::job::{Ending, RunStatus};
+use crate::domain::job::{JobResult, JobStatus};
 
 /// How long the last words may take once the program itself has ended.
 pub const DRAIN_TIME: Duration = Duration::from_millis(300);
@@ -57,7 +57,7 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Note how it ended, for whoever comes after us.
-    WriteResult(Ending),
+    WriteResult(JobResult),
     /// Look what is left, and come back with [`Event::Looked`].
     ScanTree,
     /// Say in the output what outlived the program.
@@ -67,7 +67,7 @@ pub enum Effect {
     /// Send this to everything that is left.
     Signal(Signal),
     /// All is over: read what is still there, and write the end.
-    Finish(Ending),
+    Finish(JobResult),
 }
 
 /// Why a run is ended before its own end.
@@ -242,7 +242,7 @@ impl StateMachine {
     }
 
     /// How the run ended, as far as it is known.
-    fn job_result(&self) -> Ending {
+    fn job_result(&self) -> JobResult {
         let (exit_code, signal) = match self.exit {
             Some(Exit::Code(code)) => (Some(i64::from(code)), None),
             Some(Exit::Signal(signal)) => (None, Some(i64::from(signal))),
@@ -250,29 +250,29 @@ impl StateMachine {
         };
         let (status, error_message) = match (&self.cause, &self.exit) {
             (Some(Cause::KillRequested(with)), _) => {
-                (RunStatus::Canceled, Some(format!("it was killed on request, by {with}")))
+                (JobStatus::Canceled, Some(format!("it was killed on request, by {with}")))
             }
             (Some(Cause::TimedOut(timeout)), _) => {
                 let span = humantime::format_duration(*timeout);
-                (RunStatus::TimedOut, Some(format!("it ran longer than {span}")))
+                (JobStatus::TimedOut, Some(format!("it ran longer than {span}")))
             }
             (Some(Cause::SupervisorTerminated(signal)), _) => {
-                (RunStatus::Canceled, Some(format!("its supervisor was told to end, by {signal}")))
+                (JobStatus::Canceled, Some(format!("its supervisor was told to end, by {signal}")))
             }
-            (None, Some(Exit::Code(0))) => (RunStatus::Succeeded, None),
-            (None, Some(Exit::Code(_)) | None) => (RunStatus::Failed, None),
+            (None, Some(Exit::Code(0))) => (JobStatus::Succeeded, None),
+            (None, Some(Exit::Code(_)) | None) => (JobStatus::Failed, None),
             (None, Some(Exit::Signal(number))) => {
                 let name = Signal::try_from(*number).map_or_else(|_| number.to_string(), |name| name.to_string());
-                (RunStatus::Failed, Some(format!("it was ended by {name}")))
+                (JobStatus::Failed, Some(format!("it was ended by {name}")))
             }
-            (None, Some(Exit::ExecFailed(why))) => (RunStatus::Failed, Some(why.clone())),
+            (None, Some(Exit::ExecFailed(why))) => (JobStatus::Failed, Some(why.clone())),
         };
         let error_message = match (self.has_survivors, error_message) {
             (false, said) => said,
             (true, None) => Some(SURVIVORS_MESSAGE.to_owned()),
             (true, Some(said)) => Some(format!("{said}; {SURVIVORS_MESSAGE}")),
         };
-        Ending { status, exit_code, signal, error_message }
+        JobResult { status, exit_code, signal, error_message }
     }
 }
 
@@ -298,8 +298,8 @@ mod tests {
         (machine, seen)
     }
 
-    fn ending(status: RunStatus, code: Option<i64>, signal: Option<i64>, why: Option<&str>) -> Ending {
-        Ending { status, exit_code: code, signal, error_message: why.map(str::to_owned) }
+    fn ending(status: JobStatus, code: Option<i64>, signal: Option<i64>, why: Option<&str>) -> JobResult {
+        JobResult { status, exit_code: code, signal, error_message: why.map(str::to_owned) }
     }
 
     fn kill(grace: u64) -> Event {
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn an_exit_is_noted_at_once_and_written_once_nothing_is_said_and_nothing_left() {
-        let done = ending(RunStatus::Succeeded, Some(0), None, None);
+        let done = ending(JobStatus::Succeeded, Some(0), None, None);
         let exit = Event::Exited(Exit::Code(0));
         let (machine, seen) = play(None, &[(5, exit.clone()), (9, Event::OutputClosed), (9, GONE)]);
         assert_eq!(seen, [vec![WriteResult(done.clone())], vec![ScanTree], vec![Finish(done.clone())]]);
@@ -338,13 +338,13 @@ mod tests {
         let (machine, effects) = machine.step(LEFT, at(2_310));
         assert_eq!(effects, [], "no sooner than that");
         let (_, effects) = machine.step(GONE, at(2_311));
-        assert_eq!(effects, [Finish(ending(RunStatus::Failed, Some(3), None, None))]);
+        assert_eq!(effects, [Finish(ending(JobStatus::Failed, Some(3), None, None))]);
     }
 
     #[test]
     fn a_kill_ends_the_tree_and_an_exit_with_0_does_not_make_it_a_success() {
         let (_, seen) = play(None, &[(0, kill(500)), (0, LEFT), (3, Event::Exited(Exit::Code(0))), (3, GONE)]);
-        let canceled = ending(RunStatus::Canceled, Some(0), None, Some("it was killed on request, by SIGTERM"));
+        let canceled = ending(JobStatus::Canceled, Some(0), None, Some("it was killed on request, by SIGTERM"));
         assert_eq!(
             seen,
             [
@@ -382,14 +382,14 @@ mod tests {
         assert_eq!(effects, []);
         let (_, effects) = machine.step(Event::Exited(Exit::Signal(9)), at(161));
         let first = "it was killed on request, by SIGTERM";
-        assert_eq!(effects, [WriteResult(ending(RunStatus::Canceled, None, Some(9), Some(first))), ScanTree]);
+        assert_eq!(effects, [WriteResult(ending(JobStatus::Canceled, None, Some(9), Some(first))), ScanTree]);
     }
 
     #[test]
     fn a_kill_after_the_exit_hastens_the_end_and_does_not_change_it() {
         let (machine, seen) = play(None, &[(0, Event::Exited(Exit::Code(0))), (10, kill(0)), (10, LEFT), (20, GONE)]);
         assert_eq!(seen[1], [ReportLeftovers, Send(Signal::SIGKILL), ScanTree]);
-        assert_eq!(seen[3], [Finish(ending(RunStatus::Succeeded, Some(0), None, None))]);
+        assert_eq!(seen[3], [Finish(ending(JobStatus::Succeeded, Some(0), None, None))]);
         assert_eq!(machine.due(), None);
     }
 
@@ -398,22 +398,22 @@ mod tests {
         let (machine, seen) = play(Some(at(1_000)), &[(999, Event::Tick), (1_000, Event::Tick)]);
         assert_eq!(seen, [vec![], vec![Send(Signal::SIGTERM), ScanTree]]);
         let (_, effects) = machine.step(Event::Exited(Exit::Signal(15)), at(1_001));
-        let late = ending(RunStatus::TimedOut, None, Some(15), Some("it ran longer than 1s"));
+        let late = ending(JobStatus::TimedOut, None, Some(15), Some("it ran longer than 1s"));
         assert_eq!(effects, [WriteResult(late), ScanTree]);
         let (machine, seen) = play(Some(at(1_000)), &[(1, Event::Terminate(Signal::SIGHUP))]);
         assert_eq!((seen, machine.due()), (vec![vec![Send(Signal::SIGTERM), ScanTree]], Some(at(1_001))));
         let (_, effects) = machine.step(Event::Exited(Exit::Code(0)), at(1_001));
-        let told = ending(RunStatus::Canceled, Some(0), None, Some("its supervisor was told to end, by SIGHUP"));
+        let told = ending(JobStatus::Canceled, Some(0), None, Some("its supervisor was told to end, by SIGHUP"));
         assert_eq!(effects, [WriteResult(told), ScanTree]);
     }
 
     #[test]
     fn a_foreign_signal_and_a_program_that_never_began_have_failed() {
         let (_, seen) = play(None, &[(0, Event::Exited(Exit::Signal(9)))]);
-        assert_eq!(seen[0], [WriteResult(ending(RunStatus::Failed, None, Some(9), Some("it was ended by SIGKILL")))]);
+        assert_eq!(seen[0], [WriteResult(ending(JobStatus::Failed, None, Some(9), Some("it was ended by SIGKILL")))]);
         let (_, seen) =
             play(None, &[(0, Event::Exited(Exit::ExecFailed("no".into()))), (0, Event::Exited(Exit::Code(127)))]);
-        assert_eq!(seen, [vec![WriteResult(ending(RunStatus::Failed, None, None, Some("no")))], vec![]]);
+        assert_eq!(seen, [vec![WriteResult(ending(JobStatus::Failed, None, None, Some("no")))], vec![]]);
     }
 
     #[test]
@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(seen[2..], [vec![], vec![ReportLeftovers, Send(Signal::SIGTERM)]]);
         let (machine, _) = machine.step(LEFT, at(2_300));
         let (_, effects) = machine.step(LEFT, at(7_300));
-        let left = ending(RunStatus::Succeeded, Some(0), None, Some(SURVIVORS_MESSAGE));
+        let left = ending(JobStatus::Succeeded, Some(0), None, Some(SURVIVORS_MESSAGE));
         assert_eq!(effects, [ReportSurvivors, WriteResult(left.clone()), Finish(left)]);
     }
 

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     domain::{
-        job::{Ending, RunStatus, TerminalSize},
+        job::{JobResult, JobStatus, TerminalSize},
         secrets,
     },
     os::{
@@ -96,7 +96,7 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
     let JobSpec { job_dir: folder, argv, env, cwd, stdin, pty, .. } = order;
     let mut desk = StartJournal::new(folder, signals, sink);
     let unstarted =
-        |desk: StartJournal<'a>, ending: Ending| desk.into_journal(order.notification_key).record_unstarted(&ending);
+        |desk: StartJournal<'a>, ending: JobResult| desk.into_journal(order.notification_key).record_unstarted(&ending);
     let door = match child::become_subreaper().and_then(|()| ControlSocket::open(folder)) {
         Ok(door) => door,
         Err(error) => return unstarted(desk, failed_result(format!("it cannot be looked after: {error}"))),
@@ -114,7 +114,7 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
     if let Some(signal) = desk.termination_signal()? {
         drop(child);
         let why = format!("its supervisor was told to end, by {signal}, before it began");
-        return unstarted(desk, Ending { status: RunStatus::Canceled, ..failed_result(why) });
+        return unstarted(desk, JobResult { status: JobStatus::Canceled, ..failed_result(why) });
     }
     if let Err(error) = folder.mark_started().and_then(|()| child.held.release()) {
         drop(child);
@@ -156,8 +156,8 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
     Ok(())
 }
 
-fn failed_result(why: String) -> Ending {
-    Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(secrets::masked(&why)) }
+fn failed_result(why: String) -> JobResult {
+    JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(secrets::mask(&why)) }
 }
 
 /// A run that has begun.
@@ -179,7 +179,7 @@ struct SupervisorLoop<'a> {
     /// The program was buried, and the machine does not know yet.
     exited: Option<Exit>,
     is_output_closed: bool,
-    result: Option<Ending>,
+    result: Option<JobResult>,
     journal: Journal<'a>,
 }
 
@@ -189,7 +189,7 @@ impl SupervisorLoop<'_> {
     }
 
     /// Goes on until everything is over and read.
-    fn run_to_end(&mut self) -> io::Result<Ending> {
+    fn run_to_end(&mut self) -> io::Result<JobResult> {
         // How much can still lie in pipes that nobody writes to any more.
         const LAST_READS: u8 = 4;
         loop {
@@ -287,7 +287,7 @@ impl SupervisorLoop<'_> {
         let has_terminal = child.had_terminal();
         child.read(&mut |stream, bytes| {
             if has_terminal {
-                typing.modes.see(bytes);
+                typing.modes.update(bytes);
             }
             book.record_output(stream, bytes);
         })
@@ -331,7 +331,7 @@ impl SupervisorLoop<'_> {
             ReleaseState::Started => self.is_exec_decided = true,
             ReleaseState::ExecFailed(error) => {
                 self.is_exec_decided = true;
-                self.exec_error = Some(secrets::masked(&format!("'{}' cannot be run: {error}", self.program)));
+                self.exec_error = Some(secrets::mask(&format!("'{}' cannot be run: {error}", self.program)));
             }
         }
     }
@@ -390,7 +390,7 @@ impl SupervisorLoop<'_> {
         let mut names = Vec::new();
         for key in found.iter().take(MAX_NAMED_PROCESSES) {
             let name = process::names(key.pid).into_iter().next().unwrap_or_default();
-            names.push((secrets::masked(&name), key.pid));
+            names.push((secrets::mask(&name), key.pid));
         }
         let more = match found.len().saturating_sub(names.len()) {
             0 => String::new(),

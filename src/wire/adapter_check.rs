@@ -4,22 +4,22 @@ use serde::Serialize;
 
 /// A script and how it keeps to the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CheckedAdapterView {
+pub struct AdapterCheckView {
     /// The script's file.
     pub script: String,
     /// Whether nothing failed.
     pub passed: bool,
     /// Every operation that was looked at, in the order of the protocol.
-    pub operations: Vec<CheckedOperationView>,
+    pub operations: Vec<OperationCheckView>,
 }
 
 /// An operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CheckedOperationView {
+pub struct OperationCheckView {
     /// Its name; `unknown` stands for every name that is none.
     pub operation: &'static str,
     /// What all its probes come to.
-    pub verdict: Verdict,
+    pub verdict: ProbeOutcome,
     /// What was tried; empty when it is not supported.
     pub probes: Vec<ProbeView>,
 }
@@ -30,7 +30,7 @@ pub struct ProbeView {
     /// What should hold.
     pub what: &'static str,
     /// Whether it does.
-    pub verdict: Verdict,
+    pub verdict: ProbeOutcome,
     /// What was expected, when it does not.
     pub expected: Option<String>,
     /// What was seen instead.
@@ -42,7 +42,7 @@ pub struct ProbeView {
 /// What a look came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ProbeOutcome {
     /// As it should be.
     Pass,
     /// Not as it should be.
@@ -51,7 +51,7 @@ pub enum Verdict {
     NotSupported,
 }
 
-impl Verdict {
+impl ProbeOutcome {
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -22,7 +22,7 @@ pub struct CheckpointView {
 
 /// What `checkpoint record` answers: the checkpoint, and what its session is told.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CheckpointTurnView {
+pub struct CheckpointResultView {
     /// The checkpoint.
     pub checkpoint: CheckpointView,
     /// The session's waiting messages.

@@ -19,7 +19,7 @@ pub struct SettingView {
 
 /// A configuration that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CheckedView {
+pub struct ConfigCheckView {
     /// Always true: a wrong one is an error.
     pub valid: bool,
     /// The files that it was read from, lowest layer first.

@@ -29,7 +29,7 @@ pub struct FindingView {
 impl From<&[Finding]> for DoctorView {
     fn from(findings: &[Finding]) -> Self {
         Self {
-            ok: finding::all_well(findings),
+            ok: finding::has_no_problems(findings),
             findings: findings
                 .iter()
                 .map(|one| FindingView {

@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::time;
 use crate::env::Timestamp;
-use crate::guard::Judgement;
+use crate::guard::Evaluation;
 
 /// What a call was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "documented at `actions::guard::Verdict`")]
-pub struct VerdictView {
+pub struct GuardResultView {
     pub allowed: bool,
     pub reason: String,
     pub rule: Option<String>,
@@ -19,7 +19,7 @@ pub struct VerdictView {
 /// A decision from the log.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "documented at `store::guard_decisions::Decision`")]
-pub struct DecisionView {
+pub struct LoggedDecisionView {
     pub id: i64,
     pub at: Option<String>,
     pub door: String,
@@ -33,7 +33,7 @@ pub struct DecisionView {
     pub reason: String,
 }
 
-impl DecisionView {
+impl LoggedDecisionView {
     /// When it was made, as text.
     #[must_use]
     pub fn time(at: Timestamp) -> Option<String> {
@@ -44,7 +44,7 @@ impl DecisionView {
 /// A rule that looked at a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "documented at `domain::rules::guard::Look`")]
-pub struct LookView {
+pub struct RuleTraceView {
     pub rule: String,
     pub matched: bool,
     pub why: String,
@@ -53,18 +53,18 @@ pub struct LookView {
 /// How a decision came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "documented at `domain::rules::guard::Judgement`")]
-pub struct JudgementView {
+pub struct EvaluationView {
     pub allowed: bool,
     pub reason: String,
     pub rule: Option<String>,
     pub commands: Vec<String>,
     pub doubts: Vec<String>,
-    pub rules: Vec<LookView>,
+    pub rules: Vec<RuleTraceView>,
 }
 
-impl From<&Judgement> for JudgementView {
-    fn from(judgement: &Judgement) -> Self {
-        let look = |look: &crate::guard::Look| LookView {
+impl From<&Evaluation> for EvaluationView {
+    fn from(judgement: &Evaluation) -> Self {
+        let look = |look: &crate::guard::RuleTrace| RuleTraceView {
             rule: look.rule.clone(),
             matched: look.matched,
             why: look.why.clone(),
@@ -74,8 +74,8 @@ impl From<&Judgement> for JudgementView {
             reason: judgement.reason.clone(),
             rule: judgement.rule.clone(),
             commands: judgement.commands.clone(),
-            doubts: judgement.doubts.clone(),
-            rules: judgement.looks.iter().map(look).collect(),
+            doubts: judgement.unresolved.clone(),
+            rules: judgement.traces.iter().map(look).collect(),
         }
     }
 }

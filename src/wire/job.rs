@@ -4,19 +4,19 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::time;
-use crate::domain::{job::ExecRun, secrets::masked};
+use crate::domain::{job::Job, secrets::mask};
 
 /// A run, in lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 #[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
-pub struct RunView {
+pub struct JobView {
     pub run_id: String,
     pub session_id: Option<String>,
     pub queue: Option<String>,
     pub status: &'static str,
     /// `false`: it is active, and nobody looks after it. Else it is not written.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_true")]
     pub supervised: bool,
     pub command: String,
     pub cwd: String,
@@ -36,18 +36,18 @@ pub struct RunView {
     pub updated_at: String,
 }
 
-impl RunView {
+impl JobView {
     /// A run as it stands; `supervised` says whether somebody looks after it, `output_bytes` and `truncated` how much it
     /// has printed so far.
     #[must_use]
-    pub fn new(run: &ExecRun, supervised: bool, output_bytes: i64, truncated: bool) -> Self {
+    pub fn new(run: &Job, supervised: bool, output_bytes: i64, truncated: bool) -> Self {
         Self {
             run_id: run.id.to_string(),
             session_id: run.session.as_ref().map(ToString::to_string),
             queue: run.queue.clone(),
             status: run.status.as_str(),
             supervised,
-            command: masked(&run.command),
+            command: mask(&run.command),
             cwd: run.cwd.clone(),
             background: run.background,
             pty: run.pty.is_some(),
@@ -58,7 +58,7 @@ impl RunView {
             signal: run.signal,
             output_bytes,
             truncated,
-            error_message: run.error_message.as_deref().map(masked),
+            error_message: run.error_message.as_deref().map(mask),
             queued_at: run.queued_at.to_string(),
             started_at: time(run.started_at),
             finished_at: time(run.finished_at),
@@ -68,13 +68,13 @@ impl RunView {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_usual(supervised: &bool) -> bool {
+const fn is_true(supervised: &bool) -> bool {
     *supervised
 }
 
 /// An item of a run's output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RunItemView {
+pub struct JobItemView {
     /// Its place, from 1.
     pub seq: i64,
     /// `stdout`, `stderr` or `event`.
@@ -91,7 +91,7 @@ pub struct RunItemView {
 /// The answer to `spawn`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
-pub struct SpawnedView {
+pub struct JobSpawnView {
     pub run_id: String,
     pub session_id: Option<String>,
     pub status: &'static str,
@@ -102,10 +102,10 @@ pub struct SpawnedView {
 
 /// The answer to `poll`: the run, and what came after `since_seq`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PolledView {
+pub struct JobPollView {
     /// The run.
     #[serde(flatten)]
-    pub run: RunView,
+    pub run: JobView,
     /// Exclusive.
     pub since_seq: i64,
     /// What to give as `since_seq` the next time.
@@ -113,16 +113,16 @@ pub struct PolledView {
     /// The end of what it has printed, decoded and masked: at most 2,000 characters.
     pub snippet: String,
     /// What came after `since_seq`, in order.
-    pub items: Vec<RunItemView>,
+    pub items: Vec<JobItemView>,
 }
 
 /// The answer to `log`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LoggedView {
+pub struct JobLogView {
     /// The run.
     pub run_id: String,
     /// What came after `since_seq`, in order.
-    pub items: Vec<RunItemView>,
+    pub items: Vec<JobItemView>,
     /// What to give as `since_seq` the next time.
     pub next_seq: i64,
     /// Whether there is more than `limit`.
@@ -132,7 +132,7 @@ pub struct LoggedView {
 /// The answer to `kill`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
-pub struct KilledView {
+pub struct JobKillView {
     pub run_id: String,
     pub status: &'static str,
     pub finished_at: Option<String>,
@@ -140,7 +140,7 @@ pub struct KilledView {
 
 /// The answer to `send_keys`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SentView {
+pub struct SendKeysView {
     /// The run.
     pub run_id: String,
     /// Whether everything was taken.
@@ -153,7 +153,7 @@ pub struct SentView {
 
 /// The answer to a call without an action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RanView {
+pub struct ForegroundView {
     /// Whether it exited with 0 in time.
     pub success: bool,
     /// What it printed on both streams, decoded and masked.

@@ -57,7 +57,7 @@ impl LaneView {
 
 /// A lane's whole present.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LanePresentView {
+pub struct LaneDetailView {
     /// The lane.
     pub lane: LaneView,
     /// The sessions that are attached to it now.

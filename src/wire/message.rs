@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::message::{Message, Recipient, Way};
+use crate::domain::message::{Channel, Message, Recipient};
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,7 +46,7 @@ impl From<&Message> for MessageView {
             metadata,
             status: message.status.as_str(),
             count: message.count,
-            way: message.way.map(Way::as_str),
+            way: message.channel.map(Channel::as_str),
             created_at: message.created_at.to_string(),
         }
     }

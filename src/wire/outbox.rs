@@ -25,7 +25,7 @@ impl From<&Message> for OutboxView {
     fn from(message: &Message) -> Self {
         let view = MessageView::from(message);
         Self {
-            message: MessageView { content: secrets::masked(&view.content), ..view },
+            message: MessageView { content: secrets::mask(&view.content), ..view },
             offered_to: message.offered_to.clone(),
             offered_until: time(message.offered_until.filter(|_| !message.is_typed())),
             dedup: message.dedup.clone(),

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::domain::{
     SessionId, TaskId,
-    job::{RunId, RunStatus},
+    job::{JobId, JobStatus},
 };
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NoteView {
+pub struct ReconcileEntryView {
     /// The session; `None` when a person holds the task.
     pub session_id: Option<String>,
     /// Its task.
@@ -18,7 +18,7 @@ pub struct NoteView {
     pub reason: String,
 }
 
-impl NoteView {
+impl ReconcileEntryView {
     /// A finding about a session, a task or both.
     #[must_use]
     pub fn new(session: Option<&SessionId>, task: Option<&TaskId>, reason: impl Into<String>) -> Self {
@@ -32,7 +32,7 @@ impl NoteView {
 
 /// A background run that was settled: an entry like the others, and which run it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RunNoteView {
+pub struct RecoveredJobView {
     /// The session that its messages go to.
     pub session_id: Option<String>,
     /// A run is no task's.
@@ -45,10 +45,10 @@ pub struct RunNoteView {
     pub status: &'static str,
 }
 
-impl RunNoteView {
+impl RecoveredJobView {
     /// What became of a run.
     #[must_use]
-    pub fn new(run: &RunId, session: Option<&SessionId>, status: RunStatus, reason: String) -> Self {
+    pub fn new(run: &JobId, session: Option<&SessionId>, status: JobStatus, reason: String) -> Self {
         Self {
             session_id: session.map(ToString::to_string),
             task_id: None,
@@ -67,17 +67,17 @@ pub struct ReconcileView {
     /// How many sessions that are not final were looked at.
     pub checked: usize,
     /// Marked stale, by this run.
-    pub stale: Vec<NoteView>,
+    pub stale: Vec<ReconcileEntryView>,
     /// What cannot be told; left alone.
-    pub unknown: Vec<NoteView>,
+    pub unknown: Vec<ReconcileEntryView>,
     /// Other hosts'.
-    pub skipped: Vec<NoteView>,
+    pub skipped: Vec<ReconcileEntryView>,
     /// Those that were starting or stale and run.
-    pub revived: Vec<NoteView>,
+    pub revived: Vec<ReconcileEntryView>,
     /// Held tasks without a live session, and running sessions whose task is closed.
-    pub unattended: Vec<NoteView>,
+    pub unattended: Vec<ReconcileEntryView>,
     /// Background runs that were settled.
-    pub runs_recovered: Vec<RunNoteView>,
+    pub runs_recovered: Vec<RecoveredJobView>,
     /// Another reconcile was at work; this one did nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,

@@ -46,7 +46,7 @@ pub struct HealthView {
 
 /// What a heartbeat came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct HeardView {
+pub struct HeartbeatView {
     /// How the runtime fares, now.
     #[serde(flatten)]
     pub health: HealthView,
@@ -56,7 +56,7 @@ pub struct HeardView {
 
 /// What a report of turns came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct CountsView {
+pub struct TelemetryView {
     /// Turns that are new.
     pub turns: usize,
     /// Turns that were known.

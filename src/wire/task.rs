@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{texts, time};
 use crate::domain::{
     claim::Claim,
-    task::{State, Task, Waiting},
+    task::{NotReadyReason, Task, TaskState},
 };
 
 /// A task.
@@ -78,8 +78,8 @@ impl From<&Claim> for ClaimView {
     }
 }
 
-impl From<&Waiting> for WaitingView {
-    fn from(waiting: &Waiting) -> Self {
+impl From<&NotReadyReason> for WaitingView {
+    fn from(waiting: &NotReadyReason) -> Self {
         Self { code: waiting.code, id: waiting.id.to_string(), message: waiting.message.clone() }
     }
 }
@@ -87,8 +87,8 @@ impl From<&Waiting> for WaitingView {
 impl TaskView {
     /// The view of a task and what it waits for.
     #[must_use]
-    pub fn new(task: &Task, waiting: &[Waiting]) -> Self {
-        let words = &task.words;
+    pub fn new(task: &Task, waiting: &[NotReadyReason]) -> Self {
+        let words = &task.fields;
         Self {
             id: task.id.to_string(),
             title: words.title.clone(),
@@ -111,7 +111,7 @@ impl TaskView {
             branch: task.branch.clone(),
             commit: task.commit.clone(),
             blocked_reason: match &task.state {
-                State::Blocked(_, reason) => Some(reason.clone()),
+                TaskState::Blocked(_, reason) => Some(reason.clone()),
                 _ => None,
             },
             ready: task.is_ready(),

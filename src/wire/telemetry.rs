@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     domain::{
         Refusal,
-        usage::{REPORTED_MAX, ToolUse, Turn, Usage},
+        usage::{MAX_REPORTED_ITEMS, ToolUse, Turn, Usage},
     },
     env::Timestamp,
 };
@@ -14,21 +14,21 @@ use crate::{
 ///
 /// # Errors
 /// [`Refusal::Invalid`] naming field and place.
-pub fn turns(events: &Value) -> Result<Vec<Turn>, Refusal> {
+pub fn parse_turns(events: &Value) -> Result<Vec<Turn>, Refusal> {
     let Value::Array(events) = events else { return Err(Refusal::invalid("events", "must be a list")) };
-    if events.len() > REPORTED_MAX {
-        let why = format!("holds {} turns; at most {REPORTED_MAX} go into one report", events.len());
+    if events.len() > MAX_REPORTED_ITEMS {
+        let why = format!("holds {} turns; at most {MAX_REPORTED_ITEMS} go into one report", events.len());
         return Err(Refusal::invalid("events", why));
     }
-    events.iter().enumerate().map(|(place, event)| turn(place, event)).collect()
+    events.iter().enumerate().map(|(place, event)| parse_turn(place, event)).collect()
 }
 
-fn turn(place: usize, event: &Value) -> Result<Turn, Refusal> {
+fn parse_turn(place: usize, event: &Value) -> Result<Turn, Refusal> {
     if !event.is_object() {
         return Err(Refusal::invalid("events", format!("must hold objects, unlike events[{place}]")));
     }
     if event["type"].as_str() != Some("turn_complete") {
-        return Err(wrong("type", place, "must be turn_complete"));
+        return Err(invalid("type", place, "must be turn_complete"));
     }
     let at = match &event["timestamp"] {
         Value::String(text) => Timestamp::parse(text),
@@ -37,15 +37,15 @@ fn turn(place: usize, event: &Value) -> Result<Turn, Refusal> {
     };
     let usage = &event["usage"];
     if !usage.is_null() && !usage.is_object() {
-        return Err(wrong("usage", place, "must be an object"));
+        return Err(invalid("usage", place, "must be an object"));
     }
     let tools = match &event["tools_called"] {
         Value::Null => Vec::new(),
-        Value::Array(tools) => tools.iter().map(|tool| tool_use(place, tool)).collect::<Result<_, _>>()?,
-        _ => return Err(wrong("tools_called", place, "must be a list")),
+        Value::Array(tools) => tools.iter().map(|tool| parse_tool_use(place, tool)).collect::<Result<_, _>>()?,
+        _ => return Err(invalid("tools_called", place, "must be a list")),
     };
     let turn = Turn {
-        at: at.ok_or_else(|| wrong("timestamp", place, "must be RFC 3339 or milliseconds since 1970"))?,
+        at: at.ok_or_else(|| invalid("timestamp", place, "must be RFC 3339 or milliseconds since 1970"))?,
         key: text("key", place, &event["key"])?,
         // A turn without numbers is a turn.
         usage: Some(Usage {
@@ -57,7 +57,7 @@ fn turn(place: usize, event: &Value) -> Result<Turn, Refusal> {
             cost_usd: match &usage["cost_usd"] {
                 Value::Null => None,
                 Value::Number(cost) => cost.as_f64(),
-                _ => return Err(wrong("cost_usd", place, "must be a number")),
+                _ => return Err(invalid("cost_usd", place, "must be a number")),
             },
         }),
         tools,
@@ -66,18 +66,18 @@ fn turn(place: usize, event: &Value) -> Result<Turn, Refusal> {
     Ok(turn)
 }
 
-fn tool_use(place: usize, tool: &Value) -> Result<ToolUse, Refusal> {
+fn parse_tool_use(place: usize, tool: &Value) -> Result<ToolUse, Refusal> {
     if !tool.is_object() {
-        return Err(wrong("tools_called", place, "must hold objects"));
+        return Err(invalid("tools_called", place, "must hold objects"));
     }
     let success = match &tool["success"] {
         Value::Null => None,
         Value::Bool(success) => Some(*success),
-        _ => return Err(wrong("success", place, "must be true or false")),
+        _ => return Err(invalid("success", place, "must be true or false")),
     };
     Ok(ToolUse {
         key: text("key", place, &tool["key"])?,
-        name: text("name", place, &tool["name"])?.ok_or_else(|| wrong("name", place, "is missing in a call"))?,
+        name: text("name", place, &tool["name"])?.ok_or_else(|| invalid("name", place, "is missing in a call"))?,
         success,
         duration_ms: count("duration_ms", place, &tool["duration_ms"])?,
     })
@@ -87,7 +87,7 @@ fn text(what: &'static str, place: usize, value: &Value) -> Result<Option<String
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.clone())),
-        _ => Err(wrong(what, place, "must be a text")),
+        _ => Err(invalid(what, place, "must be a text")),
     }
 }
 
@@ -102,15 +102,15 @@ fn count(what: &'static str, place: usize, value: &Value) -> Result<Option<u64>,
     });
     match number {
         Some(number) => Ok(Some(number)),
-        None => Err(wrong(what, place, &format!("is {}, not a whole number from 0", shown(value)))),
+        None => Err(invalid(what, place, &format!("is {}, not a whole number from 0", excerpt(value)))),
     }
 }
 
-fn shown(value: &Value) -> String {
+fn excerpt(value: &Value) -> String {
     value.to_string().chars().take(40).collect()
 }
 
-fn wrong(what: &'static str, place: usize, why: &str) -> Refusal {
+fn invalid(what: &'static str, place: usize, why: &str) -> Refusal {
     Refusal::invalid(what, format!("of events[{place}] {why}"))
 }
 
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_whole_report_and_the_least_one() {
-        let read = turns(&json!([
+        let read = parse_turns(&json!([
             {"type": "turn_complete", "timestamp": "1970-01-01T00:00:01Z", "key": "m1", "odd": [],
              "usage": {"input_tokens": 1, "output_tokens": 2.0, "cache_read_tokens": 3, "cache_creation_tokens": 4,
                        "model": "m", "cost_usd": 0.5},
@@ -180,7 +180,7 @@ mod tests {
             (with(json!({"tools_called": [{"name": "x", "success": 1}]})), "success of events[1] must be"),
             (with(json!({"tools_called": [{"name": "x", "duration_ms": -5}]})), "duration_ms of events[1] is -5"),
         ] {
-            let error = turns(&events).unwrap_err();
+            let error = parse_turns(&events).unwrap_err();
             assert_eq!(error.code(), "invalid_value");
             assert!(error.to_string().starts_with(says), "{events}: {error}");
         }

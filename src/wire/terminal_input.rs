@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{
     Refusal,
     job::TerminalSize,
-    terminal_input::{Input, MOST_LINES},
+    terminal_input::{MAX_TERMINAL_DIMENSION, TerminalInput},
 };
 
 /// Reads `keys`: a text is typed as it is; a list holds `{"text":…}`, `{"key":…}`, `{"paste":…}`, `{"hex":…}`,
@@ -13,34 +13,36 @@ use crate::domain::{
 ///
 /// # Errors
 /// [`Refusal::Usage`] naming the place.
-pub fn inputs(value: &Value) -> Result<Vec<Input>, Refusal> {
+pub fn parse_inputs(value: &Value) -> Result<Vec<TerminalInput>, Refusal> {
     match value {
-        Value::String(text) => Ok(vec![Input::Text(text.clone())]),
-        Value::Array(list) => list.iter().enumerate().map(|(place, one)| input(place, one)).collect(),
-        _ => Err(usage("keys: must be a text or a list".into())),
+        Value::String(text) => Ok(vec![TerminalInput::Text(text.clone())]),
+        Value::Array(list) => list.iter().enumerate().map(|(place, one)| parse_input(place, one)).collect(),
+        _ => Err(usage_error("keys: must be a text or a list".into())),
     }
 }
 
 /// The same list back as JSON.
 #[must_use]
-pub fn to_json(inputs: &[Input]) -> Value {
-    let one = |input: &Input| match input {
-        Input::Text(text) => json!({ "text": text }),
-        Input::Key(name) => json!({ "key": name }),
-        Input::Paste(text) => json!({ "paste": text }),
-        Input::Hex(bytes) => json!({ "hex": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() }),
-        Input::Eof => json!({ "eof": true }),
-        Input::Size(size) => json!({ "size": { "rows": size.rows, "cols": size.cols } }),
+pub fn to_json(inputs: &[TerminalInput]) -> Value {
+    let one = |input: &TerminalInput| match input {
+        TerminalInput::Text(text) => json!({ "text": text }),
+        TerminalInput::Key(name) => json!({ "key": name }),
+        TerminalInput::Paste(text) => json!({ "paste": text }),
+        TerminalInput::Hex(bytes) => {
+            json!({ "hex": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() })
+        }
+        TerminalInput::Eof => json!({ "eof": true }),
+        TerminalInput::Size(size) => json!({ "size": { "rows": size.rows, "cols": size.cols } }),
     };
     inputs.iter().map(one).collect()
 }
 
-fn usage(why: String) -> Refusal {
+fn usage_error(why: String) -> Refusal {
     Refusal::Usage { why }
 }
 
-fn input(place: usize, value: &Value) -> Result<Input, Refusal> {
-    let wrong = |why: &str| usage(format!("keys[{place}]: {why}"));
+fn parse_input(place: usize, value: &Value) -> Result<TerminalInput, Refusal> {
+    let wrong = |why: &str| usage_error(format!("keys[{place}]: {why}"));
     let at = |refusal: Refusal| wrong(&refusal.to_string());
     let only = |members: &Map<String, Value>| {
         let mut members = members.iter().map(|(name, value)| (name.clone(), value.clone()));
@@ -51,21 +53,22 @@ fn input(place: usize, value: &Value) -> Result<Input, Refusal> {
     };
     let text = || value.as_str().ok_or_else(|| wrong(&format!("{name} must be a text")));
     match name.as_str() {
-        "text" => Ok(Input::Text(text()?.to_owned())),
-        "paste" => Ok(Input::Paste(text()?.to_owned())),
-        "key" => Input::key(text()?).map_err(at),
-        "hex" => Input::hex(text()?).map_err(at),
-        "eof" if value == Value::Bool(true) => Ok(Input::Eof),
+        "text" => Ok(TerminalInput::Text(text()?.to_owned())),
+        "paste" => Ok(TerminalInput::Paste(text()?.to_owned())),
+        "key" => TerminalInput::parse_key(text()?).map_err(at),
+        "hex" => TerminalInput::parse_hex(text()?).map_err(at),
+        "eof" if value == Value::Bool(true) => Ok(TerminalInput::Eof),
         "eof" => Err(wrong("eof must be true")),
         "size" => {
-            let wanted = || wrong(&format!("size must be {{\"rows\":…,\"cols\":…}}, each from 1 to {MOST_LINES}"));
+            let wanted =
+                || wrong(&format!("size must be {{\"rows\":…,\"cols\":…}}, each from 1 to {MAX_TERMINAL_DIMENSION}"));
             let number = |name: &str| {
                 let number = value.get(name).and_then(Value::as_u64).and_then(|number| u16::try_from(number).ok());
-                number.filter(|number| (1..=MOST_LINES).contains(number)).ok_or_else(wanted)
+                number.filter(|number| (1..=MAX_TERMINAL_DIMENSION).contains(number)).ok_or_else(wanted)
             };
             let size = TerminalSize { rows: number("rows")?, cols: number("cols")? };
             match value.as_object() {
-                Some(members) if members.len() == 2 => Ok(Input::Size(size)),
+                Some(members) if members.len() == 2 => Ok(TerminalInput::Size(size)),
                 _ => Err(wanted()),
             }
         }
@@ -87,10 +90,10 @@ mod tests {
             {"text": "Enter"}, {"key": "Enter"}, {"paste": "a\nb"}, {"hex": "00ff"}, {"size": {"rows": 24, "cols": 80}},
             {"eof": true},
         ]);
-        let read = inputs(&list).unwrap();
+        let read = parse_inputs(&list).unwrap();
         assert_eq!(read.len(), 6);
         assert_eq!(to_json(&read), list);
-        assert_eq!(inputs(&json!("C-c")).unwrap(), [Input::Text("C-c".into())]);
+        assert_eq!(parse_inputs(&json!("C-c")).unwrap(), [TerminalInput::Text("C-c".into())]);
         for (wrong, says) in [
             (json!(1), "keys: must be"),
             (json!(null), "keys: must be"),
@@ -106,7 +109,7 @@ mod tests {
             (json!([{"size": {"rows": 1, "cols": 1, "x": 1}}]), "size must be"),
             (json!([{"size": "24x80"}]), "size must be"),
         ] {
-            let error = inputs(&wrong).unwrap_err().to_string();
+            let error = parse_inputs(&wrong).unwrap_err().to_string();
             assert!(error.contains(says), "{wrong}: {error}");
         }
     }

@@ -5,23 +5,23 @@ use serde_json::{Map, Value};
 use crate::domain::secrets;
 
 /// The longest text inside, in characters.
-const TEXT: usize = 2_000;
+const MAX_TEXT_CHARS: usize = 2_000;
 /// How many items of a list or fields of an object are kept.
-const ITEMS: usize = 64;
+const MAX_ITEMS: usize = 64;
 /// How deep it is looked into.
-const DEPTH: usize = 12;
+const MAX_DEPTH: usize = 12;
 /// The longest line that tells what it is about, in characters.
-const LINE: usize = 100;
+const MAX_LINE_CHARS: usize = 100;
 
 /// The fields that say most about a call, in the order of how much.
-const TELLING: &[&str] =
+const SUMMARY_FIELDS: &[&str] =
     &["command", "cmd", "script", "file_path", "absolute_path", "path", "notebook_path", "url", "query", "pattern"];
 
 /// The input as JSON of at most `most` bytes: whatever looks like a secret is dots, long texts are cut. What is too long all
 /// the same becomes one cut text.
 #[must_use]
-pub fn kept(input: &Value, most: usize) -> String {
-    let shown = shown(input, 0);
+pub fn for_log(input: &Value, most: usize) -> String {
+    let shown = redact(input, 0);
     let text = shown.to_string();
     if text.len() <= most {
         return text;
@@ -29,7 +29,7 @@ pub fn kept(input: &Value, most: usize) -> String {
     // A letter of JSON may be written as six.
     let mut letters = most / 2;
     loop {
-        let cut = Value::String(cut(&text, letters)).to_string();
+        let cut = Value::String(truncate(&text, letters)).to_string();
         if cut.len() <= most || letters == 0 {
             return cut;
         }
@@ -39,9 +39,9 @@ pub fn kept(input: &Value, most: usize) -> String {
 
 /// What the call is about, in a short line without control characters.
 #[must_use]
-pub fn line(input: &Value) -> String {
-    let shown = shown(input, 0);
-    let telling = TELLING.iter().find_map(|name| shown.get(*name));
+pub fn summary(input: &Value) -> String {
+    let shown = redact(input, 0);
+    let telling = SUMMARY_FIELDS.iter().find_map(|name| shown.get(*name));
     let text = match telling.unwrap_or(&shown) {
         Value::String(text) => text.clone(),
         Value::Object(fields) if fields.is_empty() => String::new(),
@@ -50,39 +50,39 @@ pub fn line(input: &Value) -> String {
     };
     let words: Vec<&str> = text.split(|letter: char| letter.is_whitespace() || letter.is_control()).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    cut(&words.join(" "), LINE)
+    truncate(&words.join(" "), MAX_LINE_CHARS)
 }
 
-fn shown(input: &Value, depth: usize) -> Value {
-    if depth > DEPTH {
+fn redact(input: &Value, depth: usize) -> Value {
+    if depth > MAX_DEPTH {
         return Value::String("…".into());
     }
     match input {
-        Value::String(text) => Value::String(cut(&secrets::masked(text), TEXT)),
-        Value::Array(items) => items.iter().take(ITEMS).map(|item| shown(item, depth + 1)).collect(),
+        Value::String(text) => Value::String(truncate(&secrets::mask(text), MAX_TEXT_CHARS)),
+        Value::Array(items) => items.iter().take(MAX_ITEMS).map(|item| redact(item, depth + 1)).collect(),
         Value::Object(fields) => Value::Object(
             fields
                 .iter()
-                .take(ITEMS)
-                .map(|(name, value)| (cut(name, LINE), field(name, value, depth)))
+                .take(MAX_ITEMS)
+                .map(|(name, value)| (truncate(name, MAX_LINE_CHARS), redact_field(name, value, depth)))
                 .collect::<Map<_, _>>(),
         ),
         plain => plain.clone(),
     }
 }
 
-fn field(name: &str, value: &Value, depth: usize) -> Value {
+fn redact_field(name: &str, value: &Value, depth: usize) -> Value {
     match value {
-        Value::String(text) => Value::String(cut(&secrets::shown(name, text), TEXT)),
+        Value::String(text) => Value::String(truncate(&secrets::mask_value(name, text), MAX_TEXT_CHARS)),
         // A key may be a number, and a list of keys is one of secrets.
         value if secrets::is_secret_name(name) && !value.is_null() && !value.is_boolean() => {
             Value::String(secrets::MASK.into())
         }
-        value => shown(value, depth + 1),
+        value => redact(value, depth + 1),
     }
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
@@ -99,7 +99,7 @@ mod tests {
     fn secrets_are_masked_wherever_they_stand() {
         let input = json!({"command": "API_KEY=abc123 ./x", "env": {"GITHUB_TOKEN": "plain", "n": [1, "sk-abcdefghijklmnop"]},
             "password": 1234, "deep": [{"secret": ["a"]}], "keyboard": "de"});
-        let kept = kept(&input, 4096);
+        let kept = for_log(&input, 4096);
         for gone in ["abc123", "plain", "sk-abc", "1234", "[\"a\"]"] {
             assert!(!kept.contains(gone), "{gone}: {kept}");
         }
@@ -115,7 +115,7 @@ mod tests {
             (0..100).fold(json!(1), |inside, _| json!({ "a": inside })),
         ] {
             for most in [200, 2048] {
-                let kept = kept(&input, most);
+                let kept = for_log(&input, most);
                 assert!(kept.len() <= most, "{} of {most}", kept.len());
                 serde_json::from_str::<Value>(&kept).unwrap();
             }
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn a_line_tells_what_the_call_is_about() {
-        assert_eq!(line(&json!({"description": "x", "command": "cargo\n\ttest \u{1b}[31m"})), "cargo test [31m");
-        assert_eq!(line(&json!({"command": ["git", "push"]})), "[\"git\",\"push\"]");
-        assert_eq!(line(&json!({"file_path": "/a"})), "/a");
-        assert_eq!(line(&json!({})), "");
-        assert_eq!(line(&json!({"x": 1})), "{\"x\":1}");
-        assert_eq!(line(&json!("y".repeat(500))).chars().count(), LINE + 1);
+        assert_eq!(summary(&json!({"description": "x", "command": "cargo\n\ttest \u{1b}[31m"})), "cargo test [31m");
+        assert_eq!(summary(&json!({"command": ["git", "push"]})), "[\"git\",\"push\"]");
+        assert_eq!(summary(&json!({"file_path": "/a"})), "/a");
+        assert_eq!(summary(&json!({})), "");
+        assert_eq!(summary(&json!({"x": 1})), "{\"x\":1}");
+        assert_eq!(summary(&json!("y".repeat(500))).chars().count(), MAX_LINE_CHARS + 1);
     }
 }

@@ -205,7 +205,7 @@ fn the_readme_names_tests_that_exist() {
 #[test]
 fn the_example_configuration_says_the_defaults() {
     use fairway::config::{Layers, Project, Settings};
-    let env = fairway::env::Env::real();
+    let env = fairway::env::Env::from_process();
     let settings = |configuration: &str| {
         let world = crate::common::TestProject::uninitialized();
         fs::write(world.root().join(".fairway.toml"), configuration).unwrap();

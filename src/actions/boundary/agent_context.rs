@@ -15,12 +15,12 @@ use crate::{
         rules::gate::{Gate, GateReport},
         secrets,
         session::Session,
-        task::{State, Task},
+        task::{Task, TaskState},
     },
     env::Timestamp,
     store::{
         ReadTx, checkpoints, handoffs, lanes, messages, sessions,
-        tasks::{self, Range},
+        tasks::{self, ListScope},
     },
 };
 
@@ -192,13 +192,13 @@ fn quoted_line(text: &str, most: usize) -> String {
 /// The task that matters most now, and the others that are held.
 fn focus_and_held(tx: &ReadTx<'_>, whose: &Subject) -> Result<(Option<Task>, Vec<Task>)> {
     let mut held = Vec::new();
-    tasks::each(tx, Range::Held, |task| {
+    tasks::for_each(tx, ListScope::Claimed, |task| {
         if whose.holds(&task) {
             held.push(task);
         }
         Ok(true)
     })?;
-    held.sort_by_key(|task| (task.words.priority, task.state.claim().map(|claim| claim.claimed_at)));
+    held.sort_by_key(|task| (task.fields.priority, task.state.claim().map(|claim| claim.claimed_at)));
     let named = whose.task.as_ref().map(|id| tasks::find(tx, id)).transpose()?.flatten();
     let own = whose.session.as_ref().and_then(|session| session.task.as_ref());
     let own = own.map(|id| tasks::find(tx, id)).transpose()?.flatten();
@@ -261,9 +261,12 @@ fn work_section(
         .into());
     };
     let id = &task.id;
-    let mut text =
-        format!("Task {id}, {}:\n{}", describe_task_state(task, whose), quoted_line(&task.words.title, MAX_LINE_CHARS));
-    if let State::Blocked(_, reason) = &task.state {
+    let mut text = format!(
+        "Task {id}, {}:\n{}",
+        describe_task_state(task, whose),
+        quoted_line(&task.fields.title, MAX_LINE_CHARS)
+    );
+    if let TaskState::Blocked(_, reason) = &task.state {
         let _ =
             write!(text, "It is blocked, until fairway task unblock {id}:\n{}", quoted_line(reason, MAX_LINE_CHARS));
     }
@@ -287,24 +290,24 @@ fn work_section(
             text.push_str(&quoted_line(item, MAX_LINE_CHARS));
         }
     };
-    list(&mut text, "Paths that it may touch", &task.words.paths);
-    let depends: Vec<String> = task.words.depends_on.iter().map(ToString::to_string).collect();
+    list(&mut text, "Paths that it may touch", &task.fields.paths);
+    let depends: Vec<String> = task.fields.depends_on.iter().map(ToString::to_string).collect();
     list(&mut text, "Depends on", &depends);
     let checks: Vec<String> =
-        task.words.checks.iter().map(|check| format!("{}: {}", check.name, check.command)).collect();
+        task.fields.checks.iter().map(|check| format!("{}: {}", check.name, check.command)).collect();
     list(&mut text, &format!("Checks (fairway evidence run {id} --check NAME)"), &checks);
-    let domains: Vec<String> = task.words.review_domains.iter().map(ToString::to_string).collect();
+    let domains: Vec<String> = task.fields.review_domains.iter().map(ToString::to_string).collect();
     list(&mut text, "Reviews by", &domains);
-    if !task.words.body.trim().is_empty() {
+    if !task.fields.body.trim().is_empty() {
         if budget.body == 0 {
             let _ = writeln!(text, "What is to be done: fairway task show {id}");
         } else {
-            let whole = if task.words.body.trim_end().chars().nth(budget.body).is_some() {
+            let whole = if task.fields.body.trim_end().chars().nth(budget.body).is_some() {
                 format!(" (the beginning; all of it: fairway task show {id})")
             } else {
                 String::new()
             };
-            let _ = write!(text, "What is to be done{whole}:\n{}", quoted(&task.words.body, budget.body));
+            let _ = write!(text, "What is to be done{whole}:\n{}", quoted(&task.fields.body, budget.body));
         }
     }
     if !held.is_empty() {
@@ -342,7 +345,7 @@ fn mail_section(tx: &ReadTx<'_>, whose: &Subject, now: Timestamp, most: usize) -
         .chain(whose.role.clone().map(Recipient::Role));
     let mut waiting = Vec::new();
     for address in addresses {
-        waiting.extend(messages::unsettled(tx, &address)?.into_iter().filter(|message| is_waiting(message, now)));
+        waiting.extend(messages::open_for(tx, &address)?.into_iter().filter(|message| is_waiting(message, now)));
     }
     let mut text = String::new();
     if !waiting.is_empty() {
@@ -365,7 +368,7 @@ fn mail_section(tx: &ReadTx<'_>, whose: &Subject, now: Timestamp, most: usize) -
             handoff.from_actor,
             handoff.id,
             handoff.id,
-            quoted_line(&secrets::masked(&handoff.summary), MAX_LINE_CHARS)
+            quoted_line(&secrets::mask(&handoff.summary), MAX_LINE_CHARS)
         );
     }
     if open.len() > MAX_LISTED {
@@ -394,7 +397,7 @@ fn checkpoint_section(tx: &ReadTx<'_>, task: &Task, mode: Mode) -> Result<String
     for checkpoint in &told {
         let by = checkpoint.session.as_ref().map(|session| format!(" by {session}")).unwrap_or_default();
         let _ = writeln!(text, "{}: {}{by}, at {}:", checkpoint.task, checkpoint.state, checkpoint.created_at);
-        text.push_str(&quoted(&secrets::masked(&checkpoint.summary), budget.checkpoint / 2));
+        text.push_str(&quoted(&secrets::mask(&checkpoint.summary), budget.checkpoint / 2));
         if let Some(owner) = &checkpoint.owner {
             let _ = write!(text, "The next step is owned by:\n{}", quoted_line(owner, MAX_LINE_CHARS / 2));
         }

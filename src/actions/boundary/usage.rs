@@ -32,7 +32,7 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
         let each: Vec<Option<&SessionId>> =
             if named.is_empty() { vec![None] } else { named.into_iter().map(Some).collect() };
         for session in each {
-            for sum in usage_turns::sums(tx, by, from, session)? {
+            for sum in usage_turns::totals(tx, by, from, session)? {
                 let row = UsageRowView {
                     key: sum.key.clone(),
                     turns: sum.turns,
@@ -46,8 +46,8 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
                 };
                 rows.entry(sum.key).or_default().add(&row);
             }
-            for sum in tool_calls::sums(tx, by, from, session)? {
-                let row = UsageRowView { tools: sum.tools, tool_failures: sum.failures, ..UsageRowView::default() };
+            for sum in tool_calls::totals(tx, by, from, session)? {
+                let row = UsageRowView { tools: sum.calls, tool_failures: sum.failures, ..UsageRowView::default() };
                 rows.entry(sum.key).or_default().add(&row);
             }
         }

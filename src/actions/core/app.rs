@@ -112,7 +112,7 @@ impl App {
             return Ok(store);
         }
         if self.reader.get().is_none() {
-            let store = Store::open_for_reading(&self.project.store, &self.project.runtime())?;
+            let store = Store::open_for_reading(&self.project.store, &self.project.runtime_dir())?;
             let _ = self.reader.set(store);
         }
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
@@ -127,7 +127,7 @@ impl App {
             return Ok(store);
         }
         if self.writer.get().is_none() {
-            let store = Store::open_for_writing(&self.project.store, &self.project.runtime())?;
+            let store = Store::open_for_writing(&self.project.store, &self.project.runtime_dir())?;
             let _ = self.writer.set(store);
         }
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
@@ -139,9 +139,9 @@ impl App {
     /// # Errors
     /// As the store fails; when the socket cannot be bound.
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
-        let folder = self.store_for_writing()?.wake_folder();
+        let folder = self.store_for_writing()?.wake_dir();
         // A pid alone may be another's in another container, or one that was killed.
-        let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.letters());
+        let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_letters());
         Ok(ChangeWaiter::bind(folder, &name)?)
     }
 
@@ -172,7 +172,7 @@ impl App {
             }
             let answer = change(tx)?;
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::put(tx, &request.id, &request.fingerprint, Some(&text))?;
+            requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?;
             Ok(answer)
         })
     }
@@ -192,7 +192,7 @@ impl App {
 /// [`Refusal::RequestReused`] when the id was used for other words.
 pub(crate) fn stored_response(tx: &ReadTx<'_>, request: &IdempotencyKey) -> Result<Option<Answer>> {
     let Some(known) = requests::find(tx, &request.id)? else { return Ok(None) };
-    if !fingerprint::is_same(&known.words, &request.fingerprint, known.answer.as_deref()) {
+    if !fingerprint::is_same(&known.fingerprint, &request.fingerprint, known.answer.as_deref()) {
         return Err(Refusal::RequestReused { id: request.id.clone() }.into());
     }
     known.answer.map(|text| serde_json::from_str(&text).map_err(errors::internal)).transpose()
@@ -209,8 +209,8 @@ pub(crate) fn record_intent(tx: &WriteTx<'_>, request: &IdempotencyKey, became: 
     }
     if requests::find(tx, &request.id)?.is_some() {
         let (id, became) = (request.id.clone(), became.to_owned());
-        return Err(Refusal::RequestOpen { id, became, running: false }.into());
+        return Err(Refusal::RequestPending { id, became, running: false }.into());
     }
-    requests::put(tx, &request.id, &request.fingerprint, None)?;
+    requests::upsert(tx, &request.id, &request.fingerprint, None)?;
     Ok(None)
 }

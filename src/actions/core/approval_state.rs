@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::actions::boundary::approval::event;
 use crate::{
-    domain::{Kind, approval::ApprovalStatus, session::Session},
+    domain::{EventKind, approval::ApprovalStatus, session::Session},
     store::{WriteTx, approvals},
 };
 
@@ -23,8 +23,8 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
             None if session.status.is_final() => "the session is over",
             None => "the session went on",
         };
-        let approval = approvals::settle(tx, approval, ApprovalStatus::Lapsed, Some(why))?;
-        tx.record(&event(Kind::ApprovalLapsed, &approval).with("reason", why))?;
+        let approval = approvals::resolve(tx, approval, ApprovalStatus::Lapsed, Some(why))?;
+        tx.record(&event(EventKind::ApprovalLapsed, &approval).with("reason", why))?;
     }
     Ok(())
 }

@@ -10,10 +10,10 @@ use crate::{
     config::{ConfigError, project::OUTPUT_FILE},
     domain::{
         Refusal, Role,
-        message::{MessageStatus, Way},
+        message::{Channel, MessageStatus},
     },
     os::{git::GitError, run_streaming::StreamError},
-    render::{OutError, safe_line},
+    render::{OutError, escape_line},
     store::StoreError,
     wire::{Failure, FailureKind, GateReportView, WaitingView},
 };
@@ -93,13 +93,13 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::Ambiguous { .. } => (NotFound, None),
         Refusal::InUse { noun: "lane", id, .. } => (Conflict, Some(format!("to end it: fairway lane close {id}"))),
         Refusal::InUse { noun: "run", id, .. } => (Conflict, Some(format!("to end it: fairway exec kill {id}"))),
-        Refusal::Exists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
-        Refusal::Exists { .. } | Refusal::InUse { .. } => (Conflict, None),
+        Refusal::AlreadyExists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
+        Refusal::AlreadyExists { .. } | Refusal::InUse { .. } => (Conflict, None),
         Refusal::UnsavedWork { lane, .. } => (Refused, Some(format!("to keep it as it is: fairway lane close {lane}"))),
         Refusal::AlreadyClaimed { task, .. } => {
             (Conflict, Some(format!("to take over: fairway claim {task} --steal --reason TEXT")))
         }
-        Refusal::AlreadyYours { task, epoch } => {
+        Refusal::AlreadyClaimedByYou { task, epoch } => {
             (Conflict, Some(format!("to renew its lease: fairway claim {task} --epoch {epoch}")))
         }
         Refusal::StaleClaim { task, .. } | Refusal::StaleHandoff { task, .. } => {
@@ -112,23 +112,25 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::SessionFinal { .. } => {
             (Conflict, Some("a new launch is a new session: fairway session launch".into()))
         }
-        Refusal::SessionGone { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
-        Refusal::SessionMismatch { .. } | Refusal::Answered { .. } => (Conflict, None),
-        Refusal::Settings { .. } => (Usage, None),
+        Refusal::SessionExited { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
+        Refusal::SessionMismatch { .. } | Refusal::AlreadyAnswered { .. } => (Conflict, None),
+        Refusal::InvalidSettings { .. } => (Usage, None),
         Refusal::ApprovalLapsed { .. } => (Conflict, Some("fairway approvals list".into())),
         Refusal::NotAnswerable { session, .. } => (Refused, Some(format!("fairway session attach {session}"))),
-        Refusal::OwnApproval { .. } => (Refused, None),
+        Refusal::SelfApproval { .. } => (Refused, None),
         Refusal::NotForYou { wants, is_role: true, .. } => (Refused, Some(format!("--as {wants}"))),
         Refusal::NotForYou { .. } => (Refused, Some("fairway handoff list --open".into())),
         Refusal::NotCreator { .. } => (Conflict, Some("to stand in for whoever made it: --force --reason TEXT".into())),
-        Refusal::RequestOpen { running: true, .. } => (Conflict, Some("wait for it, then repeat".into())),
-        Refusal::RequestOpen { .. } => (Conflict, Some("look at what it did; a new --request-id runs it again".into())),
-        Refusal::RunFinal { run, .. } => (Conflict, Some(format!("to see what it printed: fairway exec log {run}"))),
-        Refusal::RunQueued { run } => (Conflict, Some(format!("to wait for it: fairway exec poll {run} --wait 30s"))),
+        Refusal::RequestPending { running: true, .. } => (Conflict, Some("wait for it, then repeat".into())),
+        Refusal::RequestPending { .. } => {
+            (Conflict, Some("look at what it did; a new --request-id runs it again".into()))
+        }
+        Refusal::JobFinal { run, .. } => (Conflict, Some(format!("to see what it printed: fairway exec log {run}"))),
+        Refusal::JobQueued { run } => (Conflict, Some(format!("to wait for it: fairway exec poll {run} --wait 30s"))),
         Refusal::NoTerminal { .. } => (Conflict, Some("start it with: fairway exec spawn --pty".into())),
         Refusal::InputFull { run, .. } => (Conflict, Some(format!("to see what it does: fairway exec poll {run}"))),
-        Refusal::RunUnsupervised { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
-        Refusal::RunBusy { run } => (Busy, Some(format!("fairway exec poll {run}"))),
+        Refusal::JobUnsupervised { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
+        Refusal::JobUnresponsive { run } => (Busy, Some(format!("fairway exec poll {run}"))),
         Refusal::DepsOpen { task, .. } => (Refused, Some(format!("fairway task dep tree {task}"))),
         Refusal::RoleMismatch { wants, .. } => (Refused, Some(format!("--role {wants}, or --any-role"))),
         Refusal::LaneMismatch { wants, .. } => (Refused, Some(format!("--lane {wants}"))),
@@ -151,7 +153,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NothingReady { skipped } => {
             (Empty, Some(if skipped.is_empty() { "fairway ready --why" } else { "fairway ready" }.into()))
         }
-        Refusal::NothingArrived { .. } => (Empty, None),
+        Refusal::WaitTimedOut { .. } => (Empty, None),
         Refusal::NotAcknowledged { status, .. } => match status {
             MessageStatus::Expired | MessageStatus::Withdrawn => (Empty, None),
             _ => (Empty, Some("it goes on waiting: fairway outbox".into())),
@@ -161,7 +163,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Refused, Some("why: fairway guard test --role ROLE --tool TOOL --input JSON".into()))
         }
         Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
-        Refusal::Tracked { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
+        Refusal::TrackedByGit { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }
 }
 
@@ -173,7 +175,7 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::AlreadyClaimed { task, by, since } => {
             json!({ "task_id": task.as_str(), "claimant": by, "claimed_at": since.to_string() })
         }
-        Refusal::AlreadyYours { task, epoch } => json!({ "task_id": task.as_str(), "epoch": epoch }),
+        Refusal::AlreadyClaimedByYou { task, epoch } => json!({ "task_id": task.as_str(), "epoch": epoch }),
         Refusal::StaleClaim { task, yours, current, by } => {
             json!({ "task_id": task.as_str(), "epoch": yours, "current_epoch": current, "claimant": by })
         }
@@ -186,7 +188,7 @@ fn details(refusal: &Refusal) -> Value {
             "task_id": task.as_str(),
             "waiting_on": waiting.iter().map(WaitingView::from).collect::<Vec<_>>(),
         }),
-        Refusal::Exists { noun, id } | Refusal::InUse { noun, id, .. } => json!({ "noun": noun, "id": id }),
+        Refusal::AlreadyExists { noun, id } | Refusal::InUse { noun, id, .. } => json!({ "noun": noun, "id": id }),
         Refusal::RoleMismatch { task, wants, have } => json!({
             "task_id": task.as_str(), "role": wants.as_str(), "your_role": have.as_ref().map(Role::as_str),
         }),
@@ -200,17 +202,17 @@ fn details(refusal: &Refusal) -> Value {
             json!({ "handoff_id": id, "lane": wants, "your_lane": have })
         }
         Refusal::LanePaused { lane } | Refusal::LaneClosed { lane } => json!({ "lane": lane.as_str() }),
-        Refusal::SessionFinal { session, status } | Refusal::SessionGone { session, status } => {
+        Refusal::SessionFinal { session, status } | Refusal::SessionExited { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }
         Refusal::NotAcknowledged { id, status, way, .. } => json!({
-            "message_id": id, "status": status.as_str(), "way": way.map(Way::as_str),
+            "message_id": id, "status": status.as_str(), "way": way.map(Channel::as_str),
         }),
-        Refusal::RunFinal { run, status } => json!({ "run_id": run, "status": status.as_str() }),
+        Refusal::JobFinal { run, status } => json!({ "run_id": run, "status": status.as_str() }),
         Refusal::InputFull { run, taken } => json!({ "run_id": run, "bytes": taken }),
-        Refusal::Answered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
+        Refusal::AlreadyAnswered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
         Refusal::ApprovalLapsed { id, .. } => json!({ "approval_id": id }),
-        Refusal::NotAnswerable { id, session, .. } | Refusal::OwnApproval { id, session } => {
+        Refusal::NotAnswerable { id, session, .. } | Refusal::SelfApproval { id, session } => {
             json!({ "approval_id": id, "session_id": session.as_str() })
         }
         Refusal::GuardDenied { rule, .. } => json!({ "rule": rule }),
@@ -267,7 +269,7 @@ fn store(error: &StoreError) -> Failure {
         }
     };
     // What SQLite quotes from a damaged file may hold anything: it is one line all the same.
-    let message = safe_line(&error.to_string());
+    let message = escape_line(&error.to_string());
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, message) }
 }
 

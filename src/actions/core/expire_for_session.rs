@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::mail::send::event,
     domain::{
-        Kind,
+        EventKind,
         message::{MessageStatus, Recipient},
         session::Session,
     },
@@ -18,9 +18,9 @@ use crate::{
 /// # Errors
 /// As the store fails.
 pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
-    for message in messages::unsettled(tx, &Recipient::Session(session.id.clone()))? {
-        messages::settle(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
-        let expired = event(Kind::MessageExpired, &message).session(&session.id, &session.run_id);
+    for message in messages::open_for(tx, &Recipient::Session(session.id.clone()))? {
+        messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
+        let expired = event(EventKind::MessageExpired, &message).session(&session.id, &session.run_id);
         tx.record(&expired.with("reason", "its session is over"))?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{core::errors, sessions::prompt},
     domain::{
-        Event, Kind,
+        Event, EventKind,
         session::{Session, SessionStatus},
     },
     store::{StoreError, WriteTx, sessions},
@@ -17,7 +17,7 @@ use crate::{
 /// # Errors
 /// As the store fails.
 pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result<()> {
-    if session.status.is_final() || session.of_run(run_id).is_err() {
+    if session.status.is_final() || session.check_run_id(run_id).is_err() {
         return Ok(());
     }
     prompt::confirm_typed(tx, session)?;
@@ -32,7 +32,7 @@ pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> R
     if session.status == SessionStatus::Running {
         return Ok(sessions::touch(tx, &session.id)?);
     }
-    let alive = session.alive(tx.now())?;
+    let alive = session.with_heartbeat(tx.now())?;
     update_session(tx, &alive)?;
     record_running(tx, session, "it acts")
 }
@@ -55,8 +55,8 @@ pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) ->
 /// As the store fails.
 pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
     let kind = match before.status {
-        SessionStatus::Stale => Kind::SessionRevived,
-        _ => Kind::SessionRunning,
+        SessionStatus::Stale => EventKind::SessionRevived,
+        _ => EventKind::SessionRunning,
     };
     tx.record(&status_event(kind, before).with("reason", why))?;
     Ok(())
@@ -67,10 +67,10 @@ pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why
 /// # Errors
 /// As the store fails.
 pub(crate) fn record_stale(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<i64, StoreError> {
-    tx.record(&status_event(Kind::SessionStale, before).with("reason", why))
+    tx.record(&status_event(EventKind::SessionStale, before).with("reason", why))
 }
 
-fn status_event(kind: Kind, before: &Session) -> Event {
+fn status_event(kind: EventKind, before: &Session) -> Event {
     Event::new(kind)
         .session(&before.id, &before.run_id)
         .lane(before.lane.as_ref())

@@ -6,9 +6,9 @@ use crate::{
     domain::{
         Actor, LaneName, Refusal, Role, SessionId, TaskId,
         lane::Lane,
-        rules::fencing::{self, Intent},
+        rules::fencing::{self, TaskWrite},
         session::Session,
-        task::{Task, Waiting},
+        task::{NotReadyReason, Task},
     },
     store::{ReadTx, claims, jobs, lanes, messages, sessions, tasks},
     wire::TaskView,
@@ -21,7 +21,7 @@ use crate::{
 pub fn task(tx: &ReadTx<'_>, id: &TaskId) -> Result<Task> {
     match tasks::find(tx, id)? {
         Some(task) => Ok(task),
-        None => Err(not_found("task", id.as_str(), tasks::near(tx, id.as_str())?)),
+        None => Err(not_found("task", id.as_str(), tasks::similar_ids(tx, id.as_str())?)),
     }
 }
 
@@ -46,7 +46,7 @@ pub fn lane(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
 pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     match sessions::find(tx, id)? {
         Some(session) => Ok(session),
-        None => Err(not_found("session", id.as_str(), sessions::near(tx, id.as_str())?)),
+        None => Err(not_found("session", id.as_str(), sessions::similar_ids(tx, id.as_str())?)),
     }
 }
 
@@ -66,14 +66,14 @@ pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, 
 /// As the store fails.
 pub fn is_unregistered(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
     Ok(sessions::find(tx, session)?.is_none()
-        && (!jobs::newest(tx, Some(session), 1)?.is_empty() || messages::any_to(tx, session)?))
+        && (!jobs::newest(tx, Some(session), 1)?.is_empty() || messages::has_any_to(tx, session)?))
 }
 
 /// Whether `actor` may write to a task.
 ///
 /// # Errors
 /// `stale_claim`, `not_claimant`.
-pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Intent) -> Result<()> {
+pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: TaskWrite) -> Result<()> {
     let latest = claims::latest_epoch(tx, &task.id, &actor.name)?;
     Ok(fencing::check(task, actor, latest, intent)?)
 }
@@ -82,7 +82,7 @@ pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Inte
 ///
 /// # Errors
 /// As the store fails.
-pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Waiting>> {
+pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if task.open_deps == 0 || task.state.status().is_closed() {
         return Ok(Vec::new());
     }

@@ -17,7 +17,7 @@ use crate::{
 /// # Errors
 /// As the store fails.
 pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<PathBuf> {
-    let lane = match &task.words.lane {
+    let lane = match &task.fields.lane {
         Some(name) => lanes::find(tx, name)?,
         None => None,
     };

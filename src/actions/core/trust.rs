@@ -13,11 +13,11 @@ use crate::{
     config::{
         Layers, Project, Settings,
         project::STORE_FILE,
-        trust::{self, Content, Trust},
+        trust::{self, Trust, TrustContent},
     },
     domain::{Refusal, secrets},
     env::Env,
-    guard::Usual,
+    guard::DefaultAction,
     os::git::{Git, GitError},
 };
 
@@ -30,7 +30,7 @@ pub fn trust(app: &App) -> Result<Answer> {
     let content = trust::content(&app.project, &app.layers, &app.settings)?;
     let known = trust::check(&app.env, &app.project, &app.layers, &app.settings) == Trust::Trusted;
     if !known {
-        trust::remember(&app.env, &content)?;
+        trust::save_record(&app.env, &content)?;
     }
     let names: Vec<String> =
         content.files.keys().chain(content.scripts.keys()).map(|path| display_path(app, path)).collect();
@@ -70,7 +70,7 @@ pub fn show(app: &App) -> Result<TrustReport> {
     Ok(TrustReport { document: document(app, &state, &content), text: words })
 }
 
-fn document(app: &App, state: &Trust, content: &Content) -> serde_json::Value {
+fn document(app: &App, state: &Trust, content: &TrustContent) -> serde_json::Value {
     let why = match state {
         Trust::Untrusted(why) => Some(why),
         _ => None,
@@ -93,16 +93,19 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
         for (name, launch) in launches {
             let at = |key: &str| format!("{section}.{name}.{key}");
             named.extend(launch.backend.clone().map(|backend| (at("backend"), backend)));
-            named.extend(launch.program.command.as_deref().map(|text| (at("command"), secrets::masked(text))));
-            named.extend(launch.commands().map(|(key, text)| (at(key), secrets::masked(text))));
+            named.extend(launch.program.command.as_deref().map(|text| (at("command"), secrets::mask(text))));
+            named.extend(launch.commands().map(|(key, text)| (at(key), secrets::mask(text))));
             named.extend(launch.session_setup_script.clone().map(|script| (at("session_setup_script"), script)));
             for (variable, value) in &launch.env {
-                named.push((at(&format!("env.{variable}")), secrets::shown(variable, value)));
+                named.push((at(&format!("env.{variable}")), secrets::mask_value(variable, value)));
             }
         }
     }
     if let Some(rules) = &settings.guard {
-        named.push(("guard.default".to_owned(), if rules.usual == Usual::Allow { "allow" } else { "deny" }.to_owned()));
+        named.push((
+            "guard.default".to_owned(),
+            if rules.default_action == DefaultAction::Allow { "allow" } else { "deny" }.to_owned(),
+        ));
         for (role, entry) in &rules.roles {
             let allow = entry.allow.as_ref().map_or_else(|| "all".to_owned(), |allow| allow.join(", "));
             let deny = entry.deny.join(", ");
@@ -142,7 +145,7 @@ pub fn require(app: &App) -> Result<()> {
 pub fn remember_own(env: &Env, project: &Project) -> Result<()> {
     let layers = Layers::load(project, env)?;
     let settings = Settings::from_layers(&layers, project)?;
-    trust::remember(env, &trust::content(project, &layers, &settings)?)?;
+    trust::save_record(env, &trust::content(project, &layers, &settings)?)?;
     Ok(())
 }
 
@@ -177,7 +180,7 @@ pub fn refuse_tracked_store(app: &App) -> Result<()> {
         let found =
             Git::new(app.env.vars(), folder).first_tracked(&names).map_err(|error| tracking_unknown(folder, &error))?;
         if let Some(found) = found {
-            return Err(Refusal::Tracked { path: folder.join(found).display().to_string() }.into());
+            return Err(Refusal::TrackedByGit { path: folder.join(found).display().to_string() }.into());
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use super::rm;
 use crate::{
     actions::App,
-    domain::job::{RunId, RunStatus},
+    domain::job::{JobId, JobStatus},
     env::Timestamp,
     store::jobs,
     supervisor::JobDir,
@@ -22,10 +22,10 @@ const MIN_AGE: Duration = Duration::from_secs(60);
 /// # Errors
 /// As the stores fail, or the first of the folders.
 pub(super) fn remove_stale(app: &App) -> Result<()> {
-    let known: BTreeMap<RunId, RunStatus> = app.read(|tx| Ok(jobs::every(tx)?))?.into_iter().collect();
+    let known: BTreeMap<JobId, JobStatus> = app.read(|tx| Ok(jobs::all(tx)?))?.into_iter().collect();
     let mut done = Ok(());
     for (id, path, is_fresh) in job_dirs(app) {
-        let folder = JobDir::of(&app.project.runs(), &id);
+        let folder = JobDir::of(&app.project.jobs_dir(), &id);
         let is_left = match known.get(&id) {
             // The lock of a run that waits is its starter's.
             Some(status) => status.is_final() && folder.has_start_spec(),
@@ -40,7 +40,7 @@ pub(super) fn remove_stale(app: &App) -> Result<()> {
     done
 }
 
-fn clean_dir(app: &App, folder: &JobDir, id: &RunId) -> Result<()> {
+fn clean_dir(app: &App, folder: &JobDir, id: &JobId) -> Result<()> {
     let Some(_hold) = folder.try_lock()? else { return Ok(()) };
     match app.read(|tx| Ok(jobs::find(tx, id)?))? {
         Some(run) if run.status.is_final() => Ok(folder.remove_start_spec()?),
@@ -50,20 +50,20 @@ fn clean_dir(app: &App, folder: &JobDir, id: &RunId) -> Result<()> {
 }
 
 /// Folders that no row knows of, which nobody is just making or looks after.
-pub(in crate::actions) fn orphan_dirs(app: &App, known: &BTreeMap<RunId, RunStatus>) -> Vec<(RunId, PathBuf)> {
-    let is_left = |(id, _, is_fresh): &(RunId, PathBuf, bool)| {
-        let folder = JobDir::of(&app.project.runs(), id);
+pub(in crate::actions) fn orphan_dirs(app: &App, known: &BTreeMap<JobId, JobStatus>) -> Vec<(JobId, PathBuf)> {
+    let is_left = |(id, _, is_fresh): &(JobId, PathBuf, bool)| {
+        let folder = JobDir::of(&app.project.jobs_dir(), id);
         !known.contains_key(id) && !is_fresh && folder.is_locked().is_ok_and(|held| !held)
     };
     job_dirs(app).into_iter().filter(is_left).map(|(id, path, _)| (id, path)).collect()
 }
 
 /// All folders of runs, and whether one may be just being made.
-fn job_dirs(app: &App) -> Vec<(RunId, PathBuf, bool)> {
+fn job_dirs(app: &App) -> Vec<(JobId, PathBuf, bool)> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(app.project.runs()).into_iter().flatten().flatten() {
-        let Some(id) = entry.file_name().to_str().and_then(|name| RunId::parse(name).ok()) else { continue };
-        let made = entry.metadata().ok().and_then(|found| found.modified().ok()).and_then(Timestamp::of_system);
+    for entry in fs::read_dir(app.project.jobs_dir()).into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| JobId::parse(name).ok()) else { continue };
+        let made = entry.metadata().ok().and_then(|found| found.modified().ok()).and_then(Timestamp::from_system_time);
         let is_fresh = made.is_none_or(|at| app.env.now().since(at) < MIN_AGE);
         found.push((id, entry.path(), is_fresh));
     }

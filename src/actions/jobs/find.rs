@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     domain::{
         Refusal,
-        job::{ExecRun, RunId},
+        job::{Job, JobId},
     },
     store::{ReadTx, jobs},
 };
@@ -19,18 +19,18 @@ const SHORT_ID_LEN: usize = 8;
 ///
 /// # Errors
 /// `not_found`, `ambiguous`.
-pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<ExecRun> {
+pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<Job> {
     let unknown = || {
         let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
         Refusal::NotFound { noun: "run", id: shown, near: Vec::new() }
     };
     let typed = text.to_ascii_lowercase();
     let is_part = (MIN_ID_LEN..=36).contains(&typed.len()) && typed.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
-    let mut found = match RunId::parse(text) {
+    let mut found = match JobId::parse(text) {
         Ok(id) => jobs::find(tx, &id)?.into_iter().collect(),
         Err(_) if is_part => match typed.get(typed.len().saturating_sub(SHORT_ID_LEN)..) {
-            Some(last) if typed.len() >= SHORT_ID_LEN => jobs::shown_as(tx, last, &typed)?,
-            _ => jobs::shown_as(tx, &typed, "")?,
+            Some(last) if typed.len() >= SHORT_ID_LEN => jobs::by_short_id(tx, last, &typed)?,
+            _ => jobs::by_short_id(tx, &typed, "")?,
         },
         Err(_) => Vec::new(),
     };

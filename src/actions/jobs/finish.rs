@@ -7,8 +7,8 @@ use super::{event, notify};
 use crate::{
     actions::App,
     domain::{
-        Kind,
-        job::{Ending, ExecRun, ItemType},
+        EventKind,
+        job::{ItemType, Job, JobResult},
         job_output::{Content, Totals},
         secrets,
     },
@@ -22,20 +22,20 @@ use crate::{
 /// As the store fails.
 pub fn record_finished(
     tx: &WriteTx<'_>,
-    run: &ExecRun,
-    ending: &Ending,
+    run: &Job,
+    ending: &JobResult,
     output_bytes: i64,
     truncated: bool,
 ) -> Result<bool> {
-    if !jobs::end(tx, &run.id, ending, output_bytes, truncated)? {
+    if !jobs::finish(tx, &run.id, ending, output_bytes, truncated)? {
         return Ok(false);
     }
     tx.record(
-        &event::for_job(Kind::ExecFinished, run)
+        &event::for_job(EventKind::ExecFinished, run)
             .with("status", ending.status.as_str())
             .with("exit_code", ending.exit_code)
             .with("signal", ending.signal)
-            .with("error_message", ending.error_message.as_deref().map(secrets::masked)),
+            .with("error_message", ending.error_message.as_deref().map(secrets::mask)),
     )?;
     Ok(true)
 }
@@ -45,15 +45,15 @@ pub fn record_finished(
 ///
 /// # Errors
 /// As the store fails. What the output's store does not take is left out: the run's end is not.
-pub fn finish_unsupervised(app: &App, run: &ExecRun, ending: &Ending) -> Result<bool> {
-    let output = OutputStore::open_for_writing(&app.project.output()).ok();
+pub fn finish_unsupervised(app: &App, run: &Job, ending: &JobResult) -> Result<bool> {
+    let output = OutputStore::open_for_writing(&app.project.output_file()).ok();
     let totals = output.as_ref().and_then(|output| append_end_event(app, output, run, ending).ok());
     let (bytes, truncated) = totals.map_or((run.output_bytes, run.truncated), |totals| {
         (totals.stdout_bytes.saturating_add(totals.stderr_bytes), totals.dropped_bytes > 0)
     });
     let done = app.transaction(|tx| record_finished(tx, run, ending, bytes, truncated))?;
     // What it was started with holds its environment: gone as soon as nobody needs it.
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     let _ = folder.remove_start_spec();
     folder.notify_waiters();
     if let Some(output) = &output {
@@ -64,7 +64,7 @@ pub fn finish_unsupervised(app: &App, run: &ExecRun, ending: &Ending) -> Result<
 }
 
 /// Adds the item of a run's end, unless its supervisor has done so before it died.
-fn append_end_event(app: &App, output: &OutputStore, run: &ExecRun, ending: &Ending) -> Result<Totals, StoreError> {
+fn append_end_event(app: &App, output: &OutputStore, run: &Job, ending: &JobResult) -> Result<Totals, StoreError> {
     if !has_end_event(output, run)? {
         let (payload, meta, owes) = notify::end_event(run, ending);
         output.append_event(&run.id, &payload, &meta, owes.as_deref(), app.env.now())?;
@@ -72,7 +72,7 @@ fn append_end_event(app: &App, output: &OutputStore, run: &ExecRun, ending: &End
     output.totals(&run.id)
 }
 
-fn has_end_event(output: &OutputStore, run: &ExecRun) -> Result<bool, StoreError> {
+fn has_end_event(output: &OutputStore, run: &Job) -> Result<bool, StoreError> {
     let Some(newest) = output.newest_after(&run.id, 0, true)? else { return Ok(false) };
     let (found, _) = output.items(&run.id, newest - 1, 1, Some(ItemType::Event))?;
     Ok(found.iter().any(|item| match &item.content {
@@ -89,8 +89,8 @@ fn has_end_event(output: &OutputStore, run: &ExecRun) -> Result<bool, StoreError
 ///
 /// # Errors
 /// As the output's store fails.
-pub fn append_requeue_marker(app: &App, run: &ExecRun, attempt: i64, why: &str) -> Result<()> {
-    let output = OutputStore::open_for_writing(&app.project.output())?;
+pub fn append_requeue_marker(app: &App, run: &Job, attempt: i64, why: &str) -> Result<()> {
+    let output = OutputStore::open_for_writing(&app.project.output_file())?;
     let meta = json!({ "event": "requeued", "attempt": attempt }).to_string();
     output.append_event(&run.id, why, &meta, None, app.env.now())?;
     Ok(())

@@ -12,12 +12,12 @@ use anyhow::Result;
 use crate::{
     actions::App,
     config::show_duration,
-    domain::{Refusal, job::MAX_OUTPUT_BYTES, secrets::masked},
+    domain::{Refusal, job::DEFAULT_OUTPUT_BYTES, secrets::mask},
     os::{
         head_tail_buffer::HeadTailBuffer,
         run_streaming::{self, Program, ProgramExit},
     },
-    wire::RanView,
+    wire::ForegroundView,
 };
 
 /// What is to be run.
@@ -37,11 +37,11 @@ pub struct ForegroundRequest {
 /// # Errors
 /// `usage` when no program can be given these words; `interrupted` when we are told to stop. A command that cannot be started
 /// is no error: the answer says so.
-pub fn run(app: &App, order: &ForegroundRequest) -> Result<RanView> {
+pub fn run(app: &App, order: &ForegroundRequest) -> Result<ForegroundView> {
     if order.argv.iter().any(|word| word.as_encoded_bytes().contains(&0)) {
         return Err(Refusal::Usage { why: "the command holds a NUL, which no program can be given".into() }.into());
     }
-    let most = usize::try_from(MAX_OUTPUT_BYTES).unwrap_or(usize::MAX);
+    let most = usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX);
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(most)));
     let seen = Arc::clone(&kept);
     let folder = order.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
@@ -55,7 +55,7 @@ pub fn run(app: &App, order: &ForegroundRequest) -> Result<RanView> {
         Err(error) => return Err(error.into()),
     };
     let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
-    Ok(RanView { success: error.is_none(), output: masked(&String::from_utf8_lossy(&output)), error })
+    Ok(ForegroundView { success: error.is_none(), output: mask(&String::from_utf8_lossy(&output)), error })
 }
 
 fn failure_message(ending: ProgramExit, timeout: Duration) -> Option<String> {

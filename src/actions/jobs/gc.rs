@@ -7,7 +7,7 @@ use super::{cleanup, rm};
 use crate::{
     actions::{Answer, App},
     domain::{
-        job::RunId,
+        job::JobId,
         rules::retention::{self, Finished, Limits},
     },
     store::jobs,
@@ -22,7 +22,7 @@ const GC_EVERY_JOBS: i64 = 32;
 #[derive(Debug, Default)]
 pub struct GcReport {
     /// The runs.
-    pub jobs: Vec<RunId>,
+    pub jobs: Vec<JobId>,
     /// How many bytes that frees; of a dry run, how many at most.
     pub bytes: u64,
 }
@@ -75,8 +75,8 @@ pub fn gc_if_due(app: &App, seq: i64) {
     if seq % GC_EVERY_JOBS != 0 {
         return;
     }
-    let settings = &app.settings.exec;
-    let many = i64::try_from(settings.keep_runs).unwrap_or(i64::MAX);
+    let settings = &app.settings.jobs;
+    let many = i64::try_from(settings.keep_jobs).unwrap_or(i64::MAX);
     let due = app.read(|tx| {
         let (count, first) = jobs::count_finished(tx)?;
         let old = settings.keep_for.zip(first).is_some_and(|(age, first)| app.env.now().since(first) > age);
@@ -88,9 +88,9 @@ pub fn gc_if_due(app: &App, seq: i64) {
 }
 
 fn plan(app: &App) -> Result<GcReport> {
-    let settings = &app.settings.exec;
-    let limits = Limits { age: settings.keep_for, count: settings.keep_runs, bytes: settings.keep_bytes };
-    let kept = app.read(|tx| Ok(jobs::kept(tx)?))?;
+    let settings = &app.settings.jobs;
+    let limits = Limits { age: settings.keep_for, count: settings.keep_jobs, bytes: settings.keep_bytes };
+    let kept = app.read(|tx| Ok(jobs::finished_sizes(tx)?))?;
     let found: Vec<Finished> = kept
         .iter()
         .map(|(_, at, bytes)| Finished { at: *at, bytes: u64::try_from(*bytes).unwrap_or_default() })

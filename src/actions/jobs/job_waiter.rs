@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     actions::App,
-    domain::job::{ExecRun, RunStatus},
+    domain::job::{Job, JobStatus},
     os::{
         notify::ChangeWaiter,
         process::{self, ProcessKey, ProcessStatus},
@@ -38,9 +38,9 @@ impl JobWaiter {
     ///
     /// # Errors
     /// When nothing can be bound in the run's folder.
-    pub fn new(app: &App, run: &ExecRun) -> Result<Self> {
-        let folder = JobDir::of(&app.project.runs(), &run.id).wake_dir();
-        let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
+    pub fn new(app: &App, run: &Job) -> Result<Self> {
+        let folder = JobDir::of(&app.project.jobs_dir(), &run.id).wake_dir();
+        let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
         let waiter = ChangeWaiter::bind(&folder, &name)
             .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, folder.display()), error))?;
         Ok(Self { waiter, supervisor: None, is_starting: false })
@@ -55,8 +55,8 @@ impl JobWaiter {
     }
 
     /// Takes note of who looks after the run by now: to be called after each look.
-    pub fn track_supervisor(&mut self, run: &ExecRun) {
-        let key = ProcessKey::from_record(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+    pub fn track_supervisor(&mut self, run: &Job) {
+        let key = ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
         if key.is_none() || key.as_ref() != self.supervisor.as_ref().map(|(known, _)| known) {
             // Its identity is checked after its descriptor pins it.
             self.supervisor = key.and_then(|key| {
@@ -68,7 +68,7 @@ impl JobWaiter {
         if !is_there {
             self.supervisor = None;
         }
-        self.is_starting = run.status == RunStatus::Starting;
+        self.is_starting = run.status == JobStatus::Starting;
     }
 
     fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

@@ -16,7 +16,7 @@ use crate::{
     },
     domain::{
         Refusal,
-        job::{Ending, ExecRun, RunStatus},
+        job::{Job, JobResult, JobStatus},
     },
     os::{host, poll_until},
     store::jobs,
@@ -25,7 +25,7 @@ use crate::{
         control_socket::{self, Request},
         state_machine::GRACE,
     },
-    wire::KilledView,
+    wire::JobKillView,
 };
 
 /// How much longer than the grace a supervisor may take.
@@ -51,38 +51,32 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
     let ended = poll_until::poll_until(limit, POLL_INTERVAL, || {
         try_kill(app, &first, &asked, grace, limit.saturating_sub(since.elapsed())).transpose()
     });
-    let ended = ended.unwrap_or_else(|| Err(Refusal::RunBusy { run: first.id.to_string() }.into()))?;
+    let ended = ended.unwrap_or_else(|| Err(Refusal::JobUnresponsive { run: first.id.to_string() }.into()))?;
     let answer = answer(&ended, first.status.is_final())?;
     // A repeat finds the run ended, and changes nothing; it is given the same answer all the same.
     if app.idempotency_key.is_some() { app.mutate_unattributed(|_| Ok(answer)) } else { Ok(answer) }
 }
 
 /// One try; `None` when the run is changing hands.
-fn try_kill(
-    app: &App,
-    first: &ExecRun,
-    asked: &Request,
-    grace: Option<Duration>,
-    left: Duration,
-) -> Result<Option<ExecRun>> {
+fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, left: Duration) -> Result<Option<Job>> {
     let look = || app.read(|tx| find::job(tx, &first.id.to_string()));
     let run = look()?;
     let final_now = || look().map(|run| Some(run).filter(|run| run.status.is_final()));
     match run.status {
         status if status.is_final() => return Ok(Some(run)),
-        RunStatus::Queued => {
+        JobStatus::Queued => {
             cancel_queued(app, &run)?;
             return final_now();
         }
         _ => {}
     }
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     match control_socket::send_request(&folder, asked, left) {
         Ok(Some(_)) => final_now(),
         // What its numbers mean is known there only.
         Ok(None) if run.host != host::identity() => {
             let held = folder.is_locked().unwrap_or(true);
-            if held { final_now() } else { Err(Refusal::RunUnsupervised { run: run.id.to_string() }.into()) }
+            if held { final_now() } else { Err(Refusal::JobUnsupervised { run: run.id.to_string() }.into()) }
         }
         // Its supervisor died: the end that it knew of is the truth, or else this is the end.
         Ok(None) if folder.read_result().is_some() => {
@@ -96,23 +90,23 @@ fn try_kill(
             final_now()
         }
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            Err(Refusal::RunBusy { run: run.id.to_string() }.into())
+            Err(Refusal::JobUnresponsive { run: run.id.to_string() }.into())
         }
         Err(error) => Err(errors::internal(error)),
     }
 }
 
 /// Cancels a run that waits. Who has its lock decides what becomes of it: without the lock somebody is just beginning it.
-fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+fn cancel_queued(app: &App, run: &Job) -> Result<()> {
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     let hold = if folder.path().is_dir() { folder.try_lock().context("the run's lock cannot be taken")? } else { None };
     if hold.is_none() && folder.path().is_dir() {
         return Ok(());
     }
     let known = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?;
-    if let Some(run) = known.filter(|run| run.status == RunStatus::Queued) {
+    if let Some(run) = known.filter(|run| run.status == JobStatus::Queued) {
         let why = "it was killed on request, before it was begun".to_owned();
-        let ending = Ending { status: RunStatus::Canceled, exit_code: None, signal: None, error_message: Some(why) };
+        let ending = JobResult { status: JobStatus::Canceled, exit_code: None, signal: None, error_message: Some(why) };
         finish::finish_unsupervised(app, &run, &ending)?;
     }
     drop(hold);
@@ -120,11 +114,11 @@ fn cancel_queued(app: &App, run: &ExecRun) -> Result<()> {
     Ok(())
 }
 
-fn answer(run: &ExecRun, was_final: bool) -> Result<Answer> {
+fn answer(run: &Job, was_final: bool) -> Result<Answer> {
     let (id, status) = (run.id.to_string(), run.status.as_str());
     let finished_at = run.finished_at.map(|at| at.to_string());
     let short = run.id.short();
     let line =
         if was_final { format!("run {short} had ended: {status}") } else { format!("ended run {short}: {status}") };
-    Answer::new(&KilledView { run_id: id.clone(), status, finished_at }, id, line)
+    Answer::new(&JobKillView { run_id: id.clone(), status, finished_at }, id, line)
 }

@@ -12,10 +12,10 @@ use anyhow::Result;
 use super::finish;
 use crate::{
     actions::App,
-    domain::job::{Ending, ExecRun, RunStatus},
+    domain::job::{Job, JobResult, JobStatus},
     env::vars,
     os::{lock::InheritableLock, process::ProcessKey, spawn_detached},
-    store::jobs::Numbers,
+    store::jobs::PidAndStart,
     supervisor::{JobDir, job_dir::StartSpec},
 };
 
@@ -27,7 +27,7 @@ const TAG_VARS: &[&str] = &[vars::FAIRWAY_LAUNCH, vars::FAIRWAY_SERVER, vars::FA
 ///
 /// # Errors
 /// When the kernel does not tell.
-pub(super) fn own_process() -> io::Result<Numbers> {
+pub(super) fn own_process() -> io::Result<PidAndStart> {
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let own = own.ok_or_else(|| io::Error::other("the kernel does not tell when this process was started"))?;
     Ok((i64::from(own.pid), i64::try_from(own.started).map_err(io::Error::other)?))
@@ -38,17 +38,17 @@ pub(super) fn own_process() -> io::Result<Numbers> {
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn start_supervisor(app: &App, run: &ExecRun, start: &StartSpec, hold: InheritableLock) -> Result<bool> {
+pub(super) fn start_supervisor(app: &App, run: &Job, start: &StartSpec, hold: InheritableLock) -> Result<bool> {
     let words = argv(app, &["exec", "supervise", &run.id.to_string()]);
     let marked = |name: &str| start.env.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone());
     // Who waited for its turn wants to know who looks after it from now on.
-    JobDir::of(&app.project.runs(), &run.id).notify_waiters();
+    JobDir::of(&app.project.jobs_dir(), &run.id).notify_waiters();
     let file = hold.into_file();
     // The lock stays with us until the end is written, should nobody be there to have it.
     let _kept = file.try_clone();
     let Err(error) = launch_detached(app, &words, marked, Some(file)) else { return Ok(true) };
     let why = format!("its supervisor could not be started: {error}");
-    let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
+    let ending = JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
     finish::finish_unsupervised(app, run, &ending)?;
     Ok(false)
 }
@@ -61,7 +61,7 @@ pub(super) fn launch_detached(
     handed: Option<File>,
 ) -> io::Result<()> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
-    for name in vars::IDENTITY.iter().chain(TAG_VARS) {
+    for name in vars::SESSION_IDENTITY.iter().chain(TAG_VARS) {
         env.remove(OsStr::new(name));
         if let Some(value) = marked(name) {
             env.insert(OsString::from(name), value);

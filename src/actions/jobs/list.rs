@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::view::JobReader;
-use crate::{actions::App, domain::SessionId, store::jobs, wire::RunView};
+use crate::{actions::App, domain::SessionId, store::jobs, wire::JobView};
 
 /// How many are listed when nobody says.
 pub const DEFAULT_LIMIT: i64 = 50;
@@ -23,7 +23,7 @@ pub struct ListOptions {
 ///
 /// # Errors
 /// As the store fails.
-pub fn list(app: &App, order: &ListOptions) -> Result<Vec<RunView>> {
+pub fn list(app: &App, order: &ListOptions) -> Result<Vec<JobView>> {
     let limit = order.limit.unwrap_or(DEFAULT_LIMIT).max(0);
     let found = app.read(|tx| {
         if !order.unfinished {

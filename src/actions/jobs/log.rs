@@ -15,10 +15,10 @@ use crate::{
     actions::App,
     domain::{
         Refusal,
-        job::{ExecRun, ItemType},
+        job::{ItemType, Job},
     },
     supervisor::JobDir,
-    wire::{LoggedView, RunItemView},
+    wire::{JobItemView, JobLogView},
 };
 
 /// How many items an answer has when nobody says, and at most.
@@ -44,17 +44,17 @@ pub struct LogRequest {
 ///
 /// # Errors
 /// `invalid_value` for a limit that cannot be meant, `not_found`, `ambiguous`; as the stores or the run's folder fail.
-pub fn log(app: &App, order: &LogRequest) -> Result<LoggedView> {
+pub fn log(app: &App, order: &LogRequest) -> Result<JobLogView> {
     let limit = order.limit.unwrap_or(DEFAULT_ITEMS);
     if !(1..=MAX_ITEMS).contains(&limit) {
         return Err(Refusal::invalid("limit", format!("must be between 1 and {MAX_ITEMS}")).into());
     }
     let run = app.read(|tx| find::job(tx, &order.job))?;
     let page = read_page(app, &mut JobReader::new(), &run, order.since_seq, limit, order.stream)?;
-    Ok(LoggedView {
+    Ok(JobLogView {
         run_id: run.id.to_string(),
         next_seq: page.next_seq,
-        items: page.items.iter().map(RunItemView::from).collect(),
+        items: page.items.iter().map(JobItemView::from).collect(),
         has_more: page.has_more,
     })
 }
@@ -62,7 +62,7 @@ pub fn log(app: &App, order: &LogRequest) -> Result<LoggedView> {
 fn read_page(
     app: &App,
     looker: &mut JobReader,
-    run: &ExecRun,
+    run: &Job,
     since_seq: i64,
     limit: usize,
     stream: Option<ItemType>,
@@ -70,7 +70,7 @@ fn read_page(
     let Some(output) = looker.output(app)? else {
         return Ok(Page { items: Vec::new(), next_seq: since_seq, has_more: false });
     };
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
     page(output, &decoder, run, since_seq, limit, TEXT_LIMIT_BYTES, stream)
 }
@@ -88,7 +88,7 @@ pub fn each(
     follow: bool,
     mut see: impl FnMut(DecodedItem) -> Result<ControlFlow<()>>,
     mut pause: impl FnMut() -> Result<()>,
-) -> Result<ExecRun> {
+) -> Result<Job> {
     let mut looker = JobReader::new();
     let mut run = app.read(|tx| find::job(tx, &order.job))?;
     let id = run.id.to_string();

@@ -15,8 +15,8 @@ use crate::{
     actions::{App, core::errors, mail::send},
     domain::{
         ansi,
-        job::{Ending, ExecRun, RunId, RunStatus},
-        job_output::Owed,
+        job::{Job, JobId, JobResult, JobStatus},
+        job_output::PendingNotification,
         message::Priority,
     },
     store::{ReadTx, job_output::OutputStore, jobs, messages},
@@ -34,8 +34,8 @@ pub const SOURCE: &str = "exec";
 ///
 /// # Errors
 /// As the stores fail; what was not told then is owed as before.
-pub fn send_pending(app: &App, output: &OutputStore, run: &ExecRun) -> Result<()> {
-    send_for_job(app, output, &run.id, &output.owing_of(&run.id)?)
+pub fn send_pending(app: &App, output: &OutputStore, run: &Job) -> Result<()> {
+    send_for_job(app, output, &run.id, &output.pending_notifications_of(&run.id)?)
 }
 
 /// The same for everything that is owed: after a crash, when nobody else would do it.
@@ -44,22 +44,22 @@ pub fn send_pending(app: &App, output: &OutputStore, run: &ExecRun) -> Result<()
 /// As [`deliver`] has them.
 pub fn send_all_pending(app: &App) -> Result<()> {
     // Looked at before it is opened for writing, which would make it.
-    let path = app.project.output();
+    let path = app.project.output_file();
     let Some(output) = OutputStore::open_for_reading(&path)? else { return Ok(()) };
-    let owing = output.owing(BATCH_SIZE)?;
+    let owing = output.pending_notifications(BATCH_SIZE)?;
     drop(output);
     if owing.is_empty() {
         return Ok(());
     }
     let output = OutputStore::open_for_writing(&path)?;
-    let mut runs: BTreeMap<RunId, Vec<Owed>> = BTreeMap::new();
+    let mut runs: BTreeMap<JobId, Vec<PendingNotification>> = BTreeMap::new();
     for owed in owing {
-        runs.entry(owed.run.clone()).or_default().push(owed);
+        runs.entry(owed.job.clone()).or_default().push(owed);
     }
     runs.iter().try_for_each(|(id, owing)| send_for_job(app, &output, id, owing))
 }
 
-fn send_for_job(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> Result<()> {
+fn send_for_job(app: &App, output: &OutputStore, id: &JobId, owing: &[PendingNotification]) -> Result<()> {
     if owing.is_empty() {
         return Ok(());
     }
@@ -68,12 +68,12 @@ fn send_for_job(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> 
     let session = run.as_ref().and_then(|run| run.session.as_ref());
     let paid: Vec<i64> = match (&run, session) {
         (Some(run), Some(session)) => {
-            let held = || JobDir::of(&app.project.runs(), id).is_locked().map_err(errors::internal);
+            let held = || JobDir::of(&app.project.jobs_dir(), id).is_locked().map_err(errors::internal);
             let goes_on = run.status.is_active() && held()?;
             let tail = output_tail(app, output, run);
             let write = |tx: &ReadTx<'_>| {
                 Ok(notification_format::format_pending(run, owing, goes_on, &tail, |key| {
-                    messages::is_under_key(tx, key)
+                    messages::has_dedup_key(tx, key)
                 })?)
             };
             let seen = app.read(write)?;
@@ -92,22 +92,22 @@ fn send_for_job(app: &App, output: &OutputStore, id: &RunId, owing: &[Owed]) -> 
         }
         _ => owing.iter().map(|owed| owed.seq).collect(),
     };
-    paid.into_iter().try_for_each(|seq| Ok(output.paid(id, seq)?))
+    paid.into_iter().try_for_each(|seq| Ok(output.acknowledge_notification(id, seq)?))
 }
 
 /// The end of what a run has printed, without what moves and colours, when that may say why it did not succeed.
-fn output_tail(app: &App, output: &OutputStore, run: &ExecRun) -> String {
-    if !run.status.is_final() || run.status == RunStatus::Succeeded {
+fn output_tail(app: &App, output: &OutputStore, run: &Job) -> String {
+    if !run.status.is_final() || run.status == JobStatus::Succeeded {
         return String::new();
     }
-    let decoder = Decoder::new(output, &run.id, JobDir::of(&app.project.runs(), &run.id), true);
+    let decoder = Decoder::new(output, &run.id, JobDir::of(&app.project.jobs_dir(), &run.id), true);
     // The end is told also when what was printed cannot be read.
-    poll::snippet(output, &decoder, run).map(|text| ansi::words(&text)).unwrap_or_default()
+    poll::snippet(output, &decoder, run).map(|text| ansi::visible_text(&text)).unwrap_or_default()
 }
 
 /// The key of a message about a run. What is a key already stays one.
 #[must_use]
-pub fn dedup_key(run: &RunId, suffix: &str) -> String {
+pub fn dedup_key(run: &JobId, suffix: &str) -> String {
     let start = format!("{SOURCE}:{run}:");
     if suffix.starts_with(&start) { suffix.to_owned() } else { format!("{start}{suffix}") }
 }
@@ -115,7 +115,7 @@ pub fn dedup_key(run: &RunId, suffix: &str) -> String {
 /// The event of a run's end: its text, its particulars as JSON text, and the key of the message that it owes. Whoever
 /// waited for the end knows it already.
 #[must_use]
-pub fn end_event(run: &ExecRun, ending: &Ending) -> (String, String, Option<String>) {
+pub fn end_event(run: &Job, ending: &JobResult) -> (String, String, Option<String>) {
     let how = match (ending.exit_code, ending.signal) {
         (Some(code), _) => Some(format!("exit code {code}")),
         (None, Some(signal)) => Some(format!("signal {signal}")),
@@ -127,7 +127,7 @@ pub fn end_event(run: &ExecRun, ending: &Ending) -> (String, String, Option<Stri
     };
     let word = ending.status.as_str().replace('_', " ");
     let payload = match why {
-        Some(why) if ending.status != RunStatus::Succeeded => format!("{word}: {why}"),
+        Some(why) if ending.status != JobStatus::Succeeded => format!("{word}: {why}"),
         _ => word,
     };
     let meta = json!({

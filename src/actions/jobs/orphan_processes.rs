@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use crate::{
-    domain::{job::ExecRun, secrets::masked},
+    domain::{job::Job, secrets::mask},
     env::vars,
     os::{
         process::{self, ProcessKey, ProcessStatus},
@@ -27,7 +27,7 @@ pub struct OrphanProcesses {
 ///
 /// # Errors
 /// When processes cannot be listed or signalled.
-pub fn kill(run: &ExecRun, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
+pub fn kill(run: &Job, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
     let mut found: Vec<(ProcessKey, String)> = Vec::new();
     let left = process_tree::terminate(grace.unwrap_or(GRACE), || {
         let keys = processes_of(run)?;
@@ -47,12 +47,12 @@ pub fn kill(run: &ExecRun, grace: Option<Duration>) -> io::Result<OrphanProcesse
 
 fn display_name(key: &ProcessKey) -> String {
     let name = process::names(key.pid).into_iter().next();
-    format!("{} ({})", name.map_or_else(|| "a process".into(), |name| masked(&name)), key.pid)
+    format!("{} ({})", name.map_or_else(|| "a process".into(), |name| mask(&name)), key.pid)
 }
 
 /// Everything of a run: what carries its mark, its root, and what is below them or in its session. What belongs to another
 /// run is that one's.
-fn processes_of(run: &ExecRun) -> io::Result<Vec<ProcessKey>> {
+fn processes_of(run: &Job) -> io::Result<Vec<ProcessKey>> {
     let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
     let mut roots = process_tree::with_env_entry(&mark)?;
     let root = ProcessKey::from_record(run.pid, run.pid_started, Some(&run.boot_id));

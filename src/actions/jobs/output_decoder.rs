@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::{
     domain::{
-        job::{ItemType, RunId},
+        job::{ItemType, JobId},
         job_output::{Content, Item},
-        secrets::masked,
+        secrets::mask,
     },
     env::Timestamp,
     store::job_output::OutputStore,
     supervisor::{JobDir, segments},
-    wire::RunItemView,
+    wire::JobItemView,
 };
 
 /// How many bytes of a character can come before its last one.
@@ -36,12 +36,12 @@ pub struct DecodedItem {
     pub created_at: Timestamp,
 }
 
-impl From<&DecodedItem> for RunItemView {
+impl From<&DecodedItem> for JobItemView {
     fn from(piece: &DecodedItem) -> Self {
         Self {
             seq: piece.seq,
             kind: piece.kind.as_str(),
-            payload: masked(&piece.text),
+            payload: mask(&piece.text),
             meta: piece.meta.clone(),
             created_at: piece.created_at.to_string(),
         }
@@ -52,7 +52,7 @@ impl From<&DecodedItem> for RunItemView {
 #[derive(Debug)]
 pub struct Decoder<'a> {
     output: &'a OutputStore,
-    run: &'a RunId,
+    run: &'a JobId,
     dir: JobDir,
     /// Whether nothing will follow.
     is_complete: bool,
@@ -99,7 +99,7 @@ struct Tail {
 impl<'a> Decoder<'a> {
     /// Reads what `run` printed into its folder; `is_over` says that nothing will follow.
     #[must_use]
-    pub const fn new(output: &'a OutputStore, run: &'a RunId, folder: JobDir, is_over: bool) -> Self {
+    pub const fn new(output: &'a OutputStore, run: &'a JobId, folder: JobDir, is_over: bool) -> Self {
         Self { output, run, dir: folder, is_complete: is_over }
     }
 
@@ -159,7 +159,7 @@ impl<'a> Decoder<'a> {
         let mut origin = span.origin;
         let missing = MAX_PREFIX_BYTES - here;
         let earlier = if missing > 0 {
-            self.output.before(self.run, span.stream, seq, MAX_PREFIX_BYTES * 2)?
+            self.output.before_in_stream(self.run, span.stream, seq, MAX_PREFIX_BYTES * 2)?
         } else {
             Vec::new()
         };

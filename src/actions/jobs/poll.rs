@@ -13,12 +13,12 @@ use super::{
 use crate::{
     actions::App,
     domain::{
-        job::{ExecRun, ItemType},
-        secrets::masked,
+        job::{ItemType, Job},
+        secrets::mask,
     },
     store::job_output::OutputStore,
     supervisor::JobDir,
-    wire::{PolledView, RunItemView, exec_request::Until},
+    wire::{JobItemView, JobPollView, exec_request::Until},
 };
 
 /// How many items an answer has at most, and after how much text no more are added.
@@ -50,7 +50,7 @@ pub struct PollRequest {
 ///
 /// # Errors
 /// `not_found`, `ambiguous`; as the stores or the run's folder fail.
-pub fn poll(app: &App, order: &PollRequest) -> Result<PolledView> {
+pub fn poll(app: &App, order: &PollRequest) -> Result<JobPollView> {
     let mut looker = JobReader::new();
     let mut run = app.read(|tx| find::job(tx, &order.job))?;
     if let Some(wait) = order.wait.filter(|_| !run.status.is_final()) {
@@ -73,7 +73,7 @@ pub fn poll(app: &App, order: &PollRequest) -> Result<PolledView> {
 }
 
 /// Whether what is waited for is there.
-fn is_satisfied(app: &App, run: &ExecRun, order: &PollRequest, looker: &mut JobReader) -> Result<bool> {
+fn is_satisfied(app: &App, run: &Job, order: &PollRequest, looker: &mut JobReader) -> Result<bool> {
     if run.status.is_final() || !is_supervised(app, run) {
         return Ok(true);
     }
@@ -91,10 +91,10 @@ fn is_satisfied(app: &App, run: &ExecRun, order: &PollRequest, looker: &mut JobR
 ///
 /// # Errors
 /// As the store of output or the run's folder fails.
-pub fn view(app: &App, run: &ExecRun, since_seq: i64, looker: &mut JobReader) -> Result<PolledView> {
+pub fn view(app: &App, run: &Job, since_seq: i64, looker: &mut JobReader) -> Result<JobPollView> {
     let shown = looker.view(app, run);
     let Some(output) = looker.output(app)? else {
-        return Ok(PolledView {
+        return Ok(JobPollView {
             run: shown,
             since_seq,
             next_seq: since_seq,
@@ -102,15 +102,15 @@ pub fn view(app: &App, run: &ExecRun, since_seq: i64, looker: &mut JobReader) ->
             items: Vec::new(),
         });
     };
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
     let page = page(output, &decoder, run, since_seq, MAX_ITEMS, TEXT_LIMIT_BYTES, None)?;
-    Ok(PolledView {
+    Ok(JobPollView {
         run: shown,
         since_seq,
         next_seq: page.next_seq,
         snippet: snippet(output, &decoder, run)?,
-        items: page.items.iter().map(RunItemView::from).collect(),
+        items: page.items.iter().map(JobItemView::from).collect(),
     })
 }
 
@@ -126,7 +126,7 @@ pub(super) struct Page {
 pub(super) fn page(
     output: &OutputStore,
     decoder: &Decoder<'_>,
-    run: &ExecRun,
+    run: &Job,
     since_seq: i64,
     limit: usize,
     much: usize,
@@ -155,10 +155,10 @@ pub(super) fn page(
 }
 
 /// The end of what a run has printed.
-pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &ExecRun) -> Result<String> {
+pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &Job) -> Result<String> {
     let mut newest = Vec::new();
     for most in SNIPPET_SCAN_ITEMS {
-        newest = output.newest(&run.id, i64::MAX, most)?;
+        newest = output.newest_before(&run.id, i64::MAX, most)?;
         let bytes: usize = newest.iter().map(item_len).sum();
         if i64::try_from(bytes).unwrap_or(i64::MAX) >= SNIPPET_SCAN_BYTES
             || newest.len() < usize::try_from(most).unwrap_or(0)
@@ -176,7 +176,7 @@ pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, run: &ExecRun
     newest.truncate(enough);
     newest.reverse();
     let text: String = decoder.decode(&newest)?.into_iter().map(|piece| piece.text).collect();
-    let text = masked(&text);
+    let text = mask(&text);
     let from = text.char_indices().rev().nth(MAX_SNIPPET_CHARS - 1).map_or(0, |(at, _)| at);
     Ok(text.get(from..).unwrap_or_default().to_owned())
 }

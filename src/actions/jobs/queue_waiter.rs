@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use super::{launch_supervisor, recover};
 use crate::{
     actions::App,
-    domain::job::ExecRun,
+    domain::job::Job,
     env::vars,
     os::{files, host, lock::InheritableLock, notify},
     store::jobs,
@@ -40,8 +40,8 @@ pub fn ensure_running(app: &App) -> Result<()> {
 pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(jobs::active(tx)?))?;
-    let is_left = |run: &ExecRun| {
-        let held = || JobDir::of(&app.project.runs(), &run.id).is_locked().unwrap_or(true);
+    let is_left = |run: &Job| {
+        let held = || JobDir::of(&app.project.jobs_dir(), &run.id).is_locked().unwrap_or(true);
         run.host == host && !held() && !recover::supervisor_alive(run)
     };
     if active.iter().any(is_left) { start_if_missing(app) } else { Ok(()) }
@@ -75,15 +75,15 @@ pub(super) fn is_running(app: &App) -> io::Result<bool> {
 /// Takes the place of the one who waits; `None` when somebody has it.
 pub(super) fn try_acquire(app: &App) -> io::Result<Option<InheritableLock>> {
     files::private_dir(&app.project.state)?;
-    files::private_dir(&app.project.runtime())?;
+    files::private_dir(&app.project.runtime_dir())?;
     InheritableLock::try_acquire(&lock_path(app))
 }
 
 /// Where the one who waits is woken.
 pub(super) fn wake_dir(app: &App) -> PathBuf {
-    app.project.runtime().join("wake-exec")
+    app.project.runtime_dir().join("wake-exec")
 }
 
 fn lock_path(app: &App) -> PathBuf {
-    app.project.runtime().join("exec-worker.lock")
+    app.project.runtime_dir().join("exec-worker.lock")
 }

@@ -12,9 +12,9 @@ use super::{
 use crate::{
     actions::App,
     domain::{
-        Kind, SessionId,
-        job::{Ending, ExecRun, RunId, RunStatus},
-        rules::recovery::{self, Facts, Verdict},
+        EventKind, SessionId,
+        job::{Job, JobId, JobResult, JobStatus},
+        rules::recovery::{self, RecoveryAction, RecoveryFacts},
     },
     os::{
         host,
@@ -29,11 +29,11 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovered {
     /// The run.
-    pub job: RunId,
+    pub job: JobId,
     /// The session that its messages go to.
     pub session: Option<SessionId>,
     /// What it is now.
-    pub status: RunStatus,
+    pub status: JobStatus,
     /// Why.
     pub reason: String,
 }
@@ -42,7 +42,7 @@ impl Recovered {
     /// Whether it was queued again since it was never begun.
     #[must_use]
     pub fn is_unstarted(&self) -> bool {
-        self.status == RunStatus::Queued && self.reason == NEVER_STARTED
+        self.status == JobStatus::Queued && self.reason == NEVER_STARTED
     }
 
     /// Whether it stands as it stood, since it could not be settled.
@@ -83,7 +83,7 @@ pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
 ///
 /// # Errors
 /// As the stores fail.
-pub fn recover_one(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
+pub fn recover_one(app: &App, run: &Job) -> Result<Option<Recovered>> {
     let settled = if run.host == host::identity() { recover_job(app, run, None)? } else { None };
     if settled.is_some() {
         scheduler::schedule(app)?;
@@ -110,15 +110,15 @@ pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
 ///
 /// # Errors
 /// As the stores fail.
-pub fn cancel(app: &App, run: &ExecRun, grace: Option<Duration>, why: &str) -> Result<bool> {
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+pub fn cancel(app: &App, run: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     let Some(right) = try_lock(&folder)? else { return Ok(false) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
     let Some(run) = &found else { return Ok(false) };
     let left = kill_orphans(run, grace)?;
-    let ending = Ending {
-        status: RunStatus::Canceled,
+    let ending = JobResult {
+        status: JobStatus::Canceled,
         exit_code: None,
         signal: None,
         error_message: Some(with_orphans(why, &left)),
@@ -137,10 +137,10 @@ enum RecoveryLock {
 }
 
 /// Whether the one who is written down as looking after a run lives: also when its lock was deleted, with its folder.
-pub(super) fn supervisor_alive(run: &ExecRun) -> bool {
-    let keeper = ProcessKey::from_record(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+pub(super) fn supervisor_alive(run: &Job) -> bool {
+    let keeper = ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
     // Before that it is whoever has taken the run to begin it, and may be busy with something else by now.
-    run.status == RunStatus::Running && keeper.is_some_and(|keeper| keeper.status() == ProcessStatus::Alive)
+    run.status == JobStatus::Running && keeper.is_some_and(|keeper| keeper.status() == ProcessStatus::Alive)
 }
 
 /// The right to decide about a run; `None` when somebody has it.
@@ -152,8 +152,8 @@ fn try_lock(folder: &JobDir) -> Result<Option<RecoveryLock>> {
     Ok(hold.map(RecoveryLock::Locked))
 }
 
-fn recover_job(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Recovered>> {
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+fn recover_job(app: &App, run: &Job, lost: Option<&str>) -> Result<Option<Recovered>> {
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     if supervisor_alive(run) {
         return Ok(None);
     }
@@ -164,13 +164,15 @@ fn recover_job(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Re
         run.map(|run| facts(tx, &run, &folder).map(|facts| (run, facts))).transpose()
     })?;
     let Some((run, facts)) = found else { return Ok(None) };
-    let verdict = recovery::judge(&facts);
+    let verdict = recovery::decide(&facts);
     let settled = match (lost, verdict) {
-        (Some(why), Verdict::Again | Verdict::Requeue(_) | Verdict::Lost(_)) => mark_lost(app, &run, why)?,
-        (_, Verdict::Lost(why)) => mark_lost(app, &run, why)?,
-        (_, Verdict::Complete) => finish_recorded(app, &run, &folder)?,
-        (None, Verdict::Again) => record_requeue(app, &run, run.attempt, NEVER_STARTED)?,
-        (None, Verdict::Requeue(attempt)) => requeue(app, &run, &folder, attempt)?,
+        (Some(why), RecoveryAction::RequeueUnstarted | RecoveryAction::Requeue(_) | RecoveryAction::MarkLost(_)) => {
+            mark_lost(app, &run, why)?
+        }
+        (_, RecoveryAction::MarkLost(why)) => mark_lost(app, &run, why)?,
+        (_, RecoveryAction::RecordResult) => finish_recorded(app, &run, &folder)?,
+        (None, RecoveryAction::RequeueUnstarted) => record_requeue(app, &run, run.attempt, NEVER_STARTED)?,
+        (None, RecoveryAction::Requeue(attempt)) => requeue(app, &run, &folder, attempt)?,
     };
     // The lock first: whoever waits can take it then.
     drop(right);
@@ -182,20 +184,20 @@ fn recover_job(app: &App, run: &ExecRun, lost: Option<&str>) -> Result<Option<Re
 const NEVER_STARTED: &str = "its supervisor died before it was begun: it is queued again";
 
 /// What would become of a run.
-fn preview(app: &App, run: &ExecRun) -> Result<Option<Recovered>> {
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+fn preview(app: &App, run: &Job) -> Result<Option<Recovered>> {
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     if folder.is_locked().unwrap_or(true) || supervisor_alive(run) {
         return Ok(None);
     }
     let facts = app.read(|tx| facts(tx, run, &folder))?;
-    let (status, reason) = match recovery::judge(&facts) {
-        Verdict::Complete => match folder.read_result() {
+    let (status, reason) = match recovery::decide(&facts) {
+        RecoveryAction::RecordResult => match folder.read_result() {
             Some(ending) => (ending.status, COMPLETED.to_owned()),
             None => return Ok(None),
         },
-        Verdict::Again => (RunStatus::Queued, NEVER_STARTED.to_owned()),
-        Verdict::Requeue(attempt) => (RunStatus::Queued, requeue_reason(attempt)),
-        Verdict::Lost(why) => (RunStatus::Lost, why.to_owned()),
+        RecoveryAction::RequeueUnstarted => (JobStatus::Queued, NEVER_STARTED.to_owned()),
+        RecoveryAction::Requeue(attempt) => (JobStatus::Queued, requeue_reason(attempt)),
+        RecoveryAction::MarkLost(why) => (JobStatus::Lost, why.to_owned()),
     };
     Ok(Some(recovered(run, status, reason)))
 }
@@ -206,55 +208,55 @@ fn requeue_reason(attempt: i64) -> String {
     format!("its supervisor died: it is begun again, as attempt {attempt}")
 }
 
-fn recovered(run: &ExecRun, status: RunStatus, reason: String) -> Recovered {
+fn recovered(run: &Job, status: JobStatus, reason: String) -> Recovered {
     Recovered { job: run.id.clone(), session: run.session.clone(), status, reason }
 }
 
-fn facts(tx: &ReadTx<'_>, run: &ExecRun, folder: &JobDir) -> Result<Facts> {
+fn facts(tx: &ReadTx<'_>, run: &Job, folder: &JobDir) -> Result<RecoveryFacts> {
     let session = run.session.as_ref().map(|session| sessions::find(tx, session)).transpose()?.flatten();
     let boot = host::boot_id();
-    Ok(Facts {
-        ended: folder.read_result().is_some(),
-        begun: folder.has_started(),
-        starting: run.status == RunStatus::Starting,
+    Ok(RecoveryFacts {
+        has_result: folder.read_result().is_some(),
+        was_started: folder.has_started(),
+        is_starting: run.status == JobStatus::Starting,
         same_boot: !boot.is_empty() && run.boot_id == boot,
-        session_over: session.is_some_and(|session| session.status.is_final()),
-        startable: folder.start_spec().is_ok_and(|start| start.is_some()),
+        session_ended: session.is_some_and(|session| session.status.is_final()),
+        is_startable: folder.start_spec().is_ok_and(|start| start.is_some()),
         attempt: run.attempt,
         policy: run.recovery,
     })
 }
 
-fn finish_recorded(app: &App, run: &ExecRun, folder: &JobDir) -> Result<Option<Recovered>> {
+fn finish_recorded(app: &App, run: &Job, folder: &JobDir) -> Result<Option<Recovered>> {
     let Some(ending) = folder.read_result() else { return Ok(None) };
     let left = kill_orphans(run, None)?;
     let ending = match (&ending.error_message, left.found.is_empty()) {
         (_, true) => ending,
-        (Some(why), _) => Ending { error_message: Some(with_orphans(why, &left)), ..ending.clone() },
-        (None, _) => Ending { error_message: Some(with_orphans("it left something running", &left)), ..ending },
+        (Some(why), _) => JobResult { error_message: Some(with_orphans(why, &left)), ..ending.clone() },
+        (None, _) => JobResult { error_message: Some(with_orphans("it left something running", &left)), ..ending },
     };
     record_end(app, run, &ending, COMPLETED)
 }
 
-fn mark_lost(app: &App, run: &ExecRun, why: &str) -> Result<Option<Recovered>> {
+fn mark_lost(app: &App, run: &Job, why: &str) -> Result<Option<Recovered>> {
     let why = with_orphans(why, &kill_orphans(run, None)?);
-    let ending = Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
+    let ending = JobResult { status: JobStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
     record_end(app, run, &ending, &why)
 }
 
-fn record_end(app: &App, run: &ExecRun, ending: &Ending, why: &str) -> Result<Option<Recovered>> {
+fn record_end(app: &App, run: &Job, ending: &JobResult, why: &str) -> Result<Option<Recovered>> {
     let done = finish::finish_unsupervised(app, run, ending)?;
     Ok(done.then(|| recovered(run, ending.status, why.to_owned())))
 }
 
-fn requeue(app: &App, run: &ExecRun, folder: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
+fn requeue(app: &App, run: &Job, folder: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
     let left = kill_orphans(run, None)?;
     if !left.survivors.is_empty() {
         // Twice at once is worse than not again.
         let why = "its supervisor died, and something of it would not die";
         let why = with_orphans(why, &left);
         let ending =
-            Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
+            JobResult { status: JobStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
         return record_end(app, run, &ending, &why);
     }
     let why = with_orphans(&requeue_reason(attempt), &left);
@@ -266,21 +268,23 @@ fn requeue(app: &App, run: &ExecRun, folder: &JobDir, attempt: i64) -> Result<Op
     Ok(settled)
 }
 
-fn record_requeue(app: &App, run: &ExecRun, attempt: i64, why: &str) -> Result<Option<Recovered>> {
+fn record_requeue(app: &App, run: &Job, attempt: i64, why: &str) -> Result<Option<Recovered>> {
     let done = app.transaction(|tx| {
-        if !jobs::put_back(tx, &run.id, attempt)? {
+        if !jobs::requeue(tx, &run.id, attempt)? {
             return Ok(false);
         }
-        let run = ExecRun { attempt, ..run.clone() };
+        let run = Job { attempt, ..run.clone() };
         tx.record(
-            &event::for_job(Kind::ExecRecovered, &run).with("status", RunStatus::Queued.as_str()).with("reason", why),
+            &event::for_job(EventKind::ExecRecovered, &run)
+                .with("status", JobStatus::Queued.as_str())
+                .with("reason", why),
         )?;
         Ok(true)
     })?;
-    Ok(done.then(|| recovered(run, RunStatus::Queued, why.to_owned())))
+    Ok(done.then(|| recovered(run, JobStatus::Queued, why.to_owned())))
 }
 
-fn kill_orphans(run: &ExecRun, grace: Option<Duration>) -> Result<OrphanProcesses> {
+fn kill_orphans(run: &Job, grace: Option<Duration>) -> Result<OrphanProcesses> {
     // Numbers of another boot are other processes'; marks are not.
     orphan_processes::kill(run, grace).context("what a run left running cannot be ended")
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{foreground, gc, kill, list, log, poll, rm, send_keys, spawn, wait};
 use crate::{
     actions::{Answer, App},
-    wire::exec_request::{self, Call, Spawn, Words},
+    wire::exec_request::{self, ExecRequest, RequestedCommand, SpawnParams},
 };
 
 /// Does what a document asks for and answers with another.
@@ -15,32 +15,32 @@ use crate::{
 /// # Errors
 /// `usage` naming the place in the document, and whatever the action refuses.
 pub fn execute(app: &App, text: &str) -> Result<Answer> {
-    match exec_request::read(text)? {
-        Call::Direct { what, timeout, cwd } => {
+    match exec_request::parse(text)? {
+        ExecRequest::Foreground { what, timeout, cwd } => {
             let argv = match what {
-                Words::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
-                Words::Program(argv) => to_os_strings(argv),
+                RequestedCommand::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
+                RequestedCommand::Argv(argv) => to_os_strings(argv),
             };
             json_answer(&foreground::run(
                 app,
                 &foreground::ForegroundRequest { argv, cwd: cwd.map(PathBuf::from), timeout },
             )?)
         }
-        Call::Spawn(order) => spawn::spawn(app, &spawn_request(*order)),
-        Call::Poll { run, since_seq, wait, until } => {
+        ExecRequest::Spawn(order) => spawn::spawn(app, &spawn_request(*order)),
+        ExecRequest::Poll { run, since_seq, wait, until } => {
             json_answer(&poll::poll(app, &poll::PollRequest { job: run, since_seq, wait, until })?)
         }
-        Call::Log { run, since_seq, limit, stream } => {
+        ExecRequest::Log { run, since_seq, limit, stream } => {
             json_answer(&log::log(app, &log::LogRequest { job: run, since_seq, limit, stream })?)
         }
-        Call::Kill { run, signal, grace } => kill::kill(app, &run, signal, grace),
-        Call::SendKeys { run, keys } => send_keys::send(app, &run, &keys),
-        Call::Wait { runs, limit } => json_answer(&wait::wait(app, &runs, limit, |_| {})?),
-        Call::List { session, unfinished, limit } => {
+        ExecRequest::Kill { run, signal, grace } => kill::kill(app, &run, signal, grace),
+        ExecRequest::SendKeys { run, keys } => send_keys::send(app, &run, &keys),
+        ExecRequest::Wait { runs, limit } => json_answer(&wait::wait(app, &runs, limit, |_| {})?),
+        ExecRequest::List { session, unfinished, limit } => {
             json_answer(&list::list(app, &list::ListOptions { session, unfinished, limit })?)
         }
-        Call::Rm { runs } => rm::rm(app, &runs),
-        Call::Gc { dry_run } => gc::gc(app, dry_run),
+        ExecRequest::Rm { runs } => rm::rm(app, &runs),
+        ExecRequest::Gc { dry_run } => gc::gc(app, dry_run),
     }
 }
 
@@ -52,11 +52,11 @@ fn to_os_strings(words: Vec<String>) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }
 
-fn spawn_request(asked: Spawn) -> spawn::SpawnRequest {
+fn spawn_request(asked: SpawnParams) -> spawn::SpawnRequest {
     spawn::SpawnRequest {
-        command: match asked.what {
-            Words::Shell(text) => spawn::CommandSpec::Shell(text),
-            Words::Program(argv) => spawn::CommandSpec::Program(to_os_strings(argv)),
+        command: match asked.command {
+            RequestedCommand::Shell(text) => spawn::CommandSpec::Shell(text),
+            RequestedCommand::Argv(argv) => spawn::CommandSpec::Program(to_os_strings(argv)),
         },
         background: asked.background,
         pty: asked.pty,

@@ -9,8 +9,8 @@ use super::{event, find};
 use crate::{
     actions::{Answer, App},
     domain::{
-        Kind, Refusal,
-        job::{ExecRun, RunId},
+        EventKind, Refusal,
+        job::{Job, JobId},
     },
     store::{WriteTx, job_output::OutputStore, jobs},
     supervisor::JobDir,
@@ -21,9 +21,9 @@ use crate::{
 /// # Errors
 /// `not_found`, `ambiguous`; `in_use` for a run that is not final.
 pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
-    let mut removed: Vec<RunId> = Vec::new();
+    let mut removed: Vec<JobId> = Vec::new();
     let answer = app.mutate(|tx| {
-        let mut found: Vec<ExecRun> = Vec::new();
+        let mut found: Vec<Job> = Vec::new();
         for text in runs {
             let run = find::job(tx, text)?;
             if !found.contains(&run) {
@@ -48,11 +48,11 @@ pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
 }
 
 /// Forgets a final run's row.
-pub(super) fn delete_row(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
+pub(super) fn delete_row(tx: &WriteTx<'_>, run: &Job) -> Result<bool> {
     if !jobs::remove(tx, &run.id)? {
         return Ok(false);
     }
-    tx.record(&event::for_job(Kind::ExecRemoved, run).with("status", run.status.as_str()))?;
+    tx.record(&event::for_job(EventKind::ExecRemoved, run).with("status", run.status.as_str()))?;
     Ok(true)
 }
 
@@ -61,14 +61,14 @@ pub(super) fn delete_row(tx: &WriteTx<'_>, run: &ExecRun) -> Result<bool> {
 ///
 /// # Errors
 /// As the output's store fails, or the first of the folders.
-pub(in crate::actions) fn delete_files(app: &App, runs: &[RunId]) -> Result<u64> {
-    let output = OutputStore::open_for_reading(&app.project.output())?;
+pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64> {
+    let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let (mut freed, mut done) = (0, Ok(()));
     for run in runs {
         if let Some(output) = &output {
-            output.forget(run)?;
+            output.delete_job(run)?;
         }
-        let folder = JobDir::of(&app.project.runs(), run);
+        let folder = JobDir::of(&app.project.jobs_dir(), run);
         freed += dir_size(&folder);
         let removed = folder.remove().with_context(|| format!("cannot remove {}", folder.path().display()));
         done = done.and(removed);

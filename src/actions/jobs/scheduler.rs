@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result};
 use super::{finish, launch_supervisor, queue_waiter};
 use crate::{
     actions::App,
-    domain::job::{Ending, ExecRun, RunStatus},
+    domain::job::{Job, JobResult, JobStatus},
     os::host,
     store::{ReadTx, WriteTx, jobs},
     supervisor::JobDir,
@@ -34,7 +34,7 @@ pub(super) struct Started {
 pub(super) fn start_eligible(app: &App) -> Result<Started> {
     let mut begun = Started::default();
     while let Some(run) = app.read(|tx| next_eligible(app, tx))? {
-        let folder = JobDir::of(&app.project.runs(), &run.id);
+        let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
         if !folder.path().is_dir() {
             if is_queued(app, &run)? {
                 mark_lost(app, &run, "its folder is gone")?;
@@ -77,25 +77,26 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
 }
 
 /// The run that may begin now, if there is one.
-pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<ExecRun>> {
+pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
     let host = host::identity();
-    if jobs::count_active(tx, &host)? >= app.settings.exec.parallel {
+    if jobs::count_active(tx, &host)? >= app.settings.jobs.max_parallel {
         return Ok(None);
     }
-    Ok(jobs::next(tx, &host)?)
+    Ok(jobs::next_startable(tx, &host)?)
 }
 
 /// Takes a queued run to begin it.
-pub(super) fn mark_starting(tx: &WriteTx<'_>, run: &ExecRun, keeper: jobs::Numbers) -> Result<bool> {
-    Ok(jobs::take(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
+pub(super) fn mark_starting(tx: &WriteTx<'_>, run: &Job, keeper: jobs::PidAndStart) -> Result<bool> {
+    Ok(jobs::mark_starting(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
 }
 
-fn is_queued(app: &App, run: &ExecRun) -> Result<bool> {
+fn is_queued(app: &App, run: &Job) -> Result<bool> {
     let found = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?;
-    Ok(found.is_some_and(|found| found.status == RunStatus::Queued))
+    Ok(found.is_some_and(|found| found.status == JobStatus::Queued))
 }
 
-fn mark_lost(app: &App, run: &ExecRun, why: &str) -> Result<bool> {
-    let ending = Ending { status: RunStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
+fn mark_lost(app: &App, run: &Job, why: &str) -> Result<bool> {
+    let ending =
+        JobResult { status: JobStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
     finish::finish_unsupervised(app, run, &ending)
 }

@@ -15,8 +15,8 @@ use crate::{
     },
     domain::{
         Refusal,
-        job::{ExecRun, RunStatus},
-        terminal_input::{self, Input},
+        job::{Job, JobStatus},
+        terminal_input::{self, TerminalInput},
     },
     os::poll_until,
     store::{job_output::OutputStore, requests},
@@ -24,7 +24,7 @@ use crate::{
         JobDir,
         control_socket::{self, Reply, Request},
     },
-    wire::SentView,
+    wire::SendKeysView,
 };
 
 /// How long it may take, the turns of others before it included.
@@ -39,7 +39,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// # Errors
 /// `not_found`, `run_final`, `run_queued`, `no_terminal`, `input_full` when its program does not read (what was taken by then
 /// stays typed), `invalid_value` for a line longer than a terminal takes, `run_unsupervised`, `run_busy`.
-pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
+pub fn send(app: &App, run: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     terminal_input::check(inputs)?;
     if let Some(request) = &app.idempotency_key
         && let Some(answer) = app.read(|tx| stored_response(tx, request))?
@@ -53,7 +53,7 @@ pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
     {
         return Ok(answer);
     }
-    let output = OutputStore::open_for_reading(&app.project.output())?;
+    let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let newest = || -> Result<i64> {
         Ok(output.as_ref().map(|output| output.totals(&run.id)).transpose()?.map_or(0, |totals| totals.next_seq - 1))
     };
@@ -65,7 +65,7 @@ pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
                 // Of what was taken in part a repeat would type the beginning twice.
                 let is_partial = matches!(error.downcast_ref(), Some(Refusal::InputFull { taken, .. }) if *taken > 0);
                 if !is_partial {
-                    app.transaction(|tx| Ok(requests::withdraw(tx, &request.id)?))?;
+                    app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?))?;
                 }
             }
             return Err(error);
@@ -73,28 +73,28 @@ pub fn send(app: &App, run: &str, inputs: &[Input]) -> Result<Answer> {
     };
     let id = run.id.to_string();
     let line = format!("typed {bytes} byte(s) to run {}", run.id.short());
-    let answer = Answer::new(&SentView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
+    let answer = Answer::new(&SendKeysView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
     if let Some(request) = &app.idempotency_key {
         let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-        app.transaction(|tx| Ok(requests::put(tx, &request.id, &request.fingerprint, Some(&text))?))?;
+        app.transaction(|tx| Ok(requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?))?;
     }
     Ok(answer)
 }
 
 /// What is known to be in vain.
-fn check_accepts_input(run: &ExecRun) -> Result<(), Refusal> {
+fn check_accepts_input(run: &Job) -> Result<(), Refusal> {
     let id = run.id.to_string();
     match run.status {
-        status if status.is_final() => Err(Refusal::RunFinal { run: id, status }),
-        RunStatus::Queued => Err(Refusal::RunQueued { run: id }),
+        status if status.is_final() => Err(Refusal::JobFinal { run: id, status }),
+        JobStatus::Queued => Err(Refusal::JobQueued { run: id }),
         _ if run.pty.is_none() => Err(Refusal::NoTerminal { run: id }),
         _ => Ok(()),
     }
 }
 
 /// Has it typed; answers with how many bytes that were.
-fn send_to_supervisor(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usize> {
-    let folder = JobDir::of(&app.project.runs(), &run.id);
+fn send_to_supervisor(app: &App, run: &Job, inputs: &[TerminalInput]) -> Result<usize> {
+    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
     let id = || run.id.to_string();
     let request = Request::Input(inputs.to_vec());
     // A run that is just begun has no door yet.
@@ -107,15 +107,17 @@ fn send_to_supervisor(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usiz
                     check_accepts_input(&run).map(|()| recover::supervisor_alive(&run)).map_err(Into::into)
                 }) {
                     Ok(is_kept) if is_kept || folder.is_locked().unwrap_or(true) => None,
-                    Ok(_) => Some(Err(Refusal::RunUnsupervised { run: id() }.into())),
+                    Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id() }.into())),
                     Err(error) => Some(Err(error)),
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => Some(Err(Refusal::RunBusy { run: id() }.into())),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                Some(Err(Refusal::JobUnresponsive { run: id() }.into()))
+            }
             Err(error) => Some(Err(errors::internal(error))),
         }
     });
-    match reply.unwrap_or_else(|| Err(Refusal::RunBusy { run: id() }.into()))? {
+    match reply.unwrap_or_else(|| Err(Refusal::JobUnresponsive { run: id() }.into()))? {
         Reply::Typed(bytes) => Ok(bytes),
         Reply::InputFull(taken) => Err(Refusal::InputFull { run: id(), taken }.into()),
         Reply::LineTooLong(bytes) => {
@@ -129,8 +131,8 @@ fn send_to_supervisor(app: &App, run: &ExecRun, inputs: &[Input]) -> Result<usiz
                 let known = app.read(|tx| find::job(tx, &id())).ok()?;
                 known.status.is_final().then_some(known.status)
             });
-            let status = written.unwrap_or(RunStatus::Running);
-            Err(Refusal::RunFinal { run: id(), status }.into())
+            let status = written.unwrap_or(JobStatus::Running);
+            Err(Refusal::JobFinal { run: id(), status }.into())
         }
         Reply::InvalidRequest => Err(errors::internal("the run's supervisor is of another version")),
     }

@@ -17,17 +17,17 @@ use crate::{
         core::{errors, keepalive, lookup, path_limits},
     },
     domain::{
-        Kind, Refusal, SessionId,
-        job::{ExecRun, MAX_OUTPUT_BYTES, Recovery, RunId, RunStatus, TerminalSize},
+        EventKind, Refusal, SessionId,
+        job::{DEFAULT_OUTPUT_BYTES, Job, JobId, JobStatus, RecoveryPolicy, TerminalSize},
         secrets, text_limits,
         watcher::Watcher,
     },
     env::{Timestamp, vars},
     os::{host, lock::InheritableLock},
-    render::safe,
+    render::escape_controls,
     store::{StoreError, WriteTx, job_output::OutputStore, jobs, sessions, tasks},
     supervisor::{JobDir, job_dir::StartSpec, watchers},
-    wire::{PolledView, SpawnedView},
+    wire::{JobPollView, JobSpawnView},
 };
 
 /// What is to be run.
@@ -65,7 +65,7 @@ pub struct SpawnRequest {
     /// What it reads; by default nothing.
     pub stdin: Option<Vec<u8>>,
     /// What becomes of it when its supervisor dies.
-    pub recovery: Recovery,
+    pub recovery: RecoveryPolicy,
     /// How long to wait for its end before answering.
     pub yield_for: Option<Duration>,
 }
@@ -86,7 +86,7 @@ impl SpawnRequest {
             cwd: None,
             env: Vec::new(),
             stdin: None,
-            recovery: Recovery::Requeue,
+            recovery: RecoveryPolicy::Requeue,
             yield_for: None,
         }
     }
@@ -108,7 +108,7 @@ pub fn spawn(app: &App, order: &SpawnRequest) -> Result<Answer> {
 ///
 /// # Errors
 /// As the stores fail.
-pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<Option<PolledView>> {
+pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<Option<JobPollView>> {
     let limit = match (order.background, order.yield_for) {
         (false, limit) => limit,
         (true, Some(limit)) => Some(limit),
@@ -116,7 +116,7 @@ pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<
     };
     match wait::wait(app, &answer.ids, limit, |_| ()) {
         Ok(_) => {}
-        Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => return Ok(None),
+        Err(error) if matches!(error.downcast_ref(), Some(Refusal::WaitTimedOut { .. })) => return Ok(None),
         Err(error) => return Err(error),
     }
     let run = answer.ids.first().cloned().unwrap_or_default();
@@ -135,8 +135,8 @@ pub fn pending_response(app: &App, order: &SpawnRequest, begun: Answer) -> Resul
 
 /// Whether a run has done what it was to do.
 #[must_use]
-pub fn succeeded(polled: &PolledView) -> bool {
-    polled.run.status == RunStatus::Succeeded.as_str()
+pub fn succeeded(polled: &JobPollView) -> bool {
+    polled.run.status == JobStatus::Succeeded.as_str()
 }
 
 /// Asks for a run and answers at once.
@@ -146,7 +146,7 @@ pub fn succeeded(polled: &PolledView) -> bool {
 pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
     let (draft, start) = prepare(app, order)?;
     reject_self_wait(app, &draft)?;
-    let folder = JobDir::of(&app.project.runs(), &draft.id);
+    let folder = JobDir::of(&app.project.jobs_dir(), &draft.id);
     let made = create_locked_dir(order, &folder, &start)?;
     let mut taken = None;
     let answer = match store_watchers(app, order, &draft.id) {
@@ -178,14 +178,14 @@ pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
 }
 
 /// Refuses what would wait for ever: a run's command that waits for a run behind its own in the same queue.
-fn reject_self_wait(app: &App, draft: &ExecRun) -> Result<()> {
-    let outer = app.env.var(vars::FAIRWAY_EXEC_RUN).and_then(|id| RunId::parse(id).ok());
+fn reject_self_wait(app: &App, draft: &Job) -> Result<()> {
+    let outer = app.env.var(vars::FAIRWAY_EXEC_RUN).and_then(|id| JobId::parse(id).ok());
     let (Some(outer), Some(queue), false) = (outer, &draft.queue, draft.background) else { return Ok(()) };
     let outer = app.read(|tx| Ok(jobs::find(tx, &outer)?))?;
     let Some(outer) = outer.filter(|outer| outer.status.is_active() && outer.queue.as_ref() == Some(queue)) else {
         return Ok(());
     };
-    let queue = safe(queue);
+    let queue = escape_controls(queue);
     let why = format!(
         "it would wait in the queue '{queue}' behind the run {}, which waits for it: give it another queue (--queue '')",
         outer.id.short()
@@ -194,16 +194,16 @@ fn reject_self_wait(app: &App, draft: &ExecRun) -> Result<()> {
 }
 
 /// The run as it will be written, and what it is started with.
-fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, StartSpec)> {
+fn prepare(app: &App, order: &SpawnRequest) -> Result<(Job, StartSpec)> {
     let (argv, command) = argv_and_text(&order.command)?;
     watchers::compile(&order.watch)?;
     let cwd = working_dir(app, order.cwd.as_deref())?;
-    let id = RunId::new(app.env.ids.uuid(app.env.now()));
+    let id = JobId::new(app.env.ids.uuid(app.env.now()));
     let env = environment(app, &order.env, &id)?;
     let session = order.session.clone().or_else(|| app.actor.session.clone());
     let queue = match &order.queue {
         Some(queue) if queue.is_empty() => None,
-        Some(queue) => Some(text_limits::line("queue", queue)?),
+        Some(queue) => Some(text_limits::check_line("queue", queue)?),
         None => session.as_ref().map(ToString::to_string),
     };
     let timeout_ms = order.timeout.map(|timeout| {
@@ -212,22 +212,22 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, StartSpec)> {
         }
         Ok(i64::try_from(timeout.as_millis().max(1)).unwrap_or(i64::MAX))
     });
-    let most = order.max_output_bytes.unwrap_or(MAX_OUTPUT_BYTES);
+    let most = order.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
     let most = i64::try_from(most).ok().filter(|most| *most > 0);
     if order.stdin.is_some() && order.pty.is_some() {
         let why = "stdin and a pty do not go together: type into the terminal with fairway exec send-keys".into();
         return Err(Refusal::Usage { why }.into());
     }
-    if order.stdin.as_ref().is_some_and(|stdin| stdin.len() > text_limits::BODY_MAX) {
-        return Err(Refusal::invalid("stdin", format!("is longer than {} bytes", text_limits::BODY_MAX)).into());
+    if order.stdin.as_ref().is_some_and(|stdin| stdin.len() > text_limits::MAX_BODY_BYTES) {
+        return Err(Refusal::invalid("stdin", format!("is longer than {} bytes", text_limits::MAX_BODY_BYTES)).into());
     }
     let never = Timestamp::from_millis(0);
-    let run = ExecRun {
+    let run = Job {
         seq: 0,
         id,
         session,
         queue,
-        status: RunStatus::Queued,
+        status: JobStatus::Queued,
         command,
         cwd: cwd.to_string_lossy().into_owned(),
         background: order.background,
@@ -238,8 +238,8 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(ExecRun, StartSpec)> {
         attempt: 1,
         host: host::identity(),
         boot_id: host::boot_id(),
-        keeper_pid: None,
-        keeper_started: None,
+        supervisor_pid: None,
+        supervisor_started: None,
         pid: None,
         pid_started: None,
         exit_code: None,
@@ -275,7 +275,7 @@ fn argv_and_text(what: &CommandSpec) -> Result<(Vec<OsString>, String), Refusal>
         return Err(Refusal::invalid("command", "holds a NUL byte, which no program can be given"));
     }
     // What a terminal would obey is shown, what is secret is not: neither here nor in the store.
-    Ok((argv, text_limits::body("command", &secrets::masked(&safe(&typed)))?))
+    Ok((argv, text_limits::check_body("command", &secrets::mask(&escape_controls(&typed)))?))
 }
 
 fn has_nul(word: &OsStr) -> bool {
@@ -287,7 +287,7 @@ fn working_dir(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
     let place = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
     path_limits::check_path("cwd", &place)?;
     if has_nul(place.as_os_str()) || !place.is_dir() {
-        return Err(Refusal::invalid("cwd", format!("{} is no folder", safe(&place.to_string_lossy()))));
+        return Err(Refusal::invalid("cwd", format!("{} is no folder", escape_controls(&place.to_string_lossy()))));
     }
     Ok(place)
 }
@@ -296,11 +296,11 @@ fn working_dir(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
 fn environment(
     app: &App,
     wanted: &[(OsString, Option<OsString>)],
-    id: &RunId,
+    id: &JobId,
 ) -> Result<Vec<(OsString, OsString)>, Refusal> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
     for (name, value) in wanted {
-        let shown = || safe(&name.to_string_lossy());
+        let shown = || escape_controls(&name.to_string_lossy());
         if name.is_empty() || has_nul(name) || name.as_bytes().contains(&b'=') {
             return Err(Refusal::invalid("env", format!("'{}' cannot be a variable's name", shown())));
         }
@@ -327,29 +327,29 @@ fn create_locked_dir(order: &SpawnRequest, folder: &JobDir, start: &StartSpec) -
 }
 
 /// Writes down what is looked for, before anybody can know of the run.
-fn store_watchers(app: &App, order: &SpawnRequest, id: &RunId) -> Result<()> {
+fn store_watchers(app: &App, order: &SpawnRequest, id: &JobId) -> Result<()> {
     if !order.watch.is_empty() {
-        OutputStore::open_for_writing(&app.project.output())?.add_watchers(id, &order.watch)?;
+        OutputStore::open_for_writing(&app.project.output_file())?.add_watchers(id, &order.watch)?;
     }
     Ok(())
 }
 
 /// Takes that back. What cannot be taken back belongs to no run and does nothing.
-fn remove_watchers(app: &App, order: &SpawnRequest, id: &RunId) {
+fn remove_watchers(app: &App, order: &SpawnRequest, id: &JobId) {
     if !order.watch.is_empty()
-        && let Ok(output) = OutputStore::open_for_writing(&app.project.output())
+        && let Ok(output) = OutputStore::open_for_writing(&app.project.output_file())
     {
-        let _ = output.forget(id);
+        let _ = output.delete_job(id);
     }
 }
 
 /// Writes the run down; takes it in the same transaction when it may begin now.
-fn enqueue(app: &App, order: &SpawnRequest, draft: ExecRun, taken: &mut Option<ExecRun>) -> Result<Answer> {
+fn enqueue(app: &App, order: &SpawnRequest, draft: Job, taken: &mut Option<Job>) -> Result<Answer> {
     let own = launch_supervisor::own_process()?;
     let write = |tx: &WriteTx<'_>| {
         let run = jobs::insert(tx, draft)?;
         tx.record(
-            &event::for_job(Kind::ExecQueued, &run)
+            &event::for_job(EventKind::ExecQueued, &run)
                 .with("queue", run.queue.clone())
                 .with("recovery", run.recovery.as_str())
                 .with("background", run.background),
@@ -357,7 +357,7 @@ fn enqueue(app: &App, order: &SpawnRequest, draft: ExecRun, taken: &mut Option<E
         let begins = scheduler::next_eligible(app, tx)?.is_some_and(|next| next.id == run.id)
             && scheduler::mark_starting(tx, &run, own)?;
         if begins {
-            *taken = Some(ExecRun { status: RunStatus::Starting, ..run.clone() });
+            *taken = Some(Job { status: JobStatus::Starting, ..run.clone() });
         }
         answer(taken.as_ref().unwrap_or(&run))
     };
@@ -376,8 +376,8 @@ fn enqueue(app: &App, order: &SpawnRequest, draft: ExecRun, taken: &mut Option<E
     })
 }
 
-fn answer(run: &ExecRun) -> Result<Answer> {
-    let view = SpawnedView {
+fn answer(run: &Job) -> Result<Answer> {
+    let view = JobSpawnView {
         run_id: run.id.to_string(),
         session_id: run.session.as_ref().map(ToString::to_string),
         status: run.status.as_str(),
@@ -386,10 +386,10 @@ fn answer(run: &ExecRun) -> Result<Answer> {
         pty: run.pty.is_some(),
     };
     let did = match run.status {
-        RunStatus::Queued => "queued",
-        RunStatus::Failed => "could not start",
+        JobStatus::Queued => "queued",
+        JobStatus::Failed => "could not start",
         _ => "started",
     };
-    let command: String = secrets::masked(&run.command).lines().next().unwrap_or_default().chars().take(80).collect();
+    let command: String = secrets::mask(&run.command).lines().next().unwrap_or_default().chars().take(80).collect();
     Answer::new(&view, &run.id, format!("{did} run {}: {command}", run.id.short()))
 }

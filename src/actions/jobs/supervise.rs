@@ -8,8 +8,8 @@ use super::{event, finish, gc, launch_supervisor, notify, queue_waiter, schedule
 use crate::{
     actions::{App, core::errors},
     domain::{
-        Kind, Refusal,
-        job::{Ending, ExecRun, RunId, RunStatus},
+        EventKind, Refusal,
+        job::{Job, JobId, JobResult, JobStatus},
         job_output::{Batch, NewItem},
     },
     env::vars,
@@ -28,12 +28,12 @@ use crate::{
 /// # Errors
 /// `usage` when nobody has handed it over; as the stores and the operating system fail.
 pub fn supervise(app: &App, id: &str) -> Result<()> {
-    let id = RunId::parse(id)?;
-    let folder = JobDir::of(&app.project.runs(), &id);
+    let id = JobId::parse(id)?;
+    let folder = JobDir::of(&app.project.jobs_dir(), &id);
     let not_ours = || Refusal::Usage { why: "a run is begun by: fairway exec spawn".into() };
     let held = folder.lock_from_stdin().ok().flatten().ok_or_else(not_ours)?;
     let run = app.read(|tx| Ok(jobs::find(tx, &id)?))?.ok_or_else(not_ours)?;
-    if run.status != RunStatus::Starting {
+    if run.status != JobStatus::Starting {
         return Err(not_ours().into());
     }
     let looked_after = supervise_job(app, &run, &folder);
@@ -44,7 +44,7 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     looked_after.and(next)
 }
 
-fn supervise_job(app: &App, run: &ExecRun, folder: &JobDir) -> Result<()> {
+fn supervise_job(app: &App, run: &Job, folder: &JobDir) -> Result<()> {
     let mut keeper = StoreSink {
         app,
         reopened: None,
@@ -94,8 +94,8 @@ fn supervise_job(app: &App, run: &ExecRun, folder: &JobDir) -> Result<()> {
 }
 
 /// Says that a run has failed of which nothing was begun.
-fn fail_before_start(app: &App, run: &ExecRun, why: String) -> Result<()> {
-    let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
+fn fail_before_start(app: &App, run: &Job, why: String) -> Result<()> {
+    let ending = JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
     finish::finish_unsupervised(app, run, &ending).map(drop)
 }
 
@@ -107,7 +107,7 @@ struct StoreSink<'a> {
     app: &'a App,
     /// The house anew, once a restore has put another store in the place of the one that was opened first.
     reopened: Option<App>,
-    job: &'a ExecRun,
+    job: &'a Job,
     /// Where those who wait for the run are woken.
     dir: &'a JobDir,
     /// Opened when it is needed, and again when that failed.
@@ -126,7 +126,7 @@ impl StoreSink<'_> {
     /// Does something with the output's store.
     fn output<T>(&mut self, act: impl FnOnce(&OutputStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
         if self.output.is_none() {
-            self.output = Some(OutputStore::open_for_writing(&self.app.project.output())?);
+            self.output = Some(OutputStore::open_for_writing(&self.app.project.output_file())?);
         }
         match &self.output {
             Some(output) => act(output),
@@ -140,9 +140,9 @@ impl StoreSink<'_> {
 
     /// From now on somebody prints, who must not wait for others; or not any more.
     fn set_busy_timeout(&mut self, patience: Option<Duration>) {
-        let _ = self.output(|output| output.hurry(patience));
+        let _ = self.output(|output| output.set_busy_timeout(patience));
         if let Ok(store) = self.current_app().store_for_writing() {
-            let _ = store.hurry(patience);
+            let _ = store.set_busy_timeout(patience);
         }
     }
 
@@ -185,10 +185,10 @@ impl Sink for StoreSink<'_> {
         let started = i64::try_from(process.started).map_err(sink_error)?;
         let own = launch_supervisor::own_process().map_err(sink_error)?;
         let written = self.current_app().transaction(|tx| {
-            if !jobs::running(tx, &self.job.id, (i64::from(process.pid), started), own)? {
+            if !jobs::mark_running(tx, &self.job.id, (i64::from(process.pid), started), own)? {
                 return Ok(false);
             }
-            tx.record(&event::for_job(Kind::ExecStarted, self.job).with("pid", i64::from(process.pid)))?;
+            tx.record(&event::for_job(EventKind::ExecStarted, self.job).with("pid", i64::from(process.pid)))?;
             Ok(true)
         });
         self.after_write(written)
@@ -197,7 +197,8 @@ impl Sink for StoreSink<'_> {
     fn write_batch(&mut self, write_batch: &Batch) -> Result<(), SinkError> {
         let now = self.app.env.now();
         self.output(|output| output.apply(&self.job.id, write_batch, now)).map_err(sink_error)?;
-        self.has_pending |= write_batch.items.iter().any(|item| matches!(item, NewItem::Event { owes: Some(_), .. }));
+        self.has_pending |=
+            write_batch.items.iter().any(|item| matches!(item, NewItem::Event { notification_key: Some(_), .. }));
         // Before anybody is woken: who hears of an event here finds its message there.
         self.flush_notifications();
         self.dir.notify_waiters();
@@ -217,7 +218,7 @@ impl Sink for StoreSink<'_> {
         }
     }
 
-    fn record_finished(&mut self, ending: &Ending, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
+    fn record_finished(&mut self, ending: &JobResult, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
         // Nobody prints any more.
         self.set_busy_timeout(None);
         if !self.is_end_recorded {

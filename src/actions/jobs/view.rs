@@ -5,11 +5,11 @@ use anyhow::Result;
 use super::recover;
 use crate::{
     actions::App,
-    domain::job::{ExecRun, RunStatus},
+    domain::job::{Job, JobStatus},
     os::host,
     store::{StoreError, job_output::OutputStore, jobs},
     supervisor::JobDir,
-    wire::RunView,
+    wire::JobView,
 };
 
 /// Looks at runs: opens what they printed once, when that is needed.
@@ -31,15 +31,15 @@ impl JobReader {
     /// As the store of output fails.
     pub fn output(&mut self, app: &App) -> Result<Option<&OutputStore>, StoreError> {
         if self.output.is_none() {
-            self.output = OutputStore::open_for_reading(&app.project.output())?;
+            self.output = OutputStore::open_for_reading(&app.project.output_file())?;
         }
         Ok(self.output.as_ref())
     }
 
     /// How much a run has printed so far, in bytes, and whether something of it was left out. What cannot be told is as the
     /// run's row has it: a damaged file of output hides no run.
-    pub fn output_size(&mut self, app: &App, run: &ExecRun) -> (i64, bool) {
-        let never = run.status == RunStatus::Queued && run.attempt == 1;
+    pub fn output_size(&mut self, app: &App, run: &Job) -> (i64, bool) {
+        let never = run.status == JobStatus::Queued && run.attempt == 1;
         if never || run.status.is_final() {
             return (run.output_bytes, run.truncated);
         }
@@ -50,26 +50,26 @@ impl JobReader {
     }
 
     /// A run as it stands.
-    pub fn view(&mut self, app: &App, run: &ExecRun) -> RunView {
+    pub fn view(&mut self, app: &App, run: &Job) -> JobView {
         let (bytes, truncated) = self.output_size(app, run);
-        RunView::new(run, is_supervised(app, run), bytes, truncated)
+        JobView::new(run, is_supervised(app, run), bytes, truncated)
     }
 }
 
 /// A run as it stands.
 #[must_use]
-pub fn view(app: &App, run: &ExecRun) -> RunView {
+pub fn view(app: &App, run: &Job) -> JobView {
     JobReader::new().view(app, run)
 }
 
 /// Whether somebody looks after a run, or nobody has to. What cannot be told counts as looked after.
 #[must_use]
-pub fn is_supervised(app: &App, run: &ExecRun) -> bool {
+pub fn is_supervised(app: &App, run: &Job) -> bool {
     // Another host's locks cannot be seen from here.
     if !run.status.is_active() || run.host != host::identity() {
         return true;
     }
-    if JobDir::of(&app.project.runs(), &run.id).is_locked().unwrap_or(true) || recover::supervisor_alive(run) {
+    if JobDir::of(&app.project.jobs_dir(), &run.id).is_locked().unwrap_or(true) || recover::supervisor_alive(run) {
         return true;
     }
     // It may have ended since its row was read: whoever looks after it writes that first.

@@ -15,9 +15,9 @@ use crate::{
     config::show_duration,
     domain::{
         Refusal,
-        job::{ExecRun, RunStatus},
+        job::{Job, JobStatus},
     },
-    wire::RunView,
+    wire::JobView,
 };
 
 /// Waits until every one of these runs has ended, or nobody looks after it any more; answers them in the order of asking.
@@ -29,15 +29,15 @@ pub fn wait(
     app: &App,
     runs: &[String],
     limit: Option<Duration>,
-    mut progress: impl FnMut(&[ExecRun]),
-) -> Result<Vec<RunView>> {
+    mut progress: impl FnMut(&[Job]),
+) -> Result<Vec<JobView>> {
     let until = limit.map(|limit| Instant::now() + limit);
-    let mut found = app.read(|tx| runs.iter().map(|run| find::job(tx, run)).collect::<Result<Vec<ExecRun>>>())?;
+    let mut found = app.read(|tx| runs.iter().map(|run| find::job(tx, run)).collect::<Result<Vec<Job>>>())?;
     let mut waiting: Vec<Option<JobWaiter>> = Vec::new();
     for run in &found {
         waiting.push(if run.status.is_final() { None } else { Some(JobWaiter::new(app, run)?) });
     }
-    if found.iter().any(|run| run.status == RunStatus::Queued) {
+    if found.iter().any(|run| run.status == JobStatus::Queued) {
         // Whoever waited to begin it may have been killed. When nobody can be started now, others may still begin it.
         let _ = queue_waiter::ensure_running(app);
     }
@@ -60,13 +60,13 @@ pub fn wait(
             return Ok(found.iter().map(|run| looker.view(app, run)).collect());
         }
         if !job_waiter::wait_any(waiting.iter().flatten(), until) {
-            return Err(Refusal::NothingArrived { within: show_duration(limit.unwrap_or_default()) }.into());
+            return Err(Refusal::WaitTimedOut { within: show_duration(limit.unwrap_or_default()) }.into());
         }
     }
 }
 
 /// Settles those whose supervisor has died: whoever waits for them wants to know what becomes of them.
-fn recover_unsupervised(app: &App, runs: &mut [ExecRun]) -> Result<()> {
+fn recover_unsupervised(app: &App, runs: &mut [Job]) -> Result<()> {
     let mut settled = false;
     for run in runs.iter().filter(|run| !is_supervised(app, run)) {
         settled |= recover::recover_one(app, run)?.is_some();
@@ -75,7 +75,7 @@ fn recover_unsupervised(app: &App, runs: &mut [ExecRun]) -> Result<()> {
 }
 
 /// Looks again at those that may have changed.
-fn refresh(app: &App, runs: &mut [ExecRun]) -> Result<()> {
+fn refresh(app: &App, runs: &mut [Job]) -> Result<()> {
     app.read(|tx| {
         for run in runs.iter_mut().filter(|run| !run.status.is_final()) {
             *run = find::job(tx, &run.id.to_string())?;

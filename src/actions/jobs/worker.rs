@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{finish, gc, notify, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
-    domain::job::{Ending, ExecRun, RunId, RunStatus},
+    domain::job::{Job, JobId, JobResult, JobStatus},
     os::{host, notify::ChangeWaiter, process, signals::SignalPipe, spawn_detached},
     store::{StoreError, jobs},
 };
@@ -28,9 +28,9 @@ const MAX_STORE_FAILURES: u32 = 6;
 struct WorkerState {
     started: usize,
     recovered: Vec<recover::Recovered>,
-    start_attempts: BTreeMap<RunId, usize>,
+    start_attempts: BTreeMap<JobId, usize>,
     /// What could not be settled the last time.
-    unresolved: Vec<RunId>,
+    unresolved: Vec<JobId>,
     /// Somebody else had the lock of a run that may begin, and may go without a word.
     is_blocked: bool,
 }
@@ -50,7 +50,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
             return done.answer(true);
         };
         // One that was killed has left its socket, and may have had our number.
-        let name = format!("{}-{}", std::process::id(), app.env.ids.letters());
+        let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
         let waiter = ChangeWaiter::bind(&queue_waiter::wake_dir(app), &name).context("the worker cannot be woken")?;
         if !until_empty {
             // What cannot be cleared keeps nothing from being run; `exec gc` says what it is.
@@ -120,7 +120,7 @@ impl WorkerState {
     }
 
     /// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
-    fn sleep(&self, signals: &SignalPipe, waiter: &ChangeWaiter, active: &[ExecRun]) {
+    fn sleep(&self, signals: &SignalPipe, waiter: &ChangeWaiter, active: &[Job]) {
         let host = host::identity();
         let (mut keepers, mut limit) = (Vec::new(), self.is_blocked.then_some(HANDOVER_POLL_INTERVAL));
         let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
@@ -130,11 +130,12 @@ impl WorkerState {
                 continue;
             }
             // Until its supervisor has written itself down it is kept by whoever took it, whose end tells nothing.
-            if run.status == RunStatus::Starting {
+            if run.status == JobStatus::Starting {
                 within(HANDOVER_POLL_INTERVAL);
                 continue;
             }
-            let keeper = process::ProcessKey::from_record(run.keeper_pid, run.keeper_started, Some(&run.boot_id));
+            let keeper =
+                process::ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
             let end = keeper.and_then(|keeper| {
                 let end = process::pidfd(keeper.pid).ok().flatten()?;
                 // The descriptor first: what is there after it was opened is what it stands for.
@@ -173,17 +174,17 @@ impl WorkerState {
 fn has_work(app: &App) -> Result<bool> {
     let host = host::identity();
     app.read(|tx| {
-        let starts = |run: &ExecRun| run.host == host && run.status == RunStatus::Starting;
+        let starts = |run: &Job| run.host == host && run.status == JobStatus::Starting;
         Ok(jobs::first_queued(tx, &host)?.is_some() || jobs::active(tx)?.iter().any(starts))
     })
 }
 
 /// A run that would only be tried for ever.
-fn stop_retrying(app: &App, id: &RunId) -> Result<()> {
-    let Some(run) = app.read(|tx| Ok(jobs::find(tx, id)?))?.filter(|run| run.status == RunStatus::Queued) else {
+fn stop_retrying(app: &App, id: &JobId) -> Result<()> {
+    let Some(run) = app.read(|tx| Ok(jobs::find(tx, id)?))?.filter(|run| run.status == JobStatus::Queued) else {
         return Ok(());
     };
     let why = format!("its supervisor ended {MAX_START_ATTEMPTS} times before it had begun the command");
-    let ending = Ending { status: RunStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
+    let ending = JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
     finish::finish_unsupervised(app, &run, &ending).map(drop)
 }

@@ -12,9 +12,9 @@ use crate::{
     },
     config::show_duration,
     domain::{
-        Actor, Kind, Refusal,
-        message::{Message, MessageStatus, OFFER_SECONDS, Recipient, Way},
-        rules::delivery::{self, Reading},
+        Actor, EventKind, Refusal,
+        message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient},
+        rules::delivery::{self, ReadPlan},
     },
     env::Timestamp,
     store::{ReadTx, WriteTx, messages},
@@ -73,12 +73,12 @@ pub fn reader_for(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<In
     Ok(InboxReader { name: actor.name.clone(), addresses, is_unregistered: is_foreign, since: asked })
 }
 
-fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<Reading> {
+fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<ReadPlan> {
     let mut unsettled = Vec::new();
     for address in &reader.addresses {
-        unsettled.extend(messages::unsettled(tx, address)?);
+        unsettled.extend(messages::open_for(tx, address)?);
     }
-    Ok(delivery::reading(unsettled, &reader.name, reader.since, now))
+    Ok(delivery::plan_read(unsettled, &reader.name, reader.since, now))
 }
 
 /// Settles what came too late.
@@ -87,8 +87,8 @@ fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<Reading
 /// As the store fails.
 pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
     for message in messages::expired(tx, tx.now())? {
-        messages::settle(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
-        tx.record(&event(Kind::MessageExpired, &message))?;
+        messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
+        tx.record(&event(EventKind::MessageExpired, &message))?;
     }
     Ok(())
 }
@@ -97,15 +97,15 @@ pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, way: Way, acknowledge: bool) -> Result<InboxBatch> {
+pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, way: Channel, acknowledge: bool) -> Result<InboxBatch> {
     expire(tx)?;
     let reading = plan(tx, reader, tx.now())?;
     acknowledge_read(tx, &reading, reader)?;
-    let until = tx.now().plus(Duration::from_secs(OFFER_SECONDS));
+    let until = tx.now().plus(Duration::from_secs(OFFER_TIMEOUT_SECS));
     let mut taken = Vec::new();
     for message in reading.offered {
         messages::offer(tx, message.id, &reader.name, until, way)?;
-        let offered = event(Kind::MessageOffered, &message).with("reader", reader.name.as_str());
+        let offered = event(EventKind::MessageOffered, &message).with("reader", reader.name.as_str());
         tx.record(&offered.with("way", way.as_str()))?;
         let status = if acknowledge {
             acknowledge_message(tx, message.id, reader)?;
@@ -113,23 +113,23 @@ pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, way: Way, acknowledge:
         } else {
             MessageStatus::Offered
         };
-        taken.push(MessageView::from(&Message { status, way: Some(way), ..message }));
+        taken.push(MessageView::from(&Message { status, channel: Some(way), ..message }));
     }
-    Ok(InboxBatch { messages: taken, remaining: reading.more })
+    Ok(InboxBatch { messages: taken, remaining: reading.remaining })
 }
 
 /// Acknowledges what the last reading printed, and nothing more: what has come since is not offered by this.
-fn acknowledge_read(tx: &WriteTx<'_>, reading: &Reading, reader: &InboxReader) -> Result<()> {
-    for id in &reading.read {
+fn acknowledge_read(tx: &WriteTx<'_>, reading: &ReadPlan, reader: &InboxReader) -> Result<()> {
+    for id in &reading.acknowledged {
         acknowledge_message(tx, *id, reader)?;
     }
     Ok(())
 }
 
 fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Result<()> {
-    messages::settle(tx, id, MessageStatus::Acknowledged, Some(&reader.name))?;
+    messages::resolve(tx, id, MessageStatus::Acknowledged, Some(&reader.name))?;
     tx.record(
-        &crate::domain::Event::new(Kind::MessageAcknowledged).with("id", id).with("reader", reader.name.as_str()),
+        &crate::domain::Event::new(EventKind::MessageAcknowledged).with("id", id).with("reader", reader.name.as_str()),
     )?;
     Ok(())
 }
@@ -159,10 +159,10 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
             let take = |tx: &WriteTx<'_>| read_answer(tx, &reader, acknowledge);
             match if reader.is_unregistered { app.mutate_unattributed(take) } else { app.mutate(take) } {
                 // Somebody else of this lane or role was faster.
-                Err(error) if matches!(error.downcast_ref(), Some(Refusal::NothingArrived { .. })) => {}
+                Err(error) if matches!(error.downcast_ref(), Some(Refusal::WaitTimedOut { .. })) => {}
                 done => return done,
             }
-        } else if !seen.read.is_empty() {
+        } else if !seen.acknowledged.is_empty() {
             app.transaction(|tx| acknowledge_read(tx, &plan(tx, &reader, tx.now())?, &reader))?;
         }
         let Some((waiter, deadline, limit)) = &waiter else {
@@ -170,18 +170,18 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
         };
         let left = deadline.saturating_duration_since(Instant::now());
         // An offer to a reader that went away lapses without a sound.
-        let lapse = seen.lapses_at.map(|at| at.since(app.env.now()).max(Duration::from_millis(1)));
+        let lapse = seen.next_offer_expiry.map(|at| at.since(app.env.now()).max(Duration::from_millis(1)));
         let woken = waiter.wait(Some(lapse.map_or(left, |lapse| lapse.min(left)))).map_err(errors::internal)?;
         if !woken && Instant::now() >= *deadline {
-            return Err(Refusal::NothingArrived { within: show_duration(*limit) }.into());
+            return Err(Refusal::WaitTimedOut { within: show_duration(*limit) }.into());
         }
     }
 }
 
 fn read_answer(tx: &WriteTx<'_>, reader: &InboxReader, acknowledge: bool) -> Result<Answer> {
-    let taken = read_batch(tx, reader, Way::Inbox, acknowledge)?;
+    let taken = read_batch(tx, reader, Channel::Inbox, acknowledge)?;
     if taken.messages.is_empty() {
-        return Err(Refusal::NothingArrived { within: String::new() }.into());
+        return Err(Refusal::WaitTimedOut { within: String::new() }.into());
     }
     let ids: Vec<String> = taken.messages.iter().map(|message| message.id.to_string()).collect();
     let line = super::format_messages(&taken.messages);

@@ -6,7 +6,7 @@ pub mod send;
 
 use std::fmt::Write;
 
-use crate::{domain::message::PEOPLES_SOURCES, wire::MessageView};
+use crate::{domain::message::HUMAN_SOURCES, wire::MessageView};
 
 /// Messages as a person or agent reads them: who says it stands before every text, and each of its lines is marked, so
 /// that no text can pass for another message or for the user's own words.
@@ -34,7 +34,7 @@ pub fn format_messages(messages: &[MessageView]) -> String {
 #[must_use]
 pub fn is_by_person(message: &MessageView) -> bool {
     // Sessions have no '@' in their names, people have.
-    PEOPLES_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(|from| from.contains('@'))
+    HUMAN_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(|from| from.contains('@'))
 }
 
 fn sender(message: &MessageView) -> Option<&str> {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{Answer, App, mail::send::event, queue::task::ForceReason},
     domain::{
-        Kind, Refusal, SessionId,
+        EventKind, Refusal, SessionId,
         message::{Message, MessageStatus},
         text_limits,
     },
@@ -41,7 +41,7 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
-    let reason = force.map(|force| text_limits::line("reason", &force.reason)).transpose()?;
+    let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
         let message = messages::find(tx, id)?.ok_or_else(|| Refusal::not_found("message", id.to_string()))?;
         match message.status {
@@ -49,19 +49,19 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
             MessageStatus::Withdrawn => {
                 return Answer::new(&OutboxView::from(&message), id, format!("unchanged: message {id} is withdrawn"));
             }
-            settled => return Err(Refusal::Answered { noun: "message", id, status: settled.as_str() }.into()),
+            settled => return Err(Refusal::AlreadyAnswered { noun: "message", id, status: settled.as_str() }.into()),
         }
         // People look after what their agents send each other; one agent does not silence another.
         let by = sender(&message);
         if app.actor.session.is_some() && by != app.actor.name && force.is_none() {
             return Err(Refusal::NotCreator { noun: "message", id, by, you: app.actor.name.clone() }.into());
         }
-        messages::settle(tx, id, MessageStatus::Withdrawn, message.offered_to.as_deref())?;
-        tx.record(&event(Kind::MessageWithdrawn, &message).with("reason", reason.as_deref()))?;
+        messages::resolve(tx, id, MessageStatus::Withdrawn, message.offered_to.as_deref())?;
+        tx.record(&event(EventKind::MessageWithdrawn, &message).with("reason", reason.as_deref()))?;
         let withdrawn = Message { status: MessageStatus::Withdrawn, offered_until: None, ..message.clone() };
         let answer = Answer::new(&OutboxView::from(&withdrawn), id, format!("withdrew message {id}"))?;
         Ok(match &message.offered_to {
-            Some(reader) if message.is_held(tx.now()) => {
+            Some(reader) if message.is_offered(tx.now()) => {
                 answer.note(format!("it was being shown to {reader}, who may have read it"))
             }
             _ => answer,

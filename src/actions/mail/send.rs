@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
-        Event, Kind, Refusal, SessionId,
+        Event, EventKind, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
         text_limits,
@@ -39,11 +39,11 @@ pub struct NewMessage {
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
 pub fn send(app: &App, letter: &NewMessage) -> Result<Answer> {
-    let content = text_limits::body("message", &letter.content)?;
+    let content = text_limits::check_body("message", &letter.content)?;
     if content.trim().is_empty() {
         return Err(Refusal::invalid("message", "must not be empty").into());
     }
-    let dedup = letter.dedup.as_deref().map(|key| text_limits::line("dedup key", key)).transpose()?;
+    let dedup = letter.dedup.as_deref().map(|key| text_limits::check_line("dedup key", key)).transpose()?;
     app.mutate(|tx| {
         super::inbox::expire(tx)?;
         check_recipient(tx, &letter.to)?;
@@ -63,7 +63,7 @@ pub fn send(app: &App, letter: &NewMessage) -> Result<Answer> {
                 status: MessageStatus::Queued,
                 offered_to: None,
                 offered_until: None,
-                way: None,
+                channel: None,
                 dedup: dedup.clone(),
                 count: 1,
                 announced_to: None,
@@ -71,7 +71,7 @@ pub fn send(app: &App, letter: &NewMessage) -> Result<Answer> {
                 created_at: tx.now(),
             },
         )?;
-        tx.record(&event(Kind::MessageQueued, &message))?;
+        tx.record(&event(EventKind::MessageQueued, &message))?;
         let (noun, name) = noun_and_name(&message.to);
         Answer::new(&MessageView::from(&message), message.id, format!("queued message {} to {noun} {name}", message.id))
     })
@@ -103,14 +103,14 @@ pub(in crate::actions) fn send_system(
         status: MessageStatus::Queued,
         offered_to: None,
         offered_until: None,
-        way: None,
+        channel: None,
         dedup: Some(key.to_owned()),
         count: 1,
         announced_to: None,
         expires_at: None,
         created_at: tx.now(),
     };
-    tx.record(&event(Kind::MessageQueued, &messages::insert(tx, message)?))?;
+    tx.record(&event(EventKind::MessageQueued, &messages::insert(tx, message)?))?;
     Ok(true)
 }
 
@@ -136,7 +136,7 @@ fn find_duplicate(tx: &WriteTx<'_>, to: &Recipient, dedup: Option<&str>) -> Resu
     let waits = |message: &Message| {
         message.dedup.as_deref() == Some(dedup) && message.offered_until.is_none_or(|until| until <= tx.now())
     };
-    Ok(messages::unsettled(tx, to)?.into_iter().find(waits))
+    Ok(messages::open_for(tx, to)?.into_iter().find(waits))
 }
 
 fn count_repeat(
@@ -153,8 +153,8 @@ fn count_repeat(
         expires_at: waiting.expires_at.zip(expires_at).map(|(first, second)| first.max(second)),
         ..waiting
     };
-    messages::repeat(tx, &message)?;
-    tx.record(&event(Kind::MessageQueued, &message).with("count", message.count))?;
+    messages::update_repeat(tx, &message)?;
+    tx.record(&event(EventKind::MessageQueued, &message).with("count", message.count))?;
     let line = format!("message {} waits already; counted {} times", message.id, message.count);
     Answer::new(&MessageView::from(&message), message.id, line)
 }
@@ -168,7 +168,7 @@ fn noun_and_name(to: &Recipient) -> (&'static str, &str) {
 }
 
 /// An event about a message. Its text is not a part of the history.
-pub(in crate::actions) fn event(kind: Kind, message: &Message) -> Event {
+pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
     let (noun, name) = noun_and_name(&message.to);
     let lane = match &message.to {
         Recipient::Lane(lane) => Some(lane),

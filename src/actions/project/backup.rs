@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     actions::{Answer, App, core::path_limits, jobs::recover},
     domain::Refusal,
-    store::{backup, beside},
+    store::{backup, sibling_path},
 };
 
 /// Writes the store to a file, whole and checked. `force` replaces one that is there.
@@ -31,9 +31,9 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     }
     // A link counts as something that is there, wherever it leads.
     if !force && fs::symlink_metadata(&target).is_ok() {
-        return Err(Refusal::Exists { noun: "file", id: target.display().to_string() }.into());
+        return Err(Refusal::AlreadyExists { noun: "file", id: target.display().to_string() }.into());
     }
-    if beside(&target, "-wal").exists() {
+    if sibling_path(&target, "-wal").exists() {
         let by = "a log (-wal) lies beside it".into();
         return Err(Refusal::InUse { noun: "file", id: target.display().to_string(), by }.into());
     }
@@ -54,7 +54,7 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     }
     check_not_store_file(app, &source)?;
     let (project, now) = (&app.project, app.env.now());
-    let done = backup::restore(&project.store, &project.runtime(), &source, now, &app.actor.name)?;
+    let done = backup::restore(&project.store, &project.runtime_dir(), &source, now, &app.actor.name)?;
     let document = json!({
         "file": source, "store": project.store, "kept": done.kept, "tasks": done.tasks, "epoch": done.epoch,
     });
@@ -81,7 +81,7 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
 fn check_not_store_file(app: &App, file: &Path) -> Result<()> {
     let store = &app.project.store;
     let Ok(real) = file.canonicalize() else { return Ok(()) };
-    let ours = ["", "-wal", "-shm", "-turn", "-init"].map(|suffix| beside(store, suffix).canonicalize().ok());
+    let ours = ["", "-wal", "-shm", "-turn", "-init"].map(|suffix| sibling_path(store, suffix).canonicalize().ok());
     if ours.contains(&Some(real)) {
         return Err(Refusal::Usage { why: format!("{} belongs to the store itself", file.display()) }.into());
     }

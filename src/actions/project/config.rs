@@ -3,12 +3,12 @@
 use toml::{Table, Value};
 
 use crate::actions::App;
-use crate::wire::{CheckedView, SettingView};
+use crate::wire::{ConfigCheckView, SettingView};
 
 /// Every setting in force, in the order of the example file.
 #[must_use]
 pub fn show(app: &App) -> Vec<SettingView> {
-    let shown = app.layers.sourced().into_iter();
+    let shown = app.layers.values_with_source().into_iter();
     shown
         .map(|one| SettingView {
             value: json(&one.value),
@@ -21,8 +21,11 @@ pub fn show(app: &App) -> Vec<SettingView> {
 
 /// The files that an accepted configuration was read from.
 #[must_use]
-pub fn check(app: &App) -> CheckedView {
-    CheckedView { valid: true, files: app.layers.files().iter().map(|(path, _)| path.display().to_string()).collect() }
+pub fn check(app: &App) -> ConfigCheckView {
+    ConfigCheckView {
+        valid: true,
+        files: app.layers.files().iter().map(|(path, _)| path.display().to_string()).collect(),
+    }
 }
 
 fn json(written: &str) -> serde_json::Value {

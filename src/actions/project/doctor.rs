@@ -14,12 +14,12 @@ use super::{doctor_intents, doctor_jobs};
 use crate::{
     actions::{App, core::errors},
     domain::{
-        Event, Kind,
+        Event, EventKind,
         finding::{Finding, Severity},
         rules::cycle,
     },
     os::{disk, git::Git, lock::FileLock, process},
-    store::{ReadTx, StoreError, beside, integrity, tasks},
+    store::{ReadTx, StoreError, integrity, sibling_path, tasks},
 };
 
 pub(super) const FIX_COMMAND: &str = "fairway doctor --fix";
@@ -44,7 +44,7 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
         let failure = errors::classify(&error);
         let finding = Finding::new(failure.code, Severity::Error, failure.message);
         findings.push(match failure.hint.filter(|hint| !hint.starts_with("fairway doctor")) {
-            Some(hint) => finding.fixed_by(hint),
+            Some(hint) => finding.with_fix(hint),
             None => finding,
         });
     }
@@ -62,32 +62,32 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
 /// What the store itself tells.
 fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let error = |code, message| Finding::new(code, Severity::Error, message);
-    for fault in integrity::structure(tx)? {
-        findings.push(error("store_damaged", fault).fixed_by("fairway restore FILE"));
+    for fault in integrity::integrity_errors(tx)? {
+        findings.push(error("store_damaged", fault).with_fix("fairway restore FILE"));
     }
-    for one in integrity::differences(tx)? {
-        findings.push(error(one.code, one.message).fixed_by(FIX_COMMAND));
+    for one in integrity::inconsistencies(tx)? {
+        findings.push(error(one.code, one.message).with_fix(FIX_COMMAND));
     }
     for (what, edges, fix) in [
         ("dependencies", integrity::dependencies(tx)?, "fairway task dep rm"),
         ("parents", integrity::parents(tx)?, "fairway task edit --parent ''"),
     ] {
         if let Some(circle) = find_cycle(&edges) {
-            findings.push(error("cycle", format!("{what} go in a circle: {}", circle.join(" → "))).fixed_by(fix));
+            findings.push(error("cycle", format!("{what} go in a circle: {}", circle.join(" → "))).with_fix(fix));
         }
     }
     for task in integrity::without_origin(tx)? {
         findings.push(error("event_missing", format!("the log does not say where {task} came from")));
     }
     // Reading every row finds what no CHECK can: ids and words that this binary does not know.
-    let read = tasks::each(tx, tasks::Range::ById, |_| Ok(true));
+    let read = tasks::for_each(tx, tasks::ListScope::ById, |_| Ok(true));
     if let Err(unreadable) = read {
         findings.push(error("store_unreadable", unreadable.to_string()));
     }
     findings.extend(doctor_intents::find(app, tx)?);
     findings.extend(doctor_jobs::find(app, tx)?);
     let (schema, sqlite) = integrity::versions();
-    let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", integrity::tasks(tx)?);
+    let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", integrity::count_tasks(tx)?);
     findings.push(Finding::new("store", Severity::Note, message));
     Ok(())
 }
@@ -99,7 +99,7 @@ fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
         next.entry(from).or_default().push(to.clone());
     }
     let branches = |task: &String| Ok::<_, Infallible>(next.get(task).cloned().unwrap_or_default());
-    cycle::any(next.keys().copied(), branches).unwrap_or_default()
+    cycle::find(next.keys().copied(), branches).unwrap_or_default()
 }
 
 /// What the files around the store tell.
@@ -107,22 +107,22 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
     for (path, mode, due) in insecure_modes(app) {
         let message =
             format!("{} has mode {mode:04o}, {due:04o} is due: others can look into it", display_path(app, &path));
-        findings.push(Finding::new("mode_open", Severity::Error, message).fixed_by(FIX_COMMAND));
+        findings.push(Finding::new("mode_open", Severity::Error, message).with_fix(FIX_COMMAND));
     }
     for path in stray_files(app, false) {
         let message = format!("{} was left by a process that is gone", display_path(app, &path));
-        findings.push(Finding::new("leftover", Severity::Warning, message).fixed_by(FIX_COMMAND));
+        findings.push(Finding::new("leftover", Severity::Warning, message).with_fix(FIX_COMMAND));
     }
     for path in tracked_files(app) {
         let message = format!("git tracks {path}: whoever clones the repository gets it, and brings it");
         let fix = format!("git rm --cached {path}");
-        findings.push(Finding::new("store_tracked", Severity::Error, message).fixed_by(fix));
+        findings.push(Finding::new("store_tracked", Severity::Error, message).with_fix(fix));
     }
     let folder = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
     match disk::free(folder) {
         Ok(free) if free < LOW_DISK_BYTES => {
             let message = format!("{} MiB are free where the store is", free >> 20);
-            findings.push(Finding::new("disk_low", Severity::Warning, message).fixed_by("make room on the disk"));
+            findings.push(Finding::new("disk_low", Severity::Warning, message).with_fix("make room on the disk"));
         }
         _ => {}
     }
@@ -135,10 +135,10 @@ pub(super) fn display_path(app: &App, path: &Path) -> String {
 /// The state folder and the files in it, and the store's own: those that others may look into, with mode and due mode.
 fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let (state, store) = (&app.project.state, &app.project.store);
-    let mut paths = vec![state.clone(), app.project.runtime()];
+    let mut paths = vec![state.clone(), app.project.runtime_dir()];
     paths.extend(fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path()));
-    paths.extend(["", "-wal", "-shm", "-turn", "-init"].map(|suffix| beside(store, suffix)));
-    paths.extend(["", "-wal", "-shm"].map(|suffix| beside(&app.project.output(), suffix)));
+    paths.extend(["", "-wal", "-shm", "-turn", "-init"].map(|suffix| sibling_path(store, suffix)));
+    paths.extend(["", "-wal", "-shm"].map(|suffix| sibling_path(&app.project.output_file(), suffix)));
     paths.sort();
     paths.dedup();
     let mut found = Vec::new();
@@ -146,7 +146,7 @@ fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
         let Ok(there) = fs::symlink_metadata(&path) else { continue };
         let due = if there.is_dir() { 0o700 } else { 0o600 };
         // A folder inside the state folder is behind its door already.
-        let counts = there.is_file() || (there.is_dir() && (path == *state || path == app.project.runtime()));
+        let counts = there.is_file() || (there.is_dir() && (path == *state || path == app.project.runtime_dir()));
         if counts && there.mode() & 0o077 != 0 {
             found.push((path, there.mode() & 0o7777, due));
         }
@@ -157,7 +157,7 @@ fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
 /// Drafts of files, whose writer is gone. Whoever makes a store holds its lock; `ours` says that it is us.
 fn stray_files(app: &App, ours: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let draft = beside(&app.project.store, "-draft");
+    let draft = sibling_path(&app.project.store, "-draft");
     if draft.exists() && (ours || matches!(try_create_lock(app), Ok(Some(_)))) {
         found.push(draft);
     }
@@ -176,12 +176,13 @@ fn stray_files(app: &App, ours: bool) -> Vec<PathBuf> {
 
 /// The lock of whoever makes a store, when nobody has it.
 fn try_create_lock(app: &App) -> io::Result<Option<FileLock>> {
-    FileLock::try_acquire(&beside(&app.project.store, "-init"))
+    FileLock::try_acquire(&sibling_path(&app.project.store, "-init"))
 }
 
 /// Which of the files that are nobody else's git tracks, as paths from the root.
 fn tracked_files(app: &App) -> Vec<String> {
-    let ours = [app.project.store.clone(), beside(&app.project.store, "-wal"), app.project.state.join("local.toml")];
+    let ours =
+        [app.project.store.clone(), sibling_path(&app.project.store, "-wal"), app.project.state.join("local.toml")];
     let is_tracked = |path: &&PathBuf| {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
         let tracked = Git::new(app.env.vars(), folder).first_tracked(&[name.to_owned()]);
@@ -200,7 +201,7 @@ fn fix_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let making = try_create_lock(app).ok().flatten();
     for path in stray_files(app, making.is_some()) {
         for suffix in ["", "-journal", "-wal", "-shm"] {
-            match fs::remove_file(beside(&path, suffix)) {
+            match fs::remove_file(sibling_path(&path, suffix)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&path, error)),
                 _ => {}
             }
@@ -216,18 +217,19 @@ pub(super) fn io_error(path: &Path, error: io::Error) -> anyhow::Error {
 
 fn fix_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     // A store that cannot be read is not written either; the look that follows says why. One that is absent is well.
-    let differs = app.read(|tx| Ok(integrity::structure(tx)?.is_empty() && !integrity::differences(tx)?.is_empty()));
+    let differs =
+        app.read(|tx| Ok(integrity::integrity_errors(tx)?.is_empty() && !integrity::inconsistencies(tx)?.is_empty()));
     if !differs.unwrap_or(false) {
         return Ok(());
     }
     let mended = app.transaction(|tx| {
-        let found = integrity::differences(tx)?;
+        let found = integrity::inconsistencies(tx)?;
         let changed = integrity::repair(tx)?;
         if changed > 0 {
             let mut tasks: Vec<String> = found.iter().map(|one| one.task.clone()).collect();
             tasks.dedup();
             let rows = i64::try_from(changed).unwrap_or(i64::MAX);
-            tx.record(&Event::new(Kind::StoreRepaired).with("rows", rows).with("tasks", tasks))?;
+            tx.record(&Event::new(EventKind::StoreRepaired).with("rows", rows).with("tasks", tasks))?;
         }
         Ok(found)
     })?;

@@ -10,7 +10,7 @@ use crate::{
         queue::{evidence::run, lane::worktree},
     },
     domain::{
-        Kind, LaneName,
+        EventKind, LaneName,
         finding::{Finding, Severity},
     },
     store::{ReadTx, events, lanes, requests},
@@ -26,7 +26,7 @@ const MIN_AGE: Duration = Duration::from_secs(5 * 60);
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let now = app.env.now();
-    for open in requests::open(tx)?.into_iter().filter(|open| now.since(open.since) >= MIN_AGE) {
+    for open in requests::open_intents(tx)?.into_iter().filter(|open| now.since(open.since) >= MIN_AGE) {
         let told = match worktree::lane_of_intent(&open.id) {
             Some(lane) => Some(lane_finding(tx, &lane, &open)?),
             None => request_finding(tx, &open)?,
@@ -37,15 +37,15 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
 }
 
 fn intent_finding(message: String, fix: String) -> Finding {
-    Finding::new("unsettled", Severity::Note, message).fixed_by(fix)
+    Finding::new("unsettled", Severity::Note, message).with_fix(fix)
 }
 
-fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::Open) -> Result<Finding> {
+fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
     let since = open.since;
     let begun = format!(
         "a branch and a worktree of the lane {lane} were begun at {since}, and nothing says that they came about"
     );
-    Ok(match (lanes::find(tx, lane)?, worktree::parse_plan(&open.words)) {
+    Ok(match (lanes::find(tx, lane)?, worktree::parse_plan(&open.fingerprint)) {
         // Somebody has added the lane without them meanwhile.
         (Some(_), Ok(plan)) => {
             intent_finding(begun, format!("git worktree remove {}; git branch -d {}", plan.worktree, plan.branch))
@@ -55,12 +55,12 @@ fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::Open) -> Resu
 }
 
 /// `None` while its program runs.
-fn request_finding(tx: &ReadTx<'_>, open: &requests::Open) -> Result<Option<Finding>> {
+fn request_finding(tx: &ReadTx<'_>, open: &requests::OpenIntent) -> Result<Option<Finding>> {
     let (id, since) = (&open.id, open.since);
     let mut begun = None;
     // The whole log, but only when there is such a request, and whoever asks for a doctor has time.
-    events::each_since(tx, 0, |event| {
-        if Kind::parse(&event.kind) == Some(Kind::EvidenceStarted) && run::is_start_of(&event, id) {
+    events::for_each_since(tx, 0, |event| {
+        if EventKind::parse(&event.kind) == Some(EventKind::EvidenceStarted) && run::is_start_of(&event, id) {
             begun = Some(event);
         }
         Ok(true)

@@ -12,7 +12,7 @@ use crate::{
     },
     domain::{
         finding::{Finding, Severity},
-        job::{RunId, RunStatus},
+        job::{JobId, JobStatus},
     },
     os::host,
     store::{ReadTx, job_output::OutputStore, jobs},
@@ -28,7 +28,7 @@ const MAX_PER_KIND: usize = 20;
 /// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
-    let known: BTreeMap<RunId, RunStatus> = jobs::every(tx)?.into_iter().collect();
+    let known: BTreeMap<JobId, JobStatus> = jobs::all(tx)?.into_iter().collect();
     let host = host::identity();
     for run in jobs::active(tx)?.iter().take(MAX_PER_KIND) {
         if run.host != host {
@@ -38,26 +38,26 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         } else if !view::is_supervised(app, run) {
             let message = format!("the run {} is {}, and nobody looks after it", run.id, run.status);
             let finding = Finding::new("run_unsupervised", Severity::Warning, message);
-            found.push(finding.fixed_by("fairway session reconcile"));
+            found.push(finding.with_fix("fairway session reconcile"));
         }
     }
-    let missing = known.keys().filter(|id| !JobDir::of(&app.project.runs(), id).path().is_dir());
+    let missing = known.keys().filter(|id| !JobDir::of(&app.project.jobs_dir(), id).path().is_dir());
     for id in missing.take(MAX_PER_KIND) {
         let message = format!("the folder of the run {id} is gone, and what it printed with it");
         let fix = match known.get(id) {
             Some(status) if status.is_final() => format!("fairway exec rm {id}"),
             _ => format!("fairway exec kill {id}"),
         };
-        found.push(Finding::new("run_folder_missing", Severity::Warning, message).fixed_by(fix));
+        found.push(Finding::new("run_folder_missing", Severity::Warning, message).with_fix(fix));
     }
     for (_, path) in cleanup::orphan_dirs(app, &known).into_iter().take(MAX_PER_KIND) {
         let message = format!("{} belongs to no run", display_path(app, &path));
-        found.push(Finding::new("run_folder_left", Severity::Warning, message).fixed_by(FIX_COMMAND));
+        found.push(Finding::new("run_folder_left", Severity::Warning, message).with_fix(FIX_COMMAND));
     }
     check_output(app, &mut found);
     if !known.is_empty() {
         let finished = known.values().filter(|status| status.is_final()).count();
-        let bytes: u64 = known.keys().map(|id| rm::dir_size(&JobDir::of(&app.project.runs(), id))).sum();
+        let bytes: u64 = known.keys().map(|id| rm::dir_size(&JobDir::of(&app.project.jobs_dir(), id))).sum();
         let message = format!(
             "{} background run(s), {finished} of them finished; they take {} KiB",
             known.len(),
@@ -70,16 +70,16 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
 
 /// Whether the file that says where output lies is whole.
 fn check_output(app: &App, found: &mut Vec<Finding>) {
-    let faults = match OutputStore::open_for_reading(&app.project.output()) {
+    let faults = match OutputStore::open_for_reading(&app.project.output_file()) {
         Ok(None) => return,
-        Ok(Some(output)) => output.faults().unwrap_or_else(|error| vec![error.to_string()]),
+        Ok(Some(output)) => output.integrity_errors().unwrap_or_else(|error| vec![error.to_string()]),
         Err(error) => vec![error.to_string()],
     };
     for fault in faults {
         let message = format!("what runs printed cannot be read: {fault}");
-        let path = display_path(app, &app.project.output());
+        let path = display_path(app, &app.project.output_file());
         let fix = format!("end all runs, then move {path} away: a new one is made");
-        found.push(Finding::new("output_damaged", Severity::Error, message).fixed_by(fix));
+        found.push(Finding::new("output_damaged", Severity::Error, message).with_fix(fix));
     }
 }
 
@@ -88,10 +88,10 @@ fn check_output(app: &App, found: &mut Vec<Finding>) {
 /// # Errors
 /// When one cannot be removed.
 pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
-    let Ok(known) = app.read(|tx| Ok(jobs::every(tx)?)) else { return Ok(()) };
+    let Ok(known) = app.read(|tx| Ok(jobs::all(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
     for (id, path) in cleanup::orphan_dirs(app, &known) {
-        let folder = JobDir::of(&app.project.runs(), &id);
+        let folder = JobDir::of(&app.project.jobs_dir(), &id);
         let held = folder.try_lock().map_err(|error| io_error(&path, error))?;
         if held.is_none() || app.read(|tx| Ok(jobs::find(tx, &id)?))?.is_some() {
             continue;

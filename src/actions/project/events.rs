@@ -22,7 +22,7 @@ pub fn each(
     loop {
         let batch = app.read(|tx| {
             let mut batch = Vec::new();
-            events::each_since(tx, seen, |event| {
+            events::for_each_since(tx, seen, |event| {
                 batch.push(event);
                 Ok(batch.len() < 1_000)
             })?;
@@ -45,7 +45,7 @@ pub fn each(
     }
 }
 
-fn view(event: events::Logged) -> EventView {
+fn view(event: events::LoggedEvent) -> EventView {
     EventView {
         seq: event.seq,
         at: event.at.to_string(),

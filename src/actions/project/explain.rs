@@ -14,8 +14,8 @@ use crate::actions::{
 };
 use crate::{
     domain::{
-        Kind, SessionId, TaskId,
-        rules::liveness::{Backend, Process, Verdict},
+        EventKind, SessionId, TaskId,
+        rules::liveness::{BackendObservation, Liveness, ProcessObservation},
         session::{Activity, Session},
         task::Task,
     },
@@ -23,9 +23,9 @@ use crate::{
     os::host,
     store::{
         ReadTx, checkpoints, claims,
-        events::{self, Logged},
+        events::{self, LoggedEvent},
         session_reports, sessions,
-        tasks::{self, Range},
+        tasks::{self, ListScope},
     },
     wire::ExplainView,
 };
@@ -42,7 +42,7 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
     app.read(|tx| {
         let task = lookup::task(tx, id)?;
         let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
-        match events::newest_move(tx, id)? {
+        match events::newest_transition(tx, id)? {
             Some(event) => view.fact("status", describe_transition(&event), source(&event), Some(event.at)),
             None => view.fact("status", "it was added and never moved", "task", Some(task.created_at)),
         }
@@ -57,12 +57,12 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
     })
 }
 
-fn source(event: &Logged) -> String {
+fn source(event: &LoggedEvent) -> String {
     format!("event {}", event.seq)
 }
 
 /// What an event that moved a task says.
-fn describe_transition(event: &Logged) -> String {
+fn describe_transition(event: &LoggedEvent) -> String {
     let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(str::to_owned);
     let verb = event.kind.trim_start_matches("task.");
     let steps = match (text("from"), text("to")) {
@@ -97,7 +97,7 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
         if let Some(session) = claim.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {
             let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let message = format!("the holder's session is {}{why}", session.status);
-            view.fact("holder", message, format!("session {}", session.id), Some(session.last_sign()));
+            view.fact("holder", message, format!("session {}", session.id), Some(session.last_seen()));
         }
     }
     for held in
@@ -137,14 +137,14 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
         let mut view = ExplainView::new("session", id, session.status.as_str(), now);
         let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let status = format!("{}{why}", session.status);
-        match events::newest_of_session(tx, id, Kind::is_status)? {
+        match events::newest_of_session(tx, id, EventKind::is_status)? {
             Some(event) => view.fact("status", status, source(&event), Some(event.at)),
             None => view.fact("status", status, "session", Some(session.started_at)),
         }
         if let Some(code) = session.exit_code {
             view.fact("exit_code", format!("its program ended with exit code {code}"), "session", session.ended_at);
         }
-        view.fact("last_sign", "its last sign of life", "session", Some(session.last_sign()));
+        view.fact("last_sign", "its last sign of life", "session", Some(session.last_seen()));
         if session.activity != Activity::Unknown {
             let words = session.waiting_for.as_ref().map(|words| format!(", waits for: {words}")).unwrap_or_default();
             let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
@@ -168,19 +168,19 @@ fn reported_state(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) ->
     if let Some(at) = reports.lifecycle_at {
         view.fact("reported", "its runtime last told how it lives", "lifecycle", Some(at));
     }
-    if let Some(at) = reports.hooked_at {
+    if let Some(at) = reports.last_hook_at {
         view.fact("hooked", "a hook of its provider last called", "hooks", Some(at));
     }
     if let Some(error) = &reports.error {
         view.fact("error", format!("it says that something is wrong: {error}"), "heartbeat", None);
     }
     if let Some(share) = session.context_usage {
-        let told = if reports.pressure_at.is_some() { ", and it was asked to hand over" } else { "" };
+        let told = if reports.context_full_since.is_some() { ", and it was asked to hand over" } else { "" };
         view.fact(
             "context",
             format!("its context is {:.0} % full{told}", share * 100.0),
             "session",
-            reports.pressure_at,
+            reports.context_full_since,
         );
     }
     Ok(())
@@ -208,7 +208,7 @@ fn session_tasks(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> 
         let message = format!("its task {} is {}{holder}", task.id, task.state.status());
         view.fact("task", message, format!("task {}", task.id), Some(task.updated_at));
     }
-    tasks::each(tx, Range::Held, |task| {
+    tasks::for_each(tx, ListScope::Claimed, |task| {
         if let Some(claim) = task.state.claim()
             && claim.session.as_ref() == Some(&session.id)
             && session.task.as_ref() != Some(&task.id)
@@ -226,28 +226,30 @@ fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) 
     let backend = BackendProber::new().probe(app, session, &process, now);
     if session.host == host::identity() {
         let message = match &process {
-            Process::NotRecorded => "no process is known".to_owned(),
-            Process::Alive => format!("process {} is there", session.pid.unwrap_or_default()),
-            Process::Gone(why) => why.clone(),
-            Process::Unknown(why) => format!("it cannot be told: {why}"),
+            ProcessObservation::NotRecorded => "no process is known".to_owned(),
+            ProcessObservation::Alive => format!("process {} is there", session.pid.unwrap_or_default()),
+            ProcessObservation::Gone(why) => why.clone(),
+            ProcessObservation::Unknown(why) => format!("it cannot be told: {why}"),
         };
         view.fact("process", message, "the kernel", Some(now));
         let message = match &backend {
-            Backend::Nothing => None,
-            Backend::Alive => Some("it says that the session runs".to_owned()),
-            Backend::Gone(why) => Some(why.clone()),
-            Backend::Unknown(why) => Some(format!("it cannot be told: {why}")),
+            BackendObservation::NotRecorded => None,
+            BackendObservation::Alive => Some("it says that the session runs".to_owned()),
+            BackendObservation::Gone(why) => Some(why.clone()),
+            BackendObservation::Unknown(why) => Some(format!("it cannot be told: {why}")),
         };
         if let Some(message) = message {
             view.fact("backend", message, "the backend", Some(now));
         }
     }
     let message = match facts::assess(app, session, &process, &backend, now) {
-        Verdict::Live(why) => format!("reconcile would find it live: {why}"),
-        Verdict::Stale(_, why) => format!("reconcile would find it stale: {why}"),
-        Verdict::Unknown(why) => format!("reconcile would leave it alone, since it cannot tell: {why}"),
-        Verdict::Elsewhere(why) => format!("reconcile would skip it: {why}"),
-        Verdict::Quiet => "reconcile would leave it alone: there is nothing to look at, and it was heard of".into(),
+        Liveness::Live(why) => format!("reconcile would find it live: {why}"),
+        Liveness::Stale(_, why) => format!("reconcile would find it stale: {why}"),
+        Liveness::Unknown(why) => format!("reconcile would leave it alone, since it cannot tell: {why}"),
+        Liveness::OtherHost(why) => format!("reconcile would skip it: {why}"),
+        Liveness::Unobservable => {
+            "reconcile would leave it alone: there is nothing to look at, and it was heard of".into()
+        }
     };
     view.fact("verdict", message, "rules", Some(now));
 }

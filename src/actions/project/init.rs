@@ -29,7 +29,7 @@ const PASTE_TEXT: &str =
 /// # Errors
 /// When something cannot be written, or a store is there that cannot be used.
 pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
-    let root = Project::place(env, root);
+    let root = Project::init_root(env, root);
     if !root.is_dir() {
         return Err(Refusal::invalid("root", format!("{} is not a folder", root.display())).into());
     }
@@ -50,7 +50,7 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     let trusted =
         if made.contains(&config) { crate::actions::core::trust::remember_own(env, &project) } else { Ok(()) };
     let fresh = !project.store.exists();
-    drop(Store::open_for_writing(&project.store, &project.runtime())?);
+    drop(Store::open_for_writing(&project.store, &project.runtime_dir())?);
     if fresh {
         made.push(project.store.clone());
     }
@@ -61,7 +61,7 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     } else {
         format!("initialised {}: {}", root.display(), names.join(", "))
     };
-    let around = project.around().filter(|_| made.contains(&config));
+    let around = project.enclosing().filter(|_| made.contains(&config));
     let document = json!({ "root": root, "store": project.store, "created": names, "paste": PASTE_TEXT });
     let answer = Answer::new(&document, root.display(), line)?;
     let answer = match trusted {

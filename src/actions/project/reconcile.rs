@@ -18,26 +18,26 @@ use crate::{
         },
     },
     domain::{
-        Event, Kind, SessionId, TaskId,
+        Event, EventKind, SessionId, TaskId,
         checkpoint::CheckpointState,
-        rules::liveness::{self, Ground, Process, Verdict},
+        rules::liveness::{self, Liveness, ProcessObservation, StaleCause},
         session::{Session, SessionStatus},
         task::Task,
-        text_limits::LINE_MAX,
+        text_limits::MAX_LINE_BYTES,
     },
     env::Timestamp,
     os::{files, lock::FileLock},
     store::{
         ReadTx, StoreError, WriteTx,
-        checkpoints::{self, Draft},
+        checkpoints::{self, CheckpointFields},
         sessions,
-        tasks::{self, Range},
+        tasks::{self, ListScope},
     },
-    wire::{NoteView, ReconcileView, RunNoteView},
+    wire::{ReconcileEntryView, ReconcileView, RecoveredJobView},
 };
 
 /// A session and what is made of it.
-type Assessment = (Session, Verdict);
+type Assessment = (Session, Liveness);
 
 /// Looks at every session that is not final, and marks it. With `dry_run` the verdicts are the same and nothing is
 /// written. While another one is at work it only says so.
@@ -56,9 +56,10 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
     let verdicts = assess_all(app, &found, now);
     let mut judged: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
-    let braked = liveness::brake(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
-    let settles =
-        |(session, verdict): &Assessment| liveness::marks(session, verdict) || should_revive(session, verdict);
+    let braked = liveness::suppress_mass_stale(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
+    let settles = |(session, verdict): &Assessment| {
+        liveness::should_mark_stale(session, verdict) || should_revive(session, verdict)
+    };
     if dry_run || (app.idempotency_key.is_none() && !judged.iter().any(settles)) {
         return app.read(|tx| {
             let held = held_tasks(tx)?;
@@ -78,12 +79,12 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
 }
 
 /// Judges every session. Processes are looked at on the side, while the first answer of a backend is waited for.
-fn assess_all(app: &App, sessions: &[Session], now: Timestamp) -> Vec<Verdict> {
+fn assess_all(app: &App, sessions: &[Session], now: Timestamp) -> Vec<Liveness> {
     let mut asking = BackendProber::new();
     thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         scope.spawn(move || sessions.iter().map(facts::process_state).try_for_each(|process| tell.send(process)));
-        let judge = |(session, process): (&Session, Process)| {
+        let judge = |(session, process): (&Session, ProcessObservation)| {
             let backend = asking.probe(app, session, &process, now);
             facts::assess(app, session, &process, &backend, now)
         };
@@ -98,7 +99,7 @@ enum ReconcileLock {
 }
 
 fn acquire_lock(app: &App) -> Result<ReconcileLock> {
-    let runtime = app.project.runtime();
+    let runtime = app.project.runtime_dir();
     let path = runtime.join("reconcile.lock");
     let lock = || {
         files::private_dir(&app.project.state)?;
@@ -109,28 +110,28 @@ fn acquire_lock(app: &App) -> Result<ReconcileLock> {
     Ok(lock.map_or(ReconcileLock::Busy, ReconcileLock::Acquired))
 }
 
-const fn should_revive(session: &Session, verdict: &Verdict) -> bool {
-    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Verdict::Live(_)))
+const fn should_revive(session: &Session, verdict: &Liveness) -> bool {
+    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Liveness::Live(_)))
 }
 
 /// Whether the session is to be marked because it was seen to be gone; silence alone says too little of one.
-pub(crate) fn is_exit_observed(session: &Session, verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Stale(Ground::Seen, _)) && liveness::marks(session, verdict)
+pub(crate) fn is_exit_observed(session: &Session, verdict: &Liveness) -> bool {
+    matches!(verdict, Liveness::Stale(StaleCause::Exited, _)) && liveness::should_mark_stale(session, verdict)
 }
 
 /// Writes a verdict, unless the session has moved since it was looked at. Says whether it was written.
-pub(crate) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Verdict) -> Result<bool> {
+pub(crate) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Liveness) -> Result<bool> {
     match verdict {
-        Verdict::Stale(_, why) if liveness::marks(session, verdict) => {
-            if !sessions::update(tx, &session.suspected(Some(why))?)? {
+        Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
+            if !sessions::update(tx, &session.to_stale(Some(why))?)? {
                 return Ok(false);
             }
             keepalive::record_stale(tx, session, why)?;
             add_stale_checkpoint(tx, session, why)?;
             Ok(true)
         }
-        Verdict::Live(why) if should_revive(session, verdict) => {
-            if !sessions::update(tx, &session.running()?)? {
+        Liveness::Live(why) if should_revive(session, verdict) => {
+            if !sessions::update(tx, &session.to_running()?)? {
                 return Ok(false);
             }
             keepalive::record_running(tx, session, why)?;
@@ -154,10 +155,11 @@ fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Resul
     if said {
         return Ok(());
     }
-    let summary: String = format!("the session {} is stale: {why}", session.id).chars().take(LINE_MAX / 4).collect();
+    let summary: String =
+        format!("the session {} is stale: {why}", session.id).chars().take(MAX_LINE_BYTES / 4).collect();
     let checkpoint = checkpoints::insert(
         tx,
-        &Draft {
+        &CheckpointFields {
             task: id.clone(),
             session: Some(session.id.clone()),
             state: CheckpointState::AwaitingInput,
@@ -168,10 +170,10 @@ fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Resul
         },
     )?;
     tx.record(
-        &Event::new(Kind::CheckpointRecorded)
+        &Event::new(EventKind::CheckpointRecorded)
             .task(id)
             .session(&session.id, &session.run_id)
-            .lane(task.words.lane.as_ref())
+            .lane(task.fields.lane.as_ref())
             .with("id", checkpoint.id)
             .with("state", checkpoint.state.as_str()),
     )?;
@@ -180,7 +182,7 @@ fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Resul
 
 fn held_tasks(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
     let mut held = Vec::new();
-    tasks::each(tx, Range::Held, |task| {
+    tasks::for_each(tx, ListScope::Claimed, |task| {
         held.push(task);
         Ok(true)
     })?;
@@ -199,15 +201,15 @@ fn build_report(
     let runs_recovered = runs
         .recovered
         .iter()
-        .map(|run| RunNoteView::new(&run.job, run.session.as_ref(), run.status, run.reason.clone()));
+        .map(|run| RecoveredJobView::new(&run.job, run.session.as_ref(), run.status, run.reason.clone()));
     let runs_recovered = runs_recovered.collect();
     let mut report = ReconcileView { dry_run, checked: judged.len(), runs_recovered, ..ReconcileView::default() };
     let mut live = BTreeMap::new();
     for ((session, verdict), settled) in judged.iter().zip(settled) {
-        let finding = |why: &str| NoteView::new(Some(&session.id), session.task.as_ref(), why);
+        let finding = |why: &str| ReconcileEntryView::new(Some(&session.id), session.task.as_ref(), why);
         let mut runs = session.status != SessionStatus::Stale;
         match verdict {
-            Verdict::Stale(_, why) if liveness::marks(session, verdict) => {
+            Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
                 if *settled {
                     runs = false;
                     report.stale.push(finding(why));
@@ -215,15 +217,15 @@ fn build_report(
                     report.unknown.push(finding("it changed while it was looked at"));
                 }
             }
-            Verdict::Live(why) if should_revive(session, verdict) => {
+            Liveness::Live(why) if should_revive(session, verdict) => {
                 runs = runs || *settled;
                 if *settled {
                     report.revived.push(finding(why));
                 }
             }
-            Verdict::Unknown(why) => report.unknown.push(finding(why)),
-            Verdict::Elsewhere(why) => report.skipped.push(finding(why)),
-            Verdict::Live(_) | Verdict::Stale(..) | Verdict::Quiet => {}
+            Liveness::Unknown(why) => report.unknown.push(finding(why)),
+            Liveness::OtherHost(why) => report.skipped.push(finding(why)),
+            Liveness::Live(_) | Liveness::Stale(..) | Liveness::Unobservable => {}
         }
         if runs {
             live.insert(&session.id, session);
@@ -238,7 +240,7 @@ fn find_unattended(
     tx: &ReadTx<'_>,
     held: &[Task],
     live: &BTreeMap<&SessionId, &Session>,
-) -> Result<Vec<NoteView>, StoreError> {
+) -> Result<Vec<ReconcileEntryView>, StoreError> {
     let mut found = Vec::new();
     for task in held {
         let Some(claim) = task.state.claim() else { continue };
@@ -255,7 +257,7 @@ fn find_unattended(
             Some(session) => format!("held by {}, which is {}", claim.claimant, session.status),
             None => format!("held by {}, who has no session", claim.claimant),
         };
-        found.push(NoteView::new(holder, Some(&task.id), why));
+        found.push(ReconcileEntryView::new(holder, Some(&task.id), why));
     }
     for session in live.values() {
         let task: Option<&TaskId> = session.task.as_ref();
@@ -263,7 +265,7 @@ fn find_unattended(
             && task.state.status().is_closed()
         {
             let why = format!("{} is {}, and its session still runs", task.id, task.state.status());
-            found.push(NoteView::new(Some(&session.id), Some(&task.id), why));
+            found.push(ReconcileEntryView::new(Some(&session.id), Some(&task.id), why));
         }
     }
     Ok(found)

@@ -10,7 +10,7 @@ use crate::actions::{
 };
 use crate::{
     domain::{
-        Kind, TaskId,
+        EventKind, TaskId,
         id::Label,
         rules::{
             gate::{self, Gate, GateFacts, GateReport, WorkFacts},
@@ -49,7 +49,7 @@ pub(crate) fn collect_facts(
 ) -> Result<GitFacts> {
     let (folder, own, lane_base) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
-        let lane = task.words.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+        let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
         Ok((task_worktree::dir(app, tx, &task)?, task.commit, lane.and_then(|lane| lane.base)))
     })?;
     let git = Git::new(app.env.vars(), &folder);
@@ -93,38 +93,38 @@ pub(crate) fn evaluate(
         .collect();
     let claimed_at = match task.state.claim() {
         Some(claim) => Some(claim.claimed_at),
-        None => claims::newest_time(tx, &task.id)?.map(Timestamp::from_millis),
+        None => claims::last_claimed_at(tx, &task.id)?.map(Timestamp::from_millis),
     };
     let facts = GateFacts {
         task: &task.id,
         claimed_at,
         commit: commit.as_deref(),
         evidence: &evidence::of_task(tx, &task.id)?,
-        checks: &task.words.checks,
+        checks: &task.fields.checks,
         reviews: &reviews::of_task(tx, &task.id)?,
         domains: &required_domains(app, task),
-        holders: &holders,
+        claimants: &holders,
         open_handoffs: &open_handoffs,
         checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
         work: &work,
     };
-    Ok(gate::judge(wanted, &facts))
+    Ok(gate::evaluate(wanted, &facts))
 }
 
 /// Who has held a task since it was last reopened.
 fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
-    let reopened = events::newest_of(tx, id, |kind| kind == Kind::TaskReopened)?;
+    let reopened = events::newest_of(tx, id, |kind| kind == EventKind::TaskReopened)?;
     let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
-    Ok(claims::holders_since(tx, id, since)?)
+    Ok(claims::claimants_since(tx, id, since)?)
 }
 
 /// The domains that must approve a task: its own, and those its paths are routed to.
 pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
     let routed =
         app.settings.review_routes.iter().filter_map(|route| {
-            globs::first_overlap(&task.words.paths, &route.paths).is_some().then_some(&route.domain)
+            globs::first_overlap(&task.fields.paths, &route.paths).is_some().then_some(&route.domain)
         });
-    let mut domains: Vec<Label> = task.words.review_domains.iter().chain(routed).cloned().collect();
+    let mut domains: Vec<Label> = task.fields.review_domains.iter().chain(routed).cloned().collect();
     domains.sort();
     domains.dedup();
     domains

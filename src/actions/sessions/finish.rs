@@ -6,7 +6,7 @@ use crate::actions::core::keepalive;
 use crate::{
     actions::{boundary::approval, sessions::prompt},
     domain::{
-        Event, Kind,
+        Event, EventKind,
         session::{Session, SessionStatus},
     },
     store::WriteTx,
@@ -24,8 +24,8 @@ pub fn finish(
     exit_code: Option<i64>,
     reason: Option<&str>,
 ) -> Result<Session> {
-    let finished = session.finished(status, exit_code, reason, tx.now())?;
-    let kind = if status == SessionStatus::Failed { Kind::SessionFailed } else { Kind::SessionEnded };
+    let finished = session.to_finished(status, exit_code, reason, tx.now())?;
+    let kind = if status == SessionStatus::Failed { EventKind::SessionFailed } else { EventKind::SessionEnded };
     keepalive::update_session(tx, &finished)?;
     prompt::expire_for_session(tx, session)?;
     tx.record(

@@ -22,7 +22,7 @@ use crate::{
         executable, files, poll_until, process_tree,
         signals::SignalPipe,
     },
-    wire::{ProbeView, Verdict},
+    wire::{ProbeOutcome, ProbeView},
 };
 
 /// How long an operation may take, `start` apart: the caller's limit.
@@ -146,9 +146,9 @@ impl Harness {
         }
         let begun = Instant::now();
         let (verdict, expected, seen) = match look() {
-            Ok(()) => (Verdict::Pass, None, None),
-            Err(Deviation::Differs { expected, seen }) => (Verdict::Fail, Some(expected), Some(seen)),
-            Err(Deviation::Unsupported) => (Verdict::NotSupported, None, None),
+            Ok(()) => (ProbeOutcome::Pass, None, None),
+            Err(Deviation::Differs { expected, seen }) => (ProbeOutcome::Fail, Some(expected), Some(seen)),
+            Err(Deviation::Unsupported) => (ProbeOutcome::NotSupported, None, None),
             Err(Deviation::Interrupted) => return,
         };
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -269,7 +269,7 @@ impl Drop for Harness {
 fn create_temp_dir(env: &Env, above: &Path) -> io::Result<(String, PathBuf)> {
     const TRIES: usize = 100;
     for _ in 0..TRIES {
-        let letters = env.ids.letters();
+        let letters = env.ids.random_letters();
         let folder = above.join(format!("fairway-check-{letters}"));
         match DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => return Ok((format!("fw{letters}"), folder)),

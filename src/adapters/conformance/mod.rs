@@ -29,7 +29,7 @@ use crate::{
     },
     domain::Refusal,
     env::Env,
-    wire::{CheckedAdapterView, CheckedOperationView, Verdict},
+    wire::{AdapterCheckView, OperationCheckView, ProbeOutcome},
 };
 use harness::Harness;
 
@@ -71,7 +71,7 @@ pub fn run(
     root: Option<&Path>,
     word: &str,
     wanted: &[String],
-) -> Result<(CheckedAdapterView, Option<AdapterError>)> {
+) -> Result<(AdapterCheckView, Option<AdapterError>)> {
     let script = resolve_script(env, root, word)?;
     let bench = Harness::new(env, &script, wanted)?;
     for group in [
@@ -93,26 +93,26 @@ pub fn run(
     if let Some(signal) = bench.interrupted_by() {
         return Err(AdapterError::Interrupted { script, signal: signal.to_string() }.into());
     }
-    let operations: Vec<CheckedOperationView> =
+    let operations: Vec<OperationCheckView> =
         OPERATIONS.iter().filter(|one| bench.wants(one)).map(|one| operation_view(&bench, one)).collect();
     let failed: Vec<&str> =
-        operations.iter().filter(|one| one.verdict == Verdict::Fail).map(|one| one.operation).collect();
+        operations.iter().filter(|one| one.verdict == ProbeOutcome::Fail).map(|one| one.operation).collect();
     let broken = (!failed.is_empty())
         .then(|| AdapterError::ContractBroken { script: script.clone(), operations: failed.join(", ") });
-    let view = CheckedAdapterView { script: script.display().to_string(), passed: broken.is_none(), operations };
+    let view = AdapterCheckView { script: script.display().to_string(), passed: broken.is_none(), operations };
     Ok((view, broken))
 }
 
-fn operation_view(bench: &Harness, operation: &'static str) -> CheckedOperationView {
+fn operation_view(bench: &Harness, operation: &'static str) -> OperationCheckView {
     let probes = bench.results_of(operation);
-    let verdict = if probes.iter().any(|probe| probe.verdict == Verdict::Fail) {
-        Verdict::Fail
+    let verdict = if probes.iter().any(|probe| probe.verdict == ProbeOutcome::Fail) {
+        ProbeOutcome::Fail
     } else if bench.supports(operation) {
-        Verdict::Pass
+        ProbeOutcome::Pass
     } else {
-        Verdict::NotSupported
+        ProbeOutcome::NotSupported
     };
-    CheckedOperationView { operation, verdict, probes }
+    OperationCheckView { operation, verdict, probes }
 }
 
 /// The script of a word: a path, a configured or built-in backend, or `exec:` and a program.

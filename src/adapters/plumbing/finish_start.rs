@@ -118,9 +118,9 @@ fn start_report(
             let last = poll_until::poll_until(LAST_OUTPUT_TIMEOUT, Duration::from_millis(20), || {
                 let last =
                     transcript::tail_from(&transcript, MAX_ERROR_LINES, folder.transcript_offset()).unwrap_or_default();
-                Some(ansi::words(&last)).filter(|last| !last.trim().is_empty())
+                Some(ansi::visible_text(&last)).filter(|last| !last.trim().is_empty())
             });
-            let last = secrets::masked(&start.redacted(last.unwrap_or_default().trim()));
+            let last = secrets::mask(&start.redacted(last.unwrap_or_default().trim()));
             if !last.is_empty() {
                 why = format!("{why}; the last that it printed:\n{last}");
             }

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use crate::domain::{terminal_keys, terminal_modes::Modes};
+use crate::domain::{terminal_keys, terminal_modes::TerminalModes};
 
 /// A text is shown once nothing was printed for so long.
 const ECHO_QUIET_TIME: Duration = Duration::from_millis(80);
@@ -90,7 +90,7 @@ impl PasteSubmit {
     }
 
     /// What is to be done now; `drained` says that the terminal has taken everything. Ask until there is nothing.
-    pub fn next_action(&mut self, now: Duration, modes: Modes, drained: bool) -> Option<Action> {
+    pub fn next_action(&mut self, now: Duration, modes: TerminalModes, drained: bool) -> Option<Action> {
         let Some(current) = &mut self.current else {
             let (id, job) = self.queue.pop_front()?;
             let phase = Phase::Writing { since: now, printed: None };
@@ -153,14 +153,14 @@ impl PasteSubmit {
     }
 }
 
-fn encode(job: KeyboardInput, modes: Modes) -> Vec<u8> {
+fn encode(job: KeyboardInput, modes: TerminalModes) -> Vec<u8> {
     match job {
-        KeyboardInput::Text(text) if modes.bracketed && !text.is_empty() => {
+        KeyboardInput::Text(text) if modes.bracketed_paste && !text.is_empty() => {
             [b"\x1b[200~", &*text, b"\x1b[201~"].concat()
         }
         KeyboardInput::Text(text) => text,
         KeyboardInput::Keys(words) => {
-            words.iter().flat_map(|word| terminal_keys::bytes_in(word, modes.application_arrows)).collect()
+            words.iter().flat_map(|word| terminal_keys::bytes_in_mode(word, modes.application_cursor_keys)).collect()
         }
     }
 }
@@ -180,26 +180,26 @@ mod tests {
     fn begun(text: &str) -> PasteSubmit {
         let mut keyboard = PasteSubmit::default();
         keyboard.add(1, KeyboardInput::Text(text.into()));
-        assert_eq!(keyboard.next_action(at(0), Modes::default(), true), Some(Action::Write(text.into())));
+        assert_eq!(keyboard.next_action(at(0), TerminalModes::default(), true), Some(Action::Write(text.into())));
         keyboard
     }
 
     #[test]
     fn enter_comes_once_the_text_is_shown_and_is_not_repeated_when_answered() {
         let mut keyboard = begun("hi");
-        assert_eq!(keyboard.next_action(at(1), Modes::default(), false), None);
+        assert_eq!(keyboard.next_action(at(1), TerminalModes::default(), false), None);
         assert!(keyboard.is_writing());
         keyboard.note_output(at(5));
-        assert_eq!(keyboard.next_action(at(10), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(10), TerminalModes::default(), true), None);
         assert!(!keyboard.is_writing());
         keyboard.note_output(at(60));
-        assert_eq!(keyboard.next_action(at(139), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(139), TerminalModes::default(), true), None);
         assert_eq!(keyboard.next_wake(), Some(at(140)));
-        assert_eq!(keyboard.next_action(at(140), Modes::default(), true), Some(enter()));
-        assert_eq!(keyboard.next_action(at(141), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(140), TerminalModes::default(), true), Some(enter()));
+        assert_eq!(keyboard.next_action(at(141), TerminalModes::default(), true), None);
         keyboard.note_output(at(150));
-        assert_eq!(keyboard.next_action(at(150), Modes::default(), true), Some(Action::Done(1)));
-        assert_eq!(keyboard.next_action(at(150), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(150), TerminalModes::default(), true), Some(Action::Done(1)));
+        assert_eq!(keyboard.next_action(at(150), TerminalModes::default(), true), None);
         assert_eq!(keyboard.next_wake(), None);
     }
 
@@ -207,25 +207,25 @@ mod tests {
     fn an_enter_that_was_swallowed_is_pressed_again_and_no_more_than_twice() {
         let mut keyboard = begun("hi");
         keyboard.note_output(at(0));
-        assert_eq!(keyboard.next_action(at(20), Modes::default(), true), None);
-        assert_eq!(keyboard.next_action(at(100), Modes::default(), true), Some(enter()));
+        assert_eq!(keyboard.next_action(at(20), TerminalModes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(100), TerminalModes::default(), true), Some(enter()));
         for again in 0..2 {
             let from = 100 + again * 1_000;
-            assert_eq!(keyboard.next_action(at(from), Modes::default(), true), None);
-            assert_eq!(keyboard.next_action(at(from + 999), Modes::default(), true), None);
-            assert_eq!(keyboard.next_action(at(from + 1_000), Modes::default(), true), Some(enter()));
+            assert_eq!(keyboard.next_action(at(from), TerminalModes::default(), true), None);
+            assert_eq!(keyboard.next_action(at(from + 999), TerminalModes::default(), true), None);
+            assert_eq!(keyboard.next_action(at(from + 1_000), TerminalModes::default(), true), Some(enter()));
         }
-        assert_eq!(keyboard.next_action(at(2_100), Modes::default(), true), None);
-        assert_eq!(keyboard.next_action(at(3_100), Modes::default(), true), Some(Action::Done(1)));
+        assert_eq!(keyboard.next_action(at(2_100), TerminalModes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(3_100), TerminalModes::default(), true), Some(Action::Done(1)));
     }
 
     #[test]
     fn a_program_that_shows_nothing_gets_one_enter() {
         let mut keyboard = begun("hi");
-        assert_eq!(keyboard.next_action(at(0), Modes::default(), true), None);
-        assert_eq!(keyboard.next_action(at(299), Modes::default(), true), None);
-        assert_eq!(keyboard.next_action(at(300), Modes::default(), true), Some(enter()));
-        assert_eq!(keyboard.next_action(at(301), Modes::default(), true), Some(Action::Done(1)));
+        assert_eq!(keyboard.next_action(at(0), TerminalModes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(299), TerminalModes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(300), TerminalModes::default(), true), Some(enter()));
+        assert_eq!(keyboard.next_action(at(301), TerminalModes::default(), true), Some(Action::Done(1)));
     }
 
     #[test]
@@ -233,10 +233,10 @@ mod tests {
         let mut keyboard = begun("hi");
         for time in 0..40 {
             keyboard.note_output(at(time * 50));
-            assert_eq!(keyboard.next_action(at(time * 50), Modes::default(), true), None);
+            assert_eq!(keyboard.next_action(at(time * 50), TerminalModes::default(), true), None);
         }
         keyboard.note_output(at(2_000));
-        assert_eq!(keyboard.next_action(at(2_000), Modes::default(), true), Some(enter()));
+        assert_eq!(keyboard.next_action(at(2_000), TerminalModes::default(), true), Some(enter()));
     }
 
     #[test]
@@ -245,17 +245,20 @@ mod tests {
         keyboard.add(2, KeyboardInput::Keys(vec!["y".into(), "Enter".into()]));
         keyboard.add(3, KeyboardInput::Text("gone".into()));
         keyboard.cancel(3);
-        assert_eq!(keyboard.next_action(at(14_999), Modes::default(), false), None);
-        assert_eq!(keyboard.next_action(at(15_000), Modes::default(), false), Some(Action::TimedOut(1)));
-        assert_eq!(keyboard.next_action(at(15_000), Modes::default(), true), Some(Action::Write(b"y\r".to_vec())));
-        assert_eq!(keyboard.next_action(at(15_001), Modes::default(), true), Some(Action::Done(2)));
-        assert_eq!(keyboard.next_action(at(15_001), Modes::default(), true), None);
+        assert_eq!(keyboard.next_action(at(14_999), TerminalModes::default(), false), None);
+        assert_eq!(keyboard.next_action(at(15_000), TerminalModes::default(), false), Some(Action::TimedOut(1)));
+        assert_eq!(
+            keyboard.next_action(at(15_000), TerminalModes::default(), true),
+            Some(Action::Write(b"y\r".to_vec()))
+        );
+        assert_eq!(keyboard.next_action(at(15_001), TerminalModes::default(), true), Some(Action::Done(2)));
+        assert_eq!(keyboard.next_action(at(15_001), TerminalModes::default(), true), None);
     }
 
     #[test]
     fn a_paste_is_marked_for_those_who_asked() {
-        let mut modes = Modes::default();
-        modes.see(b"\x1b[?2004h\x1b[?1h");
+        let mut modes = TerminalModes::default();
+        modes.update(b"\x1b[?2004h\x1b[?1h");
         assert_eq!(encode(KeyboardInput::Text("a\nb".into()), modes), b"\x1b[200~a\nb\x1b[201~");
         assert_eq!(encode(KeyboardInput::Text(Vec::new()), modes), b"");
         assert_eq!(encode(KeyboardInput::Keys(vec!["Up".into()]), modes), b"\x1bOA");

@@ -27,7 +27,7 @@ use super::{
     transcript_writer::TranscriptWriter,
 };
 use crate::{
-    domain::terminal_modes::Modes,
+    domain::terminal_modes::TerminalModes,
     os::{
         child::{Program, Running},
         pty::{self, Pty},
@@ -54,7 +54,7 @@ pub(super) struct PtyProxy {
     session_dir: SessionDir,
     signals: SignalFd,
     transcript: TranscriptWriter,
-    modes: Modes,
+    modes: TerminalModes,
     paste_submit: PasteSubmit,
     /// What the program has not taken yet.
     input: VecDeque<u8>,
@@ -89,7 +89,7 @@ impl PtyProxy {
             session_dir: folder.clone(),
             signals,
             transcript: recorder,
-            modes: Modes::default(),
+            modes: TerminalModes::default(),
             paste_submit: PasteSubmit::default(),
             input: VecDeque::new(),
             size,
@@ -207,7 +207,7 @@ impl PtyProxy {
                 Ok(read) => {
                     let printed = buffer.get(..read).unwrap_or_default();
                     self.transcript.write(printed);
-                    self.modes.see(printed);
+                    self.modes.update(printed);
                     self.paste_submit.note_output(self.started.elapsed());
                     self.pane.queue_output(printed);
                 }
@@ -254,7 +254,7 @@ impl PtyProxy {
                 Some(Action::Done(id)) => self.control.reply(id, None),
                 Some(Action::TimedOut(id)) => {
                     self.input.clear();
-                    if self.modes.bracketed {
+                    if self.modes.bracketed_paste {
                         self.input.extend(b"\x1b[201~");
                     }
                     self.control.reply(id, Some("the program does not take its input"));

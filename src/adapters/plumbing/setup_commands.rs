@@ -61,8 +61,8 @@ impl SetupCommands<'_> {
             }
             Err(error) => error.to_string(),
         };
-        let brief: String = secrets::masked(why.trim()).chars().take(MAX_REASON_CHARS).collect();
-        let named: String = secrets::masked(text).chars().take(80).collect();
+        let brief: String = secrets::mask(why.trim()).chars().take(MAX_REASON_CHARS).collect();
+        let named: String = secrets::mask(text).chars().take(80).collect();
         warn(&format!("{what} failed: {named}: {brief}"));
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         log::warn,
         state::{self, server_state},
     },
-    domain::{Event, Kind, Refusal, session::Session},
+    domain::{Event, EventKind, Refusal, session::Session},
     env::{Timestamp, vars},
     os::capture::{Call, ExitReason, capture},
 };
@@ -30,7 +30,7 @@ const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// # Errors
 /// `session_final`, `session_mismatch`.
 pub(crate) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
-    session.open()?;
+    session.check_open()?;
     if let Some(role) = identity.role.as_deref().filter(|role| *role != session.role.as_str()) {
         let role: String = role.chars().take(64).collect();
         let why = format!("the session {} is of the role {}, not of {role}", session.id, session.role);
@@ -63,7 +63,7 @@ async fn watch_expiry(run: String, version: u64, expires_at: Timestamp) {
     let recorded = state::write(move |app| {
         app.transaction(|tx| {
             let session = crate::actions::boundary::runtime::session_of_run(tx, &of)?;
-            let event = Event::new(Kind::CredentialExpiring).session(&session.id, &session.run_id);
+            let event = Event::new(EventKind::CredentialExpiring).session(&session.id, &session.run_id);
             tx.record(&event.with("type", told).with("expires_at", expires_at.to_string()))?;
             Ok(())
         })
@@ -95,17 +95,17 @@ async fn watch_expiry(run: String, version: u64, expires_at: Timestamp) {
 fn until_refresh(app: &App, house: &state::ServerState, run: &str, expires_at: Timestamp) -> (Duration, &'static str) {
     let known = house.identities.borrow().get(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
-    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.boundary.refresh_before);
+    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.agents.refresh_before);
     (left, kind)
 }
 
 /// Has the command print the next identity of a run; `None` when there is no command.
 fn run_refresh_command(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>> {
-    let Some(command) = app.settings.boundary.refresh.clone() else { return Ok(None) };
+    let Some(command) = app.settings.agents.refresh.clone() else { return Ok(None) };
     let session = app.read(|tx| crate::actions::boundary::runtime::session_of_run(tx, run))?;
     trust::require(app)?;
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
-    for name in vars::IDENTITY {
+    for name in vars::SESSION_IDENTITY {
         env.remove(&OsString::from(name));
     }
     env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());

@@ -171,7 +171,7 @@ fn decide(
     door: EntryPoint,
 ) -> anyhow::Result<CallDecision> {
     let store = app.store_for_reading()?;
-    let (session, is_free) = match store.read_writable(|tx| find_session(tx, caller))? {
+    let (session, is_free) = match store.read_if_writable(|tx| find_session(tx, caller))? {
         Some(session) => (session, true),
         None => (app.read(|tx| find_session(tx, caller))?, false),
     };

@@ -52,7 +52,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
 
 fn call_exec(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) -> Result<Captured> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
-    for name in vars::IDENTITY {
+    for name in vars::SESSION_IDENTITY {
         env.remove(OsStr::new(name));
     }
     env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());

@@ -71,7 +71,7 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
     let after = last_event_id(request.headers())?;
     let (session, place) = state::read(|app| {
         let session = app.read(|tx| session_of_run(tx, &wanted.run_id))?;
-        session.open()?;
+        session.check_open()?;
         let listener = listener::listen(app, &session.id, ListenerKind::Stream)?;
         Ok((session, register_fd(listener)?))
     })?;

@@ -22,7 +22,7 @@ struct Body {
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
     let body: Body = RequestBody::read(request).await?.decode()?;
-    let turns = wire::telemetry::turns(&body.events).map_err(anyhow::Error::from)?;
+    let turns = wire::telemetry::parse_turns(&body.events).map_err(anyhow::Error::from)?;
     let done =
         state::write(move |app| telemetry::report(&app_as_run(app, &body.run_id, None)?, &body.run_id, &turns)).await?;
     Ok(json_response(&done.document))

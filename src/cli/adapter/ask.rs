@@ -41,7 +41,7 @@ impl Args {
             Some(file) => match multiplexer_call::acquire_lock(file)? {
                 Some(turn) => Some(turn),
                 None => {
-                    ctx.out.complain(&format!("others ask all the time: {}", file.display()));
+                    ctx.out.write_error(&format!("others ask all the time: {}", file.display()));
                     return Ok(TIMED_OUT);
                 }
             },
@@ -49,13 +49,13 @@ impl Args {
         };
         let Some(done) = multiplexer_call::call_with_timeout(&ctx.env, &self.words, limit, stdin)? else {
             let first = self.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-            ctx.out.complain(&format!("there is no program '{first}'"));
+            ctx.out.write_error(&format!("there is no program '{first}'"));
             return Ok(NO_PROGRAM);
         };
         ctx.out.bytes(&done.stdout)?;
         let said = String::from_utf8_lossy(&done.stderr);
         if !said.trim().is_empty() {
-            ctx.out.complain(said.trim());
+            ctx.out.write_error(said.trim());
         }
         Ok(match done.exit {
             ExitReason::Code(code) => Exit::try_from(code).unwrap_or(1),

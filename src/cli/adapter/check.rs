@@ -7,8 +7,8 @@ use anyhow::Result;
 use crate::{
     adapters::conformance::{self, OPERATIONS},
     cli::{Context, Exit},
-    render::{Meaning, Table, safe_line},
-    wire::{CheckedAdapterView, Verdict},
+    render::{Meaning, Table, escape_line},
+    wire::{AdapterCheckView, ProbeOutcome},
 };
 
 /// Try a script against the whole session protocol, in a private folder; exit 7 when it breaks it
@@ -30,7 +30,7 @@ impl Args {
         ctx.show(
             &report,
             || {
-                let failed = report.operations.iter().filter(|one| one.verdict == Verdict::Fail);
+                let failed = report.operations.iter().filter(|one| one.verdict == ProbeOutcome::Fail);
                 failed.map(|one| one.operation.to_owned()).collect()
             },
             || words(ctx, &report),
@@ -39,24 +39,24 @@ impl Args {
     }
 }
 
-fn words(ctx: &Context, report: &CheckedAdapterView) -> String {
+fn words(ctx: &Context, report: &AdapterCheckView) -> String {
     let mut table = Table::new(&["operation", "verdict", "probes"]);
     for one in &report.operations {
-        let passed = one.probes.iter().filter(|probe| probe.verdict == Verdict::Pass).count();
-        let probes = match one.probes.iter().filter(|probe| probe.verdict != Verdict::NotSupported).count() {
+        let passed = one.probes.iter().filter(|probe| probe.verdict == ProbeOutcome::Pass).count();
+        let probes = match one.probes.iter().filter(|probe| probe.verdict != ProbeOutcome::NotSupported).count() {
             0 => "-".to_owned(),
             tried => format!("{passed} of {tried}"),
         };
         table.row([one.operation, one.verdict.as_str(), &probes]);
     }
-    table.show(ctx.out.width) + &failures(ctx, report)
+    table.render(ctx.out.width) + &failures(ctx, report)
 }
 
 /// What failed, what was expected and what was seen; one cause often fails many.
-fn failures(ctx: &Context, report: &CheckedAdapterView) -> String {
+fn failures(ctx: &Context, report: &AdapterCheckView) -> String {
     let mut told: Vec<(Vec<String>, Option<&str>, Option<&str>)> = Vec::new();
     for one in &report.operations {
-        for probe in one.probes.iter().filter(|probe| probe.verdict == Verdict::Fail) {
+        for probe in one.probes.iter().filter(|probe| probe.verdict == ProbeOutcome::Fail) {
             let title = format!("{}: {}", one.operation, probe.what);
             let (expected, seen) = (probe.expected.as_deref(), probe.seen.as_deref());
             match told.iter_mut().find(|known| (known.1, known.2) == (expected, seen)) {
@@ -69,9 +69,9 @@ fn failures(ctx: &Context, report: &CheckedAdapterView) -> String {
     for (titles, expected, seen) in told {
         text.push('\n');
         for title in titles {
-            let _ = writeln!(text, "{}", ctx.out.style.paint(Meaning::Bad, &safe_line(&title)));
+            let _ = writeln!(text, "{}", ctx.out.style.paint(Meaning::Bad, &escape_line(&title)));
         }
-        let (expected, seen) = (safe_line(expected.unwrap_or("-")), safe_line(seen.unwrap_or("-")));
+        let (expected, seen) = (escape_line(expected.unwrap_or("-")), escape_line(seen.unwrap_or("-")));
         let _ = writeln!(text, "  expected  {expected}\n  seen      {seen}");
     }
     text

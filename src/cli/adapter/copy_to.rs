@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     adapters::plumbing::commands::start,
     cli::{Context, Exit},
-    render::safe_line,
+    render::escape_line,
 };
 
 /// Copy a file, or what is in a folder, into the directory where a session's program started
@@ -24,7 +24,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let mut warn = |why: &str| ctx.out.complain(&safe_line(why));
+        let mut warn = |why: &str| ctx.out.write_error(&escape_line(why));
         start::copy_to(&ctx.env, &self.name, &self.source, &self.destination, &mut warn)?;
         Ok(0)
     }

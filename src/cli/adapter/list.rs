@@ -23,7 +23,7 @@ impl Args {
                 for one in &backends {
                     table.row([&one.name, one.source, &one.script, one.about.as_deref().unwrap_or("-")]);
                 }
-                table.show(ctx.out.width)
+                table.render(ctx.out.width)
             },
         )
     }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     adapters::plumbing::{IoMode, commands::start},
     cli::{Context, Exit},
-    render::safe_line,
+    render::escape_line,
 };
 
 /// Run a session's program to its end, here; its exit code is the answer
@@ -35,7 +35,7 @@ impl Args {
             (_, true) => IoMode::PtyProxy,
             _ => IoMode::Inherit,
         };
-        let code = start::run(&ctx.env, &self.name, how, |why| ctx.out.complain(&safe_line(why)))?;
+        let code = start::run(&ctx.env, &self.name, how, |why| ctx.out.write_error(&escape_line(why)))?;
         Ok(Exit::try_from(code).unwrap_or(1))
     }
 }

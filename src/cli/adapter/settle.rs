@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     adapters::plumbing::{StartedPane, commands::start},
     cli::{Context, Exit},
-    render::safe_line,
+    render::escape_line,
 };
 
 /// Wait until a session that was just made is up and ready, do what is to follow, and print its report
@@ -27,7 +27,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let mut warn = |why: &str| ctx.out.complain(&safe_line(why));
+        let mut warn = |why: &str| ctx.out.write_error(&escape_line(why));
         let made = StartedPane { pane: self.pane, socket: self.socket };
         let report = start::finish_start(&ctx.env, &self.name, &self.script, made, &mut warn)?;
         ctx.out.document(&report)?;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     adapters::plumbing::commands::start,
     cli::{Context, Exit},
-    render::safe_line,
+    render::escape_line,
 };
 
 /// Keep the start configuration on stdin for the program that is to be run
@@ -17,7 +17,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let mut warn = |why: &str| ctx.out.complain(&safe_line(why));
+        let mut warn = |why: &str| ctx.out.write_error(&escape_line(why));
         start::unpack(&ctx.env, &self.name, std::io::stdin().lock(), &mut warn)?;
         Ok(0)
     }

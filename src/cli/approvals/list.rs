@@ -37,10 +37,10 @@ impl Args {
                         one.status.to_owned(),
                         if one.answerable { "yes" } else { "no" }.to_owned(),
                         one.asked_at.clone(),
-                        tool_input::line(&one.input),
+                        tool_input::summary(&one.input),
                     ]);
                 }
-                if table.is_empty() { "no approvals\n".into() } else { table.show(ctx.out.width) }
+                if table.is_empty() { "no approvals\n".into() } else { table.render(ctx.out.width) }
             },
         )
     }

@@ -12,7 +12,7 @@ use clap::Subcommand;
 
 use super::{Context, Exit};
 use crate::{
-    render::{Table, safe_line},
+    render::{Table, escape_line},
     wire::CheckpointView,
 };
 
@@ -67,7 +67,7 @@ fn words(one: &CheckpointView) -> String {
     ];
     for (name, value) in fields {
         if let Some(value) = value {
-            let _ = writeln!(text, "{name:<12}{}", safe_line(value));
+            let _ = writeln!(text, "{name:<12}{}", escape_line(value));
         }
     }
     text

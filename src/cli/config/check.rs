@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::project::config,
     cli::{Context, Exit},
-    render::safe_line,
+    render::escape_line,
 };
 
 /// Say whether the configuration can be used, and if not, which file and key to look at
@@ -17,6 +17,6 @@ impl Args {
         // To build the house is to check it: every layer is read, every key known, every value meant.
         let checked = config::check(&ctx.app()?);
         let files = if checked.files.is_empty() { "defaults only".to_owned() } else { checked.files.join(", ") };
-        ctx.show(&checked, Vec::new, || format!("the configuration is good: {}\n", safe_line(&files)))
+        ctx.show(&checked, Vec::new, || format!("the configuration is good: {}\n", escape_line(&files)))
     }
 }

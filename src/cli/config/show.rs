@@ -23,7 +23,7 @@ impl Args {
                 for one in &settings {
                     table.row([one.key.as_str(), &one.written, &one.source]);
                 }
-                table.show(ctx.out.width)
+                table.render(ctx.out.width)
             },
         )
     }

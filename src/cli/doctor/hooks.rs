@@ -35,7 +35,7 @@ impl Args {
         let place = DoctorContext {
             env: &ctx.env,
             root: house.as_ref().map(|app| app.project.root.as_path()),
-            approval_wait: house.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.boundary.approval_wait),
+            approval_wait: house.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
         };
         shown(ctx, &doctor::doctor(&place, self.provider)?)
     }

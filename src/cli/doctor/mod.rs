@@ -52,8 +52,8 @@ fn shown(ctx: &Context, findings: &[Finding]) -> Result<Exit> {
             for one in &view.findings {
                 table.row([one.severity, one.code, one.fix.as_deref().unwrap_or("-"), &one.message]);
             }
-            table.show(ctx.out.width)
+            table.render(ctx.out.width)
         },
     )?;
-    Ok(u8::from(!finding::all_well(findings)))
+    Ok(u8::from(!finding::has_no_problems(findings)))
 }

@@ -38,7 +38,7 @@ impl Args {
                         one.summary.clone().or_else(|| one.command.clone()).unwrap_or_default(),
                     ]);
                 }
-                if table.is_empty() { "no evidence\n".into() } else { table.show(ctx.out.width) }
+                if table.is_empty() { "no evidence\n".into() } else { table.render(ctx.out.width) }
             },
         )
     }

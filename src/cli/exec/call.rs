@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::jobs::request,
     cli::{Context, Exit},
-    wire::exec_request::LONGEST,
+    wire::exec_request::MAX_DOCUMENT_BYTES,
 };
 
 /// Do what a JSON document asks for; answer with another
@@ -23,7 +23,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let document = ctx.input_of("the document", &self.file, LONGEST)?;
+        let document = ctx.input_of("the document", &self.file, MAX_DOCUMENT_BYTES)?;
         ctx.answer(&request::execute(&ctx.app()?, &document)?)
     }
 }

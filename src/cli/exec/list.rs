@@ -28,7 +28,7 @@ impl Args {
         let order = ListOptions { session: self.session, unfinished: self.unfinished, limit: Some(self.limit) };
         let runs = list::list(&ctx.app()?, &order)?;
         let table = || {
-            if runs.is_empty() { "no runs\n".into() } else { words::table(&runs, ctx.env.now()).show(ctx.out.width) }
+            if runs.is_empty() { "no runs\n".into() } else { words::table(&runs, ctx.env.now()).render(ctx.out.width) }
         };
         ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), table)
     }

@@ -15,8 +15,8 @@ use crate::{
         },
     },
     cli::{Context, Exit, values},
-    domain::job::{ExecRun, ItemType},
-    wire::RunItemView,
+    domain::job::{ItemType, Job},
+    wire::JobItemView,
 };
 
 /// Show what a run has printed; with --follow also what it prints
@@ -56,7 +56,7 @@ impl Args {
         let run = Reader::new(ctx).read(&app, &order, self.follow)?;
         // An end is an item, and was shown. What nobody looks after any more has none.
         if self.follow && !run.status.is_final() && !ctx.out.json {
-            ctx.out.remark(&words::line(&view::view(&app, &run), ctx.env.now(), ctx.out.remark_style));
+            ctx.out.note(&words::line(&view::view(&app, &run), ctx.env.now(), ctx.out.stderr_style));
         }
         Ok(0)
     }
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As it cannot be read or shown.
-    pub(super) fn read(&mut self, app: &App, order: &LogRequest, follow: bool) -> Result<ExecRun> {
+    pub(super) fn read(&mut self, app: &App, order: &LogRequest, follow: bool) -> Result<Job> {
         let mut left = order.limit.unwrap_or(usize::MAX);
         let shown = RefCell::new(self);
         let see = |piece: DecodedItem| {
@@ -103,20 +103,20 @@ impl<'a> Reader<'a> {
         self.seen = piece.seq;
         let out = &self.ctx.out;
         if out.json {
-            out.document(&RunItemView::from(piece))?;
+            out.document(&JobItemView::from(piece))?;
         } else if out.quiet {
             out.line(&piece.seq.to_string())?;
         } else {
             match piece.kind {
                 ItemType::Stdout => out.text(&self.stdout.take(&piece.text))?,
-                ItemType::Stderr => out.beside(&self.stderr.take(&piece.text)),
+                ItemType::Stderr => out.write_stderr(&self.stderr.take(&piece.text)),
                 ItemType::Event => {
                     // On one terminal both streams are one.
                     if self.ctx.env.terminal.stdout && self.ctx.env.terminal.stderr {
                         out.text(&self.stdout.cut())?;
-                        out.beside(&self.stderr.cut());
+                        out.write_stderr(&self.stderr.cut());
                     }
-                    out.remark(&words::event(&RunItemView::from(piece)));
+                    out.note(&words::event(&JobItemView::from(piece)));
                 }
             }
         }
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
     fn pause(&mut self) -> Result<()> {
         let out = &self.ctx.out;
         if !out.json && !out.quiet {
-            out.beside(&self.stderr.pause());
+            out.write_stderr(&self.stderr.pause());
             let text = self.stdout.pause();
             if !text.is_empty() {
                 out.text(&text)?;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::jobs::send_keys,
     cli::{Context, Exit},
-    domain::terminal_input::Input,
+    domain::terminal_input::TerminalInput,
 };
 
 /// Type into the terminal of a run that was started with --pty
@@ -39,14 +39,14 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let mut inputs = Vec::new();
-        inputs.extend(self.size.as_deref().map(Input::size).transpose()?);
-        inputs.extend(self.literal.map(Input::Text));
-        inputs.extend(self.paste.map(Input::Paste));
-        inputs.extend(self.hex.as_deref().map(Input::hex).transpose()?);
+        inputs.extend(self.size.as_deref().map(TerminalInput::parse_size).transpose()?);
+        inputs.extend(self.literal.map(TerminalInput::Text));
+        inputs.extend(self.paste.map(TerminalInput::Paste));
+        inputs.extend(self.hex.as_deref().map(TerminalInput::parse_hex).transpose()?);
         for key in &self.keys {
-            inputs.push(Input::key(key)?);
+            inputs.push(TerminalInput::parse_key(key)?);
         }
-        inputs.extend(self.eof.then_some(Input::Eof));
+        inputs.extend(self.eof.then_some(TerminalInput::Eof));
         ctx.answer(&send_keys::send(&ctx.app()?, &self.run, &inputs)?)
     }
 }

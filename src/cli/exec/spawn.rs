@@ -23,11 +23,11 @@ use crate::{
     config::parse_size,
     domain::{
         SessionId,
-        job::{Recovery, RunStatus, TERMINAL, TerminalSize},
+        job::{DEFAULT_TERMINAL_SIZE, JobStatus, RecoveryPolicy, TerminalSize},
         terminal_input,
         watcher::Watcher,
     },
-    render::{OutError, safe},
+    render::{OutError, escape_controls},
     wire::FailureKind,
 };
 
@@ -83,7 +83,7 @@ pub struct Args {
     queue: Option<String>,
     /// What becomes of it when its supervisor dies: it is run again, or lost
     #[arg(long, value_name = "HOW", value_parser = recovery)]
-    recovery: Option<Recovery>,
+    recovery: Option<RecoveryPolicy>,
     /// Shell text
     #[arg(long, value_name = "TEXT", group = "what")]
     shell: Option<String>,
@@ -104,11 +104,11 @@ fn variable(text: OsString) -> (OsString, Option<OsString>) {
 }
 
 fn size(text: &str) -> Result<TerminalSize, String> {
-    terminal_input::size(text).map_err(|refusal| refusal.to_string())
+    terminal_input::parse_terminal_size(text).map_err(|refusal| refusal.to_string())
 }
 
-fn recovery(text: &str) -> Result<Recovery, String> {
-    values::word(text, Recovery::parse(text), Recovery::ALL.iter().map(|one| one.as_str()))
+fn recovery(text: &str) -> Result<RecoveryPolicy, String> {
+    values::word(text, RecoveryPolicy::parse(text), RecoveryPolicy::ALL.iter().map(|one| one.as_str()))
 }
 
 impl Args {
@@ -119,7 +119,7 @@ impl Args {
             background: !self.foreground,
             yield_for: self.yield_for,
             watch: self.watch.into_iter().chain(once).collect(),
-            pty: self.pty.then(|| self.size.unwrap_or(TERMINAL)),
+            pty: self.pty.then(|| self.size.unwrap_or(DEFAULT_TERMINAL_SIZE)),
             timeout: self.timeout,
             max_output_bytes: self.max_output,
             session: self.session,
@@ -127,7 +127,7 @@ impl Args {
             cwd: self.cwd,
             env: self.env.into_iter().map(variable).collect(),
             stdin,
-            recovery: self.recovery.unwrap_or(Recovery::Requeue),
+            recovery: self.recovery.unwrap_or(RecoveryPolicy::Requeue),
             ..SpawnRequest::new(self.shell.map_or(CommandSpec::Program(self.command), CommandSpec::Shell))
         };
         let app = ctx.app()?;
@@ -148,7 +148,7 @@ impl Args {
 fn watched(ctx: &Context, app: &App, order: &SpawnRequest) -> Result<Exit> {
     let started = spawn::submit(app, order)?;
     for remark in started.remarks.iter().chain([&started.line]) {
-        ctx.out.remark(&safe(remark));
+        ctx.out.note(&escape_controls(remark));
     }
     let run = started.ids.first().cloned().unwrap_or_default();
     let mut reader = Reader::new(ctx);
@@ -162,6 +162,6 @@ fn watched(ctx: &Context, app: &App, order: &SpawnRequest) -> Result<Exit> {
     let ended = wait::wait(app, std::slice::from_ref(&run), None, |_| {})?;
     let since_seq = reader.seen();
     enough(reader.read(app, &log::LogRequest { job: run, since_seq, limit: None, stream: None }, false))?;
-    let succeeded = ended.iter().all(|run| run.status == RunStatus::Succeeded.as_str());
+    let succeeded = ended.iter().all(|run| run.status == JobStatus::Succeeded.as_str());
     Ok(if succeeded { 0 } else { FailureKind::External.exit_code() })
 }

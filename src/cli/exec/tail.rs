@@ -2,8 +2,8 @@
 //! movements are left out, also in pipes: who reads those shows it on a terminal in the end. The exact text is in JSON.
 
 use crate::{
-    domain::{ansi::plain, secrets::masked},
-    render::safe,
+    domain::{ansi::strip_escapes, secrets::mask},
+    render::escape_controls,
 };
 
 /// After how much text without a line's end it is shown as it is, in bytes.
@@ -70,9 +70,9 @@ impl Tail {
 
 /// The words of a line; of what was written over, the last.
 fn form(line: &str) -> String {
-    let plain = plain(line);
+    let plain = strip_escapes(line);
     let line = plain.trim_end_matches('\r');
-    safe(&masked(line.rsplit('\r').next().unwrap_or(line)))
+    escape_controls(&mask(line.rsplit('\r').next().unwrap_or(line)))
 }
 
 #[cfg(test)]

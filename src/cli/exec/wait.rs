@@ -8,7 +8,7 @@ use super::words;
 use crate::{
     actions::jobs::wait,
     cli::{Context, Exit, stands, values},
-    domain::job::{ExecRun, RunStatus},
+    domain::job::{Job, JobStatus},
     wire::FailureKind,
 };
 
@@ -29,7 +29,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         let shows = ctx.env.terminal.stderr && !ctx.out.json && !ctx.out.quiet;
-        let progress = |runs: &[ExecRun]| {
+        let progress = |runs: &[Job]| {
             if shows {
                 ctx.out.progress(&progress(runs));
             }
@@ -39,7 +39,7 @@ impl Args {
             ctx.out.progress("");
         }
         let runs = waited?;
-        let succeeded = runs.iter().all(|run| run.status == RunStatus::Succeeded.as_str());
+        let succeeded = runs.iter().all(|run| run.status == JobStatus::Succeeded.as_str());
         let exit = if succeeded { 0 } else { FailureKind::External.exit_code() };
         let now = ctx.env.now();
         let lines = || runs.iter().map(|run| words::line(run, now, ctx.out.style) + "\n").collect();
@@ -48,8 +48,8 @@ impl Args {
 }
 
 /// How far they are, in a line.
-fn progress(runs: &[ExecRun]) -> String {
-    let left: Vec<&ExecRun> = runs.iter().filter(|run| !run.status.is_final()).collect();
+fn progress(runs: &[Job]) -> String {
+    let left: Vec<&Job> = runs.iter().filter(|run| !run.status.is_final()).collect();
     let names: Vec<String> = left.iter().take(4).map(|run| format!("{} {}", run.id.short(), run.status)).collect();
     let more = if left.len() > 4 { ", …" } else { "" };
     format!("{} of {} ended; {}{more}", runs.len() - left.len(), runs.len(), names.join(", "))

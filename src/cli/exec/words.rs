@@ -6,8 +6,8 @@ use super::tail::Tail;
 use crate::{
     config::show_duration,
     env::Timestamp,
-    render::{Meaning, Style, Table, safe_line},
-    wire::{PolledView, RunItemView, RunView},
+    render::{Meaning, Style, Table, escape_line},
+    wire::{JobItemView, JobPollView, JobView},
 };
 
 /// How much of a command a line shows, in characters; a table has its own width.
@@ -19,7 +19,7 @@ pub(super) fn short(run_id: &str) -> &str {
 }
 
 /// Runs, one a line.
-pub(super) fn table(runs: &[RunView], now: Timestamp) -> Table {
+pub(super) fn table(runs: &[JobView], now: Timestamp) -> Table {
     let mut table = Table::new(&["id", "status", "age", "session", "queue", "command"]);
     for run in runs {
         let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
@@ -37,7 +37,7 @@ pub(super) fn table(runs: &[RunView], now: Timestamp) -> Table {
 }
 
 /// A run in one line: how it stands, since when, and what it is.
-pub(super) fn line(run: &RunView, now: Timestamp, style: Style) -> String {
+pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
     let meaning = match run.status {
         "succeeded" => Meaning::Good,
         "failed" | "lost" | "timed_out" => Meaning::Bad,
@@ -57,16 +57,16 @@ pub(super) fn line(run: &RunView, now: Timestamp, style: Style) -> String {
         (_, Some(signal)) if run.error_message.is_none() => format!(" by signal {signal}"),
         _ => String::new(),
     };
-    let why = run.error_message.as_ref().map(|why| format!(" ({})", safe_line(why))).unwrap_or_default();
+    let why = run.error_message.as_ref().map(|why| format!(" ({})", escape_line(why))).unwrap_or_default();
     let attempt = if run.attempt > 1 { format!(", attempt {}", run.attempt) } else { String::new() };
     let nobody = if is_left(run) { "; nobody looks after it: fairway session reconcile" } else { "" };
-    let command: String = safe_line(&run.command).chars().take(COMMAND).collect();
+    let command: String = escape_line(&run.command).chars().take(COMMAND).collect();
     let status = style.paint(meaning, run.status);
     format!("{} {status}{how}{}{attempt}{why}: {command}{nobody}", short(&run.run_id), took.unwrap_or_default())
 }
 
 /// A run and what is new of it: the words of its output as they came, events on lines of their own.
-pub(super) fn polled(polled: &PolledView, now: Timestamp, style: Style) -> String {
+pub(super) fn polled(polled: &JobPollView, now: Timestamp, style: Style) -> String {
     let mut text = line(&polled.run, now, style);
     text.push('\n');
     let (mut stdout, mut stderr) = (Tail::default(), Tail::default());
@@ -90,18 +90,18 @@ pub(super) fn polled(polled: &PolledView, now: Timestamp, style: Style) -> Strin
 }
 
 /// An event in a line.
-pub(super) fn event(item: &RunItemView) -> String {
+pub(super) fn event(item: &JobItemView) -> String {
     let name = item.meta.get("event").and_then(|name| name.as_str()).unwrap_or("event");
     let said = if item.payload.is_empty() { item.meta.to_string() } else { item.payload.clone() };
-    safe_line(&format!("[{name}] {said}"))
+    escape_line(&format!("[{name}] {said}"))
 }
 
-fn status(run: &RunView) -> String {
+fn status(run: &JobView) -> String {
     if is_left(run) { format!("{} (unsupervised)", run.status) } else { run.status.to_owned() }
 }
 
 /// Whether it is active and nobody looks after it.
-fn is_left(run: &RunView) -> bool {
+fn is_left(run: &JobView) -> bool {
     !run.supervised && matches!(run.status, "starting" | "running")
 }
 
@@ -126,8 +126,8 @@ mod tests {
 
     use super::*;
 
-    fn run() -> RunView {
-        RunView {
+    fn run() -> JobView {
+        JobView {
             run_id: "0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4".into(),
             session_id: None,
             queue: Some("q".into()),
@@ -153,19 +153,19 @@ mod tests {
     }
 
     fn plain() -> Style {
-        Style::choose("never", false, &crate::env::Env::real())
+        Style::choose("never", false, &crate::env::Env::from_process())
     }
 
     #[test]
     fn a_run_is_a_line_that_no_terminal_obeys() {
         let now = Timestamp::parse("2026-01-01T02:03:04.000Z").unwrap();
         assert_eq!(line(&run(), now, plain()), "8c1e03d4 running since 2h 3m: echo \\u{1b}[2J");
-        let left = RunView { supervised: false, attempt: 2, ..run() };
+        let left = JobView { supervised: false, attempt: 2, ..run() };
         assert_eq!(
             line(&left, now, plain()),
             "8c1e03d4 running since 2h 3m, attempt 2: echo \\u{1b}[2J; nobody looks after it: fairway session reconcile"
         );
-        let failed = RunView {
+        let failed = JobView {
             status: "failed",
             supervised: false,
             exit_code: Some(3),
@@ -174,7 +174,7 @@ mod tests {
         };
         assert_eq!(line(&failed, now, plain()), "8c1e03d4 failed with exit code 3 after 12s: echo \\u{1b}[2J");
         assert_eq!(
-            table(&[left], now).show(None),
+            table(&[left], now).render(None),
             "ID        STATUS                  AGE    SESSION  QUEUE  COMMAND\n\
              8c1e03d4  running (unsupervised)  2h 3m  -        q      echo \\u{1b}[2J\n"
         );
@@ -183,14 +183,14 @@ mod tests {
     #[test]
     fn items_are_output_as_it_was_and_events_on_lines_of_their_own() {
         let now = Timestamp::parse("2026-01-01T00:00:02.000Z").unwrap();
-        let item = |seq, kind, payload: &str, meta| RunItemView {
+        let item = |seq, kind, payload: &str, meta| JobItemView {
             seq,
             kind,
             payload: payload.into(),
             meta,
             created_at: String::new(),
         };
-        let view = PolledView {
+        let view = JobPollView {
             run: run(),
             since_seq: 0,
             next_seq: 4,

@@ -35,5 +35,5 @@ fn words(view: &ExplainView, width: Option<usize>) -> String {
         let age = fact.age_ms.map_or_else(|| "-".into(), |age| show_duration(Duration::from_millis(age)));
         table.row([fact.message.as_str(), &fact.source, &age]);
     }
-    format!("{} is {}\n{}", view.id, view.status, table.show(width))
+    format!("{} is {}\n{}", view.id, view.status, table.render(width))
 }

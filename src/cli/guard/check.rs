@@ -18,9 +18,9 @@ use crate::{
         core::{errors, lookup},
     },
     cli::{Context, Exit},
-    domain::{Refusal, text_limits::BODY_MAX},
+    domain::{Refusal, text_limits::MAX_BODY_BYTES},
     os::big_stack,
-    wire::VerdictView,
+    wire::GuardResultView,
 };
 
 /// How long the call is waited for on stdin.
@@ -69,9 +69,9 @@ impl Args {
             .unwrap_or_else(|_| Err(errors::internal("the call could not be judged")));
         let view = match &decided {
             Ok(verdict) => {
-                VerdictView { allowed: verdict.allowed, reason: verdict.reason.clone(), rule: verdict.rule.clone() }
+                GuardResultView { allowed: verdict.allowed, reason: verdict.reason.clone(), rule: verdict.rule.clone() }
             }
-            Err(error) => VerdictView { allowed: false, reason: errors::classify(error).message, rule: None },
+            Err(error) => GuardResultView { allowed: false, reason: errors::classify(error).message, rule: None },
         };
         if ctx.out.json {
             ctx.out.document(&view)?;
@@ -82,7 +82,7 @@ impl Args {
         }
         if !ctx.out.json && !ctx.out.quiet {
             let rule = verdict.rule.map(|rule| format!("{rule}: ")).unwrap_or_default();
-            ctx.out.line(&crate::render::safe_line(&format!("allowed: {rule}{}", verdict.reason)))?;
+            ctx.out.line(&crate::render::escape_line(&format!("allowed: {rule}{}", verdict.reason)))?;
         }
         Ok(0)
     }
@@ -131,11 +131,11 @@ fn stdin() -> Result<String> {
     let wrong = |why: &str| Refusal::invalid("the call", why);
     let read = || {
         let mut bytes = Vec::new();
-        let limit = u64::try_from(BODY_MAX).unwrap_or(u64::MAX).saturating_add(1);
+        let limit = u64::try_from(MAX_BODY_BYTES).unwrap_or(u64::MAX).saturating_add(1);
         io::stdin().lock().take(limit).read_to_end(&mut bytes).map(|_| bytes)
     };
     let bytes = big_stack::run(1 << 20, LIMIT, read).ok_or_else(|| wrong("did not come in time"))??;
-    if bytes.len() > BODY_MAX {
+    if bytes.len() > MAX_BODY_BYTES {
         return Err(wrong("is too long").into());
     }
     Ok(String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?)

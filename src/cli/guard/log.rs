@@ -45,10 +45,10 @@ impl Args {
                         if one.allowed { "allowed" } else { "denied" }.to_owned(),
                         one.rule.clone().unwrap_or_else(|| "-".into()),
                         one.reason.clone(),
-                        tool_input::line(&one.input),
+                        tool_input::summary(&one.input),
                     ]);
                 }
-                if table.is_empty() { "no decisions\n".into() } else { table.show(ctx.out.width) }
+                if table.is_empty() { "no decisions\n".into() } else { table.render(ctx.out.width) }
             },
         )
     }

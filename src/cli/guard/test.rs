@@ -13,9 +13,9 @@ use crate::{
     },
     cli::{Context, Exit, values},
     domain::{Refusal, Role},
-    guard::Judgement,
-    render::safe,
-    wire::JudgementView,
+    guard::Evaluation,
+    render::escape_controls,
+    wire::EvaluationView,
 };
 
 /// Explain what would be decided on a tool call; nothing is recorded
@@ -53,17 +53,25 @@ impl Args {
         let call = ToolCall { tool: self.tool, aliases: Vec::new(), input, cwd, role: None };
         let judgement =
             guard::evaluate(&LoadedRules::load(&app), &app, session.as_ref(), &role, &call).unwrap_or_else(denied);
-        let view = JudgementView::from(&judgement);
-        ctx.show(&view, || view.rule.iter().cloned().collect(), || safe(&words(&view)))
+        let view = EvaluationView::from(&judgement);
+        ctx.show(&view, || view.rule.iter().cloned().collect(), || escape_controls(&words(&view)))
     }
 }
 
-fn denied(reason: String) -> Judgement {
+fn denied(reason: String) -> Evaluation {
     let (commands, doubts, looks) = (Vec::new(), Vec::new(), Vec::new());
-    Judgement { allowed: false, granted: false, rule: None, reason, commands, doubts, looks }
+    Evaluation {
+        allowed: false,
+        explicitly_allowed: false,
+        rule: None,
+        reason,
+        commands,
+        unresolved: doubts,
+        traces: looks,
+    }
 }
 
-fn words(view: &JudgementView) -> String {
+fn words(view: &EvaluationView) -> String {
     let mut text = String::new();
     let rule = view.rule.as_ref().map(|rule| format!("{rule}: ")).unwrap_or_default();
     let _ = writeln!(text, "{}: {rule}{}", if view.allowed { "allowed" } else { "denied" }, view.reason);

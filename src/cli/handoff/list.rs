@@ -45,7 +45,7 @@ impl Args {
                         one.summary.clone(),
                     ]);
                 }
-                if table.is_empty() { "no handoffs\n".into() } else { table.show(ctx.out.width) }
+                if table.is_empty() { "no handoffs\n".into() } else { table.render(ctx.out.width) }
             },
         )
     }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::target::TargetArgs;
 use crate::{
     cli::{Context, Exit, values},
-    config::trust::{self, Standing},
+    config::trust::{self, GuardTrust},
     hooks::{
         Provider,
         install::{self, DEFAULT_APPROVAL_WAIT},
@@ -30,7 +30,7 @@ impl Args {
         let (provider, target) = (self.provider, self.target.target(ctx)?);
         // Outside any project the person's settings can be written all the same.
         let house = ctx.app();
-        let approval_wait = house.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.boundary.approval_wait);
+        let approval_wait = house.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait);
         let dry_run = self.target.dry_run;
         let change =
             install::install(provider, &target, &ctx.env, &executable::current_executable()?, approval_wait, dry_run)?;
@@ -43,7 +43,7 @@ impl Args {
             answer = answer.note(left);
         }
         if let Ok(app) = &house
-            && let Standing::Doubtful(why) = trust::guard(&app.env, &app.project, &app.layers, &app.settings)
+            && let GuardTrust::Untrusted(why) = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings)
         {
             answer =
                 answer.note(format!("{why}: until then every tool call is denied. Look at it, then: fairway trust"));

@@ -12,7 +12,7 @@ use crate::{
         Provider,
         install::{Change, Target},
     },
-    render::safe,
+    render::escape_controls,
     wire::HookChangeView,
 };
 
@@ -83,8 +83,8 @@ pub(super) fn show(ctx: &Context, answer: &Answer, change: &Change, dry_run: boo
         return ctx.answer(answer);
     }
     for remark in &answer.remarks {
-        ctx.out.remark(&safe(remark));
+        ctx.out.note(&escape_controls(remark));
     }
-    ctx.out.text(&safe(&change.diff))?;
+    ctx.out.text(&escape_controls(&change.diff))?;
     Ok(0)
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::queue::lane::{self, LanePatch},
     cli::{Context, Exit, values},
-    config::project::normal,
+    config::project::normalize,
     domain::{LaneName, Refusal, Role, id::Label},
 };
 
@@ -60,7 +60,7 @@ impl Said {
     /// `invalid_value`, naming the field.
     pub fn fields(self, ctx: &Context) -> Result<LanePatch, Refusal> {
         let folder = |text: &str| {
-            let folder = normal(&ctx.env.cwd.join(text));
+            let folder = normalize(&ctx.env.cwd.join(text));
             let text = folder.to_str().map(str::to_owned);
             text.ok_or_else(|| Refusal::invalid("worktree", "lies below a folder whose name is not UTF-8"))
         };

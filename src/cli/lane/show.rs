@@ -8,8 +8,8 @@ use crate::{
     actions::queue::lane::list,
     cli::{Context, Exit, task, values},
     domain::LaneName,
-    render::{Table, safe_line},
-    wire::LanePresentView,
+    render::{Table, escape_line},
+    wire::LaneDetailView,
 };
 
 /// Show a lane's whole present: sessions, held tasks, newest checkpoints, open handoffs, messages
@@ -27,14 +27,14 @@ impl Args {
     }
 }
 
-fn words(present: &LanePresentView, width: Option<usize>) -> String {
+fn words(present: &LaneDetailView, width: Option<usize>) -> String {
     let lane = &present.lane;
-    let mut text = format!("{}  {}\n", lane.name, safe_line(lane.title.as_deref().unwrap_or_default()));
+    let mut text = format!("{}  {}\n", lane.name, escape_line(lane.title.as_deref().unwrap_or_default()));
     text.truncate(text.trim_end().len());
     text.push('\n');
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
-            let _ = writeln!(text, "{name:<12}{}", safe_line(value));
+            let _ = writeln!(text, "{name:<12}{}", escape_line(value));
         }
     };
     field("status", Some(lane.status));
@@ -63,7 +63,7 @@ fn words(present: &LanePresentView, width: Option<usize>) -> String {
     }
     for table in [sessions, task::table(&present.tasks), checkpoints, handoffs] {
         if !table.is_empty() {
-            let _ = write!(text, "\n{}", table.show(width));
+            let _ = write!(text, "\n{}", table.render(width));
         }
     }
     text

@@ -37,7 +37,7 @@ impl Args {
                         one.created_at.clone(),
                     ]);
                 }
-                if table.is_empty() { "no reviews\n".into() } else { table.show(ctx.out.width) }
+                if table.is_empty() { "no reviews\n".into() } else { table.render(ctx.out.width) }
             },
         )
     }

@@ -21,7 +21,7 @@ use crate::{
     adapters::plumbing::commands,
     cli::{Context, Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
-    render::safe_line,
+    render::escape_line,
     wire::{LaunchView, SessionView},
 };
 
@@ -98,7 +98,7 @@ impl Args {
             task: self.task_id,
             id: self.name,
             worktree: self.worktree,
-            branch: self.branch.map(|branch| text_limits::line("branch", &branch)).transpose()?,
+            branch: self.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,
             transcript: self.transcript,
             env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
             command,
@@ -132,14 +132,14 @@ fn told(ctx: &Context, app: App, answer: &Answer, attach: bool) -> Result<Exit> 
 
 fn show(ctx: &Context, plan: &LaunchPlan) -> Result<Exit> {
     for remark in &plan.notes {
-        ctx.out.remark(remark);
+        ctx.out.note(remark);
     }
-    let environment = plan.environment.iter().map(|(name, value)| (name.clone(), secrets::shown(name, value)));
+    let environment = plan.environment.iter().map(|(name, value)| (name.clone(), secrets::mask_value(name, value)));
     let view = LaunchView {
         dry_run: true,
         session: SessionView::from(&plan.session),
         adapter: plan.located.backend.clone(),
-        command: secrets::masked(&plan.command),
+        command: secrets::mask(&plan.command),
         environment: environment.collect(),
         start: serde_json::to_value(commands::redacted(&plan.start)).map_err(errors::internal)?,
     };
@@ -150,7 +150,7 @@ fn words(view: &LaunchView, plan: &LaunchPlan) -> String {
     let mut text = String::from("dry run: nothing was written or started\n");
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {
-            let _ = writeln!(text, "{name:<12}{}", safe_line(value));
+            let _ = writeln!(text, "{name:<12}{}", escape_line(value));
         }
     };
     let session = &view.session;

@@ -23,7 +23,7 @@ impl Args {
         ctx.show(
             &sessions,
             || sessions.iter().map(|session| session.id.clone()).collect(),
-            || if sessions.is_empty() { "no sessions\n".into() } else { table(&sessions).show(ctx.out.width) },
+            || if sessions.is_empty() { "no sessions\n".into() } else { table(&sessions).render(ctx.out.width) },
         )
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     actions::sessions::control::peek,
     cli::{Context, Exit, values},
     domain::SessionId,
-    render::safe,
+    render::escape_controls,
 };
 
 /// Show the last lines of a session; after its end those of its transcript
@@ -23,6 +23,6 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let peek = peek::peek(&ctx.app()?, &self.id, self.lines)?;
-        ctx.show(&peek, || vec![peek.session_id.clone()], || safe(&peek.text))
+        ctx.show(&peek, || vec![peek.session_id.clone()], || escape_controls(&peek.text))
     }
 }

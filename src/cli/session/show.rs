@@ -8,7 +8,7 @@ use crate::{
     actions::sessions::{control::suggestions, list},
     cli::{Context, Exit, values},
     domain::SessionId,
-    render::safe_line,
+    render::escape_line,
     wire::SessionView,
 };
 
@@ -32,7 +32,7 @@ fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
     let mut text = format!("{}\n", session.id);
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
-            let _ = writeln!(text, "{name:<12}{}", safe_line(value));
+            let _ = writeln!(text, "{name:<12}{}", escape_line(value));
         }
     };
     let number = |number: Option<i64>| number.map(|number| number.to_string());

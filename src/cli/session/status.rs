@@ -6,7 +6,7 @@ use crate::{
     actions::sessions::list,
     cli::{Context, Exit, values},
     domain::SessionId,
-    render::safe_line,
+    render::escape_line,
     wire::SessionView,
 };
 
@@ -21,7 +21,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let session = SessionView::from(&list::show(&ctx.app()?, &self.id)?);
-        ctx.show(&session, || vec![session.id.clone()], || format!("{}\n", safe_line(&line(&session))))
+        ctx.show(&session, || vec![session.id.clone()], || format!("{}\n", escape_line(&line(&session))))
     }
 }
 

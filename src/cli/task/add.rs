@@ -10,7 +10,7 @@ use crate::{
     domain::{
         LaneName, Refusal, Role, TaskId,
         id::Label,
-        task::{Check, DEFAULT_PRIORITY, Words},
+        task::{Check, DEFAULT_PRIORITY, TaskFields},
     },
 };
 
@@ -82,7 +82,7 @@ impl Fields {
     ///
     /// # Errors
     /// `invalid_value` naming the field.
-    pub fn over(self, words: &mut Words) -> Result<()> {
+    pub fn over(self, words: &mut TaskFields) -> Result<()> {
         if let Some(body) = self.body {
             words.body = body;
         }
@@ -134,7 +134,7 @@ impl Args {
             (Some(id), Some(title)) => (Some(values::task(&id)?), title),
             (title, _) => (None, title.unwrap_or_default()),
         };
-        let mut words = Words { priority: DEFAULT_PRIORITY, ..Words::titled(title) };
+        let mut words = TaskFields { priority: DEFAULT_PRIORITY, ..TaskFields::with_title(title) };
         let mut fields = self.fields;
         fields.body = ctx.text("body", fields.body.take(), fields.body_file.take().as_deref())?;
         fields.over(&mut words)?;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::queue::task::import,
     cli::{Context, Exit},
-    wire::import::Form,
+    wire::import::ImportFormat,
 };
 
 /// Bring in tasks from a file, all of them or none
@@ -23,7 +23,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let form = self.file.extension().and_then(|ending| Form::of_ending(&ending.to_string_lossy()));
+        let form = self.file.extension().and_then(|ending| ImportFormat::from_extension(&ending.to_string_lossy()));
         let text = ctx.input("the file", &self.file)?;
         ctx.answer(&import::import(&ctx.app()?, &text, form)?)
     }

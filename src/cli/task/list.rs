@@ -6,7 +6,7 @@ use super::table;
 use crate::{
     actions::queue::task::list::{self, Filter},
     cli::{Context, Exit, values},
-    domain::{LaneName, Role, task::Status},
+    domain::{LaneName, Role, task::TaskStatus},
 };
 
 /// List tasks, by priority and age; closed ones only when --status names them
@@ -14,7 +14,7 @@ use crate::{
 pub struct Args {
     /// Only this status; may be repeated
     #[arg(long = "status", value_name = "STATUS", value_parser = values::status)]
-    statuses: Vec<Status>,
+    statuses: Vec<TaskStatus>,
     /// Only this role's
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
@@ -46,7 +46,7 @@ impl Args {
         ctx.show(
             &tasks,
             || tasks.iter().map(|task| task.id.clone()).collect(),
-            || if tasks.is_empty() { "no tasks\n".into() } else { table(&tasks).show(ctx.out.width) },
+            || if tasks.is_empty() { "no tasks\n".into() } else { table(&tasks).render(ctx.out.width) },
         )
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     actions::queue::task::list,
     cli::{Context, Exit, values},
     domain::TaskId,
-    render::{safe, safe_line},
+    render::{escape_controls, escape_line},
     wire::TaskView,
 };
 
@@ -28,10 +28,10 @@ impl Args {
 }
 
 fn words(task: &TaskView) -> String {
-    let mut text = format!("{}  {}\n", task.id, safe_line(&task.title));
+    let mut text = format!("{}  {}\n", task.id, escape_line(&task.title));
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {
-            let _ = writeln!(text, "{name:<12}{}", safe_line(value));
+            let _ = writeln!(text, "{name:<12}{}", escape_line(value));
         }
     };
     field("status", task.status);
@@ -61,7 +61,7 @@ fn words(task: &TaskView) -> String {
     field("updated", &task.updated_at);
     field("closed", task.closed_at.as_deref().unwrap_or_default());
     if !task.body.is_empty() {
-        let _ = write!(text, "\n{}\n", safe(task.body.trim_end()));
+        let _ = write!(text, "\n{}\n", escape_controls(task.body.trim_end()));
     }
     text
 }

@@ -6,14 +6,14 @@ use crate::{
         claim::Takeover,
         lane::{Lane, LaneStatus},
         rules::globs,
-        task::{State, Task, Waiting},
+        task::{NotReadyReason, Task, TaskState},
     },
     env::Timestamp,
 };
 
 /// What the claimer wants and is.
 #[derive(Debug, Clone)]
-pub struct Claimer<'a> {
+pub struct ClaimantFacts<'a> {
     /// Who claims.
     pub actor: &'a Actor,
     /// In which role.
@@ -50,11 +50,11 @@ pub enum PathPolicy {
 
 /// The facts around a task that its claim depends on.
 #[derive(Debug)]
-pub struct Facts<'a> {
+pub struct ClaimFacts<'a> {
     /// Its lane and how many *other* tasks are held in it.
     pub lane: Option<(&'a Lane, i64)>,
     /// What it waits for.
-    pub waiting: &'a [Waiting],
+    pub waiting: &'a [NotReadyReason],
     /// The globs of all tasks that somebody else holds.
     pub held_paths: &'a [HeldPaths],
     /// What to make of an overlap.
@@ -63,7 +63,7 @@ pub struct Facts<'a> {
 
 /// A claim that may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Granted {
+pub struct ClaimGrant {
     /// How it comes to its holder.
     pub takeover: Takeover,
     /// The overlap that `warn` lets pass.
@@ -74,31 +74,36 @@ pub struct Granted {
 ///
 /// # Errors
 /// The first rule that bars it, in the order of `model.md`.
-pub fn decide(task: &Task, claimer: &Claimer<'_>, facts: &Facts<'_>, now: Timestamp) -> Result<Granted, Refusal> {
-    let takeover = available(task, claimer, now)?;
+pub fn decide(
+    task: &Task,
+    claimer: &ClaimantFacts<'_>,
+    facts: &ClaimFacts<'_>,
+    now: Timestamp,
+) -> Result<ClaimGrant, Refusal> {
+    let takeover = check_available(task, claimer, now)?;
     if !facts.waiting.is_empty() {
         return Err(Refusal::DepsOpen { task: task.id.clone(), waiting: facts.waiting.to_vec() });
     }
-    fits(task, claimer)?;
+    check_role_and_lane(task, claimer)?;
     if let Some((lane, held)) = facts.lane {
-        takes_one_more(lane, held)?;
+        check_capacity(lane, held)?;
     }
-    let conflict = conflict(task, &claimer.actor.name, facts);
+    let conflict = path_conflict(task, &claimer.actor.name, facts);
     match conflict {
         Some(refusal) if facts.path_policy == PathPolicy::Refuse => Err(refusal),
-        conflict => Ok(Granted { takeover, conflict }),
+        conflict => Ok(ClaimGrant { takeover, conflict }),
     }
 }
 
-fn available(task: &Task, claimer: &Claimer<'_>, now: Timestamp) -> Result<Takeover, Refusal> {
+fn check_available(task: &Task, claimer: &ClaimantFacts<'_>, now: Timestamp) -> Result<Takeover, Refusal> {
     let wrong = || Refusal::WrongState { task: task.id.clone(), status: task.state.status(), verb: "claimed" };
     match &task.state {
-        State::Todo => Ok(Takeover::Fresh),
-        State::Done(_) | State::Cancelled(_) => Err(wrong()),
-        State::InProgress(claim) | State::Blocked(claim, _) | State::Review(claim) => {
+        TaskState::Todo => Ok(Takeover::Fresh),
+        TaskState::Done(_) | TaskState::Cancelled(_) => Err(wrong()),
+        TaskState::InProgress(claim) | TaskState::Blocked(claim, _) | TaskState::Review(claim) => {
             if let Some(reason) = claimer.steal {
                 return if claim.claimant == claimer.actor.name {
-                    Err(Refusal::AlreadyYours { task: task.id.clone(), epoch: claim.epoch })
+                    Err(Refusal::AlreadyClaimedByYou { task: task.id.clone(), epoch: claim.epoch })
                 } else {
                     Ok(Takeover::Stolen { from: claim.claimant.clone(), reason: reason.to_owned() })
                 };
@@ -107,7 +112,7 @@ fn available(task: &Task, claimer: &Claimer<'_>, now: Timestamp) -> Result<Takeo
                 return Ok(Takeover::Expired { from: claim.claimant.clone() });
             }
             if claim.claimant == claimer.actor.name {
-                return Err(Refusal::AlreadyYours { task: task.id.clone(), epoch: claim.epoch });
+                return Err(Refusal::AlreadyClaimedByYou { task: task.id.clone(), epoch: claim.epoch });
             }
             Err(Refusal::AlreadyClaimed { task: task.id.clone(), by: claim.claimant.clone(), since: claim.claimed_at })
         }
@@ -119,14 +124,14 @@ fn available(task: &Task, claimer: &Claimer<'_>, now: Timestamp) -> Result<Takeo
 ///
 /// # Errors
 /// `role_mismatch`, `lane_mismatch`.
-pub fn fits(task: &Task, claimer: &Claimer<'_>) -> Result<(), Refusal> {
-    if let Some(wants) = &task.words.role
+pub fn check_role_and_lane(task: &Task, claimer: &ClaimantFacts<'_>) -> Result<(), Refusal> {
+    if let Some(wants) = &task.fields.role
         && !claimer.any_role
         && claimer.role != Some(wants)
     {
         return Err(Refusal::RoleMismatch { task: task.id.clone(), wants: wants.clone(), have: claimer.role.cloned() });
     }
-    if let (Some(wants), Some(have)) = (&task.words.lane, claimer.lane)
+    if let (Some(wants), Some(have)) = (&task.fields.lane, claimer.lane)
         && wants != have
     {
         return Err(Refusal::LaneMismatch { task: task.id.clone(), wants: wants.clone(), have: have.clone() });
@@ -138,7 +143,7 @@ pub fn fits(task: &Task, claimer: &Claimer<'_>) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// `lane_paused`, `lane_closed`, `lane_full`.
-pub fn takes_one_more(lane: &Lane, held: i64) -> Result<(), Refusal> {
+pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     match lane.status {
         LaneStatus::Paused => return Err(Refusal::LanePaused { lane: lane.name.clone() }),
         LaneStatus::Closed => return Err(Refusal::LaneClosed { lane: lane.name.clone() }),
@@ -152,12 +157,12 @@ pub fn takes_one_more(lane: &Lane, held: i64) -> Result<(), Refusal> {
 
 /// The first overlap of a task's paths with those of a task that somebody other than `holder` holds.
 #[must_use]
-pub fn conflict(task: &Task, holder: &str, facts: &Facts<'_>) -> Option<Refusal> {
+pub fn path_conflict(task: &Task, holder: &str, facts: &ClaimFacts<'_>) -> Option<Refusal> {
     if facts.path_policy == PathPolicy::Off {
         return None;
     }
     facts.held_paths.iter().filter(|held| held.claimant != holder && held.task != task.id).find_map(|held| {
-        globs::first_overlap(&task.words.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
+        globs::first_overlap(&task.fields.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
             task: task.id.clone(),
             path: path.to_owned(),
             other: held.task.clone(),

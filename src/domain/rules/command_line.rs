@@ -2,11 +2,11 @@
 
 /// The first word of shell text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum First {
+pub enum LeadingWord {
     /// A program of this name or path.
     Program(String),
     /// A word that only the shell understands, or one that it would change.
-    Unclear,
+    Unresolved,
 }
 
 /// What the shell itself does, whatever programs there are.
@@ -19,15 +19,15 @@ const BUILT_IN: &[&str] = &[
 
 /// The program that shell text starts first.
 #[must_use]
-pub fn first(text: &str) -> First {
+pub fn leading_word(text: &str) -> LeadingWord {
     let word = text.split_whitespace().next().unwrap_or_default();
     let plain = |letter: char| {
         letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | '+' | '@' | '%' | ',' | ':')
     };
     if word.is_empty() || !word.chars().all(plain) || BUILT_IN.contains(&word) {
-        return First::Unclear;
+        return LeadingWord::Unresolved;
     }
-    First::Program(word.to_owned())
+    LeadingWord::Program(word.to_owned())
 }
 
 #[cfg(test)]
@@ -37,10 +37,10 @@ mod tests {
     #[test]
     fn a_plain_word_is_a_program_and_nothing_else_is() {
         for (text, program) in [("sleep 60", "sleep"), (" ./run.sh -x", "./run.sh"), ("g++\tx", "g++")] {
-            assert_eq!(first(text), First::Program(program.into()));
+            assert_eq!(leading_word(text), LeadingWord::Program(program.into()));
         }
         for text in ["", "A=1 sleep", "exec sleep", "$X", "'a b'", "~/x", "a;b", "if true", "(a)", "a*"] {
-            assert_eq!(first(text), First::Unclear, "{text}");
+            assert_eq!(leading_word(text), LeadingWord::Unresolved, "{text}");
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn closed_by<E>(
 ///
 /// # Errors
 /// As `next` fails.
-pub fn any<'a, T: Ord + Clone + 'a, E>(
+pub fn find<'a, T: Ord + Clone + 'a, E>(
     starts: impl IntoIterator<Item = &'a T>,
     mut next: impl FnMut(&T) -> Result<Vec<T>, E>,
 ) -> Result<Option<Vec<T>>, E> {
@@ -119,12 +119,12 @@ mod tests {
                 _ => vec![],
             })
         };
-        assert_eq!(any(&[id("a"), id("b"), id("d")], edges), Ok(None));
-        assert_eq!(any(&[id("a"), id("x")], edges), Ok(Some(vec![id("y"), id("z"), id("y")])));
+        assert_eq!(find(&[id("a"), id("b"), id("d")], edges), Ok(None));
+        assert_eq!(find(&[id("a"), id("x")], edges), Ok(Some(vec![id("y"), id("z"), id("y")])));
         let chain = |task: &TaskId| -> Result<Vec<TaskId>, Infallible> {
             let number: u32 = task.as_str()[1..].parse().unwrap();
             Ok(if number < 100_000 { vec![id(&format!("n{}", number + 1))] } else { vec![] })
         };
-        assert_eq!(any(&[id("n0")], chain), Ok(None));
+        assert_eq!(find(&[id("n0")], chain), Ok(None));
     }
 }

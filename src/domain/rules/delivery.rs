@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     domain::{
-        message::{Message, OFFER_SECONDS, Priority, Way},
+        message::{Channel, Message, OFFER_TIMEOUT_SECS, Priority},
         session::Activity,
     },
     env::Timestamp,
@@ -12,111 +12,116 @@ use crate::{
 
 /// What one reading does.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadPlan {
     /// These were printed to this reader before, and it came back in time: it has read them.
-    pub read: Vec<i64>,
+    pub acknowledged: Vec<i64>,
     /// These it gets now: what may interrupt most first, then the oldest.
     pub offered: Vec<Message>,
     /// When an offer to somebody else lapses that could then come here.
-    pub lapses_at: Option<Timestamp>,
+    pub next_offer_expiry: Option<Timestamp>,
     /// How many more wait than one reading takes.
-    pub more: usize,
+    pub remaining: usize,
 }
 
 /// The most messages that one reading takes.
-pub const MOST: usize = 50;
+pub const MAX_READ: usize = 50;
 
 /// Decides a reading by `reader`, who asked at `asked` and may have waited since, of the unsettled messages that are
 /// addressed to it, its lane or its role.
 #[must_use]
-pub fn reading(unsettled: Vec<Message>, reader: &str, asked: Timestamp, now: Timestamp) -> Reading {
-    let mut reading = Reading::default();
+pub fn plan_read(unsettled: Vec<Message>, reader: &str, asked: Timestamp, now: Timestamp) -> ReadPlan {
+    let mut reading = ReadPlan::default();
     // What another command of the same reader was offered later, this one cannot vouch for.
-    let before = asked.plus(Duration::from_secs(OFFER_SECONDS));
+    let before = asked.plus(Duration::from_secs(OFFER_TIMEOUT_SECS));
     for message in unsettled {
-        if message.is_late(now) {
+        if message.is_expired(now) {
             continue;
         }
         // What is brought to this reader by another way is not read by coming here.
-        let is_own = message.offered_to.as_deref() == Some(reader) && message.way.is_none_or(Way::is_reading);
-        match message.offered_until.filter(|_| message.is_held(now)) {
+        let is_own = message.offered_to.as_deref() == Some(reader) && message.channel.is_none_or(Channel::is_pull);
+        match message.offered_until.filter(|_| message.is_offered(now)) {
             Some(until) if is_own => {
                 if until <= before {
-                    reading.read.push(message.id);
+                    reading.acknowledged.push(message.id);
                 }
             }
             Some(until) => {
-                reading.lapses_at = Some(reading.lapses_at.map_or(until, |earlier: Timestamp| earlier.min(until)));
+                reading.next_offer_expiry =
+                    Some(reading.next_offer_expiry.map_or(until, |earlier: Timestamp| earlier.min(until)));
             }
             None => reading.offered.push(message),
         }
     }
-    sort(&mut reading.offered);
-    reading.more = reading.offered.len().saturating_sub(MOST);
-    reading.offered.truncate(MOST);
+    sort_by_priority(&mut reading.offered);
+    reading.remaining = reading.offered.len().saturating_sub(MAX_READ);
+    reading.offered.truncate(MAX_READ);
     reading
 }
 
-fn sort(messages: &mut [Message]) {
+fn sort_by_priority(messages: &mut [Message]) {
     messages.sort_by_key(|message| (message.priority.rank(), message.id));
 }
 
 /// Whether a message of this priority may go by this way while its session does this. Typing has a rule of its own:
 /// [`typing`].
 #[must_use]
-pub const fn may_go(priority: Priority, way: Way, activity: Activity) -> bool {
+pub const fn channel_allows(priority: Priority, way: Channel, activity: Activity) -> bool {
     match way {
         // In the middle of a turn.
-        Way::Tool => matches!(priority, Priority::Urgent),
+        Channel::Tool => matches!(priority, Priority::Urgent),
         // A runtime that reports nothing gets what it is sent at once.
-        Way::Stream => matches!(priority, Priority::Urgent) || matches!(activity, Activity::Unknown | Activity::Idle),
+        Channel::Stream => {
+            matches!(priority, Priority::Urgent) || matches!(activity, Activity::Unknown | Activity::Idle)
+        }
         // Who is woken in the middle of a turn may not hear it.
-        Way::Wake => matches!(activity, Activity::Unknown | Activity::Idle),
-        Way::TurnEnd | Way::TurnStart | Way::Inbox | Way::Checkpoint | Way::Nudge => true,
+        Channel::Wake => matches!(activity, Activity::Unknown | Activity::Idle),
+        Channel::TurnEnd | Channel::TurnStart | Channel::Inbox | Channel::Checkpoint | Channel::Nudge => true,
     }
 }
 
 /// Of the unsettled messages that are addressed to a session, its lane or its role: those that can be carried there now by
 /// this way, in their order. What somebody holds is not among them, whoever that is.
 #[must_use]
-pub fn carrying(unsettled: Vec<Message>, way: Way, activity: Activity, now: Timestamp) -> Vec<Message> {
+pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, now: Timestamp) -> Vec<Message> {
     let mut free: Vec<Message> = unsettled
         .into_iter()
-        .filter(|message| !message.is_late(now) && !message.is_held(now) && may_go(message.priority, way, activity))
+        .filter(|message| {
+            !message.is_expired(now) && !message.is_offered(now) && channel_allows(message.priority, way, activity)
+        })
         .collect();
-    sort(&mut free);
+    sort_by_priority(&mut free);
     free
 }
 
 /// What typing a message into a session's terminal takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Typing {
+pub enum TypingPolicy {
     /// It is not to be typed now.
-    Not,
+    Wait,
     /// Typing.
-    Plain,
+    Type,
     /// An interrupt, then typing.
-    Interrupting,
+    InterruptThenType,
 }
 
 /// Whether a message is typed into a session's terminal now. `hooked`: hooks of its provider come by and bring what waits
 /// at the turn's boundary, or in its middle.
 #[must_use]
-pub const fn typing(priority: Priority, activity: Activity, hooked: bool) -> Typing {
+pub const fn typing_policy(priority: Priority, activity: Activity, hooked: bool) -> TypingPolicy {
     match (activity, priority) {
-        (Activity::Idle, _) => Typing::Plain,
+        (Activity::Idle, _) => TypingPolicy::Type,
         // A question is on the screen, and typing would answer it.
-        (Activity::RequiresAction | Activity::Stopping, _) => Typing::Not,
-        (Activity::Unknown | Activity::Busy, Priority::Urgent) if !hooked => Typing::Interrupting,
-        (Activity::Unknown, Priority::Urgent) => Typing::Plain,
-        (Activity::Unknown, _) if !hooked => Typing::Plain,
-        (Activity::Unknown | Activity::Busy, _) => Typing::Not,
+        (Activity::RequiresAction | Activity::Stopping, _) => TypingPolicy::Wait,
+        (Activity::Unknown | Activity::Busy, Priority::Urgent) if !hooked => TypingPolicy::InterruptThenType,
+        (Activity::Unknown, Priority::Urgent) => TypingPolicy::Type,
+        (Activity::Unknown, _) if !hooked => TypingPolicy::Type,
+        (Activity::Unknown | Activity::Busy, _) => TypingPolicy::Wait,
     }
 }
 
 /// How many of the unsettled messages to a session are read before one of this priority and number, and itself.
 #[must_use]
-pub fn position(unsettled: &[Message], priority: Priority, id: i64) -> usize {
+pub fn queue_position(unsettled: &[Message], priority: Priority, id: i64) -> usize {
     let before = |message: &&Message| (message.priority.rank(), message.id) < (priority.rank(), id);
     unsettled.iter().filter(before).count() + 1
 }
@@ -142,7 +147,7 @@ mod tests {
             status: if offer.is_some() { MessageStatus::Offered } else { MessageStatus::Queued },
             offered_to: offer.map(|(to, _)| to.to_owned()),
             offered_until: offer.map(|(_, until)| Timestamp::from_millis(until)),
-            way: None,
+            channel: None,
             dedup: None,
             count: 1,
             announced_to: None,
@@ -163,50 +168,53 @@ mod tests {
             message(3, Priority::System, None),
             message(4, Priority::Normal, None),
         ];
-        assert_eq!(ids(&reading(all, "a", NOW, NOW).offered), [3, 2, 1, 4]);
+        assert_eq!(ids(&plan_read(all, "a", NOW, NOW).offered), [3, 2, 1, 4]);
     }
 
     #[test]
     fn an_offer_in_force_is_read_by_its_reader_and_kept_from_others() {
         let all = || vec![message(1, Priority::Normal, Some(("a", 160)))];
-        assert_eq!(reading(all(), "a", NOW, NOW).read, [1]);
-        let other = reading(all(), "b", NOW, NOW);
-        assert_eq!((other.read, other.offered, other.lapses_at), (vec![], vec![], Some(Timestamp::from_millis(160))));
+        assert_eq!(plan_read(all(), "a", NOW, NOW).acknowledged, [1]);
+        let other = plan_read(all(), "b", NOW, NOW);
+        assert_eq!(
+            (other.acknowledged, other.offered, other.next_offer_expiry),
+            (vec![], vec![], Some(Timestamp::from_millis(160)))
+        );
     }
 
     #[test]
     fn one_who_waits_does_not_vouch_for_what_another_command_was_offered_meanwhile() {
-        let until = NOW.plus(Duration::from_secs(OFFER_SECONDS)).millis();
+        let until = NOW.plus(Duration::from_secs(OFFER_TIMEOUT_SECS)).millis();
         let offered_now = || vec![message(1, Priority::Normal, Some(("a", until)))];
         let asked_before = Timestamp::from_millis(NOW.millis() - 1);
-        assert_eq!(reading(offered_now(), "a", asked_before, NOW), Reading::default());
-        assert_eq!(reading(offered_now(), "a", NOW, NOW).read, [1]);
+        assert_eq!(plan_read(offered_now(), "a", asked_before, NOW), ReadPlan::default());
+        assert_eq!(plan_read(offered_now(), "a", NOW, NOW).acknowledged, [1]);
     }
 
     #[test]
     fn a_lapsed_offer_comes_again_to_whoever_reads() {
         for reader in ["a", "b"] {
-            let again = reading(vec![message(1, Priority::Normal, Some(("a", 100)))], reader, NOW, NOW);
-            assert_eq!((again.read.len(), ids(&again.offered)), (0, vec![1]), "{reader}");
+            let again = plan_read(vec![message(1, Priority::Normal, Some(("a", 100)))], reader, NOW, NOW);
+            assert_eq!((again.acknowledged.len(), ids(&again.offered)), (0, vec![1]), "{reader}");
         }
     }
 
     #[test]
     fn what_is_too_late_is_not_offered_and_a_pile_is_taken_in_parts() {
         let late = Message { expires_at: Some(NOW), ..message(1, Priority::System, None) };
-        assert_eq!(reading(vec![late], "a", NOW, NOW), Reading::default());
-        let pile = (0..i64::try_from(MOST).unwrap() + 3).map(|id| message(id, Priority::Normal, None)).collect();
-        let part = reading(pile, "a", NOW, NOW);
-        assert_eq!((part.offered.len(), part.more), (MOST, 3));
+        assert_eq!(plan_read(vec![late], "a", NOW, NOW), ReadPlan::default());
+        let pile = (0..i64::try_from(MAX_READ).unwrap() + 3).map(|id| message(id, Priority::Normal, None)).collect();
+        let part = plan_read(pile, "a", NOW, NOW);
+        assert_eq!((part.offered.len(), part.remaining), (MAX_READ, 3));
     }
 
     #[test]
     fn what_is_brought_to_a_reader_is_not_read_by_coming_to_the_inbox() {
-        for way in Way::ALL {
-            let brought = Message { way: Some(*way), ..message(1, Priority::Normal, Some(("a", 160))) };
-            let reading = reading(vec![brought], "a", NOW, NOW);
-            assert_eq!(reading.read == [1], way.is_reading(), "{way}");
-            assert_eq!(reading.lapses_at.is_some(), !way.is_reading(), "{way}");
+        for way in Channel::ALL {
+            let brought = Message { channel: Some(*way), ..message(1, Priority::Normal, Some(("a", 160))) };
+            let reading = plan_read(vec![brought], "a", NOW, NOW);
+            assert_eq!(reading.acknowledged == [1], way.is_pull(), "{way}");
+            assert_eq!(reading.next_offer_expiry.is_some(), !way.is_pull(), "{way}");
         }
     }
 
@@ -221,10 +229,10 @@ mod tests {
                 message(5, Priority::Urgent, None),
             ]
         };
-        assert_eq!(ids(&carrying(all(), Way::TurnEnd, Activity::Busy, NOW)), [5, 1, 3]);
-        assert_eq!(ids(&carrying(all(), Way::Tool, Activity::Busy, NOW)), [5]);
-        assert_eq!(ids(&carrying(all(), Way::Stream, Activity::Busy, NOW)), [5]);
-        assert_eq!(ids(&carrying(all(), Way::Stream, Activity::Unknown, NOW)), [5, 1, 3]);
+        assert_eq!(ids(&deliverable(all(), Channel::TurnEnd, Activity::Busy, NOW)), [5, 1, 3]);
+        assert_eq!(ids(&deliverable(all(), Channel::Tool, Activity::Busy, NOW)), [5]);
+        assert_eq!(ids(&deliverable(all(), Channel::Stream, Activity::Busy, NOW)), [5]);
+        assert_eq!(ids(&deliverable(all(), Channel::Stream, Activity::Unknown, NOW)), [5, 1, 3]);
     }
 
     #[test]
@@ -232,16 +240,16 @@ mod tests {
         use Activity::{Busy, Idle, RequiresAction, Stopping, Unknown};
         for hooked in [false, true] {
             for priority in Priority::ALL {
-                assert_eq!(typing(*priority, Idle, hooked), Typing::Plain);
-                assert_eq!(typing(*priority, RequiresAction, hooked), Typing::Not);
-                assert_eq!(typing(*priority, Stopping, hooked), Typing::Not);
+                assert_eq!(typing_policy(*priority, Idle, hooked), TypingPolicy::Type);
+                assert_eq!(typing_policy(*priority, RequiresAction, hooked), TypingPolicy::Wait);
+                assert_eq!(typing_policy(*priority, Stopping, hooked), TypingPolicy::Wait);
             }
-            assert_eq!(typing(Priority::System, Busy, hooked), Typing::Not);
+            assert_eq!(typing_policy(Priority::System, Busy, hooked), TypingPolicy::Wait);
         }
-        assert_eq!(typing(Priority::Urgent, Busy, false), Typing::Interrupting);
-        assert_eq!(typing(Priority::Urgent, Busy, true), Typing::Not);
-        assert_eq!(typing(Priority::Normal, Unknown, false), Typing::Plain);
-        assert_eq!(typing(Priority::Normal, Unknown, true), Typing::Not);
+        assert_eq!(typing_policy(Priority::Urgent, Busy, false), TypingPolicy::InterruptThenType);
+        assert_eq!(typing_policy(Priority::Urgent, Busy, true), TypingPolicy::Wait);
+        assert_eq!(typing_policy(Priority::Normal, Unknown, false), TypingPolicy::Type);
+        assert_eq!(typing_policy(Priority::Normal, Unknown, true), TypingPolicy::Wait);
     }
 
     #[test]
@@ -252,7 +260,7 @@ mod tests {
             message(3, Priority::System, None),
             message(4, Priority::Normal, None),
         ];
-        let place = |message: &Message| position(&queue, message.priority, message.id);
+        let place = |message: &Message| queue_position(&queue, message.priority, message.id);
         assert_eq!(queue.iter().map(place).collect::<Vec<_>>(), [3, 2, 1, 4]);
     }
 }

@@ -5,15 +5,15 @@ use crate::domain::{Actor, Refusal, task::Task};
 
 /// What a command wants to do to a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Intent {
+pub enum TaskWrite {
     /// Move it or finish it: for the claimant alone.
-    Move,
+    Transition,
     /// Cancel it: for everybody while nobody holds it.
-    Close,
+    Cancel,
     /// Reopen it, or stand in for its claimant: for everybody whose `--epoch`, when they name one, is in force.
-    Anybody,
+    Override,
     /// Add a record: for everybody who has not lost a claim on it.
-    Record,
+    AddRecord,
 }
 
 /// Whether `actor` may write to `task`.
@@ -24,7 +24,7 @@ pub enum Intent {
 ///
 /// # Errors
 /// `stale_claim` for one whose claim was superseded, `not_claimant` for one who never had it.
-pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: Intent) -> Result<(), Refusal> {
+pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: TaskWrite) -> Result<(), Refusal> {
     let holder = task.state.claim();
     let stale = |yours: i64| Refusal::StaleClaim {
         task: task.id.clone(),
@@ -37,19 +37,19 @@ pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: Intent) ->
     {
         return Err(stale(epoch));
     }
-    if intent == Intent::Anybody || holder.is_none() && intent == Intent::Close {
+    if intent == TaskWrite::Override || holder.is_none() && intent == TaskWrite::Cancel {
         return Ok(());
     }
     let is_holder = holder.is_some_and(|claim| claim.claimant == actor.name);
     if let Some(latest) = latest
         && latest < task.epoch
         && !is_holder
-        && (actor.session.is_some() || intent != Intent::Record)
+        && (actor.session.is_some() || intent != TaskWrite::AddRecord)
     {
         return Err(stale(latest));
     }
     match holder {
-        Some(claim) if !is_holder && intent != Intent::Record => {
+        Some(claim) if !is_holder && intent != TaskWrite::AddRecord => {
             Err(Refusal::NotClaimant { task: task.id.clone(), by: claim.claimant.clone(), you: actor.name.clone() })
         }
         _ => Ok(()),
@@ -62,7 +62,7 @@ mod tests {
     use crate::{
         domain::{
             SessionId, TaskId,
-            task::{State, Words},
+            task::{TaskFields, TaskState},
         },
         env::Timestamp,
     };
@@ -76,8 +76,8 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let mut task = Task {
             id: TaskId::parse("T-1").unwrap(),
-            words: Words::titled("t".into()),
-            state: State::Todo,
+            fields: TaskFields::with_title("t".into()),
+            state: TaskState::Todo,
             epoch: epoch - 1,
             open_deps: 0,
             branch: None,
@@ -85,7 +85,7 @@ mod tests {
             created_at: now,
             updated_at: now,
         };
-        task.state = State::InProgress(task.claimed(&actor(name, None), now, None));
+        task.state = TaskState::InProgress(task.new_claim(&actor(name, None), now, None));
         task.epoch = epoch;
         task
     }
@@ -93,24 +93,24 @@ mod tests {
     #[test]
     fn the_holder_writes_and_the_superseded_does_not() {
         let task = held_by("b", 2);
-        for intent in [Intent::Move, Intent::Record] {
+        for intent in [TaskWrite::Transition, TaskWrite::AddRecord] {
             assert_eq!(check(&task, &actor("b", None), Some(2), intent), Ok(()));
             assert_eq!(check(&task, &actor("b", Some(2)), Some(2), intent), Ok(()));
             assert_eq!(check(&task, &actor("a", None), Some(1), intent).unwrap_err().code(), "stale_claim");
             // A token from before says so even in the right hands.
             assert_eq!(check(&task, &actor("b", Some(1)), Some(2), intent).unwrap_err().code(), "stale_claim");
         }
-        assert_eq!(check(&task, &actor("c", None), None, Intent::Record), Ok(()));
-        assert_eq!(check(&task, &actor("c", None), None, Intent::Move).unwrap_err().code(), "not_claimant");
+        assert_eq!(check(&task, &actor("c", None), None, TaskWrite::AddRecord), Ok(()));
+        assert_eq!(check(&task, &actor("c", None), None, TaskWrite::Transition).unwrap_err().code(), "not_claimant");
     }
 
     #[test]
     fn only_a_named_epoch_stops_anybody() {
         let task = held_by("b", 2);
         for (name, latest) in [("a", Some(1)), ("b", Some(2)), ("c", None)] {
-            assert_eq!(check(&task, &actor(name, None), latest, Intent::Anybody), Ok(()));
-            assert_eq!(check(&task, &actor(name, Some(2)), latest, Intent::Anybody), Ok(()));
-            let stale = check(&task, &actor(name, Some(1)), latest, Intent::Anybody).unwrap_err();
+            assert_eq!(check(&task, &actor(name, None), latest, TaskWrite::Override), Ok(()));
+            assert_eq!(check(&task, &actor(name, Some(2)), latest, TaskWrite::Override), Ok(()));
+            let stale = check(&task, &actor(name, Some(1)), latest, TaskWrite::Override).unwrap_err();
             assert_eq!(stale.code(), "stale_claim");
         }
     }
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn losing_the_claim_outlives_the_next_holder() {
         let mut task = held_by("b", 2);
-        task.state = State::Done(Timestamp::from_millis(1));
-        assert_eq!(check(&task, &actor("a", None), Some(1), Intent::Move).unwrap_err().code(), "stale_claim");
-        assert_eq!(check(&task, &actor("a", None), Some(1), Intent::Record).unwrap_err().code(), "stale_claim");
-        assert_eq!(check(&task, &actor("a", None), Some(1), Intent::Close), Ok(()));
-        assert_eq!(check(&task, &actor("b", None), Some(2), Intent::Record), Ok(()));
+        task.state = TaskState::Done(Timestamp::from_millis(1));
+        assert_eq!(check(&task, &actor("a", None), Some(1), TaskWrite::Transition).unwrap_err().code(), "stale_claim");
+        assert_eq!(check(&task, &actor("a", None), Some(1), TaskWrite::AddRecord).unwrap_err().code(), "stale_claim");
+        assert_eq!(check(&task, &actor("a", None), Some(1), TaskWrite::Cancel), Ok(()));
+        assert_eq!(check(&task, &actor("b", None), Some(2), TaskWrite::AddRecord), Ok(()));
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         let task = held_by("b", 2);
         let person = actor("ann@host", None);
         assert_eq!(person.session, None);
-        assert_eq!(check(&task, &person, Some(1), Intent::Record), Ok(()));
-        assert_eq!(check(&task, &person, Some(1), Intent::Move).unwrap_err().code(), "stale_claim");
+        assert_eq!(check(&task, &person, Some(1), TaskWrite::AddRecord), Ok(()));
+        assert_eq!(check(&task, &person, Some(1), TaskWrite::Transition).unwrap_err().code(), "stale_claim");
     }
 }

@@ -6,12 +6,12 @@ use crate::domain::{
     evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
     id::Label,
     review::{Review, Verdict},
-    string_enum::closed_set,
+    string_enum::string_enum,
     task::Check,
 };
 use crate::env::Timestamp;
 
-closed_set! {
+string_enum! {
     /// What may be required.
     Gate {
         Evidence => "evidence",
@@ -81,7 +81,7 @@ pub struct GateFacts<'a> {
     /// The domains that must approve: the task's own and those its paths are routed to.
     pub domains: &'a [Label],
     /// Who has held the task since it was last reopened; their approval does not count.
-    pub holders: &'a [String],
+    pub claimants: &'a [String],
     /// The numbers of its open handoffs.
     pub open_handoffs: &'a [i64],
     /// The state of its newest checkpoint.
@@ -92,21 +92,21 @@ pub struct GateFacts<'a> {
 
 /// Judges the required gates, in their order.
 #[must_use]
-pub fn judge(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
+pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
     let mut blockers = Vec::new();
     for gate in required {
         match gate {
-            Gate::Evidence => blockers.extend(evidence(facts)),
-            Gate::Checks => blockers.extend(facts.checks.iter().filter_map(|check| unchecked(check, facts))),
-            Gate::Reviews => blockers.extend(facts.domains.iter().filter_map(|domain| unapproved(domain, facts))),
+            Gate::Evidence => blockers.extend(evidence_blocker(facts)),
+            Gate::Checks => blockers.extend(facts.checks.iter().filter_map(|check| check_blocker(check, facts))),
+            Gate::Reviews => blockers.extend(facts.domains.iter().filter_map(|domain| review_blocker(domain, facts))),
             Gate::HandoffsAccepted => blockers.extend(facts.open_handoffs.iter().map(|id| Blocker {
                 code: "handoff_open",
                 message: format!("handoff {id} is not answered"),
                 fix: format!("fairway handoff accept {id}"),
             })),
-            Gate::NoOpenQuestions => blockers.extend(open_question(facts)),
-            Gate::CleanWorktree => blockers.extend(unclean(facts)),
-            Gate::BasedOn => blockers.extend(unbased(facts)),
+            Gate::NoOpenQuestions => blockers.extend(question_blocker(facts)),
+            Gate::CleanWorktree => blockers.extend(worktree_blocker(facts)),
+            Gate::BasedOn => blockers.extend(base_blocker(facts)),
         }
     }
     GateReport { task: facts.task.clone(), blockers }
@@ -120,7 +120,7 @@ fn since_claim<'a>(facts: &'a GateFacts<'_>) -> impl DoubleEndedIterator<Item = 
         .filter(move |record| record.kind != PROVIDER_KIND && since.is_none_or(|since| record.created_at >= since))
 }
 
-fn evidence(facts: &GateFacts<'_>) -> Option<Blocker> {
+fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let task = facts.task;
     let undone = |pass: &Evidence| {
         since_claim(facts)
@@ -147,7 +147,7 @@ fn evidence(facts: &GateFacts<'_>) -> Option<Blocker> {
     })
 }
 
-fn unchecked(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
+fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
     let name = &check.name;
     let newest =
         facts.evidence.iter().rev().find(|record| record.observed && record.check.as_deref() == Some(name.as_str()));
@@ -169,7 +169,7 @@ fn unchecked(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
     Some(Blocker { code, message, fix })
 }
 
-fn unapproved(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
+fn review_blocker(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
     let newest = facts.reviews.iter().rev().find(|review| review.domain == *domain && review.verdict.is_some());
     let fix = format!("fairway review record {} --domain {domain} --verdict approve", facts.task);
     let (code, message) = match newest {
@@ -178,7 +178,7 @@ fn unapproved(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
             "review_negative",
             format!("the newest review in the domain '{domain}' asks for changes (review {})", review.id),
         ),
-        Some(review) if facts.holders.contains(&review.actor) => (
+        Some(review) if facts.claimants.contains(&review.actor) => (
             "review_own",
             format!("review {} in the domain '{domain}' is by {}, who held the task", review.id, review.actor),
         ),
@@ -191,7 +191,7 @@ fn unapproved(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
     Some(Blocker { code, message, fix })
 }
 
-fn open_question(facts: &GateFacts<'_>) -> Option<Blocker> {
+fn question_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     (facts.checkpoint == Some(CheckpointState::AwaitingInput)).then(|| Blocker {
         code: "open_question",
         message: "the newest checkpoint awaits input".into(),
@@ -199,7 +199,7 @@ fn open_question(facts: &GateFacts<'_>) -> Option<Blocker> {
     })
 }
 
-fn unclean(facts: &GateFacts<'_>) -> Option<Blocker> {
+fn worktree_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let message = match facts.work.clean {
         Some(true) => return None,
         Some(false) => "the worktree has changes that are not committed",
@@ -208,7 +208,7 @@ fn unclean(facts: &GateFacts<'_>) -> Option<Blocker> {
     Some(Blocker { code: "worktree_dirty", message: message.into(), fix: "git status".into() })
 }
 
-fn unbased(facts: &GateFacts<'_>) -> Option<Blocker> {
+fn base_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let base = &facts.work.base;
     let message = match facts.work.based {
         Some(true) => return None,
@@ -306,12 +306,12 @@ mod tests {
             checks: &given.checks,
             reviews: &given.reviews,
             domains: &given.domains,
-            holders: &given.holders,
+            claimants: &given.holders,
             open_handoffs: &given.open_handoffs,
             checkpoint: given.checkpoint,
             work: &given.work,
         };
-        judge(required, &facts).blockers.iter().map(|blocker| blocker.code).collect()
+        evaluate(required, &facts).blockers.iter().map(|blocker| blocker.code).collect()
     }
 
     #[test]

@@ -25,11 +25,11 @@ pub fn check(glob: &str) -> Result<(), Refusal> {
 
 /// A place in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Token {
     /// `*`: any run of letters.
-    Run,
+    AnyRun,
     /// `?`: any letter.
-    Any,
+    AnyChar,
     /// This letter.
     Letter(char),
 }
@@ -38,36 +38,39 @@ enum Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     /// `**`: any number of segments.
-    Run,
+    AnyDepth,
     /// One segment of this form.
-    Word(Vec<Place>),
+    Word(Vec<Token>),
 }
 
-fn segments(text: &str, place: fn(char) -> Place) -> Vec<Segment> {
+fn segments(text: &str, place: fn(char) -> Token) -> Vec<Segment> {
     let is_segment = |segment: &&str| !segment.is_empty() && *segment != ".";
     text.split('/').filter(is_segment).map(|word| Segment::Word(word.chars().map(place).collect())).collect()
 }
 
-fn parsed(glob: &str) -> Vec<Segment> {
+fn parse(glob: &str) -> Vec<Segment> {
     let place = |letter| match letter {
-        '*' => Place::Run,
-        '?' => Place::Any,
-        letter => Place::Letter(letter),
+        '*' => Token::AnyRun,
+        '?' => Token::AnyChar,
+        letter => Token::Letter(letter),
     };
     // `**` alone in a segment means more than inside one, where it is no more than `*`.
-    let run = Segment::Word(vec![Place::Run, Place::Run]);
-    segments(glob, place).into_iter().map(|segment| if segment == run { Segment::Run } else { segment }).collect()
+    let run = Segment::Word(vec![Token::AnyRun, Token::AnyRun]);
+    segments(glob, place).into_iter().map(|segment| if segment == run { Segment::AnyDepth } else { segment }).collect()
 }
 
-fn meeting(left: &[Segment], right: &[Segment]) -> bool {
-    meet(
+fn segments_overlap(left: &[Segment], right: &[Segment]) -> bool {
+    patterns_overlap(
         left,
         right,
-        |segment| *segment == Segment::Run,
+        |segment| *segment == Segment::AnyDepth,
         |a, b| match (a, b) {
-            (Segment::Word(a), Segment::Word(b)) => {
-                meet(a, b, |place| *place == Place::Run, |x, y| x == y || *x == Place::Any || *y == Place::Any)
-            }
+            (Segment::Word(a), Segment::Word(b)) => patterns_overlap(
+                a,
+                b,
+                |place| *place == Token::AnyRun,
+                |x, y| x == y || *x == Token::AnyChar || *y == Token::AnyChar,
+            ),
             _ => true,
         },
     )
@@ -76,18 +79,18 @@ fn meeting(left: &[Segment], right: &[Segment]) -> bool {
 /// Whether some path matches both globs. Exact: decided segment by segment, `**` standing for any number of them.
 #[must_use]
 pub fn overlap(left: &str, right: &str) -> bool {
-    meeting(&parsed(left), &parsed(right))
+    segments_overlap(&parse(left), &parse(right))
 }
 
 /// Whether a glob means this very path; a `*` in the path is a letter.
 #[must_use]
 pub fn matches(glob: &str, path: &str) -> bool {
-    meeting(&parsed(glob), &segments(path, Place::Letter))
+    segments_overlap(&parse(glob), &segments(path, Token::Letter))
 }
 
 /// Whether two patterns over any alphabet can mean the same word; `many` tells the wildcard for any run, `same` whether
 /// two single places can be the same. One row of a table per item of `left`, so the cost is the product of the lengths.
-fn meet<T>(left: &[T], right: &[T], many: impl Fn(&T) -> bool, same: impl Fn(&T, &T) -> bool) -> bool {
+fn patterns_overlap<T>(left: &[T], right: &[T], many: impl Fn(&T) -> bool, same: impl Fn(&T, &T) -> bool) -> bool {
     // reach[j]: what stands before this item of `left` can mean what the first j items of `right` mean.
     let mut reach = vec![false; right.len() + 1];
     for (j, cell) in reach.iter_mut().enumerate() {

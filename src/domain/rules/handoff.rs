@@ -4,16 +4,16 @@ use crate::domain::{
     Actor, LaneName, Refusal, Role,
     claim::Takeover,
     handoff::{Handoff, HandoffStatus},
-    task::{State, Task},
+    task::{Task, TaskState},
 };
 
 /// Whether a handoff is for whoever answers, as far as they named a role and a lane, and is still open.
 ///
 /// # Errors
 /// `already_answered`, `role_mismatch`, `lane_mismatch`.
-pub fn answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName>) -> Result<(), Refusal> {
+pub fn check_answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName>) -> Result<(), Refusal> {
     if handoff.status != HandoffStatus::Open {
-        return Err(Refusal::Answered { noun: "handoff", id: handoff.id, status: handoff.status.as_str() });
+        return Err(Refusal::AlreadyAnswered { noun: "handoff", id: handoff.id, status: handoff.status.as_str() });
     }
     if let (Some(wants), Some(have)) = (&handoff.to_role, role)
         && wants != have
@@ -36,7 +36,7 @@ pub fn answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName
 /// # Errors
 /// `stale_claim` for a handoff of an older epoch, `wrong_state` for a closed task, `already_yours`, and `already_claimed`
 /// for one who would hand another's task to themselves.
-pub fn moves_claim(handoff: &Handoff, task: &Task, actor: &Actor, role: Option<&Role>) -> Result<Takeover, Refusal> {
+pub fn claim_takeover(handoff: &Handoff, task: &Task, actor: &Actor, role: Option<&Role>) -> Result<Takeover, Refusal> {
     if let Some(epoch) = actor.epoch
         && epoch != task.epoch
     {
@@ -49,14 +49,14 @@ pub fn moves_claim(handoff: &Handoff, task: &Task, actor: &Actor, role: Option<&
         return Err(Refusal::StaleHandoff { id, task: task.id.clone(), made, current, by });
     }
     match &task.state {
-        State::Done(_) | State::Cancelled(_) => {
+        TaskState::Done(_) | TaskState::Cancelled(_) => {
             Err(Refusal::WrongState { task: task.id.clone(), status: task.state.status(), verb: "claimed" })
         }
-        State::Todo => Ok(Takeover::HandedOver { from: None }),
-        State::InProgress(claim) | State::Blocked(claim, _) | State::Review(claim) => {
+        TaskState::Todo => Ok(Takeover::HandedOver { from: None }),
+        TaskState::InProgress(claim) | TaskState::Blocked(claim, _) | TaskState::Review(claim) => {
             // One person in two roles hands over to themselves; in one role there is nothing to hand over.
             if claim.claimant == actor.name && claim.role.as_ref() == role {
-                return Err(Refusal::AlreadyYours { task: task.id.clone(), epoch: claim.epoch });
+                return Err(Refusal::AlreadyClaimedByYou { task: task.id.clone(), epoch: claim.epoch });
             }
             if handoff.from_actor == actor.name && claim.claimant != actor.name {
                 let (by, since) = (claim.claimant.clone(), claim.claimed_at);
@@ -71,7 +71,7 @@ pub fn moves_claim(handoff: &Handoff, task: &Task, actor: &Actor, role: Option<&
 mod tests {
     use super::*;
     use crate::{
-        domain::{SessionId, TaskId, task::Words},
+        domain::{SessionId, TaskId, task::TaskFields},
         env::Timestamp,
     };
 
@@ -85,8 +85,8 @@ mod tests {
     fn held_by(name: &str) -> Task {
         let mut task = Task {
             id: TaskId::parse("T-1").unwrap(),
-            words: Words::titled("t".into()),
-            state: State::Todo,
+            fields: TaskFields::with_title("t".into()),
+            state: TaskState::Todo,
             epoch: 1,
             open_deps: 0,
             branch: None,
@@ -94,9 +94,9 @@ mod tests {
             created_at: NOW,
             updated_at: NOW,
         };
-        let claim = task.claimed(&actor(name), NOW, None);
+        let claim = task.new_claim(&actor(name), NOW, None);
         task.epoch = claim.epoch;
-        task.state = State::InProgress(claim);
+        task.state = TaskState::InProgress(claim);
         task
     }
 
@@ -122,33 +122,33 @@ mod tests {
     fn it_is_for_the_role_and_lane_it_names() {
         let (frontend, backend) = (Role::parse("frontend").unwrap(), Role::parse("backend").unwrap());
         let given = handoff("a", 2);
-        assert_eq!(answerable(&given, Some(&frontend), None), Ok(()));
-        assert_eq!(answerable(&given, None, None), Ok(()));
-        assert_eq!(answerable(&given, Some(&backend), None).unwrap_err().code(), "role_mismatch");
+        assert_eq!(check_answerable(&given, Some(&frontend), None), Ok(()));
+        assert_eq!(check_answerable(&given, None, None), Ok(()));
+        assert_eq!(check_answerable(&given, Some(&backend), None).unwrap_err().code(), "role_mismatch");
         let lane = LaneName::parse("ui").unwrap();
         let to_lane = Handoff { to_role: None, to_lane: Some(lane.clone()), ..handoff("a", 2) };
-        assert_eq!(answerable(&to_lane, Some(&backend), Some(&lane)), Ok(()));
+        assert_eq!(check_answerable(&to_lane, Some(&backend), Some(&lane)), Ok(()));
         let other = LaneName::parse("db").unwrap();
-        assert_eq!(answerable(&to_lane, None, Some(&other)).unwrap_err().code(), "lane_mismatch");
+        assert_eq!(check_answerable(&to_lane, None, Some(&other)).unwrap_err().code(), "lane_mismatch");
         let answered = Handoff { status: HandoffStatus::Declined, ..handoff("a", 2) };
-        assert_eq!(answerable(&answered, Some(&frontend), None).unwrap_err().code(), "already_answered");
+        assert_eq!(check_answerable(&answered, Some(&frontend), None).unwrap_err().code(), "already_answered");
     }
 
     #[test]
     fn the_claim_moves_under_the_epoch_it_was_offered_under_and_not_into_the_offerers_own_hands() {
         let task = held_by("a");
         let from_a = Takeover::HandedOver { from: Some("a".into()) };
-        assert_eq!(moves_claim(&handoff("a", 2), &task, &actor("b"), None), Ok(from_a.clone()));
+        assert_eq!(claim_takeover(&handoff("a", 2), &task, &actor("b"), None), Ok(from_a.clone()));
         // A coordinator may offer another's task to a third.
-        assert_eq!(moves_claim(&handoff("lead", 2), &task, &actor("b"), None), Ok(from_a));
-        let code = |handoff: &Handoff, who: &Actor| moves_claim(handoff, &task, who, None).unwrap_err().code();
+        assert_eq!(claim_takeover(&handoff("lead", 2), &task, &actor("b"), None), Ok(from_a));
+        let code = |handoff: &Handoff, who: &Actor| claim_takeover(handoff, &task, who, None).unwrap_err().code();
         assert_eq!(code(&handoff("b", 2), &actor("b")), "already_claimed");
         assert_eq!(code(&handoff("a", 1), &actor("b")), "stale_claim");
         assert_eq!(code(&handoff("a", 2), &actor("a")), "already_yours");
         assert_eq!(code(&handoff("a", 2), &Actor { epoch: Some(1), ..actor("b") }), "stale_claim");
-        let closed = Task { state: State::Done(NOW), ..held_by("a") };
-        assert_eq!(moves_claim(&handoff("a", 2), &closed, &actor("b"), None).unwrap_err().code(), "wrong_state");
-        let free = Task { state: State::Todo, ..held_by("a") };
-        assert_eq!(moves_claim(&handoff("a", 2), &free, &actor("b"), None), Ok(Takeover::HandedOver { from: None }));
+        let closed = Task { state: TaskState::Done(NOW), ..held_by("a") };
+        assert_eq!(claim_takeover(&handoff("a", 2), &closed, &actor("b"), None).unwrap_err().code(), "wrong_state");
+        let free = Task { state: TaskState::Todo, ..held_by("a") };
+        assert_eq!(claim_takeover(&handoff("a", 2), &free, &actor("b"), None), Ok(Takeover::HandedOver { from: None }));
     }
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use crate::{
     domain::{
         session::{Activity, Session, SessionStatus},
-        string_enum::closed_set,
+        string_enum::string_enum,
     },
     env::Timestamp,
 };
 
-closed_set! {
+string_enum! {
     /// How it fares.
     HealthStatus {
         Healthy => "healthy",
@@ -21,15 +21,15 @@ closed_set! {
 
 /// What is known.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct HealthFacts<'a> {
     /// The session.
     pub session: &'a Session,
     /// What its newest heartbeat says is wrong.
     pub error: Option<&'a str>,
     /// Silence after which it is stale; `None`: it may be silent for ever.
-    pub silence_limit: Option<Duration>,
+    pub stale_after: Option<Duration>,
     /// How full its context may be.
-    pub pressure: f64,
+    pub context_threshold: f64,
 }
 
 /// A verdict.
@@ -44,9 +44,9 @@ pub struct Health {
 /// Judges: unhealthy is what is stale or over; degraded is what has not come up yet, says itself that something is wrong,
 /// waits for a person, is nearly full, or has been silent for more than half of the time that it may be.
 #[must_use]
-pub fn judge(facts: &Facts<'_>, now: Timestamp) -> Health {
+pub fn assess(facts: &HealthFacts<'_>, now: Timestamp) -> Health {
     let session = facts.session;
-    let silence = now.since(session.last_sign());
+    let silence = now.since(session.last_seen());
     let unhealthy = |why: String| Health { status: HealthStatus::Unhealthy, why: Some(why) };
     let degraded = |why: String| Health { status: HealthStatus::Degraded, why: Some(why) };
     match session.status {
@@ -64,10 +64,10 @@ pub fn judge(facts: &Facts<'_>, now: Timestamp) -> Health {
         let what = session.waiting_for.as_deref().unwrap_or("somebody");
         return degraded(format!("it waits for {what}"));
     }
-    if let Some(share) = session.context_usage.filter(|share| *share >= facts.pressure) {
+    if let Some(share) = session.context_usage.filter(|share| *share >= facts.context_threshold) {
         return degraded(format!("its context is {:.0} % full", share * 100.0));
     }
-    if facts.silence_limit.is_some_and(|limit| silence > limit / 2) {
+    if facts.stale_after.is_some_and(|limit| silence > limit / 2) {
         return degraded(format!("it has been silent for {} s", silence.as_secs()));
     }
     Health { status: HealthStatus::Healthy, why: None }
@@ -85,7 +85,8 @@ mod tests {
         let now = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
         let look = |session: &Session, error: Option<&str>, limit: Option<u64>, seconds: i64| {
             let silence_limit = limit.map(Duration::from_secs);
-            judge(&Facts { session, error, silence_limit, pressure: 0.8 }, now(seconds)).status
+            assess(&HealthFacts { session, error, stale_after: silence_limit, context_threshold: 0.8 }, now(seconds))
+                .status
         };
         for (status, health) in
             [(Running, Healthy), (Starting, Degraded), (Stale, Unhealthy), (Ended, Unhealthy), (Failed, Unhealthy)]
@@ -99,8 +100,8 @@ mod tests {
         for (share, health) in [(0.79, Healthy), (0.8, Degraded), (1.0, Degraded)] {
             assert_eq!(look(&Session { context_usage: Some(share), ..running.clone() }, None, None, 0), health);
         }
-        let asks = running.doing(Activity::RequiresAction, Some("approval: ls"), "test", now(0));
-        let facts = Facts { session: &asks, error: None, silence_limit: None, pressure: 0.8 };
-        assert_eq!(judge(&facts, now(0)).why.as_deref(), Some("it waits for approval: ls"));
+        let asks = running.with_activity(Activity::RequiresAction, Some("approval: ls"), "test", now(0));
+        let facts = HealthFacts { session: &asks, error: None, stale_after: None, context_threshold: 0.8 };
+        assert_eq!(assess(&facts, now(0)).why.as_deref(), Some("it waits for approval: ls"));
     }
 }

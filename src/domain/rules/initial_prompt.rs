@@ -2,13 +2,13 @@
 //! shell reads.
 
 use crate::{
-    domain::{Refusal, string_enum::closed_set},
+    domain::{Refusal, string_enum::string_enum},
     env::vars,
 };
 
-closed_set! {
+string_enum! {
     /// How a program takes a first prompt.
-    PromptWay {
+    PromptDelivery {
         Nudge => "nudge",
         Argument => "argument",
         Stdin => "stdin",
@@ -16,18 +16,18 @@ closed_set! {
 }
 
 /// The variable that carries a prompt to the program's shell.
-pub const CARRIER: &str = vars::FAIRWAY_INITIAL_PROMPT;
+pub const PROMPT_VAR: &str = vars::FAIRWAY_INITIAL_PROMPT;
 
 /// The longest prompt that goes as one word or variable, in bytes: the kernel takes no more than 128 KiB, name included.
-pub const WORD_MAX: usize = 128 * 1024 - CARRIER.len() - 2;
+pub const MAX_PROMPT_BYTES: usize = 128 * 1024 - PROMPT_VAR.len() - 2;
 
 /// A program: exact words, and the same as shell text for whoever takes only that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Shell text.
-    pub text: String,
+    pub shell_text: String,
     /// Exact words; without them the text is what is run.
-    pub words: Option<Vec<String>>,
+    pub argv: Option<Vec<String>>,
 }
 
 /// The program with the prompt as its last word: of exact words, or of text that no shell would change. Other text says
@@ -35,19 +35,19 @@ pub struct Program {
 ///
 /// # Errors
 /// `invalid_value` when the prompt is too long for a word; `usage` when the text does not say where it goes.
-pub fn as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> {
-    fits(prompt)?;
-    let text = &program.text;
+pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> {
+    check_length(prompt)?;
+    let text = &program.shell_text;
     let plain = || shell_words::split(text).ok().filter(|words| !words.is_empty() && is_plain(text));
-    match program.words.clone().or_else(plain) {
+    match program.argv.clone().or_else(plain) {
         Some(mut words) => {
-            let text = format!("{}exec {} \"$1\"", taken(), shell_words::join(&words));
+            let text = format!("{}exec {} \"$1\"", take_from_environment(), shell_words::join(&words));
             words.push(prompt.to_owned());
-            Ok(Program { text, words: Some(words) })
+            Ok(Program { shell_text: text, argv: Some(words) })
         }
         None if ["$1", "${1}", "$@", "$*"].iter().any(|place| text.contains(place)) => Ok(Program {
-            text: format!("{}{text}", taken()),
-            words: Some(["/bin/sh", "-c", text, "sh", prompt].map(str::to_owned).to_vec()),
+            shell_text: format!("{}{text}", take_from_environment()),
+            argv: Some(["/bin/sh", "-c", text, "sh", prompt].map(str::to_owned).to_vec()),
         }),
         None => Err(Refusal::Usage {
             why: "the command is the shell's to read and does not say where the prompt goes; write \"$1\" there"
@@ -61,12 +61,12 @@ pub fn as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> 
 ///
 /// # Errors
 /// `invalid_value` when the prompt is too long for a variable.
-pub fn on_stdin(program: &Program, prompt: &str) -> Result<Program, Refusal> {
-    fits(prompt)?;
-    let feed = format!("printf %s \"${CARRIER}\" | (unset {CARRIER}\n");
+pub fn pass_on_stdin(program: &Program, prompt: &str) -> Result<Program, Refusal> {
+    check_length(prompt)?;
+    let feed = format!("printf %s \"${PROMPT_VAR}\" | (unset {PROMPT_VAR}\n");
     Ok(Program {
-        text: format!("{feed}{}\n)", program.text),
-        words: program.words.as_ref().map(|words| {
+        shell_text: format!("{feed}{}\n)", program.shell_text),
+        argv: program.argv.as_ref().map(|words| {
             let fixed = ["/bin/sh", "-c"].map(str::to_owned).into_iter();
             fixed.chain([format!("{feed}exec \"$@\")"), "sh".to_owned()]).chain(words.iter().cloned()).collect()
         }),
@@ -74,16 +74,16 @@ pub fn on_stdin(program: &Program, prompt: &str) -> Result<Program, Refusal> {
 }
 
 /// The prompt as `$1` and no longer in the environment, where what the program starts would take it for its own.
-fn taken() -> String {
-    format!("set -- \"${CARRIER}\"\nunset {CARRIER}\n")
+fn take_from_environment() -> String {
+    format!("set -- \"${PROMPT_VAR}\"\nunset {PROMPT_VAR}\n")
 }
 
-fn fits(prompt: &str) -> Result<(), Refusal> {
-    if prompt.len() <= WORD_MAX {
+fn check_length(prompt: &str) -> Result<(), Refusal> {
+    if prompt.len() <= MAX_PROMPT_BYTES {
         return Ok(());
     }
     let why = format!(
-        "is {} bytes long; as an argument or through a pipe at most {WORD_MAX} fit, prompt = \"nudge\" takes more",
+        "is {} bytes long; as an argument or through a pipe at most {MAX_PROMPT_BYTES} fit, prompt = \"nudge\" takes more",
         prompt.len()
     );
     Err(Refusal::invalid("prompt", why))
@@ -115,7 +115,8 @@ fn is_plain(text: &str) -> bool {
                 | '!'
         ) || letter.is_control()
     };
-    !text.contains(special) && matches!(super::command_line::first(text), super::command_line::First::Program(_))
+    !text.contains(special)
+        && matches!(super::command_line::leading_word(text), super::command_line::LeadingWord::Program(_))
 }
 
 #[cfg(test)]
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Program {
-        Program { text: text.into(), words: None }
+        Program { shell_text: text.into(), argv: None }
     }
 
     const TAKEN: &str = "set -- \"$FAIRWAY_INITIAL_PROMPT\"\nunset FAIRWAY_INITIAL_PROMPT\n";
@@ -131,35 +132,38 @@ mod tests {
 
     #[test]
     fn an_argument_is_one_word_and_never_in_the_text() {
-        let words = Program { text: "a 'b c'".into(), words: Some(vec!["a".into(), "b c".into()]) };
+        let words = Program { shell_text: "a 'b c'".into(), argv: Some(vec!["a".into(), "b c".into()]) };
         for program in [words, text("a 'b c'")] {
-            let with = as_argument(&program, HOSTILE).unwrap();
-            assert_eq!(with.words.unwrap(), ["a", "b c", HOSTILE]);
-            assert_eq!(with.text, format!("{TAKEN}exec a 'b c' \"$1\""));
+            let with = pass_as_argument(&program, HOSTILE).unwrap();
+            assert_eq!(with.argv.unwrap(), ["a", "b c", HOSTILE]);
+            assert_eq!(with.shell_text, format!("{TAKEN}exec a 'b c' \"$1\""));
         }
-        let placed = as_argument(&text("cd x && a --say \"$1\""), HOSTILE).unwrap();
-        assert_eq!(placed.words.unwrap(), ["/bin/sh", "-c", "cd x && a --say \"$1\"", "sh", HOSTILE]);
-        assert_eq!(placed.text, format!("{TAKEN}cd x && a --say \"$1\""));
+        let placed = pass_as_argument(&text("cd x && a --say \"$1\""), HOSTILE).unwrap();
+        assert_eq!(placed.argv.unwrap(), ["/bin/sh", "-c", "cd x && a --say \"$1\"", "sh", HOSTILE]);
+        assert_eq!(placed.shell_text, format!("{TAKEN}cd x && a --say \"$1\""));
         for unclear in ["cd x && a", "A=1 a", "a # note", "a $HOME", "a 'b", "", "a*"] {
-            assert_eq!(as_argument(&text(unclear), "x").unwrap_err().code(), "usage", "{unclear}");
+            assert_eq!(pass_as_argument(&text(unclear), "x").unwrap_err().code(), "usage", "{unclear}");
         }
     }
 
     #[test]
     fn a_pipe_carries_it_without_the_text_holding_it() {
-        let piped = on_stdin(&text("a; b # note"), HOSTILE).unwrap();
-        assert_eq!(piped.text, "printf %s \"$FAIRWAY_INITIAL_PROMPT\" | (unset FAIRWAY_INITIAL_PROMPT\na; b # note\n)");
-        let exact = Program { text: "a b".into(), words: Some(vec!["a".into(), "b".into()]) };
-        let words = on_stdin(&exact, HOSTILE).unwrap().words.unwrap();
+        let piped = pass_on_stdin(&text("a; b # note"), HOSTILE).unwrap();
+        assert_eq!(
+            piped.shell_text,
+            "printf %s \"$FAIRWAY_INITIAL_PROMPT\" | (unset FAIRWAY_INITIAL_PROMPT\na; b # note\n)"
+        );
+        let exact = Program { shell_text: "a b".into(), argv: Some(vec!["a".into(), "b".into()]) };
+        let words = pass_on_stdin(&exact, HOSTILE).unwrap().argv.unwrap();
         assert_eq!(words[3..], ["sh", "a", "b"]);
         assert!(!words.iter().any(|word| word.contains("touch")));
     }
 
     #[test]
     fn what_the_kernel_would_not_take_is_refused() {
-        for way in [as_argument, on_stdin] {
-            assert!(way(&text("a"), &"x".repeat(WORD_MAX)).is_ok());
-            assert_eq!(way(&text("a"), &"x".repeat(WORD_MAX + 1)).unwrap_err().code(), "invalid_value");
+        for way in [pass_as_argument, pass_on_stdin] {
+            assert!(way(&text("a"), &"x".repeat(MAX_PROMPT_BYTES)).is_ok());
+            assert_eq!(way(&text("a"), &"x".repeat(MAX_PROMPT_BYTES + 1)).unwrap_err().code(), "invalid_value");
         }
     }
 }

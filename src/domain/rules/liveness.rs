@@ -9,7 +9,7 @@ use crate::{
 
 /// What the kernel says about a session's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Process {
+pub enum ProcessObservation {
     /// None was recorded.
     NotRecorded,
     /// This very process is there.
@@ -22,9 +22,9 @@ pub enum Process {
 
 /// What a session's backend says about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Backend {
+pub enum BackendObservation {
     /// It has no pane, and no script that could be asked.
-    Nothing,
+    NotRecorded,
     /// It answered: the pane is there, or the session runs and names our run.
     Alive,
     /// It answered: there is no such pane or session, or it is dead.
@@ -35,88 +35,93 @@ pub enum Backend {
 
 /// What is known of one session.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct LivenessFacts<'a> {
     /// The session as it stands in the store.
     pub session: &'a Session,
     /// The host and pid namespace that look.
-    pub here: &'a str,
+    pub current_host: &'a str,
     /// Its process.
-    pub process: &'a Process,
+    pub process: &'a ProcessObservation,
     /// Its backend.
-    pub backend: &'a Backend,
+    pub backend: &'a BackendObservation,
     /// How long a launch may take.
-    pub launch_limit: Duration,
+    pub launch_timeout: Duration,
     /// How long it may be silent; `None` for ever.
-    pub silence_limit: Option<Duration>,
+    pub stale_after: Option<Duration>,
 }
 
 /// What makes a session stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
+pub enum StaleCause {
     /// It was seen to be gone.
-    Seen,
+    Exited,
     /// Its launch took too long.
-    Launch,
+    LaunchTimeout,
     /// It was silent for too long, and nothing else.
-    Silence,
+    NoHeartbeat,
 }
 
 /// What is made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Liveness {
     /// It lives: what was starting or stale runs.
     Live(String),
     /// It is suspected to be gone.
-    Stale(Ground, String),
+    Stale(StaleCause, String),
     /// It cannot be told; nothing changes.
     Unknown(String),
     /// It is another host's to tell.
-    Elsewhere(String),
+    OtherHost(String),
     /// Nothing to look at, and nothing against it.
-    Quiet,
+    Unobservable,
 }
 
 /// Judges one session; the first row of the table that matches wins.
 #[must_use]
-pub fn judge(facts: &Facts<'_>, now: Timestamp) -> Verdict {
+pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
     let session = facts.session;
-    if session.host != facts.here {
-        return match silent(facts, now) {
-            Some(why) => Verdict::Stale(Ground::Silence, why),
-            None => Verdict::Elsewhere(format!("it runs on {}", session.host)),
+    if session.host != facts.current_host {
+        return match overdue_heartbeat(facts, now) {
+            Some(why) => Liveness::Stale(StaleCause::NoHeartbeat, why),
+            None => Liveness::OtherHost(format!("it runs on {}", session.host)),
         };
     }
     match (facts.process, facts.backend) {
-        (Process::Gone(why), _) | (_, Backend::Gone(why)) => return Verdict::Stale(Ground::Seen, why.clone()),
-        (Process::Alive, _) => {
-            let pid = session.pid.unwrap_or_default();
-            return Verdict::Live(format!("process {pid} is there"));
+        (ProcessObservation::Gone(why), _) | (_, BackendObservation::Gone(why)) => {
+            return Liveness::Stale(StaleCause::Exited, why.clone());
         }
-        (_, Backend::Alive) => return Verdict::Live("its backend says that it runs".into()),
+        (ProcessObservation::Alive, _) => {
+            let pid = session.pid.unwrap_or_default();
+            return Liveness::Live(format!("process {pid} is there"));
+        }
+        (_, BackendObservation::Alive) => return Liveness::Live("its backend says that it runs".into()),
         _ => {}
     }
     let age = now.since(session.started_at);
-    if session.status == SessionStatus::Starting && age > facts.launch_limit {
-        return Verdict::Stale(Ground::Launch, format!("the launch was never confirmed in {}", span(age)));
+    if session.status == SessionStatus::Starting && age > facts.launch_timeout {
+        return Liveness::Stale(
+            StaleCause::LaunchTimeout,
+            format!("the launch was never confirmed in {}", format_duration(age)),
+        );
     }
     match (facts.process, facts.backend) {
-        (Process::Unknown(why), _) | (_, Backend::Unknown(why)) => Verdict::Unknown(why.clone()),
-        _ => match silent(facts, now) {
-            Some(why) => Verdict::Stale(Ground::Silence, why),
-            None => Verdict::Quiet,
+        (ProcessObservation::Unknown(why), _) | (_, BackendObservation::Unknown(why)) => Liveness::Unknown(why.clone()),
+        _ => match overdue_heartbeat(facts, now) {
+            Some(why) => Liveness::Stale(StaleCause::NoHeartbeat, why),
+            None => Liveness::Unobservable,
         },
     }
 }
 
 /// Why it has been silent for too long. One that waits for a person may wait.
-fn silent(facts: &Facts<'_>, now: Timestamp) -> Option<String> {
-    let silence = now.since(facts.session.last_sign());
+fn overdue_heartbeat(facts: &LivenessFacts<'_>, now: Timestamp) -> Option<String> {
+    let silence = now.since(facts.session.last_seen());
     let waits = facts.session.activity == Activity::RequiresAction;
-    (facts.silence_limit? < silence && !waits).then(|| format!("no heartbeat for {}", span(silence)))
+    (facts.stale_after? < silence && !waits).then(|| format!("no heartbeat for {}", format_duration(silence)))
 }
 
 /// A span to the second, as people say it.
-fn span(span: Duration) -> String {
+fn format_duration(span: Duration) -> String {
     let seconds = span.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds}s"),
@@ -129,18 +134,18 @@ fn span(span: Duration) -> String {
 
 /// Whether a verdict would mark this session.
 #[must_use]
-pub const fn marks(session: &Session, verdict: &Verdict) -> bool {
-    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Running, Verdict::Stale(..)))
+pub const fn should_mark_stale(session: &Session, verdict: &Liveness) -> bool {
+    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Running, Liveness::Stale(..)))
 }
 
 /// The brake: when more than half of the sessions that live, and more than two, would be marked for their silence alone,
 /// the clock is the likelier culprit. None of these is marked then. Says whether it took hold.
-pub fn brake<'a>(judged: impl IntoIterator<Item = (&'a Session, &'a mut Verdict)>) -> bool {
+pub fn suppress_mass_stale<'a>(judged: impl IntoIterator<Item = (&'a Session, &'a mut Liveness)>) -> bool {
     let (mut live, mut silent) = (0, Vec::new());
     for (session, verdict) in judged {
         if matches!(session.status, SessionStatus::Starting | SessionStatus::Running) {
             live += 1;
-            if matches!(verdict, Verdict::Stale(Ground::Silence, _)) {
+            if matches!(verdict, Liveness::Stale(StaleCause::NoHeartbeat, _)) {
                 silent.push(verdict);
             }
         }
@@ -150,8 +155,8 @@ pub fn brake<'a>(judged: impl IntoIterator<Item = (&'a Session, &'a mut Verdict)
     }
     let count = silent.len();
     for verdict in silent {
-        if let Verdict::Stale(_, why) = verdict {
-            *verdict = Verdict::Unknown(format!("{why}, like {count} of {live} sessions: the clock is suspect"));
+        if let Liveness::Stale(_, why) = verdict {
+            *verdict = Liveness::Unknown(format!("{why}, like {count} of {live} sessions: the clock is suspect"));
         }
     }
     true
@@ -164,98 +169,103 @@ mod tests {
 
     const HOUR: i64 = 3_600_000;
 
-    fn look(session: &Session, process: &Process, backend: &Backend, now: i64) -> Verdict {
-        let facts = Facts {
+    fn look(session: &Session, process: &ProcessObservation, backend: &BackendObservation, now: i64) -> Liveness {
+        let facts = LivenessFacts {
             session,
-            here: "here",
+            current_host: "here",
             process,
             backend,
-            launch_limit: Duration::from_secs(60),
-            silence_limit: Some(Duration::from_secs(1_800)),
+            launch_timeout: Duration::from_secs(60),
+            stale_after: Some(Duration::from_secs(1_800)),
         };
-        judge(&facts, Timestamp::from_millis(now))
+        assess(&facts, Timestamp::from_millis(now))
     }
 
-    fn gone() -> Process {
-        Process::Gone("process 7 is gone".into())
+    fn gone() -> ProcessObservation {
+        ProcessObservation::Gone("process 7 is gone".into())
     }
 
-    fn dim() -> Process {
-        Process::Unknown("no /proc".into())
+    fn dim() -> ProcessObservation {
+        ProcessObservation::Unknown("no /proc".into())
     }
 
-    fn dead() -> Backend {
-        Backend::Gone("no pane %5".into())
+    fn dead() -> BackendObservation {
+        BackendObservation::Gone("no pane %5".into())
     }
 
-    fn deaf() -> Backend {
-        Backend::Unknown("timed out".into())
+    fn deaf() -> BackendObservation {
+        BackendObservation::Unknown("timed out".into())
     }
 
     #[test]
     fn the_table_row_by_row() {
         use SessionStatus::{Running, Starting};
-        let stale = |ground| move |verdict: &Verdict| matches!(verdict, Verdict::Stale(found, _) if *found == ground);
-        let seen = stale(Ground::Seen);
+        let stale = |ground| move |verdict: &Liveness| matches!(verdict, Liveness::Stale(found, _) if *found == ground);
+        let seen = stale(StaleCause::Exited);
         for late in [1, 10 * HOUR] {
             for status in SessionStatus::ALL.iter().take(3) {
                 let session = session(*status);
                 // Death that was seen goes before everything, also before a backend that says yes.
-                for backend in [Backend::Nothing, Backend::Alive, dead(), deaf()] {
+                for backend in [BackendObservation::NotRecorded, BackendObservation::Alive, dead(), deaf()] {
                     assert!(seen(&look(&session, &gone(), &backend, late)));
                 }
-                for process in [Process::NotRecorded, Process::Alive, dim()] {
+                for process in [ProcessObservation::NotRecorded, ProcessObservation::Alive, dim()] {
                     assert!(seen(&look(&session, &process, &dead(), late)));
                 }
                 // A sign of life goes before every age.
                 for (process, backend) in [
-                    (Process::Alive, Backend::Nothing),
-                    (Process::Alive, deaf()),
-                    (dim(), Backend::Alive),
-                    (Process::NotRecorded, Backend::Alive),
+                    (ProcessObservation::Alive, BackendObservation::NotRecorded),
+                    (ProcessObservation::Alive, deaf()),
+                    (dim(), BackendObservation::Alive),
+                    (ProcessObservation::NotRecorded, BackendObservation::Alive),
                 ] {
-                    assert!(matches!(look(&session, &process, &backend, late), Verdict::Live(_)));
+                    assert!(matches!(look(&session, &process, &backend, late), Liveness::Live(_)));
                 }
             }
             // What cannot be told is unknown however old it is.
-            for (process, backend) in [(dim(), Backend::Nothing), (Process::NotRecorded, deaf()), (dim(), deaf())] {
-                assert!(matches!(look(&session(Running), &process, &backend, late), Verdict::Unknown(_)));
+            for (process, backend) in
+                [(dim(), BackendObservation::NotRecorded), (ProcessObservation::NotRecorded, deaf()), (dim(), deaf())]
+            {
+                assert!(matches!(look(&session(Running), &process, &backend, late), Liveness::Unknown(_)));
             }
         }
-        let nothing = |status, now| look(&session(status), &Process::NotRecorded, &Backend::Nothing, now);
-        assert_eq!(nothing(Starting, 60_000), Verdict::Quiet);
-        assert!(stale(Ground::Launch)(&nothing(Starting, 60_001)));
-        assert!(stale(Ground::Launch)(&look(&session(Starting), &dim(), &deaf(), 60_001)));
-        assert_eq!(nothing(Running, HOUR / 2), Verdict::Quiet);
-        assert!(stale(Ground::Silence)(&nothing(Running, HOUR / 2 + 1)));
+        let nothing = |status, now| {
+            look(&session(status), &ProcessObservation::NotRecorded, &BackendObservation::NotRecorded, now)
+        };
+        assert_eq!(nothing(Starting, 60_000), Liveness::Unobservable);
+        assert!(stale(StaleCause::LaunchTimeout)(&nothing(Starting, 60_001)));
+        assert!(stale(StaleCause::LaunchTimeout)(&look(&session(Starting), &dim(), &deaf(), 60_001)));
+        assert_eq!(nothing(Running, HOUR / 2), Liveness::Unobservable);
+        assert!(stale(StaleCause::NoHeartbeat)(&nothing(Running, HOUR / 2 + 1)));
     }
 
     #[test]
     fn silence_is_measured_from_the_last_sign_and_excused_by_a_question() {
         let mut one = session(SessionStatus::Running);
-        let look = |one: &Session, now| look(one, &Process::NotRecorded, &Backend::Nothing, now);
+        let look =
+            |one: &Session, now| look(one, &ProcessObservation::NotRecorded, &BackendObservation::NotRecorded, now);
         one.last_heartbeat_at = Some(Timestamp::from_millis(HOUR));
-        assert_eq!(look(&one, HOUR + HOUR / 2), Verdict::Quiet);
-        assert!(matches!(look(&one, 2 * HOUR), Verdict::Stale(Ground::Silence, _)));
+        assert_eq!(look(&one, HOUR + HOUR / 2), Liveness::Unobservable);
+        assert!(matches!(look(&one, 2 * HOUR), Liveness::Stale(StaleCause::NoHeartbeat, _)));
         // A clock that was set back makes no silence.
-        assert_eq!(look(&one, 0), Verdict::Quiet);
+        assert_eq!(look(&one, 0), Liveness::Unobservable);
         one.activity = Activity::RequiresAction;
-        assert_eq!(look(&one, 20 * HOUR), Verdict::Quiet);
+        assert_eq!(look(&one, 20 * HOUR), Liveness::Unobservable);
     }
 
     #[test]
     fn silence_may_be_unlimited() {
         let one = session(SessionStatus::Running);
-        let (process, backend) = (Process::NotRecorded, Backend::Nothing);
-        let facts = Facts {
+        let (process, backend) = (ProcessObservation::NotRecorded, BackendObservation::NotRecorded);
+        let facts = LivenessFacts {
             session: &one,
-            here: "here",
+            current_host: "here",
             process: &process,
             backend: &backend,
-            launch_limit: Duration::from_secs(60),
-            silence_limit: None,
+            launch_timeout: Duration::from_secs(60),
+            stale_after: None,
         };
-        assert_eq!(judge(&facts, Timestamp::from_millis(1_000 * HOUR)), Verdict::Quiet);
+        assert_eq!(assess(&facts, Timestamp::from_millis(1_000 * HOUR)), Liveness::Unobservable);
     }
 
     #[test]
@@ -263,23 +273,26 @@ mod tests {
         let mut one = session(SessionStatus::Starting);
         one.host = "there".into();
         // The pid means nothing here, nor does a start that took long.
-        assert!(matches!(look(&one, &gone(), &dead(), 61_000), Verdict::Elsewhere(_)));
-        assert!(matches!(look(&one, &Process::Alive, &Backend::Nothing, HOUR), Verdict::Stale(Ground::Silence, _)));
+        assert!(matches!(look(&one, &gone(), &dead(), 61_000), Liveness::OtherHost(_)));
+        assert!(matches!(
+            look(&one, &ProcessObservation::Alive, &BackendObservation::NotRecorded, HOUR),
+            Liveness::Stale(StaleCause::NoHeartbeat, _)
+        ));
     }
 
     #[test]
     fn the_brake_takes_hold_above_two_and_above_half() {
         let held = |silent: usize, live: usize, stale: usize| {
-            let mut judged: Vec<(Session, Verdict)> = (0..live)
+            let mut judged: Vec<(Session, Liveness)> = (0..live)
                 .map(|number| {
-                    let quiet = Verdict::Stale(Ground::Silence, "no heartbeat for 1h".into());
-                    (session(SessionStatus::Running), if number < silent { quiet } else { Verdict::Quiet })
+                    let quiet = Liveness::Stale(StaleCause::NoHeartbeat, "no heartbeat for 1h".into());
+                    (session(SessionStatus::Running), if number < silent { quiet } else { Liveness::Unobservable })
                 })
                 .collect();
             // One that is stale already is neither marked nor counted.
-            judged.extend((0..stale).map(|_| (session(SessionStatus::Stale), Verdict::Quiet)));
-            let braked = brake(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
-            let marked = judged.iter().filter(|(session, verdict)| marks(session, verdict)).count();
+            judged.extend((0..stale).map(|_| (session(SessionStatus::Stale), Liveness::Unobservable)));
+            let braked = suppress_mass_stale(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
+            let marked = judged.iter().filter(|(session, verdict)| should_mark_stale(session, verdict)).count();
             assert_eq!(marked, if braked { 0 } else { silent });
             braked
         };
@@ -292,9 +305,10 @@ mod tests {
 
     #[test]
     fn deaths_that_were_seen_pass_the_brake() {
-        let mut judged: Vec<(Session, Verdict)> =
-            (0..5).map(|_| (session(SessionStatus::Running), Verdict::Stale(Ground::Seen, "gone".into()))).collect();
-        assert!(!brake(judged.iter_mut().map(|(session, verdict)| (&*session, verdict))));
-        assert!(judged.iter().all(|(session, verdict)| marks(session, verdict)));
+        let mut judged: Vec<(Session, Liveness)> = (0..5)
+            .map(|_| (session(SessionStatus::Running), Liveness::Stale(StaleCause::Exited, "gone".into())))
+            .collect();
+        assert!(!suppress_mass_stale(judged.iter_mut().map(|(session, verdict)| (&*session, verdict))));
+        assert!(judged.iter().all(|(session, verdict)| should_mark_stale(session, verdict)));
     }
 }

@@ -1,67 +1,71 @@
 //! What becomes of a run whose supervisor is gone, from what it left.
 
-use crate::domain::job::{MAX_ATTEMPTS, Recovery};
+use crate::domain::job::{MAX_ATTEMPTS, RecoveryPolicy};
 
 /// What is known of a run that nobody looks after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub struct Facts {
+pub struct RecoveryFacts {
     /// Its end was noted before its supervisor died.
-    pub ended: bool,
+    pub has_result: bool,
     /// Its folder has the note that is made before the first instruction. A power cut may lose that.
-    pub begun: bool,
+    pub was_started: bool,
     /// The store says that it is starting. It says otherwise, for good, before the first instruction.
-    pub starting: bool,
+    pub is_starting: bool,
     /// It was begun in this boot.
     pub same_boot: bool,
     /// Its session is over.
-    pub session_over: bool,
+    pub session_ended: bool,
     /// What it is started with can still be read.
-    pub startable: bool,
+    pub is_startable: bool,
     /// Which beginning this was, from 1.
     pub attempt: i64,
     /// What was asked for in this case.
-    pub policy: Recovery,
+    pub policy: RecoveryPolicy,
 }
 
 /// What becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RecoveryAction {
     /// It ended as it was noted.
-    Complete,
+    RecordResult,
     /// It never ran: it is queued as before.
-    Again,
+    RequeueUnstarted,
     /// It is run once more, as this attempt.
     Requeue(i64),
     /// It is never run again, and why.
-    Lost(&'static str),
+    MarkLost(&'static str),
 }
 
 /// Judges a run.
 #[must_use]
-pub const fn judge(facts: &Facts) -> Verdict {
-    if facts.ended {
-        return Verdict::Complete;
+pub const fn decide(facts: &RecoveryFacts) -> RecoveryAction {
+    if facts.has_result {
+        return RecoveryAction::RecordResult;
     }
     // A note that is not there proves something only as long as nothing written can be lost.
-    if !facts.begun && (facts.same_boot || facts.starting) {
-        return if facts.startable {
-            Verdict::Again
+    if !facts.was_started && (facts.same_boot || facts.is_starting) {
+        return if facts.is_startable {
+            RecoveryAction::RequeueUnstarted
         } else {
-            Verdict::Lost("it was never begun, and what it was to be started with is gone")
+            RecoveryAction::MarkLost("it was never begun, and what it was to be started with is gone")
         };
     }
     match facts.policy {
-        Recovery::Lost => Verdict::Lost("its supervisor died, and it must not run twice"),
-        Recovery::Requeue if !facts.same_boot => Verdict::Lost("the machine was booted again while it ran"),
-        Recovery::Requeue if facts.session_over => Verdict::Lost("its supervisor died, and its session is over"),
-        Recovery::Requeue if facts.attempt >= MAX_ATTEMPTS => {
-            Verdict::Lost("its supervisor died, as it did each time before: it is not begun again")
+        RecoveryPolicy::Lost => RecoveryAction::MarkLost("its supervisor died, and it must not run twice"),
+        RecoveryPolicy::Requeue if !facts.same_boot => {
+            RecoveryAction::MarkLost("the machine was booted again while it ran")
         }
-        Recovery::Requeue if !facts.startable => {
-            Verdict::Lost("its supervisor died, and what it was started with is gone")
+        RecoveryPolicy::Requeue if facts.session_ended => {
+            RecoveryAction::MarkLost("its supervisor died, and its session is over")
         }
-        Recovery::Requeue => Verdict::Requeue(facts.attempt + 1),
+        RecoveryPolicy::Requeue if facts.attempt >= MAX_ATTEMPTS => {
+            RecoveryAction::MarkLost("its supervisor died, as it did each time before: it is not begun again")
+        }
+        RecoveryPolicy::Requeue if !facts.is_startable => {
+            RecoveryAction::MarkLost("its supervisor died, and what it was started with is gone")
+        }
+        RecoveryPolicy::Requeue => RecoveryAction::Requeue(facts.attempt + 1),
     }
 }
 
@@ -70,19 +74,19 @@ mod tests {
     use super::*;
 
     /// Every combination of facts.
-    fn all() -> Vec<Facts> {
+    fn all() -> Vec<RecoveryFacts> {
         let mut all = Vec::new();
         for bits in 0..64_u32 {
             let is = |bit: u32| bits & (1 << bit) != 0;
             for attempt in 1..=MAX_ATTEMPTS + 1 {
-                for policy in [Recovery::Requeue, Recovery::Lost] {
-                    all.push(Facts {
-                        ended: is(0),
-                        begun: is(1),
-                        starting: is(2),
+                for policy in [RecoveryPolicy::Requeue, RecoveryPolicy::Lost] {
+                    all.push(RecoveryFacts {
+                        has_result: is(0),
+                        was_started: is(1),
+                        is_starting: is(2),
                         same_boot: is(3),
-                        session_over: is(4),
-                        startable: is(5),
+                        session_ended: is(4),
+                        is_startable: is(5),
                         attempt,
                         policy,
                     });
@@ -94,52 +98,63 @@ mod tests {
 
     #[test]
     fn each_case_of_the_table() {
-        let usual = Facts {
-            ended: false,
-            begun: true,
-            starting: false,
+        let usual = RecoveryFacts {
+            has_result: false,
+            was_started: true,
+            is_starting: false,
             same_boot: true,
-            session_over: false,
-            startable: true,
+            session_ended: false,
+            is_startable: true,
             attempt: 1,
-            policy: Recovery::Requeue,
+            policy: RecoveryPolicy::Requeue,
         };
-        let is_lost = |facts: Facts| matches!(judge(&facts), Verdict::Lost(_));
-        assert_eq!(judge(&usual), Verdict::Requeue(2));
-        assert_eq!(judge(&Facts { attempt: 2, ..usual }), Verdict::Requeue(3));
-        assert!(is_lost(Facts { attempt: 3, ..usual }));
-        assert!(is_lost(Facts { policy: Recovery::Lost, ..usual }));
-        assert!(is_lost(Facts { same_boot: false, ..usual }));
-        assert!(is_lost(Facts { session_over: true, ..usual }));
-        assert!(is_lost(Facts { startable: false, ..usual }));
-        assert_eq!(judge(&Facts { ended: true, policy: Recovery::Lost, ..usual }), Verdict::Complete);
-        let unbegun = Facts { begun: false, starting: true, policy: Recovery::Lost, attempt: 3, ..usual };
-        assert_eq!(judge(&unbegun), Verdict::Again);
-        assert_eq!(judge(&Facts { same_boot: false, ..unbegun }), Verdict::Again);
+        let is_lost = |facts: RecoveryFacts| matches!(decide(&facts), RecoveryAction::MarkLost(_));
+        assert_eq!(decide(&usual), RecoveryAction::Requeue(2));
+        assert_eq!(decide(&RecoveryFacts { attempt: 2, ..usual }), RecoveryAction::Requeue(3));
+        assert!(is_lost(RecoveryFacts { attempt: 3, ..usual }));
+        assert!(is_lost(RecoveryFacts { policy: RecoveryPolicy::Lost, ..usual }));
+        assert!(is_lost(RecoveryFacts { same_boot: false, ..usual }));
+        assert!(is_lost(RecoveryFacts { session_ended: true, ..usual }));
+        assert!(is_lost(RecoveryFacts { is_startable: false, ..usual }));
+        assert_eq!(
+            decide(&RecoveryFacts { has_result: true, policy: RecoveryPolicy::Lost, ..usual }),
+            RecoveryAction::RecordResult
+        );
+        let unbegun =
+            RecoveryFacts { was_started: false, is_starting: true, policy: RecoveryPolicy::Lost, attempt: 3, ..usual };
+        assert_eq!(decide(&unbegun), RecoveryAction::RequeueUnstarted);
+        assert_eq!(decide(&RecoveryFacts { same_boot: false, ..unbegun }), RecoveryAction::RequeueUnstarted);
         // After a power cut a missing note says nothing about a run that the store knows as running.
-        assert!(is_lost(Facts { same_boot: false, starting: false, policy: Recovery::Requeue, ..unbegun }));
-        assert!(is_lost(Facts { startable: false, ..unbegun }));
+        assert!(is_lost(RecoveryFacts {
+            same_boot: false,
+            is_starting: false,
+            policy: RecoveryPolicy::Requeue,
+            ..unbegun
+        }));
+        assert!(is_lost(RecoveryFacts { is_startable: false, ..unbegun }));
     }
 
     #[test]
     fn nothing_that_may_have_run_runs_again_unless_that_was_asked_for() {
         for facts in all() {
-            let verdict = judge(&facts);
-            let never_ran = !facts.begun && (facts.same_boot || facts.starting);
-            assert_eq!(verdict == Verdict::Complete, facts.ended, "{facts:?}");
+            let verdict = decide(&facts);
+            let never_ran = !facts.was_started && (facts.same_boot || facts.is_starting);
+            assert_eq!(verdict == RecoveryAction::RecordResult, facts.has_result, "{facts:?}");
             match verdict {
-                Verdict::Complete => {}
-                Verdict::Again => assert!(never_ran && facts.startable, "{facts:?}"),
-                Verdict::Requeue(attempt) => assert!(
-                    facts.policy == Recovery::Requeue
+                RecoveryAction::RecordResult => {}
+                RecoveryAction::RequeueUnstarted => assert!(never_ran && facts.is_startable, "{facts:?}"),
+                RecoveryAction::Requeue(attempt) => assert!(
+                    facts.policy == RecoveryPolicy::Requeue
                         && facts.same_boot
-                        && facts.startable
-                        && !facts.session_over
+                        && facts.is_startable
+                        && !facts.session_ended
                         && attempt == facts.attempt + 1
                         && attempt <= MAX_ATTEMPTS,
                     "{facts:?}"
                 ),
-                Verdict::Lost(why) => assert!(!why.is_empty() && (!never_ran || !facts.startable), "{facts:?}"),
+                RecoveryAction::MarkLost(why) => {
+                    assert!(!why.is_empty() && (!never_ran || !facts.is_startable), "{facts:?}")
+                }
             }
         }
     }

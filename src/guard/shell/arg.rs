@@ -2,13 +2,13 @@
 
 /// What an expansion may become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::guard) enum Form {
+pub(in crate::guard) enum Expansion {
     /// Exactly one word.
     One,
     /// One or more words, all with the same beginning.
     Many,
     /// Any words, or none.
-    Loose,
+    Any,
 }
 
 /// A word of a command.
@@ -17,13 +17,13 @@ pub(in crate::guard) enum Arg {
     /// This very word.
     Known(String),
     /// A word that only the shell will know.
-    Unsure {
+    Unknown {
         /// What it begins with.
         head: String,
         /// What it ends with.
         tail: String,
         /// What it may become.
-        form: Form,
+        form: Expansion,
     },
 }
 
@@ -35,19 +35,19 @@ impl Arg {
 
     /// Any words.
     pub fn anything() -> Self {
-        Self::Unsure { head: String::new(), tail: String::new(), form: Form::Loose }
+        Self::Unknown { head: String::new(), tail: String::new(), form: Expansion::Any }
     }
 
     /// One word that begins so.
-    pub fn one(head: &str) -> Self {
-        Self::Unsure { head: head.to_owned(), tail: String::new(), form: Form::One }
+    pub fn starting_with(head: &str) -> Self {
+        Self::Unknown { head: head.to_owned(), tail: String::new(), form: Expansion::One }
     }
 
     /// The word, when it is known.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Known(text) => Some(text),
-            Self::Unsure { .. } => None,
+            Self::Unknown { .. } => None,
         }
     }
 
@@ -55,25 +55,27 @@ impl Arg {
     pub fn head(&self) -> &str {
         match self {
             Self::Known(text) => text,
-            Self::Unsure { head, .. } => head,
+            Self::Unknown { head, .. } => head,
         }
     }
 
     /// Whether it may become several words or none.
-    pub const fn is_loose(&self) -> bool {
-        matches!(self, Self::Unsure { form: Form::Loose, .. })
+    pub const fn may_split(&self) -> bool {
+        matches!(self, Self::Unknown { form: Expansion::Any, .. })
     }
 
     /// Whether it is one word, whatever it says.
-    pub const fn is_one(&self) -> bool {
-        matches!(self, Self::Known(_) | Self::Unsure { form: Form::One, .. })
+    pub const fn is_single_word(&self) -> bool {
+        matches!(self, Self::Known(_) | Self::Unknown { form: Expansion::One, .. })
     }
 
     /// Whether it may turn out to be an option, or to bring one.
     pub fn may_be_option(&self) -> bool {
         match self {
             Self::Known(text) => text.starts_with(['-', '+']),
-            Self::Unsure { head, form, .. } => *form == Form::Loose || head.is_empty() || head.starts_with(['-', '+']),
+            Self::Unknown { head, form, .. } => {
+                *form == Expansion::Any || head.is_empty() || head.starts_with(['-', '+'])
+            }
         }
     }
 
@@ -82,17 +84,17 @@ impl Arg {
         let word = match self {
             // `=git` is where one shell finds git.
             Self::Known(text) => text.strip_prefix('=').unwrap_or(text),
-            Self::Unsure { tail, form: Form::One, .. } if tail.contains('/') => tail,
-            Self::Unsure { .. } => return None,
+            Self::Unknown { tail, form: Expansion::One, .. } if tail.contains('/') => tail,
+            Self::Unknown { .. } => return None,
         };
-        Some(plain_name(base(word)))
+        Some(plain_name(base_name(word)))
     }
 
     /// As it may be shown.
-    pub fn shown(&self) -> String {
+    pub fn display(&self) -> String {
         match self {
             Self::Known(text) => text.clone(),
-            Self::Unsure { head, tail, .. } => format!("{head}…{tail}"),
+            Self::Unknown { head, tail, .. } => format!("{head}…{tail}"),
         }
     }
 }
@@ -111,6 +113,6 @@ pub(in crate::guard) fn plain_name(name: &str) -> String {
 }
 
 /// The last part of a path.
-pub(in crate::guard) fn base(word: &str) -> &str {
+pub(in crate::guard) fn base_name(word: &str) -> &str {
     word.trim_end_matches('/').rsplit('/').next().unwrap_or(word)
 }

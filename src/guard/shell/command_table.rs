@@ -1,13 +1,13 @@
 //! What programs do with their words: some run them, most do not.
 
 use super::{
-    Scan, Stdin,
-    arg::{Arg, Form, base},
+    ShellAnalysis, Stdin,
+    arg::{Arg, Expansion, base_name},
     inline_code, nested_shell, wrappers,
 };
 
 /// Programs that never run their words.
-const TEXTS: &[&str] = &[
+const DATA_PROGRAMS: &[&str] = &[
     "[",
     "ack",
     "ag",
@@ -159,7 +159,7 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Editors, and others whose words are programs of a language of their own.
-const OPAQUE: &[&str] = &[
+const UNRESOLVABLE_PROGRAMS: &[&str] = &[
     "at",
     "batch",
     "ed",
@@ -190,55 +190,55 @@ const OPAQUE: &[&str] = &[
 ];
 
 /// Programs whose `-c` is shell text.
-const TEXT_OF_C: &[&str] =
+const DASH_C_PROGRAMS: &[&str] =
     &["su", "runuser", "script", "sg", "flock", "capsh", "newgrp", "rsh", "machinectl", "unshare"];
 
-impl Scan {
+impl ShellAnalysis {
     /// A command: its words, and where its input comes from.
-    pub(super) fn command(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
+    pub(super) fn analyze_command(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
         let Some(first) = argv.first() else { return };
-        if self.depth >= super::DEPTH || self.within > 24 {
-            self.doubt("texts stand in texts too deeply");
+        if self.depth >= super::MAX_DEPTH || self.wrapper_depth > 24 {
+            self.note_unresolved("texts stand in texts too deeply");
             return;
         }
         let Some(name) = first.program() else {
-            self.note(argv.clone(), true);
-            self.doubt("the name of a command is an expansion");
+            self.add_command(argv.clone(), true);
+            self.note_unresolved("the name of a command is an expansion");
             return;
         };
-        let is_text = TEXTS.contains(&name.as_str());
-        self.note(argv.clone(), !is_text);
-        self.named(&name, &argv, stdin);
+        let is_text = DATA_PROGRAMS.contains(&name.as_str());
+        self.add_command(argv.clone(), !is_text);
+        self.analyze_program(&name, &argv, stdin);
     }
 
-    fn named(&mut self, name: &str, argv: &[Arg], stdin: &Stdin) {
+    fn analyze_program(&mut self, name: &str, argv: &[Arg], stdin: &Stdin) {
         if argv.first().is_some_and(|first| first.head().contains('/')) {
-            self.runs_file(argv.first().unwrap_or(&Arg::anything()));
+            self.note_run_file(argv.first().unwrap_or(&Arg::anything()));
         }
-        self.writers(name, argv);
+        self.note_written_files(name, argv);
         let is_plain = !wrappers::STARTS_SHELL.contains(&name) || wrappers::find(name).is_some();
         if !is_plain && (matches!(stdin, Stdin::Text(_)) || name != "ssh") {
-            self.shell_from(name, stdin);
+            self.analyze_stdin(name, stdin);
         }
         if nested_shell::is_shell(name) {
-            return self.shell(argv, stdin);
+            return self.analyze_shell(argv, stdin);
         }
         if let Some(wrapper) = wrappers::find(name) {
-            self.texts(argv);
-            if TEXT_OF_C.contains(&name) {
-                self.text_of_c(argv);
+            self.analyze_arguments(argv);
+            if DASH_C_PROGRAMS.contains(&name) {
+                self.analyze_dash_c(argv);
             }
-            return self.wrapped(wrapper, name, argv, stdin);
+            return self.analyze_wrapped(wrapper, name, argv, stdin);
         }
         if inline_code::is_interpreter(name) {
             return self.interpreter(name, argv, stdin);
         }
-        if self.builtin(name, argv) {
+        if self.analyze_builtin(name, argv) {
             return;
         }
         let words = argv.get(1..).unwrap_or_default();
         match name {
-            "git" => self.git(argv),
+            "git" => self.analyze_git(argv),
             "xargs" | "gxargs" => self.xargs(argv),
             "find" | "gfind" | "fd" | "fdfind" => self.find(name, argv),
             "watch" => {
@@ -247,15 +247,15 @@ impl Scan {
                 match texts {
                     Some(texts) => {
                         // The value of an option may be the first of them.
-                        self.nested(&texts.join(" "));
-                        self.nested(&texts.get(1..).unwrap_or_default().join(" "));
+                        self.analyze_nested(&texts.join(" "));
+                        self.analyze_nested(&texts.get(1..).unwrap_or_default().join(" "));
                     }
-                    None => self.doubt("what watch runs is an expansion"),
+                    None => self.note_unresolved("what watch runs is an expansion"),
                 }
             }
             "crontab" => {
                 if !words.iter().all(|word| matches!(word.text(), Some("-l"))) || words.is_empty() {
-                    self.doubt("what crontab runs cannot be told");
+                    self.note_unresolved("what crontab runs cannot be told");
                 }
             }
             "make" | "gmake" | "just" | "ninja" | "rake" => {
@@ -271,9 +271,9 @@ impl Scan {
                         || word.text().is_none() && word.may_be_option()
                 };
                 if words.iter().any(odd) {
-                    self.doubt(&format!("what {name} runs cannot be told"));
+                    self.note_unresolved(&format!("what {name} runs cannot be told"));
                 }
-                self.texts(argv);
+                self.analyze_arguments(argv);
             }
             "tmux" | "zellij" => {
                 let types = |word: &Arg| {
@@ -299,16 +299,16 @@ impl Scan {
                     ) || word.text().is_none()
                 };
                 if words.iter().any(types) {
-                    self.doubt(&format!("what {name} types into another terminal cannot be told"));
+                    self.note_unresolved(&format!("what {name} types into another terminal cannot be told"));
                 }
-                self.texts(argv);
+                self.analyze_arguments(argv);
             }
             "gh" => {
                 if words
                     .iter()
-                    .any(|word| matches!(word.text(), Some("alias" | "extension" | "ext")) || word.is_loose())
+                    .any(|word| matches!(word.text(), Some("alias" | "extension" | "ext")) || word.may_split())
                 {
-                    self.doubt("what a command of gh runs cannot be told");
+                    self.note_unresolved("what a command of gh runs cannot be told");
                 }
             }
             "fairway" => self.fairway(argv),
@@ -320,36 +320,36 @@ impl Scan {
                             .any(|start| word.head().starts_with(start))
                 };
                 if words.iter().any(runs) {
-                    self.doubt("what tar runs is an expansion");
+                    self.note_unresolved("what tar runs is an expansion");
                 }
                 self.option_text(
                     words,
                     &["--use-compress-program", "--to-command", "--info-script", "--rsh-command", "-I"],
                 );
-                self.texts(argv);
+                self.analyze_arguments(argv);
             }
-            _ if OPAQUE.contains(&name) => {
+            _ if UNRESOLVABLE_PROGRAMS.contains(&name) => {
                 if !words.iter().all(|word| matches!(word.text(), Some("--version" | "--help"))) || words.is_empty() {
-                    self.doubt(&format!("what {name} runs cannot be told"));
+                    self.note_unresolved(&format!("what {name} runs cannot be told"));
                 }
             }
-            _ if TEXT_OF_C.contains(&name) => {
-                self.text_of_c(argv);
-                self.texts(argv);
+            _ if DASH_C_PROGRAMS.contains(&name) => {
+                self.analyze_dash_c(argv);
+                self.analyze_arguments(argv);
                 // `flock FILE COMMAND…`
                 for place in 2..argv.len().min(6) {
                     let shell =
                         argv.get(place).and_then(Arg::program).is_some_and(|name| nested_shell::is_shell(&name));
                     if shell {
-                        self.within += 1;
-                        self.shell(argv.get(place..).unwrap_or_default(), stdin);
-                        self.within -= 1;
+                        self.wrapper_depth += 1;
+                        self.analyze_shell(argv.get(place..).unwrap_or_default(), stdin);
+                        self.wrapper_depth -= 1;
                     }
                 }
                 if name == "su"
                     && !words.iter().any(|word| word.head().starts_with("-c") || word.head().starts_with("--c"))
                 {
-                    self.doubt("a shell reads what it runs from somewhere else");
+                    self.note_unresolved("a shell reads what it runs from somewhere else");
                 }
             }
             "rg" | "bat" | "ag" | "ack" | "man" | "wget" => {
@@ -361,7 +361,7 @@ impl Scan {
             "less" | "more" => {
                 for word in words.iter().filter_map(Arg::text).filter(|word| word.starts_with('+')) {
                     if let Some((_, command)) = word.split_once(['!', '|', '#']) {
-                        self.nested(command);
+                        self.analyze_nested(command);
                     }
                 }
             }
@@ -370,65 +370,67 @@ impl Scan {
                     .first()
                     .is_some_and(|word| matches!(word.text(), None | Some("sh" | "ruby" | "irb" | "exec"))) =>
             {
-                self.doubt("what brew runs cannot be told");
+                self.note_unresolved("what brew runs cannot be told");
             }
-            _ if TEXTS.contains(&name) => {}
+            _ if DATA_PROGRAMS.contains(&name) => {}
             _ => {
-                self.texts(argv);
+                self.analyze_arguments(argv);
                 if let Stdin::Text(text) = stdin
                     && !matches!(name, "patch" | "apply_patch")
                 {
                     // Many have a command that hands the rest of a line to a shell.
-                    self.soft(&text.clone());
+                    self.analyze_maybe(&text.clone());
                 }
             }
         }
     }
 
     /// The input of a program that hands it to a shell, unless it is somebody's terminal.
-    pub(super) fn shell_from(&mut self, name: &str, stdin: &Stdin) {
+    pub(super) fn analyze_stdin(&mut self, name: &str, stdin: &Stdin) {
         match stdin {
-            Stdin::Text(text) => self.nested(&text.clone()),
-            Stdin::Other => self.doubt(&format!("a shell that {name} starts reads what it runs from somewhere else")),
+            Stdin::Text(text) => self.analyze_nested(&text.clone()),
+            Stdin::Other => {
+                self.note_unresolved(&format!("a shell that {name} starts reads what it runs from somewhere else"))
+            }
             Stdin::Inherited => {}
         }
     }
 
     /// Words of a program that nobody knows: one of them may be a text that it runs.
-    fn texts(&mut self, argv: &[Arg]) {
+    fn analyze_arguments(&mut self, argv: &[Arg]) {
         for word in argv.iter().skip(1) {
             if let Some(text) = word.text().filter(|text| text.contains([' ', '\t', '\n', ';', ',', ':', '='])) {
-                self.soft(text);
+                self.analyze_maybe(text);
             }
         }
         // Some put their words together first.
         let words: Vec<&str> = argv.iter().skip(1).filter_map(Arg::text).collect();
         if words.len() > 1 && words.iter().any(|word| word.contains(' ')) {
-            self.soft(&words.join(" "));
+            self.analyze_maybe(&words.join(" "));
         }
     }
 
     /// The text behind `-c`.
-    fn text_of_c(&mut self, argv: &[Arg]) {
+    fn analyze_dash_c(&mut self, argv: &[Arg]) {
         for (place, word) in argv.iter().enumerate().skip(1) {
             let Some(text) = word.text() else {
                 if word.may_be_option() {
-                    self.doubt("what is to be run is an expansion");
+                    self.note_unresolved("what is to be run is an expansion");
                 }
                 continue;
             };
             if let Some((_, text)) = text.split_once('=').filter(|(name, _)| {
                 name.len() > 3 && ("--command".starts_with(name) || "--session-command".starts_with(name))
             }) {
-                self.nested(text);
+                self.analyze_nested(text);
             } else if text.len() > 3 && ("--command".starts_with(text) || "--session-command".starts_with(text)) {
-                self.nested_arg(argv.get(place + 1));
+                self.analyze_nested_arg(argv.get(place + 1));
             } else if let Some(cluster) = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-')) {
                 match cluster.split_once('c') {
-                    Some((_, "")) => self.nested_arg(argv.get(place + 1)),
+                    Some((_, "")) => self.analyze_nested_arg(argv.get(place + 1)),
                     Some((_, attached)) => {
-                        self.soft(attached);
-                        self.nested_arg(argv.get(place + 1));
+                        self.analyze_maybe(attached);
+                        self.analyze_nested_arg(argv.get(place + 1));
                     }
                     None => {}
                 }
@@ -441,7 +443,7 @@ impl Scan {
         let mut replaced = None;
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
-                self.doubt("what xargs runs is an expansion");
+                self.note_unresolved("what xargs runs is an expansion");
                 return;
             };
             if text == "--" {
@@ -512,7 +514,7 @@ impl Scan {
                         .chain(["{}"])
                         .filter(|mark| !mark.is_empty())
                         .find_map(|mark| text.find(mark));
-                    at.map_or_else(|| arg.clone(), |at| Arg::one(text.get(..at).unwrap_or_default()))
+                    at.map_or_else(|| arg.clone(), |at| Arg::starting_with(text.get(..at).unwrap_or_default()))
                 }
                 None => arg.clone(),
             })
@@ -520,9 +522,9 @@ impl Scan {
         if replaced.is_none() {
             inner.push(Arg::anything());
         }
-        self.within += 1;
-        self.command(inner, &Stdin::Other);
-        self.within -= 1;
+        self.wrapper_depth += 1;
+        self.analyze_command(inner, &Stdin::Other);
+        self.wrapper_depth -= 1;
     }
 
     fn find(&mut self, name: &str, argv: &[Arg]) {
@@ -535,22 +537,22 @@ impl Scan {
             }
         };
         for (place, word) in argv.iter().enumerate().skip(1) {
-            if word.is_loose() {
-                self.doubt("what find runs is an expansion");
+            if word.may_split() {
+                self.note_unresolved("what find runs is an expansion");
             }
             if !word.text().is_some_and(runs) {
                 continue;
             }
             if word.head().contains('=') {
-                self.doubt("what find runs stands in an option");
+                self.note_unresolved("what find runs stands in an option");
             }
             let rest = argv.get(place + 1..).unwrap_or_default();
             let inner: Vec<Arg> = rest
                 .iter()
                 .take_while(|word| !matches!(word.text(), Some(";")))
                 .map(|word| match word.text().map(|text| (text, text.find('{'))) {
-                    Some((_, Some(0))) => Arg::one("./"),
-                    Some((text, Some(at))) => Arg::one(text.get(..at).unwrap_or_default()),
+                    Some((_, Some(0))) => Arg::starting_with("./"),
+                    Some((text, Some(at))) => Arg::starting_with(text.get(..at).unwrap_or_default()),
                     _ => word.clone(),
                 })
                 .collect();
@@ -565,52 +567,52 @@ impl Scan {
                     .iter()
                     .map(|word| if word.text().is_none() { Arg::anything() } else { word.clone() })
                     .collect();
-                self.within += 1;
-                self.command(inner, &Stdin::Inherited);
-                self.within -= 1;
+                self.wrapper_depth += 1;
+                self.analyze_command(inner, &Stdin::Inherited);
+                self.wrapper_depth -= 1;
                 continue;
             }
-            self.within += 1;
-            self.command(inner, &Stdin::Inherited);
-            self.within -= 1;
+            self.wrapper_depth += 1;
+            self.analyze_command(inner, &Stdin::Inherited);
+            self.wrapper_depth -= 1;
         }
     }
 
     /// Our own commands run others.
     fn fairway(&mut self, argv: &[Arg]) {
         if argv.iter().skip(1).take(3).any(|word| word.text().is_none()) {
-            self.doubt("what a command of fairway runs is an expansion");
+            self.note_unresolved("what a command of fairway runs is an expansion");
         }
         let says = |word: &str| argv.iter().skip(1).take(6).any(|arg| arg.text() == Some(word));
         if says("exec") && says("send-keys") {
-            self.doubt("what is typed into another terminal cannot be told");
+            self.note_unresolved("what is typed into another terminal cannot be told");
         }
         if says("exec") && says("call") {
-            self.doubt("what a document runs cannot be told");
+            self.note_unresolved("what a document runs cannot be told");
         }
         for (place, word) in argv.iter().enumerate() {
             match word.text() {
                 Some("--") => {
-                    self.within += 1;
-                    self.command(argv.get(place + 1..).unwrap_or_default().to_vec(), &Stdin::Inherited);
-                    self.within -= 1;
+                    self.wrapper_depth += 1;
+                    self.analyze_command(argv.get(place + 1..).unwrap_or_default().to_vec(), &Stdin::Inherited);
+                    self.wrapper_depth -= 1;
                     break;
                 }
-                Some("--shell") => self.nested_arg(argv.get(place + 1)),
+                Some("--shell") => self.analyze_nested_arg(argv.get(place + 1)),
                 Some(text) => {
                     if let Some(text) = text.strip_prefix("--shell=") {
-                        self.nested(text);
+                        self.analyze_nested(text);
                     }
                 }
-                None if word.head().starts_with("--shell") => self.doubt("what is to be run is an expansion"),
+                None if word.head().starts_with("--shell") => self.note_unresolved("what is to be run is an expansion"),
                 None => {}
             }
         }
-        self.texts(argv);
+        self.analyze_arguments(argv);
     }
 
     /// Files that a command writes, by their names.
-    fn writers(&mut self, name: &str, argv: &[Arg]) {
+    fn note_written_files(&mut self, name: &str, argv: &[Arg]) {
         let words = || argv.iter().skip(1).filter(|word| !word.head().starts_with('-'));
         match name {
             "cp" | "mv" | "ln" | "install" | "tee" | "dd" | "touch" | "chmod" | "sed" | "perl" | "rsync" | "scp" => {
@@ -620,27 +622,29 @@ impl Scan {
                     for word in &known {
                         let text = word.text().map(|text| text.strip_prefix("of=").unwrap_or(text).to_owned());
                         if let Some(text) = text {
-                            self.wrote(&Arg::known(text));
+                            self.note_written_file(&Arg::known(text));
                         }
                     }
                 }
                 // A program under another name is that program still.
                 if matches!(name, "cp" | "ln" | "mv" | "install") {
-                    self.renamed(&known);
+                    self.note_renamed_programs(&known);
                 }
             }
             "sort" | "split" | "csplit" | "uniq" | "rename" | "sponge" => {
-                words().for_each(|word| self.wrote(word));
+                words().for_each(|word| self.note_written_file(word));
                 if name == "split" || name == "csplit" {
-                    self.files.writes_lost = true;
+                    self.files.writes_unknown = true;
                 }
             }
-            "git" if argv.iter().any(|word| word.text() == Some("mv")) => words().for_each(|word| self.wrote(word)),
+            "git" if argv.iter().any(|word| word.text() == Some("mv")) => {
+                words().for_each(|word| self.note_written_file(word))
+            }
             "make" | "gmake" => {
                 for file in ["Makefile", "makefile", "GNUmakefile"] {
                     self.files.executed.insert(file.to_owned());
                 }
-                words().for_each(|word| self.runs_file(word));
+                words().for_each(|word| self.note_run_file(word));
             }
             "just" => {
                 self.files.executed.insert("justfile".to_owned());
@@ -648,19 +652,19 @@ impl Scan {
             "npm" | "pnpm" | "yarn" | "bun" => {
                 self.files.executed.insert("package.json".to_owned());
             }
-            "run-parts" => self.runs_lost(),
+            "run-parts" => self.note_run_unknown(),
             "curl" | "wget" => {
                 for (place, word) in argv.iter().enumerate() {
                     if let Some(text) = word.text() {
                         if matches!(text, "-o" | "-O" | "--output" | "--output-document")
                             && let Some(file) = argv.get(place + 1)
                         {
-                            self.wrote(&file.clone());
+                            self.note_written_file(&file.clone());
                         }
                         if name == "curl" && matches!(text, "-O" | "--remote-name" | "-LO" | "-sLO" | "-fsSLO")
                             || name == "wget"
                         {
-                            argv.iter().skip(1).for_each(|word| self.wrote(word));
+                            argv.iter().skip(1).for_each(|word| self.note_written_file(word));
                         }
                     }
                 }
@@ -670,17 +674,21 @@ impl Scan {
     }
 
     /// Programs that are linked, copied or moved: called by their new name they do the same.
-    fn renamed(&mut self, words: &[Arg]) {
+    fn note_renamed_programs(&mut self, words: &[Arg]) {
         for word in words {
             let program = match word {
-                Arg::Known(text) => Some(base(text).to_owned()),
+                Arg::Known(text) => Some(base_name(text).to_owned()),
                 // `$(which git)`
-                Arg::Unsure { form: Form::One | Form::Loose, head, tail } if head.is_empty() && tail.is_empty() => None,
-                Arg::Unsure { tail, .. } => Some(base(tail).to_owned()),
+                Arg::Unknown { form: Expansion::One | Expansion::Any, head, tail }
+                    if head.is_empty() && tail.is_empty() =>
+                {
+                    None
+                }
+                Arg::Unknown { tail, .. } => Some(base_name(tail).to_owned()),
             };
             match program {
                 Some(program) if !program.is_empty() && self.is_path_of_program(word, &program) => {
-                    self.note(vec![Arg::known(program), Arg::anything()], false);
+                    self.add_command(vec![Arg::known(program), Arg::anything()], false);
                 }
                 _ => {}
             }

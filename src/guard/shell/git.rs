@@ -1,9 +1,9 @@
 //! What git runs beside itself: aliases, hooks, editors, filters, other commands.
 
-use super::{Scan, arg::Arg};
+use super::{ShellAnalysis, arg::Arg};
 
 /// Git's own commands: what is none of these may be an alias.
-const OWN: &[&str] = &[
+const GIT_COMMANDS: &[&str] = &[
     "add",
     "am",
     "annotate",
@@ -172,11 +172,11 @@ const OWN: &[&str] = &[
 ];
 
 /// Options of git itself whose value is the next word.
-const VALUED: &[&str] =
+const OPTIONS_WITH_VALUE: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
 
 /// Settings whose text git runs, or that change what it does elsewhere.
-const RUN: &[&str] = &[
+const EXECUTED_SETTINGS: &[&str] = &[
     "core.sshcommand",
     "core.editor",
     "core.pager",
@@ -191,7 +191,7 @@ const RUN: &[&str] = &[
     "uploadpack.packobjectshook",
     "credential.helper",
 ];
-const CHANGE: &[&str] = &[
+const UNSAFE_SETTINGS: &[&str] = &[
     "include",
     "includeif",
     "push",
@@ -205,7 +205,7 @@ const CHANGE: &[&str] = &[
     "help",
     "alias",
 ];
-const RUN_ENDS: &[&str] = &[
+const EXECUTED_SETTING_SUFFIXES: &[&str] = &[
     ".command",
     ".cmd",
     ".textconv",
@@ -231,8 +231,8 @@ pub(in crate::guard) fn command_at(argv: &[Arg]) -> (usize, bool) {
     while let Some(arg) = argv.get(place) {
         match arg.text() {
             None => return (place, false),
-            Some(text) if VALUED.contains(&text) => {
-                is_known &= argv.get(place + 1).is_none_or(Arg::is_one);
+            Some(text) if OPTIONS_WITH_VALUE.contains(&text) => {
+                is_known &= argv.get(place + 1).is_none_or(Arg::is_single_word);
                 place += 2;
             }
             Some(text) if text.starts_with('-') => place += 1,
@@ -248,27 +248,27 @@ fn cluster_at<'a>(text: &'a str, option: &str) -> Option<(&'a str, &'a str)> {
     cluster.split_once(option.strip_prefix('-')?)
 }
 
-impl Scan {
+impl ShellAnalysis {
     /// What else a command of git may run.
-    pub(super) fn git(&mut self, argv: &[Arg]) {
+    pub(super) fn analyze_git(&mut self, argv: &[Arg]) {
         let (at, _) = command_at(argv);
         for (place, arg) in argv.iter().enumerate().take(at).skip(1) {
             match arg.text() {
                 Some("-c") => {
                     if let Some(value) = argv.get(place + 1) {
-                        self.setting(value);
+                        self.analyze_setting(value);
                     }
                 }
-                Some("--config-env") => self.setting_of(argv.get(place + 1).map_or("", Arg::head), None),
+                Some("--config-env") => self.analyze_setting_value(argv.get(place + 1).map_or("", Arg::head), None),
                 Some(text) => {
                     if let Some(value) = text.strip_prefix("--config-env=") {
-                        self.setting_of(value, None);
+                        self.analyze_setting_value(value, None);
                     }
                     if text.starts_with("--exec-path=") {
-                        self.any_git();
+                        self.note_unknown_git_command();
                     }
                     if matches!(text, "-C" | "--work-tree") || text.starts_with("--work-tree") {
-                        self.folders.push(None);
+                        self.dirs.push(None);
                     }
                 }
                 None => {}
@@ -277,45 +277,45 @@ impl Scan {
         let Some(command) = argv.get(at).and_then(Arg::text) else { return };
         let command = command.to_owned();
         let words = argv.get(at + 1..).unwrap_or_default();
-        if !OWN.contains(&command.as_str()) {
+        if !GIT_COMMANDS.contains(&command.as_str()) {
             // It may be an alias of anything.
-            self.any_git();
+            self.note_unknown_git_command();
         }
         for word in words {
             if let Some((_, text)) = word.text().and_then(|text| text.split_once("ext::")) {
-                self.nested(text);
+                self.analyze_nested(text);
             } else if word.text().is_none() && word.head().contains("ext::") {
-                self.doubt("what git runs is an expansion");
+                self.note_unresolved("what git runs is an expansion");
             }
         }
         match command.as_str() {
-            "config" => self.config(words),
+            "config" => self.analyze_git_config(words),
             "rebase" => self.option_text(words, &["-x", "--exec"]),
-            "bisect" => self.words_behind(words, "run"),
-            "submodule" => self.words_behind(words, "foreach"),
+            "bisect" => self.analyze_after(words, "run"),
+            "submodule" => self.analyze_after(words, "foreach"),
             "subtree" => {
                 if let Some(at) = words.iter().position(|word| word.text() == Some("push")) {
                     let others =
                         words.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, word)| word.clone());
                     let push = ["git", "push"].map(Arg::known).into_iter().chain(others).collect();
-                    self.note(push, false);
+                    self.add_command(push, false);
                 }
             }
             "for-each-repo" | "hook" | "shell" | "instaweb" | "daemon" | "citool" | "gui" | "send-email" | "p4"
             | "svn"
                 if (command != "svn" || words.iter().any(|word| word.text() != Some("info"))) =>
             {
-                self.any_git();
+                self.note_unknown_git_command();
                 for word in words {
-                    self.later(word);
+                    self.analyze_deferred(word);
                 }
             }
             "filter-branch" => {
                 for word in words {
                     match word.text() {
-                        Some(text) if !text.starts_with('-') => self.nested(text),
+                        Some(text) if !text.starts_with('-') => self.analyze_nested(text),
                         Some(_) => {}
-                        None => self.doubt("what git runs is an expansion"),
+                        None => self.note_unresolved("what git runs is an expansion"),
                     }
                 }
             }
@@ -329,19 +329,19 @@ impl Scan {
                 let mut before = "";
                 for word in words {
                     if matches!(before, "-c" | "--config") && command == "clone" {
-                        self.setting(&word.clone());
+                        self.analyze_setting(&word.clone());
                     }
                     if let Some(value) = word.text().and_then(|text| text.strip_prefix("--config=")) {
-                        self.setting(&Arg::known(value));
+                        self.analyze_setting(&Arg::known(value));
                     }
                     before = word.text().unwrap_or_default();
                 }
             }
             "remote" => {
                 let is_mirror = words.iter().any(|word| word.head().starts_with("--m"));
-                let is_odd = words.iter().any(Arg::is_loose);
+                let is_odd = words.iter().any(Arg::may_split);
                 if is_mirror || is_odd {
-                    self.any_git();
+                    self.note_unknown_git_command();
                 }
             }
             // A branch that is called so would make every push of it by name a forced one.
@@ -350,32 +350,32 @@ impl Scan {
                     word.head().starts_with('+') || word.head().contains("/+") || word.head().contains("/-")
                 }) =>
             {
-                self.any_git();
+                self.note_unknown_git_command();
             }
             _ => {}
         }
     }
 
     /// A setting that only git reads: any of its commands may be another by it.
-    fn any_git(&mut self) {
-        self.note(vec![Arg::known("git"), Arg::anything()], false);
+    fn note_unknown_git_command(&mut self) {
+        self.add_command(vec![Arg::known("git"), Arg::anything()], false);
     }
 
     /// `KEY=VALUE`
-    fn setting(&mut self, word: &Arg) {
+    fn analyze_setting(&mut self, word: &Arg) {
         match word {
             Arg::Known(text) => {
                 let (key, value) = text.split_once('=').unwrap_or((text, "true"));
-                self.setting_of(key, Some(&Arg::known(value)));
+                self.analyze_setting_value(key, Some(&Arg::known(value)));
             }
-            Arg::Unsure { head, .. } => match head.split_once('=') {
-                Some((key, _)) => self.setting_of(key, None),
-                None => self.any_git(),
+            Arg::Unknown { head, .. } => match head.split_once('=') {
+                Some((key, _)) => self.analyze_setting_value(key, None),
+                None => self.note_unknown_git_command(),
             },
         }
     }
 
-    fn setting_of(&mut self, key: &str, value: Option<&Arg>) {
+    fn analyze_setting_value(&mut self, key: &str, value: Option<&Arg>) {
         let key = key.to_ascii_lowercase();
         let text = value.and_then(Arg::text);
         if matches!(text, Some("" | "cat" | "true" | "false" | "less" | "less -R" | ":" | "/dev/null"))
@@ -388,32 +388,34 @@ impl Scan {
         if key.starts_with("alias") {
             match text {
                 Some(text) => match text.strip_prefix('!') {
-                    Some(command) => self.with_more(command),
-                    None => self.with_more(&format!("git {text}")),
+                    Some(command) => self.analyze_command_prefix(command),
+                    None => self.analyze_command_prefix(&format!("git {text}")),
                 },
-                None => self.any_git(),
+                None => self.note_unknown_git_command(),
             }
-            self.any_git();
+            self.note_unknown_git_command();
             return;
         }
         let section = key.split('.').next().unwrap_or_default();
-        let runs = RUN.contains(&key.as_str()) || section == "pager" || RUN_ENDS.iter().any(|end| key.ends_with(end));
+        let runs = EXECUTED_SETTINGS.contains(&key.as_str())
+            || section == "pager"
+            || EXECUTED_SETTING_SUFFIXES.iter().any(|end| key.ends_with(end));
         let is_plain_remote =
             section == "remote" && [".url", ".fetch", ".tagopt", ".prune"].iter().any(|end| key.ends_with(end));
         let is_plain_branch = section == "branch" && !key.ends_with(".pushremote");
         let is_plain_push = matches!(key.as_str(), "push.autosetupremote" | "push.default" | "push.followtags");
-        let changes = CHANGE.iter().any(|known| key == *known || section == *known);
+        let changes = UNSAFE_SETTINGS.iter().any(|known| key == *known || section == *known);
         if runs {
             match text {
-                Some(text) => self.with_more(text.strip_prefix('!').unwrap_or(text)),
-                None => self.any_git(),
+                Some(text) => self.analyze_command_prefix(text.strip_prefix('!').unwrap_or(text)),
+                None => self.note_unknown_git_command(),
             }
         } else if changes && !(is_plain_remote || is_plain_branch || is_plain_push) {
-            self.any_git();
+            self.note_unknown_git_command();
         }
     }
 
-    fn config(&mut self, words: &[Arg]) {
+    fn analyze_git_config(&mut self, words: &[Arg]) {
         const VALUED: &[&str] = &["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
         let mut plain: Vec<&Arg> = Vec::new();
         let mut place = 0;
@@ -447,15 +449,15 @@ impl Scan {
             }
             _ => {}
         }
-        if plain.iter().any(|word| word.is_loose()) {
-            self.any_git();
+        if plain.iter().any(|word| word.may_split()) {
+            self.note_unknown_git_command();
         }
         match plain.as_slice() {
             [] => {}
             [key] if key.text().is_some() => {}
             [key, rest @ ..] => match key.text() {
-                Some(name) => self.setting_of(name, rest.first().copied()),
-                None => self.any_git(),
+                Some(name) => self.analyze_setting_value(name, rest.first().copied()),
+                None => self.note_unknown_git_command(),
             },
         }
     }
@@ -468,25 +470,25 @@ impl Scan {
                 match word {
                     Arg::Known(text) => {
                         if text == option || is_long && text.len() > 3 && option.starts_with(text.as_str()) {
-                            self.nested_arg(words.get(place + 1));
+                            self.analyze_nested_arg(words.get(place + 1));
                         } else if let Some((_, value)) = text
                             .split_once('=')
                             .filter(|(name, _)| is_long && name.len() > 2 && option.starts_with(*name))
                         {
-                            self.with_more(value);
+                            self.analyze_command_prefix(value);
                         } else if let Some((_, attached)) = cluster_at(text, option).filter(|_| !is_long) {
                             // `-x TEXT`, `-xTEXT`, `-ix TEXT`
                             match attached {
-                                "" => self.nested_arg(words.get(place + 1)),
-                                attached => self.with_more(attached),
+                                "" => self.analyze_nested_arg(words.get(place + 1)),
+                                attached => self.analyze_command_prefix(attached),
                             }
                         }
                     }
-                    Arg::Unsure { head, .. } => {
+                    Arg::Unknown { head, .. } => {
                         if is_long
                             && head.split_once('=').is_some_and(|(name, _)| name.len() > 2 && option.starts_with(name))
                         {
-                            self.doubt("what git runs is an expansion");
+                            self.note_unresolved("what git runs is an expansion");
                         }
                     }
                 }
@@ -495,10 +497,10 @@ impl Scan {
     }
 
     /// The command behind a word.
-    fn words_behind(&mut self, words: &[Arg], word: &str) {
+    fn analyze_after(&mut self, words: &[Arg], word: &str) {
         let Some(at) = words.iter().position(|arg| arg.text() == Some(word)) else {
             if words.iter().any(|word| word.text().is_none() && word.may_be_option()) {
-                self.any_git();
+                self.note_unknown_git_command();
             }
             return;
         };
@@ -511,10 +513,10 @@ impl Scan {
             .collect();
         if let [Arg::Known(text)] = rest.as_slice() {
             let text = text.clone();
-            self.nested(&text);
+            self.analyze_nested(&text);
         }
-        self.within += 1;
-        self.command(rest, &super::Stdin::Inherited);
-        self.within -= 1;
+        self.wrapper_depth += 1;
+        self.analyze_command(rest, &super::Stdin::Inherited);
+        self.wrapper_depth -= 1;
     }
 }

@@ -2,13 +2,13 @@
 //! is a doubt.
 
 use super::{
-    Scan, Stdin,
+    ShellAnalysis, Stdin,
     arg::Arg,
-    languages::{ANY, Language, language},
+    languages::{COMMON_SIGNS, Language, language},
 };
 
 /// Modules of Python that run what their words say.
-const MODULES: &[&str] =
+const RUNNER_MODULES: &[&str] =
     &["timeit", "pdb", "code", "runpy", "trace", "cProfile", "profile", "idlelib", "IPython", "pty", "this_is_none"];
 
 /// Whether a program of this name runs programs of another language.
@@ -16,11 +16,11 @@ pub(super) fn is_interpreter(name: &str) -> bool {
     language(name).is_some() || matches!(name, "sed" | "gsed" | "ssed")
 }
 
-impl Scan {
+impl ShellAnalysis {
     /// An interpreter and its words.
     pub(super) fn interpreter(&mut self, name: &str, argv: &[Arg], stdin: &Stdin) {
         if matches!(name, "sed" | "gsed" | "ssed") {
-            return self.sed(argv);
+            return self.analyze_sed(argv);
         }
         let Some(language) = language(name) else { return };
         let is_awk = language.names.contains(&"awk");
@@ -28,7 +28,7 @@ impl Scan {
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
                 if arg.may_be_option() {
-                    self.doubt(&format!("what {name} runs is an expansion"));
+                    self.note_unresolved(&format!("what {name} runs is an expansion"));
                     return;
                 }
                 break;
@@ -50,9 +50,9 @@ impl Scan {
                 if option.len() > 1 && language.long.iter().any(|known| known.starts_with(option)) {
                     has_text = true;
                     match value {
-                        Some(value) => self.code(language, name, &Arg::known(value)),
+                        Some(value) => self.analyze_code(language, name, &Arg::known(value)),
                         None => {
-                            self.code(language, name, argv.get(place).unwrap_or(&Arg::known("")));
+                            self.analyze_code(language, name, argv.get(place).unwrap_or(&Arg::known("")));
                             place += 1;
                         }
                     }
@@ -68,10 +68,10 @@ impl Scan {
                 if language.text.contains(*letter) {
                     has_text = true;
                     if attached.is_empty() || language.names.contains(&"node") {
-                        self.code(language, name, argv.get(place).unwrap_or(&Arg::known("")));
+                        self.analyze_code(language, name, argv.get(place).unwrap_or(&Arg::known("")));
                         place += 1;
                     } else {
-                        self.code(language, name, &Arg::known(attached));
+                        self.analyze_code(language, name, &Arg::known(attached));
                     }
                     break;
                 }
@@ -79,18 +79,18 @@ impl Scan {
                     let module =
                         if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(attached)) };
                     let module = module.as_ref().and_then(Arg::text);
-                    if module.is_none_or(|module| MODULES.contains(&module)) {
-                        self.doubt(&format!("what {name} runs cannot be told"));
+                    if module.is_none_or(|module| RUNNER_MODULES.contains(&module)) {
+                        self.note_unresolved(&format!("what {name} runs cannot be told"));
                     }
                     // A module that is called with the words behind it may run them.
-                    self.within += 1;
-                    self.note(argv.get(place + 1..).unwrap_or_default().to_vec(), true);
-                    self.within -= 1;
+                    self.wrapper_depth += 1;
+                    self.add_command(argv.get(place + 1..).unwrap_or_default().to_vec(), true);
+                    self.wrapper_depth -= 1;
                     return;
                 }
                 if matches!(letter, 'M' | 'm' | 'd' | 'D') && language.names.contains(&"perl") {
                     if attached.contains([';', '(', '=', '\'', '"', ' ']) || matches!(letter, 'd' | 'D') {
-                        self.doubt(&format!("what {name} runs cannot be told"));
+                        self.note_unresolved(&format!("what {name} runs cannot be told"));
                     }
                     break;
                 }
@@ -102,7 +102,7 @@ impl Scan {
                     continue;
                 }
                 if *letter == 'i' && language.names.contains(&"python") {
-                    self.doubt(&format!("{name} reads what it runs from somewhere else"));
+                    self.note_unresolved(&format!("{name} reads what it runs from somewhere else"));
                 }
                 if language.valued.contains(*letter) {
                     let value =
@@ -111,12 +111,15 @@ impl Scan {
                         has_file = true;
                         if let Some(file) = &value {
                             if file.head() == "-" {
-                                self.doubt(&format!("{name} reads what it runs from somewhere else"));
+                                self.note_unresolved(&format!("{name} reads what it runs from somewhere else"));
                             }
-                            self.runs_file(file);
+                            self.note_run_file(file);
                         }
-                    } else if value.as_ref().is_some_and(|value| value.head().starts_with("data:") || !value.is_one()) {
-                        self.doubt(&format!("what {name} runs cannot be told"));
+                    } else if value
+                        .as_ref()
+                        .is_some_and(|value| value.head().starts_with("data:") || !value.is_single_word())
+                    {
+                        self.note_unresolved(&format!("what {name} runs cannot be told"));
                     }
                     place += usize::from(attached.is_empty());
                     break;
@@ -129,7 +132,7 @@ impl Scan {
         let file = argv.get(place);
         if is_awk && !has_file {
             if let Some(text) = file {
-                self.code(language, name, &text.clone());
+                self.analyze_code(language, name, &text.clone());
             }
             return;
         }
@@ -138,58 +141,58 @@ impl Scan {
         }
         match file {
             Some(arg) if matches!(arg.text(), Some("eval")) && language.names.contains(&"node") => {
-                self.code(language, name, argv.get(place + 1).unwrap_or(&Arg::known("")));
+                self.analyze_code(language, name, argv.get(place + 1).unwrap_or(&Arg::known("")));
             }
             Some(arg) if arg.text() != Some("-") => {
-                self.runs_file(arg);
+                self.note_run_file(arg);
                 // `bun x`, `deno run`: the words behind may be a command.
-                self.within += 1;
-                self.note(argv.get(place..).unwrap_or_default().to_vec(), true);
-                self.within -= 1;
+                self.wrapper_depth += 1;
+                self.add_command(argv.get(place..).unwrap_or_default().to_vec(), true);
+                self.wrapper_depth -= 1;
             }
             _ => match stdin {
-                Stdin::Text(text) => self.code(language, name, &Arg::known(text.clone())),
+                Stdin::Text(text) => self.analyze_code(language, name, &Arg::known(text.clone())),
                 Stdin::Inherited | Stdin::Other => {
-                    self.doubt(&format!("{name} reads what it runs from somewhere else"));
+                    self.note_unresolved(&format!("{name} reads what it runs from somewhere else"));
                 }
             },
         }
     }
 
-    fn code(&mut self, language: &Language, name: &str, arg: &Arg) {
+    fn analyze_code(&mut self, language: &Language, name: &str, arg: &Arg) {
         let Some(text) = arg.text() else {
-            self.doubt(&format!("what {name} runs is an expansion"));
+            self.note_unresolved(&format!("what {name} runs is an expansion"));
             return;
         };
         let text = text.to_owned();
-        self.soft(&text);
-        self.writes.extend(written(&text).into_iter().map(Arg::known));
+        self.analyze_maybe(&text);
+        self.writes.extend(outside_paths(&text).into_iter().map(Arg::known));
         let is_awk = language.names.contains(&"awk");
-        let any = if is_awk { &["system"][..] } else { ANY };
+        let any = if is_awk { &["system"][..] } else { COMMON_SIGNS };
         // Two that are no more than they say.
         let text = text.replace("re.compile(", "").replace(".execute(", "");
         let sign = any.iter().chain(language.signs).find(|sign| text.contains(**sign));
         if let Some(sign) = sign {
-            self.doubt(&format!("a program of {name} may start others: it has '{sign}'"));
+            self.note_unresolved(&format!("a program of {name} may start others: it has '{sign}'"));
         } else if text.chars().any(|letter| !letter.is_ascii() && letter.is_alphanumeric())
             && !is_awk
             && has_foreign_names(&text)
         {
-            self.doubt(&format!("a program of {name} has letters that may be others"));
-        } else if is_awk && pipes(&text) {
-            self.doubt(&format!("a program of {name} may start others: it has a pipe"));
-        } else if language.names.contains(&"node") && requires(&text) {
-            self.doubt(&format!("a program of {name} may start others: it loads a module"));
-        } else if language.names.contains(&"perl") && evaluates(&text) {
-            self.doubt(&format!("a program of {name} may start others: it evaluates a text"));
-        } else if language.names.contains(&"python") && imports(&text) {
-            self.doubt(&format!("a program of {name} may start others: it loads a module"));
+            self.note_unresolved(&format!("a program of {name} has letters that may be others"));
+        } else if is_awk && awk_has_pipe(&text) {
+            self.note_unresolved(&format!("a program of {name} may start others: it has a pipe"));
+        } else if language.names.contains(&"node") && node_loads_unsafe(&text) {
+            self.note_unresolved(&format!("a program of {name} may start others: it loads a module"));
+        } else if language.names.contains(&"perl") && perl_evaluates(&text) {
+            self.note_unresolved(&format!("a program of {name} may start others: it evaluates a text"));
+        } else if language.names.contains(&"python") && python_imports_unsafe(&text) {
+            self.note_unresolved(&format!("a program of {name} may start others: it loads a module"));
         }
     }
 }
 
 /// Paths that lead away from where a program runs, and stand in one that may write to them.
-fn written(text: &str) -> Vec<String> {
+fn outside_paths(text: &str) -> Vec<String> {
     const SIGNS: &[&str] = &[
         "write",
         "'w",
@@ -249,7 +252,7 @@ fn has_foreign_names(text: &str) -> bool {
 }
 
 /// Whether a program of awk has a pipe that is no part of a pattern.
-fn pipes(text: &str) -> bool {
+fn awk_has_pipe(text: &str) -> bool {
     let letters: Vec<char> = text.chars().collect();
     letters.iter().enumerate().any(|(at, letter)| {
         let is_pipe =
@@ -265,7 +268,7 @@ fn pipes(text: &str) -> bool {
 }
 
 /// Whether a program of node loads a module that it does not name, or one that starts programs.
-fn requires(text: &str) -> bool {
+fn node_loads_unsafe(text: &str) -> bool {
     const PLAIN: &[&str] = &[
         "fs",
         "path",
@@ -301,7 +304,7 @@ fn requires(text: &str) -> bool {
 }
 
 /// Whether a program of perl evaluates what it replaces twice.
-fn evaluates(text: &str) -> bool {
+fn perl_evaluates(text: &str) -> bool {
     let is_flag = |letter: char| {
         matches!(letter, 'g' | 'i' | 'm' | 's' | 'x' | 'o' | 'r' | 'e' | 'a' | 'd' | 'l' | 'u' | 'p' | 'n' | 'c')
     };
@@ -312,7 +315,7 @@ fn evaluates(text: &str) -> bool {
 }
 
 /// Whether a program of python loads a module that is not known to be harmless.
-fn imports(text: &str) -> bool {
+fn python_imports_unsafe(text: &str) -> bool {
     const PLAIN: &[&str] = &[
         "json",
         "sys",
@@ -423,10 +426,10 @@ mod tests {
     #[test]
     fn pipes_of_awk_are_told_from_patterns() {
         for text in ["{print | \"sh\"}", "BEGIN{\"id\" | getline}", "{ printf \"x\" |\"sh\"}", "{print $0|cmd}"] {
-            assert!(pipes(text), "{text}");
+            assert!(awk_has_pipe(text), "{text}");
         }
         for text in ["/a|b/ {print $1}", "$1 == 2 || $2 == 3", "{print $1}", "/^(a|b)$/"] {
-            assert!(!pipes(text), "{text}");
+            assert!(!awk_has_pipe(text), "{text}");
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Language {
 }
 
 /// What is a sign in any language.
-pub(super) const ANY: &[&str] =
+pub(super) const COMMON_SIGNS: &[&str] =
     &["system", "popen", "exec", "spawn", "eval", "fork", "shell", "$(", "base64", "compile", "/bin/", "subprocess"];
 
 const LANGUAGES: &[Language] = &[

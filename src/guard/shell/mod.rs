@@ -19,19 +19,19 @@ use brush_parser::{Parser, ParserOptions, ast};
 use arg::Arg;
 
 /// How deep texts may stand in texts.
-const DEPTH: usize = 12;
+const MAX_DEPTH: usize = 12;
 /// How much may be parsed in all, in bytes.
-const MOST: usize = 1 << 20;
+const MAX_PARSED_BYTES: usize = 1 << 20;
 /// How much a text may open.
-const OPENED: usize = 4_000;
+const MAX_DELIMITERS: usize = 4_000;
 /// How many ends of a substitution are tried.
-const ENDS: usize = 200;
+const MAX_SUBSTITUTION_ENDS: usize = 200;
 /// How many commands are looked at.
-const COMMANDS: usize = 20_000;
+const MAX_COMMANDS: usize = 20_000;
 
 /// A simple command that was found.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct FoundCommand {
     /// Its words.
     pub argv: Rc<[Arg]>,
     /// Whether it is what the text runs, and no more than a part of a word that may be run.
@@ -61,16 +61,16 @@ struct Files {
     /// Those that it runs, by their last name.
     executed: BTreeSet<String>,
     /// Whether it writes one whose name cannot be told.
-    writes_lost: bool,
+    writes_unknown: bool,
     /// Whether it runs one whose name cannot be told.
-    runs_lost: bool,
+    runs_unknown: bool,
     /// Whether it writes one out of which git takes what it runs.
     writes_git: bool,
 }
 
 /// What is in a text what it is everywhere.
 #[derive(Debug, Default)]
-struct Usual {
+struct TrustedExpansions {
     /// `$HOME` and `$PWD`.
     home: bool,
     /// What git prints.
@@ -79,145 +79,146 @@ struct Usual {
 
 /// All that was found in a text.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct ShellAnalysis {
     /// The commands.
-    pub seen: Vec<Seen>,
+    pub commands: Vec<FoundCommand>,
     /// What cannot be told.
-    pub doubts: Vec<String>,
+    pub unresolved: Vec<String>,
     /// What redirections write to.
     pub writes: Vec<Arg>,
     /// The folders that are changed to; `None`: one that cannot be told.
-    pub folders: Vec<Option<String>>,
+    pub dirs: Vec<Option<String>>,
     files: Files,
     /// Whether it sets a variable.
     pub assigns: bool,
     /// Whether it looks for programs elsewhere.
     sets_path: bool,
-    usual: Usual,
-    is_soft: bool,
+    trusted: TrustedExpansions,
+    is_tentative: bool,
     depth: usize,
     /// How many programs stand around the command that is looked at.
-    within: usize,
-    parsed: usize,
+    wrapper_depth: usize,
+    parsed_bytes: usize,
 }
 
-impl Scan {
+impl ShellAnalysis {
     /// Takes a text apart.
     pub fn of_text(text: &str) -> Self {
-        let mut scan = Self { usual: Usual { home: trusts_home(text), git: trusts_git(text) }, ..Self::default() };
-        if let Some(why) = odd(text) {
-            scan.doubt(why);
+        let mut scan =
+            Self { trusted: TrustedExpansions { home: trusts_home(text), git: trusts_git(text) }, ..Self::default() };
+        if let Some(why) = unsupported_chars(text) {
+            scan.note_unresolved(why);
         }
-        scan.hard(text);
-        scan.done()
+        scan.analyze(text);
+        scan.finish()
     }
 
     /// Takes the words of a command apart that no shell reads.
     pub fn of_words(words: &[String]) -> Self {
         let mut scan = Self::default();
         if words.iter().any(|word| word.contains('\0')) {
-            scan.doubt("a word holds a control character");
+            scan.note_unresolved("a word holds a control character");
         }
         if words.is_empty() {
-            scan.doubt("there is no command");
+            scan.note_unresolved("there is no command");
         }
-        scan.command(words.iter().map(Arg::known).collect(), &Stdin::Inherited);
-        scan.done()
+        scan.analyze_command(words.iter().map(Arg::known).collect(), &Stdin::Inherited);
+        scan.finish()
     }
 
-    fn done(mut self) -> Self {
+    fn finish(mut self) -> Self {
         if let Some(name) = self.files.executed.intersection(&self.files.written).next().cloned() {
-            self.doubt(&format!("it writes {name} and runs it"));
+            self.note_unresolved(&format!("it writes {name} and runs it"));
         }
-        if self.files.runs_lost && !self.files.written.is_empty()
-            || self.files.writes_lost && !self.files.executed.is_empty()
+        if self.files.runs_unknown && !self.files.written.is_empty()
+            || self.files.writes_unknown && !self.files.executed.is_empty()
         {
-            self.doubt("it writes a file, and may run it");
+            self.note_unresolved("it writes a file, and may run it");
         }
         let programs: BTreeSet<String> =
-            self.seen.iter().filter(|seen| seen.is_sure).filter_map(|seen| seen.argv.first()?.program()).collect();
+            self.commands.iter().filter(|seen| seen.is_sure).filter_map(|seen| seen.argv.first()?.program()).collect();
         if self.sets_path && !programs.is_disjoint(&self.files.written) {
-            self.doubt("it writes a program, and looks for programs there");
+            self.note_unresolved("it writes a program, and looks for programs there");
         }
         if self.files.writes_git && programs.contains("git") {
-            self.doubt("it writes what git runs, and runs git");
+            self.note_unresolved("it writes what git runs, and runs git");
         }
-        self.doubts.dedup();
+        self.unresolved.dedup();
         self
     }
 
     /// Notes what cannot be told.
-    fn doubt(&mut self, why: &str) {
-        if !self.is_soft && self.doubts.len() < 64 && !self.doubts.iter().any(|known| known == why) {
-            self.doubts.push(why.to_owned());
+    fn note_unresolved(&mut self, why: &str) {
+        if !self.is_tentative && self.unresolved.len() < 64 && !self.unresolved.iter().any(|known| known == why) {
+            self.unresolved.push(why.to_owned());
         }
     }
 
     /// Takes a text apart that is run.
-    fn hard(&mut self, text: &str) {
-        self.text(text, &Stdin::Inherited);
+    fn analyze(&mut self, text: &str) {
+        self.analyze_text(text, &Stdin::Inherited);
     }
 
     /// Looks into a text that may be run, or is a mere text: only what is surely there counts.
-    fn soft(&mut self, text: &str) {
-        if text.len() < 4 || self.depth >= DEPTH {
+    fn analyze_maybe(&mut self, text: &str) {
+        if text.len() < 4 || self.depth >= MAX_DEPTH {
             return;
         }
         // Looking into the same words again and again must end.
-        self.parsed = self.parsed.saturating_add(text.len() + 256);
-        if self.parsed > MOST {
-            let was = std::mem::replace(&mut self.is_soft, false);
-            self.doubt("the text is too long or too deeply nested");
-            self.is_soft = was;
+        self.parsed_bytes = self.parsed_bytes.saturating_add(text.len() + 256);
+        if self.parsed_bytes > MAX_PARSED_BYTES {
+            let was = std::mem::replace(&mut self.is_tentative, false);
+            self.note_unresolved("the text is too long or too deeply nested");
+            self.is_tentative = was;
             return;
         }
-        let was = std::mem::replace(&mut self.is_soft, true);
-        self.within += 1;
+        let was = std::mem::replace(&mut self.is_tentative, true);
+        self.wrapper_depth += 1;
         if text.contains([' ', '\t', '\n', ';', '|', '&', '$']) {
-            self.text(text, &Stdin::Inherited);
+            self.analyze_text(text, &Stdin::Inherited);
         }
         let is_part = |letter: char| !(letter.is_alphanumeric() || matches!(letter, '-' | '_' | '/' | '.' | '+' | '@'));
         let tokens: Vec<Arg> = text.split(is_part).filter(|token| !token.is_empty()).map(Arg::known).collect();
         if tokens.len() > 1 {
-            self.note(tokens, true);
+            self.add_command(tokens, true);
         }
-        self.within -= 1;
-        self.is_soft = was;
+        self.wrapper_depth -= 1;
+        self.is_tentative = was;
     }
 
-    fn note(&mut self, argv: Vec<Arg>, runs_words: bool) {
-        if self.seen.len() >= COMMANDS {
-            self.doubt("there are too many commands");
+    fn add_command(&mut self, argv: Vec<Arg>, runs_words: bool) {
+        if self.commands.len() >= MAX_COMMANDS {
+            self.note_unresolved("there are too many commands");
             return;
         }
-        let is_plain = self.within == 0 && !self.is_soft;
-        self.seen.push(Seen { argv: argv.into(), is_sure: !self.is_soft, runs_words, is_plain });
+        let is_plain = self.wrapper_depth == 0 && !self.is_tentative;
+        self.commands.push(FoundCommand { argv: argv.into(), is_sure: !self.is_tentative, runs_words, is_plain });
     }
 
-    fn text(&mut self, text: &str, stdin: &Stdin) {
+    fn analyze_text(&mut self, text: &str, stdin: &Stdin) {
         if text.trim().is_empty() {
             return;
         }
-        if self.depth >= DEPTH {
-            self.doubt("texts stand in texts too deeply");
+        if self.depth >= MAX_DEPTH {
+            self.note_unresolved("texts stand in texts too deeply");
             return;
         }
         self.depth += 1;
         match self.parse(text) {
             Some(program) => {
                 for list in &program.complete_commands {
-                    self.list(list, stdin);
+                    self.walk_list(list, stdin);
                 }
             }
-            None => self.doubt("the text cannot be parsed"),
+            None => self.note_unresolved("the text cannot be parsed"),
         }
         self.depth -= 1;
     }
 
     fn parse(&mut self, text: &str) -> Option<ast::Program> {
-        self.parsed = self.parsed.saturating_add(text.len());
-        if self.parsed > MOST || super::opened(text) > OPENED {
-            self.doubt("the text is too long or too deeply nested");
+        self.parsed_bytes = self.parsed_bytes.saturating_add(text.len());
+        if self.parsed_bytes > MAX_PARSED_BYTES || super::count_delimiters(text) > MAX_DELIMITERS {
+            self.note_unresolved("the text is too long or too deeply nested");
             return None;
         }
         let options = ParserOptions::default();
@@ -225,10 +226,15 @@ impl Scan {
     }
 
     /// Where the substitution ends that has begun before `from`: at the first parenthesis that leaves a whole program.
-    fn closing(&mut self, letters: &[char], from: usize) -> Option<usize> {
+    fn substitution_end(&mut self, letters: &[char], from: usize) -> Option<usize> {
         let rest = letters.get(from..)?;
         let is_plain = |letter: &char| !matches!(letter, '\'' | '"' | '\\' | '#' | '<' | '(' | '`' | '\n');
-        let ends = rest.iter().enumerate().filter(|(_, letter)| **letter == ')').map(|(end, _)| end).take(ENDS);
+        let ends = rest
+            .iter()
+            .enumerate()
+            .filter(|(_, letter)| **letter == ')')
+            .map(|(end, _)| end)
+            .take(MAX_SUBSTITUTION_ENDS);
         for end in ends.collect::<Vec<_>>() {
             let inside = rest.get(..end)?;
             let is_case = inside.windows(4).any(|word| word == ['c', 'a', 's', 'e']);
@@ -245,7 +251,7 @@ impl Scan {
     }
 
     /// Runs what is substituted in a text, whatever stands around it.
-    fn substitutions(&mut self, text: &str, openings: &[&str]) {
+    fn analyze_substitutions(&mut self, text: &str, openings: &[&str]) {
         let letters: Vec<char> = text.chars().collect();
         for opening in openings {
             let opening: Vec<char> = opening.chars().collect();
@@ -257,40 +263,40 @@ impl Scan {
                 let end = if opening == ['`'] {
                     letters.iter().skip(from).position(|letter| *letter == '`').map(|end| from + end)
                 } else {
-                    self.closing(&letters, from)
+                    self.substitution_end(&letters, from)
                 };
                 let Some(end) = end else { continue };
                 let inside: String = letters.get(from..end).unwrap_or_default().iter().collect();
-                self.hard(&inside);
+                self.analyze(&inside);
             }
         }
     }
 
     /// A text that is run once somebody expands it: a prompt, a subscript.
-    fn later(&mut self, arg: &Arg) {
+    fn analyze_deferred(&mut self, arg: &Arg) {
         if let Some(text) = arg.text().filter(|text| text.contains("$(") || text.contains('`')) {
-            self.substitutions(text, &["$(", "`"]);
+            self.analyze_substitutions(text, &["$(", "`"]);
         }
     }
 
     /// Arithmetic: subscripts may hold substitutions, and an older shell may see commands.
-    fn arithmetic(&mut self, text: &str) {
-        if self.depth >= DEPTH {
-            self.doubt("texts stand in texts too deeply");
+    fn analyze_arithmetic(&mut self, text: &str) {
+        if self.depth >= MAX_DEPTH {
+            self.note_unresolved("texts stand in texts too deeply");
             return;
         }
         self.depth += 1;
         if text.contains(['$', '`', '<', '>']) {
-            word_parser::document(self, text);
-            self.substitutions(text, &["<(", ">("]);
+            word_parser::parse_document(self, text);
+            self.analyze_substitutions(text, &["<(", ">("]);
         }
-        self.soft(text);
+        self.analyze_maybe(text);
         self.depth -= 1;
     }
 }
 
 /// Why a text is not looked at further.
-fn odd(text: &str) -> Option<&'static str> {
+fn unsupported_chars(text: &str) -> Option<&'static str> {
     let is_control = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
     let is_hidden = |letter: char| {
         matches!(letter,

@@ -1,8 +1,8 @@
 //! Other shells, and what the shell itself runs: texts within texts.
 
 use super::{
-    Scan, Stdin,
-    arg::{Arg, Form, base},
+    ShellAnalysis, Stdin,
+    arg::{Arg, Expansion, base_name},
 };
 
 /// Programs that read shell text.
@@ -12,7 +12,7 @@ const SHELLS: &[&str] = &[
 ];
 
 /// Variables whose text a program runs, whatever it says.
-const RUN: &[&str] = &[
+const EXECUTED_VARIABLES: &[&str] = &[
     "BASH_ENV",
     "PROMPT_COMMAND",
     "BASH_ALIASES",
@@ -39,11 +39,11 @@ const RUN: &[&str] = &[
 ];
 
 /// Ends of the names of variables whose text is run as a command.
-const COMMANDS: &[&str] =
+const COMMAND_VARIABLE_SUFFIXES: &[&str] =
     &["_COMMAND", "PAGER", "EDITOR", "VISUAL", "BROWSER", "ASKPASS", "_SSH", "_RSH", "EXTERNAL_DIFF", "GIT_SSH"];
 
 /// Files that everybody's tools make themselves.
-const USUAL: &[&str] = &[
+const KNOWN_SOURCED_FILES: &[&str] = &[
     "bin/activate",
     ".cargo/env",
     ".env",
@@ -66,14 +66,14 @@ pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name.trim_start_matches('-'))
 }
 
-impl Scan {
+impl ShellAnalysis {
     /// A shell and its words.
-    pub(super) fn shell(&mut self, argv: &[Arg], stdin: &Stdin) {
+    pub(super) fn analyze_shell(&mut self, argv: &[Arg], stdin: &Stdin) {
         let (mut place, mut has_text, mut has_stdin) = (1, false, false);
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
                 if arg.may_be_option() {
-                    self.doubt("what a shell is to run is an expansion");
+                    self.note_unresolved("what a shell is to run is an expansion");
                     return;
                 }
                 break;
@@ -91,11 +91,11 @@ impl Scan {
                 if long == "command" || long == "commands" || long == "init-command" {
                     has_text = true;
                 } else if let Some((_, text)) = long.split_once('=').filter(|(name, _)| name.contains("command")) {
-                    self.nested(text);
+                    self.analyze_nested(text);
                     return;
                 } else if matches!(long, "rcfile" | "init-file") {
                     if let Some(file) = argv.get(place + 1) {
-                        self.runs_file(file);
+                        self.note_run_file(file);
                     }
                     place += 1;
                 }
@@ -104,7 +104,7 @@ impl Scan {
             }
             let Some(cluster) = text.strip_prefix(['-', '+']).filter(|cluster| !cluster.is_empty()) else { break };
             if !cluster.chars().all(|letter| letter.is_ascii_alphabetic()) {
-                self.doubt("a shell has an option that means nothing");
+                self.note_unresolved("a shell has an option that means nothing");
                 return;
             }
             has_text |= text.starts_with('-') && cluster.contains(['c', 'C']);
@@ -112,8 +112,8 @@ impl Scan {
             place += 1;
             // `-o pipefail`, also at the end of `-euo`.
             if cluster.contains(['o', 'O']) {
-                if argv.get(place).is_some_and(|value| !value.is_one()) {
-                    self.doubt("what a shell is to run is an expansion");
+                if argv.get(place).is_some_and(|value| !value.is_single_word()) {
+                    self.note_unresolved("what a shell is to run is an expansion");
                     return;
                 }
                 place += 1;
@@ -123,74 +123,76 @@ impl Scan {
             Some(arg) if has_text => match arg.text() {
                 Some(text) => {
                     let text = text.to_owned();
-                    self.nested(&text);
+                    self.analyze_nested(&text);
                 }
-                None => self.doubt("what a shell is to run is an expansion"),
+                None => self.note_unresolved("what a shell is to run is an expansion"),
             },
-            Some(arg) if !has_stdin => self.runs_file(arg),
+            Some(arg) if !has_stdin => self.note_run_file(arg),
             None if has_text => {}
             _ => match stdin {
-                Stdin::Text(text) => self.nested(&text.clone()),
-                Stdin::Inherited | Stdin::Other => self.doubt("a shell reads what it runs from somewhere else"),
+                Stdin::Text(text) => self.analyze_nested(&text.clone()),
+                Stdin::Inherited | Stdin::Other => {
+                    self.note_unresolved("a shell reads what it runs from somewhere else")
+                }
             },
         }
     }
 
     /// A text that another program runs.
-    pub(super) fn nested(&mut self, text: &str) {
-        self.within += 1;
-        self.hard(text);
-        self.within -= 1;
+    pub(super) fn analyze_nested(&mut self, text: &str) {
+        self.wrapper_depth += 1;
+        self.analyze(text);
+        self.wrapper_depth -= 1;
     }
 
     /// The same of a text that may be an expansion.
-    pub(super) fn nested_arg(&mut self, arg: Option<&Arg>) {
+    pub(super) fn analyze_nested_arg(&mut self, arg: Option<&Arg>) {
         match arg {
             None => {}
-            Some(Arg::Known(text)) => self.nested(&text.clone()),
-            Some(Arg::Unsure { .. }) => self.doubt("what is to be run is an expansion"),
+            Some(Arg::Known(text)) => self.analyze_nested(&text.clone()),
+            Some(Arg::Unknown { .. }) => self.note_unresolved("what is to be run is an expansion"),
         }
     }
 
     /// A command to which somebody adds words.
-    pub(super) fn with_more(&mut self, text: &str) {
+    pub(super) fn analyze_command_prefix(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            self.nested(&format!("{text} $__more"));
+            self.analyze_nested(&format!("{text} $__more"));
         }
     }
 
     /// A file that is run by a shell or an interpreter: what it says is not looked at, unless this very text writes it.
-    pub(super) fn runs_file(&mut self, arg: &Arg) {
+    pub(super) fn note_run_file(&mut self, arg: &Arg) {
         if arg.may_be_option() && arg.text().is_none() {
-            self.doubt("the file that is run is an expansion");
+            self.note_unresolved("the file that is run is an expansion");
         }
         if ["/dev/", "/proc/"].iter().any(|start| arg.head().starts_with(start)) {
-            self.doubt("what is run comes from somewhere else");
+            self.note_unresolved("what is run comes from somewhere else");
         }
         match arg {
             Arg::Known(text) => {
-                self.files.executed.insert(base(text).to_owned());
+                self.files.executed.insert(base_name(text).to_owned());
             }
-            Arg::Unsure { tail, form: Form::One, .. } if tail.contains('/') => {
-                self.files.executed.insert(base(tail).to_owned());
+            Arg::Unknown { tail, form: Expansion::One, .. } if tail.contains('/') => {
+                self.files.executed.insert(base_name(tail).to_owned());
             }
-            Arg::Unsure { .. } => self.runs_lost(),
+            Arg::Unknown { .. } => self.note_run_unknown(),
         }
     }
 
     /// A file is run whose name cannot be told.
-    pub(super) fn runs_lost(&mut self) {
-        self.files.runs_lost = true;
+    pub(super) fn note_run_unknown(&mut self) {
+        self.files.runs_unknown = true;
     }
 
     /// Notes a file that the text writes.
-    pub(super) fn wrote(&mut self, arg: &Arg) {
-        if self.is_soft {
+    pub(super) fn note_written_file(&mut self, arg: &Arg) {
+        if self.is_tentative {
             return;
         }
         let text = match arg {
             Arg::Known(text) => text,
-            Arg::Unsure { tail, .. } => tail,
+            Arg::Unknown { tail, .. } => tail,
         };
         if ["git/hooks/", ".gitconfig", ".git/config", "/git/config", "git/info/attributes"]
             .iter()
@@ -199,12 +201,12 @@ impl Scan {
             self.files.writes_git = true;
         }
         if arg.text().is_some() || text.contains('/') {
-            self.files.written.insert(base(text).to_owned());
+            self.files.written.insert(base_name(text).to_owned());
         }
     }
 
     /// What the shell itself does with a command of this name; `false` when it is none of its own.
-    pub(super) fn builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
+    pub(super) fn analyze_builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
         let words = argv.get(1..).unwrap_or_default();
         let options = || words.iter().filter_map(Arg::text).take_while(|word| word.starts_with('-'));
         let has = |letter: char| options().any(|word| !word.starts_with("--") && word.contains(letter));
@@ -214,124 +216,125 @@ impl Scan {
                 match texts {
                     Some(texts) => {
                         let text = texts.join(" ");
-                        self.nested(text.strip_prefix("-- ").unwrap_or(&text));
+                        self.analyze_nested(text.strip_prefix("-- ").unwrap_or(&text));
                     }
-                    None => self.doubt("what eval runs is an expansion"),
+                    None => self.note_unresolved("what eval runs is an expansion"),
                 }
             }
-            "source" | "." => self.sourced(words),
+            "source" | "." => self.analyze_source(words),
             "trap" => {
                 let first = words.iter().find(|word| !matches!(word.text(), Some("--" | "-l" | "-p")));
                 let is_name = |text: &str| text == "-" || text.chars().all(|letter| letter.is_ascii_digit());
                 if !first.and_then(Arg::text).is_some_and(is_name) {
-                    self.nested_arg(first);
+                    self.analyze_nested_arg(first);
                 }
             }
             "alias" => {
                 if has('g') || has('s') {
-                    self.doubt("an alias is made that is no command");
+                    self.note_unresolved("an alias is made that is no command");
                 }
                 for word in words {
                     match word.text() {
                         Some(text) => {
                             if let Some((_, value)) = text.split_once('=') {
-                                self.with_more(value);
+                                self.analyze_command_prefix(value);
                             }
                         }
-                        None => self.doubt("an alias is an expansion"),
+                        None => self.note_unresolved("an alias is an expansion"),
                     }
                 }
             }
-            "hash" if has('p') => self.doubt("a command is given another program"),
-            "enable" if has('f') => self.doubt("a command is loaded from a file"),
+            "hash" if has('p') => self.note_unresolved("a command is given another program"),
+            "enable" if has('f') => self.note_unresolved("a command is loaded from a file"),
             "bind" | "complete" | "compgen" | "fc" | "zle" | "autoload" | "emulate" | "zmodload" | "sched" | "r" => {
-                self.doubt(&format!("what {name} does cannot be told"));
+                self.note_unresolved(&format!("what {name} does cannot be told"));
             }
             "history" if words.iter().any(|word| word.head().starts_with('-')) => {
-                self.doubt("what history does cannot be told");
+                self.note_unresolved("what history does cannot be told");
             }
             "mapfile" | "readarray" => {
                 let at = words.iter().position(|word| word.text().is_some_and(|text| text.starts_with("-C")));
                 if let Some(at) = at {
                     match words.get(at).and_then(Arg::text).and_then(|text| text.strip_prefix("-C")) {
-                        Some(text) if !text.is_empty() => self.with_more(text),
+                        Some(text) if !text.is_empty() => self.analyze_command_prefix(text),
                         _ => match words.get(at + 1) {
-                            Some(Arg::Known(text)) => self.with_more(&text.clone()),
-                            _ => self.doubt("what mapfile calls is an expansion"),
+                            Some(Arg::Known(text)) => self.analyze_command_prefix(&text.clone()),
+                            _ => self.note_unresolved("what mapfile calls is an expansion"),
                         },
                     }
                 }
                 for word in words {
-                    self.later(word);
+                    self.analyze_deferred(word);
                 }
             }
             "let" => {
                 for word in words {
                     if let Some(text) = word.text() {
-                        self.arithmetic(text);
+                        self.analyze_arithmetic(text);
                     }
-                    self.later(word);
+                    self.analyze_deferred(word);
                 }
             }
             "test" | "[" | "printf" | "unset" | "read" | "declare" | "typeset" | "local" | "export" | "readonly"
             | "getopts" | "wait" | "set" | "shift" | "return" | "exit" => {
                 for word in words {
-                    self.later(word);
+                    self.analyze_deferred(word);
                     let declares = matches!(name, "declare" | "typeset" | "local" | "export" | "readonly");
                     if declares {
-                        self.declared(word);
+                        self.analyze_declaration(word);
                     }
                 }
                 if name == "export" && has('f') {
-                    self.doubt("a function is handed to other programs");
+                    self.note_unresolved("a function is handed to other programs");
                 }
             }
             "cd" | "pushd" | "popd" | "chdir" => {
                 let to = words.iter().find(|word| !matches!(word.text(), Some("-L" | "-P" | "-e" | "--" | "-n")));
                 let to = to.and_then(Arg::text).filter(|text| !text.starts_with(['-', '+', '~'])).map(str::to_owned);
-                self.folders.push(to);
+                self.dirs.push(to);
             }
             _ => return false,
         }
         true
     }
 
-    fn sourced(&mut self, words: &[Arg]) {
+    fn analyze_source(&mut self, words: &[Arg]) {
         let Some(file) = words.iter().find(|word| word.text() != Some("--")) else { return };
         let tail = match file {
             Arg::Known(text) => text,
-            Arg::Unsure { head, tail, .. } if head == "/" => tail,
-            Arg::Unsure { tail, .. } => tail,
+            Arg::Unknown { head, tail, .. } if head == "/" => tail,
+            Arg::Unknown { tail, .. } => tail,
         };
-        let is_usual =
-            USUAL.iter().any(|end| tail.ends_with(end)) && file.is_one() && !file.head().starts_with("/dev/");
+        let is_usual = KNOWN_SOURCED_FILES.iter().any(|end| tail.ends_with(end))
+            && file.is_single_word()
+            && !file.head().starts_with("/dev/");
         if is_usual {
-            self.runs_file(&Arg::known(tail.clone()));
+            self.note_run_file(&Arg::known(tail.clone()));
         } else {
-            self.doubt("what a sourced file does to the shell cannot be told");
+            self.note_unresolved("what a sourced file does to the shell cannot be told");
         }
     }
 
     /// `NAME=VALUE` as a word.
-    pub(super) fn declared(&mut self, word: &Arg) {
+    pub(super) fn analyze_declaration(&mut self, word: &Arg) {
         match word {
             Arg::Known(text) => {
                 if let Some((name, value)) = text.split_once('=') {
-                    self.assign(name, &Arg::known(value));
+                    self.note_assignment(name, &Arg::known(value));
                 }
             }
-            Arg::Unsure { head, tail, form } => {
+            Arg::Unknown { head, tail, form } => {
                 if let Some((name, value)) = head.split_once('=') {
-                    let value = Arg::Unsure { head: value.to_owned(), tail: tail.clone(), form: *form };
-                    self.assign(name, &value);
+                    let value = Arg::Unknown { head: value.to_owned(), tail: tail.clone(), form: *form };
+                    self.note_assignment(name, &value);
                 }
             }
         }
     }
 
     /// A variable is set.
-    pub(super) fn assign(&mut self, name: &str, value: &Arg) {
-        self.later(value);
+    pub(super) fn note_assignment(&mut self, name: &str, value: &Arg) {
+        self.analyze_deferred(value);
         let text = value.text();
         if text == Some("") {
             return;
@@ -339,26 +342,26 @@ impl Scan {
         let name = name.trim_end_matches('+');
         self.sets_path |= name == "PATH";
         if name == "CDPATH" {
-            self.folders.push(None);
+            self.dirs.push(None);
         }
-        let is_command = COMMANDS.iter().any(|end| name.ends_with(end));
+        let is_command = COMMAND_VARIABLE_SUFFIXES.iter().any(|end| name.ends_with(end));
         let is_silenced = text == Some("/dev/null");
         let may_name_a_file = text.is_none_or(|text| text.contains(['/', '$', '`', ':']) || text.contains("require"));
-        let is_run = RUN.contains(&name)
+        let is_run = EXECUTED_VARIABLES.contains(&name)
             || ["BASH_FUNC_", "GIT_CONFIG_KEY", "GIT_CONFIG_VALUE"].iter().any(|start| name.starts_with(start))
             || matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" | "GIT_CONFIG") && !is_silenced
             || matches!(name, "ENV" | "NODE_OPTIONS") && may_name_a_file;
         if is_run {
-            self.doubt(&format!("the variable {name} is set, and what it says is run"));
+            self.note_unresolved(&format!("the variable {name} is set, and what it says is run"));
         } else if is_command {
             match text {
-                Some(text) => self.with_more(text),
-                None => self.doubt(&format!("the variable {name} is an expansion, and what it says is run")),
+                Some(text) => self.analyze_command_prefix(text),
+                None => self.note_unresolved(&format!("the variable {name} is an expansion, and what it says is run")),
             }
         } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4" | "PROMPT" | "SHELL") && text.is_none() {
-            self.doubt(&format!("the variable {name} is an expansion, and what it says is run"));
+            self.note_unresolved(&format!("the variable {name} is an expansion, and what it says is run"));
         } else if let Some(text) = text.filter(|text| text.contains(' ')) {
-            self.soft(text);
+            self.analyze_maybe(text);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The stream editor: a script of it may run commands and write files.
 
-use super::{Scan, arg::Arg};
+use super::{ShellAnalysis, arg::Arg};
 
-impl Scan {
+impl ShellAnalysis {
     /// A stream editor: its scripts may run commands.
-    pub(super) fn sed(&mut self, argv: &[Arg]) {
+    pub(super) fn analyze_sed(&mut self, argv: &[Arg]) {
         let mut scripts: Vec<Arg> = Vec::new();
         let (mut place, mut has_script, mut is_sandboxed) = (1, false, false);
         let mut plain: Vec<Arg> = Vec::new();
@@ -30,9 +30,9 @@ impl Scan {
                     has_script = true;
                     let file = value.map_or_else(|| argv.get(place).cloned().unwrap_or(Arg::known("")), Arg::known);
                     if file.head() == "-" {
-                        self.doubt("sed reads what it runs from somewhere else");
+                        self.note_unresolved("sed reads what it runs from somewhere else");
                     }
-                    self.runs_file(&file);
+                    self.note_run_file(&file);
                     place += usize::from(value.is_none());
                 } else if option == "line-length" && value.is_none() {
                     place += 1;
@@ -57,9 +57,9 @@ impl Scan {
                             'e' => scripts.push(value),
                             'f' => {
                                 if value.head() == "-" {
-                                    self.doubt("sed reads what it runs from somewhere else");
+                                    self.note_unresolved("sed reads what it runs from somewhere else");
                                 }
-                                self.runs_file(&value);
+                                self.note_run_file(&value);
                             }
                             _ => {}
                         }
@@ -73,9 +73,9 @@ impl Scan {
         if !has_script {
             scripts.extend(plain.first().cloned());
         }
-        if plain.iter().any(|word| word.is_loose() && plain.first() != Some(word)) && !has_script {
+        if plain.iter().any(|word| word.may_split() && plain.first() != Some(word)) && !has_script {
             // It may bring another script.
-            self.doubt("what sed runs is an expansion");
+            self.note_unresolved("what sed runs is an expansion");
         }
         if is_sandboxed {
             return;
@@ -93,18 +93,18 @@ impl Scan {
                             self.writes.push(Arg::known(*file));
                         }
                     }
-                    if runs(text) {
-                        self.doubt("a script of sed runs a command");
+                    if script_runs_command(text) {
+                        self.note_unresolved("a script of sed runs a command");
                     }
                 }
-                None => self.doubt("what sed runs is an expansion"),
+                None => self.note_unresolved("what sed runs is an expansion"),
             }
         }
     }
 }
 
 /// Whether a script of sed runs a command: `e`, or `s///e`. What cannot be read does.
-fn runs(script: &str) -> bool {
+fn script_runs_command(script: &str) -> bool {
     let letters: Vec<char> = script.chars().collect();
     let mut at = 0;
     let peek = |at: usize| letters.get(at).copied();
@@ -236,7 +236,7 @@ mod tests {
             "1~2e",
             "s/x/y/;1e z",
         ] {
-            assert!(runs(script), "{script}");
+            assert!(script_runs_command(script), "{script}");
         }
         for script in [
             "s/a/b/g",
@@ -255,7 +255,7 @@ mod tests {
             "r e",
         ] {
             // A delimiter in brackets is read differently by different versions.
-            assert_eq!(runs(script), script.contains("[/]"), "{script}");
+            assert_eq!(script_runs_command(script), script.contains("[/]"), "{script}");
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Words: quotes, escapes and expansions, as a shell reads them. What is substituted is handed to the scan.
 
 use super::{
-    Scan,
-    arg::{Arg, Form},
+    ShellAnalysis,
+    arg::{Arg, Expansion},
 };
 
 /// The word that is being put together.
 #[derive(Default)]
-struct Build {
+struct WordBuilder {
     head: String,
     tail: String,
-    form: Option<Form>,
+    form: Option<Expansion>,
 }
 
-impl Build {
+impl WordBuilder {
     fn push(&mut self, letter: char) {
         if self.form.is_some() { self.tail.push(letter) } else { self.head.push(letter) }
     }
@@ -22,15 +22,15 @@ impl Build {
         text.chars().for_each(|letter| self.push(letter));
     }
 
-    fn unsure(&mut self, form: Form) {
+    fn push_unknown(&mut self, form: Expansion) {
         self.form = Some(self.form.map_or(form, |known| known.max(form)));
         self.tail.clear();
     }
 
-    fn done(self) -> Arg {
+    fn finish(self) -> Arg {
         match self.form {
             None => Arg::Known(self.head),
-            Some(form) => Arg::Unsure { head: self.head, tail: self.tail, form },
+            Some(form) => Arg::Unknown { head: self.head, tail: self.tail, form },
         }
     }
 }
@@ -68,7 +68,7 @@ impl Reader<'_> {
 }
 
 /// Reads a word as it is written.
-pub(super) fn word(scan: &mut Scan, raw: &str) -> Arg {
+pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
     let plain = |letter: char| {
         letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | ':' | '=' | '@' | '%' | '+' | ',')
     };
@@ -77,26 +77,26 @@ pub(super) fn word(scan: &mut Scan, raw: &str) -> Arg {
     }
     let letters: Vec<char> = raw.chars().collect();
     let mut reader = Reader { letters: &letters, at: 0 };
-    let mut build = Build::default();
+    let mut build = WordBuilder::default();
     if letters.first() == Some(&'~') {
         // Somebody's home, or no home at all.
         build.push('/');
-        build.unsure(Form::One);
+        build.push_unknown(Expansion::One);
         reader.at = 1;
     }
-    read(scan, &mut reader, &mut build, Quoting::Open);
-    build.done()
+    parse_into(scan, &mut reader, &mut build, Quoting::Open);
+    build.finish()
 }
 
 /// Reads a text in which quotes are letters: a here-document, or arithmetic.
-pub(super) fn document(scan: &mut Scan, text: &str) -> Arg {
+pub(super) fn parse_document(scan: &mut ShellAnalysis, text: &str) -> Arg {
     let letters: Vec<char> = text.chars().collect();
-    let mut build = Build::default();
-    read(scan, &mut Reader { letters: &letters, at: 0 }, &mut build, Quoting::Document);
-    build.done()
+    let mut build = WordBuilder::default();
+    parse_into(scan, &mut Reader { letters: &letters, at: 0 }, &mut build, Quoting::Document);
+    build.finish()
 }
 
-fn read(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: Quoting) {
+fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder, quoting: Quoting) {
     while let Some(letter) = reader.next() {
         match (quoting, letter) {
             (Quoting::Open, '\\') => match reader.next() {
@@ -119,20 +119,20 @@ fn read(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: Qu
                 }
                 build.push_str(&reader.text(from, reader.at));
                 if reader.next().is_none() {
-                    scan.doubt("a quote is not closed");
+                    scan.note_unresolved("a quote is not closed");
                 }
             }
             (Quoting::Open, '"') => {
                 // An empty pair of quotes is a word too.
-                read(scan, reader, build, Quoting::Double);
+                parse_into(scan, reader, build, Quoting::Double);
             }
             (Quoting::Double, '"') => return,
-            (_, '$') => dollar(scan, reader, build, quoting),
-            (_, '`') => backquoted(scan, reader, build, quoting),
-            (Quoting::Open, '*' | '?' | '(' | ')') => build.unsure(Form::Many),
+            (_, '$') => parse_dollar(scan, reader, build, quoting),
+            (_, '`') => parse_backquotes(scan, reader, build, quoting),
+            (Quoting::Open, '*' | '?' | '(' | ')') => build.push_unknown(Expansion::Many),
             (Quoting::Open, '[') => {
                 if reader.letters.get(reader.at..).is_some_and(|rest| rest.contains(&']')) {
-                    build.unsure(Form::Many);
+                    build.push_unknown(Expansion::Many);
                 } else {
                     build.push('[');
                 }
@@ -140,58 +140,58 @@ fn read(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: Qu
             (Quoting::Open, '{') => {
                 let rest = reader.letters.get(reader.at..).unwrap_or_default();
                 let list = rest.contains(&'}') && (rest.contains(&',') || rest.windows(2).any(|two| two == ['.', '.']));
-                if list { build.unsure(Form::Many) } else { build.push('{') }
+                if list { build.push_unknown(Expansion::Many) } else { build.push('{') }
             }
             (Quoting::Open, '<' | '>') if reader.peek(0) == Some('(') => {
                 reader.at += 1;
-                substituted(scan, reader);
+                parse_substitution(scan, reader);
                 build.push_str("/dev/fd/");
-                build.unsure(Form::One);
+                build.push_unknown(Expansion::One);
             }
             (_, letter) => build.push(letter),
         }
     }
     if quoting == Quoting::Double {
-        scan.doubt("a quote is not closed");
+        scan.note_unresolved("a quote is not closed");
     }
 }
 
 /// What follows a dollar sign.
-fn dollar(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: Quoting) {
+fn parse_dollar(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder, quoting: Quoting) {
     let is_open = quoting == Quoting::Open;
     match reader.peek(0) {
         Some('(') if reader.peek(1) == Some('(') && arithmetic_end(reader).is_some() => {
             let end = arithmetic_end(reader).unwrap_or(reader.at);
             let text = reader.text(reader.at + 2, end - 2);
-            scan.arithmetic(&text);
+            scan.analyze_arithmetic(&text);
             reader.at = end;
-            build.unsure(Form::One);
+            build.push_unknown(Expansion::One);
         }
         Some('(') => {
             reader.at += 1;
-            let text = substituted(scan, reader);
-            if is_branch(&text) && scan.usual.git {
+            let text = parse_substitution(scan, reader);
+            if is_branch(&text) && scan.trusted.git {
                 build.push_str("b");
-                build.unsure(Form::One);
+                build.push_unknown(Expansion::One);
             } else {
-                build.unsure(if is_open { Form::Loose } else { Form::One });
+                build.push_unknown(if is_open { Expansion::Any } else { Expansion::One });
             }
         }
         Some('[') => {
             let from = reader.at + 1;
             while reader.next().is_some_and(|letter| letter != ']') {}
             let text = reader.text(from, reader.at.saturating_sub(1));
-            scan.arithmetic(&text);
-            build.unsure(Form::One);
+            scan.analyze_arithmetic(&text);
+            build.push_unknown(Expansion::One);
         }
         Some('{') => {
             reader.at += 1;
             let from = reader.at;
             brace_end(scan, reader);
             let text = reader.text(from, reader.at.saturating_sub(1));
-            parameter(scan, build, &text, is_open);
+            parse_parameter(scan, build, &text, is_open);
         }
-        Some('\'') if is_open => ansi(scan, reader, build),
+        Some('\'') if is_open => parse_ansi_quote(scan, reader, build),
         Some('"') if is_open => {}
         Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => {
             let from = reader.at;
@@ -199,18 +199,18 @@ fn dollar(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: 
                 reader.at += 1;
             }
             let name = reader.text(from, reader.at);
-            parameter(scan, build, &name, is_open);
+            parse_parameter(scan, build, &name, is_open);
         }
         Some(letter) if letter.is_ascii_digit() || matches!(letter, '@' | '*' | '#' | '?' | '-' | '$' | '!') => {
             reader.at += 1;
-            parameter(scan, build, &letter.to_string(), is_open);
+            parse_parameter(scan, build, &letter.to_string(), is_open);
         }
         _ => build.push('$'),
     }
 }
 
 /// What a parameter may be; what stands in its default or pattern is looked at too.
-fn parameter(scan: &mut Scan, build: &mut Build, text: &str, is_open: bool) {
+fn parse_parameter(scan: &mut ShellAnalysis, build: &mut WordBuilder, text: &str, is_open: bool) {
     // The number of a process or of words, an exit code.
     let is_length = |name: &str| {
         !name.is_empty()
@@ -219,50 +219,50 @@ fn parameter(scan: &mut Scan, build: &mut Build, text: &str, is_open: bool) {
                 .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '[' | ']' | '@' | '*'))
     };
     if matches!(text, "?" | "#" | "$" | "!") || text.strip_prefix('#').is_some_and(is_length) {
-        embedded(scan, text);
+        parse_embedded(scan, text);
         build.push('0');
         return;
     }
-    if matches!(text, "HOME" | "PWD") && scan.usual.home {
+    if matches!(text, "HOME" | "PWD") && scan.trusted.home {
         build.push('/');
-        build.unsure(Form::One);
+        build.push_unknown(Expansion::One);
         return;
     }
-    embedded(scan, text);
+    parse_embedded(scan, text);
     if text.contains("@P") || text.contains("@E") && text.contains('$') {
-        scan.doubt("an expansion runs what a variable says");
+        scan.note_unresolved("an expansion runs what a variable says");
     }
     let is_list =
         text == "@" || text.contains("[@]") || text.starts_with('@') || text.starts_with('!') && text.contains('@');
-    build.unsure(if is_open || is_list { Form::Loose } else { Form::One });
+    build.push_unknown(if is_open || is_list { Expansion::Any } else { Expansion::One });
 }
 
-fn embedded(scan: &mut Scan, text: &str) {
+fn parse_embedded(scan: &mut ShellAnalysis, text: &str) {
     if text.contains(['$', '`', '<', '>']) {
-        document(scan, text);
+        parse_document(scan, text);
         // Process substitution is none in a document.
-        scan.substitutions(text, &["<(", ">("]);
+        scan.analyze_substitutions(text, &["<(", ">("]);
     }
 }
 
 /// The substitution that has just begun, behind its parenthesis; answers with its text.
-fn substituted(scan: &mut Scan, reader: &mut Reader<'_>) -> String {
-    match scan.closing(reader.letters, reader.at) {
+fn parse_substitution(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) -> String {
+    match scan.substitution_end(reader.letters, reader.at) {
         Some(end) => {
             let text = reader.text(reader.at, end);
             reader.at = end + 1;
-            scan.hard(&text);
+            scan.analyze(&text);
             text
         }
         None => {
-            scan.doubt("a substitution has no end that can be told");
+            scan.note_unresolved("a substitution has no end that can be told");
             reader.at = reader.letters.len();
             String::new()
         }
     }
 }
 
-fn backquoted(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoting: Quoting) {
+fn parse_backquotes(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder, quoting: Quoting) {
     let mut text = String::new();
     loop {
         match reader.next() {
@@ -276,13 +276,13 @@ fn backquoted(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build, quoti
             },
             Some(letter) => text.push(letter),
             None => {
-                scan.doubt("a substitution has no end that can be told");
+                scan.note_unresolved("a substitution has no end that can be told");
                 break;
             }
         }
     }
-    scan.hard(&text);
-    build.unsure(if quoting == Quoting::Open { Form::Loose } else { Form::One });
+    scan.analyze(&text);
+    build.push_unknown(if quoting == Quoting::Open { Expansion::Any } else { Expansion::One });
 }
 
 /// Where `((…))` ends, when it is arithmetic: behind the second parenthesis.
@@ -305,7 +305,7 @@ fn arithmetic_end(reader: &Reader<'_>) -> Option<usize> {
 }
 
 /// Moves behind the brace that closes a parameter.
-fn brace_end(scan: &mut Scan, reader: &mut Reader<'_>) {
+fn brace_end(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) {
     let mut depth = 1_usize;
     while let Some(letter) = reader.next() {
         match letter {
@@ -317,7 +317,7 @@ fn brace_end(scan: &mut Scan, reader: &mut Reader<'_>) {
                 let rest = reader.letters.get(reader.at..).unwrap_or_default();
                 let end = rest.iter().position(|other| *other == letter).unwrap_or_default();
                 if rest.iter().take(end).any(|letter| *letter == '}') {
-                    scan.doubt("a brace stands in quotes inside an expansion");
+                    scan.note_unresolved("a brace stands in quotes inside an expansion");
                 }
             }
             '$' if reader.peek(0) == Some('{') => {
@@ -326,9 +326,9 @@ fn brace_end(scan: &mut Scan, reader: &mut Reader<'_>) {
             }
             '$' if reader.peek(0) == Some('(') => {
                 reader.at += 1;
-                match scan.closing(reader.letters, reader.at) {
+                match scan.substitution_end(reader.letters, reader.at) {
                     Some(end) => reader.at = end + 1,
-                    None => scan.doubt("a substitution has no end that can be told"),
+                    None => scan.note_unresolved("a substitution has no end that can be told"),
                 }
             }
             '`' => while reader.next().is_some_and(|letter| letter != '`') {},
@@ -341,11 +341,11 @@ fn brace_end(scan: &mut Scan, reader: &mut Reader<'_>) {
             _ => {}
         }
     }
-    scan.doubt("an expansion is not closed");
+    scan.note_unresolved("an expansion is not closed");
 }
 
 /// `$'…'`
-fn ansi(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build) {
+fn parse_ansi_quote(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder) {
     reader.at += 1;
     while let Some(letter) = reader.next() {
         match letter {
@@ -364,16 +364,16 @@ fn ansi(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build) {
                     '\\' | '"' | '?' => Some(escape),
                     // A shell that does not know this form sees the end of the quote here.
                     '\'' => {
-                        scan.doubt("a quote stands in a quote");
+                        scan.note_unresolved("a quote stands in a quote");
                         Some('\'')
                     }
-                    'x' => number(reader, 16, 2),
-                    'u' => number(reader, 16, 4),
-                    'U' => number(reader, 16, 8),
+                    'x' => parse_escape_number(reader, 16, 2),
+                    'u' => parse_escape_number(reader, 16, 4),
+                    'U' => parse_escape_number(reader, 16, 8),
                     'c' => reader.next().and_then(|letter| char::from_u32(u32::from(letter) & 0x1f)),
                     '0'..='7' => {
                         reader.at -= 1;
-                        number(reader, 8, 3)
+                        parse_escape_number(reader, 8, 3)
                     }
                     other => {
                         build.push('\\');
@@ -381,17 +381,17 @@ fn ansi(scan: &mut Scan, reader: &mut Reader<'_>, build: &mut Build) {
                     }
                 };
                 match decoded {
-                    Some('\0') | None => scan.doubt("a word has an escape that means nothing"),
+                    Some('\0') | None => scan.note_unresolved("a word has an escape that means nothing"),
                     Some(letter) => build.push(letter),
                 }
             }
             letter => build.push(letter),
         }
     }
-    scan.doubt("a quote is not closed");
+    scan.note_unresolved("a quote is not closed");
 }
 
-fn number(reader: &mut Reader<'_>, radix: u32, most: usize) -> Option<char> {
+fn parse_escape_number(reader: &mut Reader<'_>, radix: u32, most: usize) -> Option<char> {
     let mut value = 0_u32;
     let mut digits = 0;
     while digits < most {

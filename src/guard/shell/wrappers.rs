@@ -1,6 +1,6 @@
 //! Programs that run their later words as a command.
 
-use super::{Scan, Stdin, arg::Arg};
+use super::{ShellAnalysis, Stdin, arg::Arg};
 
 /// How a wrapper is called.
 pub(super) struct Wrapper {
@@ -164,7 +164,7 @@ pub(super) const STARTS_SHELL: &[&str] = &[
 ];
 
 /// Wrappers whose own options are many: where their command begins is not worked out, every later word may begin it.
-const VAGUE_FROM: &str = "stdbuf";
+const FIRST_VAGUE_WRAPPER: &str = "stdbuf";
 
 /// How a wrapper of this name is called.
 pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
@@ -183,17 +183,17 @@ fn takes_value(wrapper: &Wrapper, text: &str) -> bool {
         .is_some_and(|at| at + 1 == letters.chars().count())
 }
 
-impl Scan {
+impl ShellAnalysis {
     /// The command behind a wrapper.
-    pub(super) fn wrapped(&mut self, wrapper: &Wrapper, name: &str, argv: &[Arg], stdin: &Stdin) {
+    pub(super) fn analyze_wrapped(&mut self, wrapper: &Wrapper, name: &str, argv: &[Arg], stdin: &Stdin) {
         let group = wrapper.names;
-        let is_vague = group.contains(&VAGUE_FROM) && group.len() > 4;
+        let is_vague = group.contains(&FIRST_VAGUE_WRAPPER) && group.len() > 4;
         let (mut place, mut words) = (1, wrapper.words);
         let mut is_first = true;
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
                 // One word in the place of a word is a word; anything else may be the command itself.
-                if words > 0 && arg.is_one() {
+                if words > 0 && arg.is_single_word() {
                     words -= 1;
                     place += 1;
                     continue;
@@ -204,13 +204,15 @@ impl Scan {
                 if let Some(split) = split_string(text, argv.get(place + 1)) {
                     // The words behind it go on with what it says.
                     match split.text() {
-                        Some(text) if text.contains('\\') => self.doubt("what env splits has escapes of its own"),
-                        Some(text) => self.with_more(text),
-                        None => self.doubt("what env splits is an expansion"),
+                        Some(text) if text.contains('\\') => {
+                            self.note_unresolved("what env splits has escapes of its own")
+                        }
+                        Some(text) => self.analyze_command_prefix(text),
+                        None => self.note_unresolved("what env splits is an expansion"),
                     }
                 }
                 if matches!(text, "-C" | "--chdir") || text.starts_with("--chdir=") || text.starts_with("-C") {
-                    self.folders.push(None);
+                    self.dirs.push(None);
                 }
             }
             if name == "command" && text.starts_with('-') && text.contains(['v', 'V']) {
@@ -223,8 +225,8 @@ impl Scan {
             if text.starts_with('-') && text.len() > 1 {
                 is_first = false;
                 let skip = 1 + usize::from(!is_vague && takes_value(wrapper, text));
-                if skip == 2 && argv.get(place + 1).is_some_and(|value| !value.is_one()) {
-                    self.doubt(&format!("what {name} runs is an expansion"));
+                if skip == 2 && argv.get(place + 1).is_some_and(|value| !value.is_single_word()) {
+                    self.note_unresolved(&format!("what {name} runs is an expansion"));
                     return;
                 }
                 place += skip;
@@ -234,7 +236,7 @@ impl Scan {
                 !variable.is_empty() && variable.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
             });
             if wrapper.assigns && is_assignment {
-                self.declared(arg);
+                self.analyze_declaration(arg);
                 place += 1;
                 continue;
             }
@@ -247,25 +249,25 @@ impl Scan {
         }
         // An option that is not known may have taken the word that looks like the command: each later one may be it too.
         let rest = argv.get(place..).unwrap_or_default();
-        if let Some(Arg::Unsure { .. }) = rest.first() {
-            self.doubt(&format!("what {name} runs is an expansion"));
+        if let Some(Arg::Unknown { .. }) = rest.first() {
+            self.note_unresolved(&format!("what {name} runs is an expansion"));
         }
         if rest.is_empty() && STARTS_SHELL.contains(&name) {
-            self.shell_from(name, stdin);
+            self.analyze_stdin(name, stdin);
         }
-        self.within += 1;
-        self.command(rest.to_vec(), stdin);
+        self.wrapper_depth += 1;
+        self.analyze_command(rest.to_vec(), stdin);
         // A shell behind an option's value is a shell all the same.
         if is_vague && !is_first {
             for later in 1..rest.len().min(8) {
                 let starts_shell =
                     rest.get(later).and_then(Arg::program).is_some_and(|name| super::nested_shell::is_shell(&name));
                 if starts_shell {
-                    self.command(rest.get(later..).unwrap_or_default().to_vec(), stdin);
+                    self.analyze_command(rest.get(later..).unwrap_or_default().to_vec(), stdin);
                 }
             }
         }
-        self.within -= 1;
+        self.wrapper_depth -= 1;
     }
 }
 

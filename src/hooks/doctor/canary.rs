@@ -89,7 +89,7 @@ fn hook_timeout(provider: Provider, hook: &Value) -> Duration {
 /// What the vendor gives its hooks, beside its own environment. Who calls here is nobody's session.
 fn hook_env(provider: Provider, env: &Env, cwd: &Path) -> BTreeMap<OsString, OsString> {
     let mut environment = env.vars().clone();
-    for name in vars::IDENTITY {
+    for name in vars::SESSION_IDENTITY {
         environment.remove(&OsString::from(name));
     }
     let mut set = |name: &str, value: &Path| environment.insert(name.into(), value.into());

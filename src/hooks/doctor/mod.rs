@@ -58,12 +58,12 @@ pub fn doctor(place: &DoctorContext<'_>, provider: Option<Provider>) -> Result<V
         if !any && provider.is_some() {
             let message = format!("no hooks of ours are in the settings of {}", one.label());
             let finding = Finding::new("not_installed", Severity::Warning, message);
-            findings.insert(before, finding.fixed_by(format!("fairway hook install {}", one.label())));
+            findings.insert(before, finding.with_fix(format!("fairway hook install {}", one.label())));
         }
     }
     if findings.is_empty() {
         let message = "no provider's settings have hooks of ours".to_owned();
-        findings.push(Finding::new("not_installed", Severity::Note, message).fixed_by("fairway hook install PROVIDER"));
+        findings.push(Finding::new("not_installed", Severity::Note, message).with_fix("fairway hook install PROVIDER"));
     }
     Ok(findings)
 }
@@ -111,7 +111,7 @@ fn check_file(
     }
     if !executable::is_executable(&program) {
         let message = format!("{} names {}, which is not there any more", path.display(), program.display());
-        findings.push(Finding::new("stale_path", Severity::Error, message).fixed_by(fix));
+        findings.push(Finding::new("stale_path", Severity::Error, message).with_fix(fix));
         return true;
     }
     let wanted = install::entries(provider, &program, place.approval_wait);
@@ -123,7 +123,7 @@ fn check_file(
     });
     if !is_complete {
         let message = format!("the entries in {} are not those that this version makes", path.display());
-        findings.push(Finding::new("outdated", Severity::Warning, message).fixed_by(fix.as_str()));
+        findings.push(Finding::new("outdated", Severity::Warning, message).with_fix(fix.as_str()));
     }
     check_canary(place, provider, &path, &found, &fix, findings);
     if provider == Provider::Codex {
@@ -150,7 +150,7 @@ fn check_canary(
     let before: Vec<&InstalledHook> = found.iter().filter(|one| one.event == canary::tool_event(provider)).collect();
     if before.is_empty() {
         let message = format!("no hook in {} is asked before a tool is used", path.display());
-        findings.push(Finding::new("not_blocking", Severity::Error, message).fixed_by(fix));
+        findings.push(Finding::new("not_blocking", Severity::Error, message).with_fix(fix));
     }
     for one in before {
         let (hook, fails_closed) = (format!("the hook in {}", path.display()), one.hook["onFailure"] == "block");
@@ -158,7 +158,7 @@ fn check_canary(
             Ok(outcome) => outcome,
             Err(error) => {
                 let message = format!("{hook} cannot be run: {error}");
-                findings.push(Finding::new("not_blocking", Severity::Error, message).fixed_by(fix));
+                findings.push(Finding::new("not_blocking", Severity::Error, message).with_fix(fix));
                 continue;
             }
         };
@@ -170,13 +170,13 @@ fn check_canary(
             }
             Ok(()) => {
                 let message = format!("{hook} fails, and every tool call is blocked by that{said}");
-                Finding::new("not_blocking", Severity::Error, message).fixed_by(fix)
+                Finding::new("not_blocking", Severity::Error, message).with_fix(fix)
             }
             Err(why) => {
                 let message = format!(
                     "a call that must be denied would have run: {label} takes what {hook} did for no denial: {why}{said}"
                 );
-                Finding::new("not_blocking", Severity::Error, message).fixed_by(fix)
+                Finding::new("not_blocking", Severity::Error, message).with_fix(fix)
             }
         });
     }
@@ -189,7 +189,7 @@ fn is_canary_denial(outcome: &HookOutput) -> bool {
 
 fn quote_output(said: &str) -> String {
     let line: String =
-        secrets::masked(said.trim()).replace(['\n', '\r', '\t'], " ").chars().take(MAX_QUOTED_CHARS).collect();
+        secrets::mask(said.trim()).replace(['\n', '\r', '\t'], " ").chars().take(MAX_QUOTED_CHARS).collect();
     if line.is_empty() { line } else { format!(" (it said: {line})") }
 }
 
@@ -206,7 +206,7 @@ fn check_codex_trust(place: &DoctorContext<'_>, file: &Path, found: &[InstalledH
                 Severity::Error,
                 format!("codex skips the hooks of {shown} in silence: they are {how} there"),
             )
-            .fixed_by("codex, then /hooks"),
+            .with_fix("codex, then /hooks"),
         ),
         codex_trust::HookTrust::NotLoaded(why) => {
             let why = why.map_or_else(

@@ -31,7 +31,7 @@ fn mask_line(line: &str) -> String {
     };
     match value() {
         Some((before, secret, after)) if !secret.is_empty() => format!("{before}{}{after}", secrets::MASK),
-        _ => secrets::masked(line),
+        _ => secrets::mask(line),
     }
 }
 

@@ -19,7 +19,7 @@ use std::{
 use anyhow::Result;
 
 pub use edit::{InstalledHook, find_hooks};
-pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, entries, own_program, argv};
+pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, argv, entries, own_program};
 pub use loadable::check_loadable;
 pub use manual_steps::manual_steps;
 pub use settings_file::{SettingsFile, Target};
@@ -60,7 +60,8 @@ pub fn install(
     let settings = SettingsFile::read(&target.path(provider, env)?)?;
     let entries = entries(provider, program, approval_wait);
     let ours = own_hook_matcher(provider, program);
-    let text = edit::insert_hooks(settings.text.as_deref(), &entries, &ours).map_err(|why| invalid_settings(&settings.path, why))?;
+    let text = edit::insert_hooks(settings.text.as_deref(), &entries, &ours)
+        .map_err(|why| invalid_settings(&settings.path, why))?;
     apply_change(provider, &settings, Some(&text), dry_run)
 }
 
@@ -72,7 +73,8 @@ pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path,
     let settings = SettingsFile::read(&target.path(provider, env)?)?;
     let text = match &settings.text {
         None => None,
-        Some(text) => edit::remove_hooks(text, &own_hook_matcher(provider, program)).map_err(|why| invalid_settings(&settings.path, why))?,
+        Some(text) => edit::remove_hooks(text, &own_hook_matcher(provider, program))
+            .map_err(|why| invalid_settings(&settings.path, why))?,
     };
     apply_change(provider, &settings, text.as_deref(), dry_run)
 }
@@ -84,7 +86,7 @@ pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&serde_js
 }
 
 fn invalid_settings(path: &Path, why: String) -> Refusal {
-    Refusal::Settings { path: path.display().to_string(), why }
+    Refusal::InvalidSettings { path: path.display().to_string(), why }
 }
 
 fn apply_change(provider: Provider, settings: &SettingsFile, text: Option<&str>, dry_run: bool) -> Result<Change> {

@@ -90,7 +90,7 @@ impl SettingsFile {
             return Err(Refusal::invalid("the settings' path", "is too long for a file").into());
         }
         let path = resolve_links(path).with_context(|| path.display().to_string())?;
-        let invalid = |why: String| Refusal::Settings { path: path.display().to_string(), why };
+        let invalid = |why: String| Refusal::InvalidSettings { path: path.display().to_string(), why };
         let found = match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self { path, text: None, mode: None });

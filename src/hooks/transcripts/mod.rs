@@ -13,7 +13,7 @@ use std::{io, path::Path};
 
 use serde_json::Value;
 
-pub use crate::domain::usage::Reading as Read;
+pub use crate::domain::usage::TranscriptSlice as Read;
 use crate::env::Timestamp;
 
 /// The providers whose records can be read.

@@ -2,10 +2,10 @@
 
 use rusqlite::{Row, ToSql};
 
-use super::{OutputStore, kind};
+use super::{OutputStore, parse_item_type};
 use crate::{
     domain::{
-        job::{ItemType, RunId},
+        job::{ItemType, JobId},
         job_output::{Content, Item},
     },
     env::Timestamp,
@@ -27,18 +27,18 @@ macro_rules! select {
 }
 
 const SINCE: &str = select!("AND seq > $2 ORDER BY seq LIMIT $3");
-const SINCE_OF: &str = select!("AND seq > $2 AND type = $4 ORDER BY seq LIMIT $3");
+const SINCE_IN_STREAM: &str = select!("AND seq > $2 AND type = $4 ORDER BY seq LIMIT $3");
 const EVENTS_SINCE: &str =
     select!("INDEXED BY exec_run_items_events", "AND seq > $2 AND type = 'event' ORDER BY seq LIMIT $3");
-const NEWEST: &str = select!("AND seq < $2 AND type <> 'event' ORDER BY seq DESC LIMIT $3");
-const BEFORE: &str = select!("AND seq < $2 AND type = $4 ORDER BY seq DESC LIMIT $3");
+const NEWEST_BEFORE: &str = select!("AND seq < $2 AND type <> 'event' ORDER BY seq DESC LIMIT $3");
+const BEFORE_IN_STREAM: &str = select!("AND seq < $2 AND type = $4 ORDER BY seq DESC LIMIT $3");
 const NEWEST_EVENT: &str = "SELECT seq FROM exec_run_items INDEXED BY exec_run_items_events \
      WHERE run = $1 AND seq > $2 AND type = 'event' ORDER BY seq DESC LIMIT 1";
 const NEWEST_OUTPUT: &str =
     "SELECT seq FROM exec_run_items WHERE run = $1 AND seq > $2 AND type <> 'event' ORDER BY seq DESC LIMIT 1";
 
 fn read(row: &Row<'_>) -> Result<Item, StoreError> {
-    let kind = kind(&row.get::<_, String>(1)?)?;
+    let kind = parse_item_type(&row.get::<_, String>(1)?)?;
     let content = if kind == ItemType::Event {
         Content::Event { payload: row.get(6)?, meta: row.get(7)? }
     } else {
@@ -48,8 +48,8 @@ fn read(row: &Row<'_>) -> Result<Item, StoreError> {
 }
 
 impl OutputStore {
-    fn ask(&self, statement: &str, values: &[&dyn ToSql]) -> Result<Vec<Item>, StoreError> {
-        sql::rows(&self.conn, statement, values, read).map_err(|error| error.at(&self.path))
+    fn query(&self, statement: &str, values: &[&dyn ToSql]) -> Result<Vec<Item>, StoreError> {
+        sql::rows(&self.conn, statement, values, read).map_err(|error| error.with_path(&self.path))
     }
 
     /// At most `limit` items after `since_seq`, in order, of one type when it is named; and whether there are more.
@@ -58,16 +58,16 @@ impl OutputStore {
     /// As the store fails.
     pub fn items(
         &self,
-        run: &RunId,
+        run: &JobId,
         since_seq: i64,
         limit: usize,
         stream: Option<ItemType>,
     ) -> Result<(Vec<Item>, bool), StoreError> {
         let most = i64::try_from(limit.saturating_add(1)).unwrap_or(i64::MAX);
         let mut found = match stream {
-            None => self.ask(SINCE, &[run.bytes(), &since_seq, &most])?,
-            Some(ItemType::Event) => self.ask(EVENTS_SINCE, &[run.bytes(), &since_seq, &most])?,
-            Some(stream) => self.ask(SINCE_OF, &[run.bytes(), &since_seq, &most, &stream.as_str()])?,
+            None => self.query(SINCE, &[run.bytes(), &since_seq, &most])?,
+            Some(ItemType::Event) => self.query(EVENTS_SINCE, &[run.bytes(), &since_seq, &most])?,
+            Some(stream) => self.query(SINCE_IN_STREAM, &[run.bytes(), &since_seq, &most, &stream.as_str()])?,
         };
         let has_more = found.len() > limit;
         found.truncate(limit);
@@ -78,25 +78,31 @@ impl OutputStore {
     ///
     /// # Errors
     /// As the store fails.
-    pub fn newest(&self, run: &RunId, before: i64, limit: i64) -> Result<Vec<Item>, StoreError> {
-        self.ask(NEWEST, &[run.bytes(), &before, &limit])
+    pub fn newest_before(&self, run: &JobId, before: i64, limit: i64) -> Result<Vec<Item>, StoreError> {
+        self.query(NEWEST_BEFORE, &[run.bytes(), &before, &limit])
     }
 
     /// The items of a stream right before a place, the newest first.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn before(&self, run: &RunId, stream: ItemType, seq: i64, limit: i64) -> Result<Vec<Item>, StoreError> {
-        self.ask(BEFORE, &[run.bytes(), &seq, &limit, &stream.as_str()])
+    pub fn before_in_stream(
+        &self,
+        run: &JobId,
+        stream: ItemType,
+        seq: i64,
+        limit: i64,
+    ) -> Result<Vec<Item>, StoreError> {
+        self.query(BEFORE_IN_STREAM, &[run.bytes(), &seq, &limit, &stream.as_str()])
     }
 
     /// The place of the newest event, or of the newest output, after `since_seq`.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn newest_after(&self, run: &RunId, since_seq: i64, events: bool) -> Result<Option<i64>, StoreError> {
+    pub fn newest_after(&self, run: &JobId, since_seq: i64, events: bool) -> Result<Option<i64>, StoreError> {
         let statement = if events { NEWEST_EVENT } else { NEWEST_OUTPUT };
         sql::first(&self.conn, statement, &[run.bytes(), &since_seq], |row| Ok(row.get(0)?))
-            .map_err(|error| error.at(&self.path))
+            .map_err(|error| error.with_path(&self.path))
     }
 }

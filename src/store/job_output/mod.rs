@@ -14,34 +14,34 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{
     StoreError,
-    open::{self, before_close},
+    open::{self, prepare_close},
     schema, sql,
 };
 use crate::{
     domain::{
-        job::{ItemType, RunId},
-        job_output::{Batch, Gap, Hit, NewItem, Totals},
+        job::{ItemType, JobId},
+        job_output::{Batch, Gap, NewItem, Totals, WatcherHit},
     },
     env::Timestamp,
 };
 
 const TOTALS: &str = "SELECT next_seq, stdout_bytes, stderr_bytes, dropped_bytes FROM exec_outputs WHERE run = $1";
-const COUNT: &str = "INSERT INTO exec_outputs (run, next_seq, stdout_bytes, stderr_bytes) VALUES ($1, $2, $3, $4) \
+const SET_TOTALS: &str = "INSERT INTO exec_outputs (run, next_seq, stdout_bytes, stderr_bytes) VALUES ($1, $2, $3, $4) \
      ON CONFLICT (run) DO UPDATE SET next_seq = max(next_seq, $2), stdout_bytes = max(stdout_bytes, $3), \
      stderr_bytes = max(stderr_bytes, $4)";
-const NUMBER: &str = "INSERT INTO exec_outputs (run, next_seq) VALUES ($1, 2) \
+const NEXT_SEQ: &str = "INSERT INTO exec_outputs (run, next_seq) VALUES ($1, 2) \
      ON CONFLICT (run) DO UPDATE SET next_seq = next_seq + 1 RETURNING next_seq - 1";
-const PRINTED: &str = "INSERT INTO exec_run_items (run, seq, type, segment, start, length, origin, created_at) \
+const INSERT_OUTPUT: &str = "INSERT INTO exec_run_items (run, seq, type, segment, start, length, origin, created_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (run, seq) DO NOTHING";
-const NOTICED: &str = "INSERT INTO exec_run_items (run, seq, type, payload, meta, owes, created_at) \
+const INSERT_EVENT: &str = "INSERT INTO exec_run_items (run, seq, type, payload, meta, owes, created_at) \
      VALUES ($1, $2, 'event', $3, $4, $5, $6) ON CONFLICT (run, seq) DO NOTHING";
-const FORGET_GAP: &str = "DELETE FROM exec_run_items WHERE run = $1 \
+const DELETE_GAP_ITEM: &str = "DELETE FROM exec_run_items WHERE run = $1 \
      AND seq = (SELECT gap_seq FROM exec_outputs WHERE run = $1)";
 /// What lies in the first segment is the head, and stays.
-const LEAVE_OUT: &str = "DELETE FROM exec_run_items WHERE run = $1 AND seq BETWEEN $2 AND $3 \
+const DELETE_OMITTED: &str = "DELETE FROM exec_run_items WHERE run = $1 AND seq BETWEEN $2 AND $3 \
      AND type <> 'event' AND segment > 0";
-const SAY_GAP: &str = "UPDATE exec_outputs SET dropped_bytes = $2, gap_seq = $3 WHERE run = $1";
-const FORGET: [&str; 3] = [
+const SET_GAP: &str = "UPDATE exec_outputs SET dropped_bytes = $2, gap_seq = $3 WHERE run = $1";
+const DELETE_JOB: [&str; 3] = [
     "DELETE FROM exec_run_items WHERE run = $1",
     "DELETE FROM exec_watchers WHERE run = $1",
     "DELETE FROM exec_outputs WHERE run = $1",
@@ -79,7 +79,7 @@ impl OutputStore {
 
     fn open(path: &Path) -> Result<Self, StoreError> {
         let wal_was_there = open::wal_size(path).is_some();
-        let conn = open::existing(path, &schema::OUTPUT)?;
+        let conn = open::open_existing(path, &schema::OUTPUT)?;
         Ok(Self { conn, path: path.to_path_buf(), wal_was_there })
     }
 
@@ -88,14 +88,14 @@ impl OutputStore {
     ///
     /// # Errors
     /// As SQLite fails.
-    pub fn hurry(&self, patience: Option<Duration>) -> Result<(), StoreError> {
-        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_PATIENCE))?)
+    pub fn set_busy_timeout(&self, patience: Option<Duration>) -> Result<(), StoreError> {
+        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_TIMEOUT))?)
     }
 
     /// Runs `change` as one IMMEDIATE transaction.
     fn write<T>(&self, change: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
-        let done = change(&tx).map_err(|error| error.at(&self.path))?;
+        let done = change(&tx).map_err(|error| error.with_path(&self.path))?;
         tx.commit()?;
         Ok(done)
     }
@@ -105,19 +105,19 @@ impl OutputStore {
     ///
     /// # Errors
     /// As the store fails; nothing of it is then written.
-    pub fn apply(&self, run: &RunId, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
+    pub fn apply(&self, run: &JobId, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
         self.write(|conn| {
             let values: &[&dyn rusqlite::ToSql] =
                 &[run.bytes(), &batch.next_seq, &batch.stdout_bytes, &batch.stderr_bytes];
-            sql::execute(conn, COUNT, values)?;
+            sql::execute(conn, SET_TOTALS, values)?;
             for item in &batch.items {
-                put(conn, run, item, now)?;
+                insert_item(conn, run, item, now)?;
             }
-            for Hit { place, hits } in &batch.hits {
-                watchers::count(conn, run, *place, *hits)?;
+            for WatcherHit { watcher: place, count: hits } in &batch.hits {
+                watchers::set_match_count(conn, run, *place, *hits)?;
             }
             match &batch.gap {
-                Some(gap) => leave_out(conn, run, gap, now),
+                Some(gap) => record_gap(conn, run, gap, now),
                 None => Ok(()),
             }
         })
@@ -130,15 +130,15 @@ impl OutputStore {
     /// As the store fails.
     pub fn append_event(
         &self,
-        run: &RunId,
+        run: &JobId,
         payload: &str,
         meta: &str,
         owes: Option<&str>,
         now: Timestamp,
     ) -> Result<i64, StoreError> {
         self.write(|conn| {
-            let seq = sql::first(conn, NUMBER, &[run.bytes()], |row| Ok(row.get(0)?))?.unwrap_or_default();
-            sql::execute(conn, NOTICED, &[run.bytes(), &seq, &payload, &meta, &owes, &now.millis()])?;
+            let seq = sql::first(conn, NEXT_SEQ, &[run.bytes()], |row| Ok(row.get(0)?))?.unwrap_or_default();
+            sql::execute(conn, INSERT_EVENT, &[run.bytes(), &seq, &payload, &meta, &owes, &now.millis()])?;
             Ok(seq)
         })
     }
@@ -147,7 +147,7 @@ impl OutputStore {
     ///
     /// # Errors
     /// As the store fails.
-    pub fn totals(&self, run: &RunId) -> Result<Totals, StoreError> {
+    pub fn totals(&self, run: &JobId) -> Result<Totals, StoreError> {
         let read = |row: &rusqlite::Row<'_>| {
             Ok(Totals {
                 next_seq: row.get(0)?,
@@ -158,24 +158,24 @@ impl OutputStore {
         };
         sql::first(&self.conn, TOTALS, &[run.bytes()], read)
             .map(Option::unwrap_or_default)
-            .map_err(|error| error.at(&self.path))
+            .map_err(|error| error.with_path(&self.path))
     }
 
     /// What SQLite itself finds wrong with the file. Empty when nothing is.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn faults(&self) -> Result<Vec<String>, StoreError> {
-        super::integrity::faults(&self.conn)
+    pub fn integrity_errors(&self) -> Result<Vec<String>, StoreError> {
+        super::integrity::database_errors(&self.conn)
     }
 
     /// Forgets all about a run.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn forget(&self, run: &RunId) -> Result<(), StoreError> {
+    pub fn delete_job(&self, run: &JobId) -> Result<(), StoreError> {
         self.write(|conn| {
-            for statement in FORGET {
+            for statement in DELETE_JOB {
                 sql::execute(conn, statement, &[run.bytes()])?;
             }
             Ok(())
@@ -183,43 +183,43 @@ impl OutputStore {
     }
 }
 
-fn put(conn: &Connection, run: &RunId, item: &NewItem, now: Timestamp) -> Result<(), StoreError> {
+fn insert_item(conn: &Connection, run: &JobId, item: &NewItem, now: Timestamp) -> Result<(), StoreError> {
     let now = now.millis();
     match item {
         NewItem::Output { seq, stream, segment, start, length, origin } => {
             let values: &[&dyn rusqlite::ToSql] =
                 &[run.bytes(), seq, &stream.as_str(), segment, start, length, origin, &now];
-            sql::execute(conn, PRINTED, values)
+            sql::execute(conn, INSERT_OUTPUT, values)
         }
-        NewItem::Event { seq, payload, meta, owes } => {
-            sql::execute(conn, NOTICED, &[run.bytes(), seq, payload, meta, owes, &now])
+        NewItem::Event { seq, payload, meta, notification_key: owes } => {
+            sql::execute(conn, INSERT_EVENT, &[run.bytes(), seq, payload, meta, owes, &now])
         }
     }
     .map(drop)
 }
 
 /// What was left out goes, and one event says so in its place.
-fn leave_out(conn: &Connection, run: &RunId, gap: &Gap, now: Timestamp) -> Result<(), StoreError> {
-    sql::execute(conn, FORGET_GAP, &[run.bytes()])?;
-    sql::execute(conn, LEAVE_OUT, &[run.bytes(), &gap.first_seq, &gap.through_seq])?;
+fn record_gap(conn: &Connection, run: &JobId, gap: &Gap, now: Timestamp) -> Result<(), StoreError> {
+    sql::execute(conn, DELETE_GAP_ITEM, &[run.bytes()])?;
+    sql::execute(conn, DELETE_OMITTED, &[run.bytes(), &gap.first_seq, &gap.through_seq])?;
     let item = NewItem::Event {
         seq: gap.through_seq,
         payload: format!("{} bytes left out", gap.dropped_bytes),
         meta: format!("{{\"event\":\"gap\",\"bytes\":{}}}", gap.dropped_bytes),
-        owes: None,
+        notification_key: None,
     };
-    put(conn, run, &item, now)?;
-    sql::execute(conn, SAY_GAP, &[run.bytes(), &gap.dropped_bytes, &gap.through_seq]).map(drop)
+    insert_item(conn, run, &item, now)?;
+    sql::execute(conn, SET_GAP, &[run.bytes(), &gap.dropped_bytes, &gap.through_seq]).map(drop)
 }
 
 /// A kind of item as it came from the store.
-fn kind(text: &str) -> Result<ItemType, StoreError> {
-    sql::word("an item's type", text, ItemType::parse)
+fn parse_item_type(text: &str) -> Result<ItemType, StoreError> {
+    sql::parse_value("an item's type", text, ItemType::parse)
 }
 
 impl Drop for OutputStore {
     fn drop(&mut self) {
-        before_close(&self.conn, &self.path, self.wal_was_there);
+        prepare_close(&self.conn, &self.path, self.wal_was_there);
     }
 }
 

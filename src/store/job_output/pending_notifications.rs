@@ -4,7 +4,7 @@ use rusqlite::Row;
 
 use super::OutputStore;
 use crate::{
-    domain::{job::RunId, job_output::Owed},
+    domain::{job::JobId, job_output::PendingNotification},
     store::{StoreError, sql},
 };
 
@@ -12,12 +12,12 @@ const ALL: &str = "SELECT run, seq, owes, payload, meta FROM exec_run_items INDE
      WHERE owes IS NOT NULL ORDER BY run, seq LIMIT $1";
 const OF_RUN: &str = "SELECT run, seq, owes, payload, meta FROM exec_run_items INDEXED BY exec_run_items_owing \
      WHERE owes IS NOT NULL AND run = $1 ORDER BY seq";
-const PAID: &str = "UPDATE exec_run_items SET owes = NULL WHERE run = $1 AND seq = $2 AND owes IS NOT NULL";
+const ACKNOWLEDGE: &str = "UPDATE exec_run_items SET owes = NULL WHERE run = $1 AND seq = $2 AND owes IS NOT NULL";
 
-fn read(row: &Row<'_>) -> Result<Owed, StoreError> {
+fn read(row: &Row<'_>) -> Result<PendingNotification, StoreError> {
     let run = row.get::<_, [u8; 16]>(0)?;
-    Ok(Owed {
-        run: RunId::new(uuid::Uuid::from_bytes(run)),
+    Ok(PendingNotification {
+        job: JobId::new(uuid::Uuid::from_bytes(run)),
         seq: row.get(1)?,
         key: row.get(2)?,
         payload: row.get(3)?,
@@ -30,23 +30,23 @@ impl OutputStore {
     ///
     /// # Errors
     /// As the store fails.
-    pub fn owing(&self, limit: i64) -> Result<Vec<Owed>, StoreError> {
-        sql::rows(&self.conn, ALL, &[&limit], read).map_err(|error| error.at(&self.path))
+    pub fn pending_notifications(&self, limit: i64) -> Result<Vec<PendingNotification>, StoreError> {
+        sql::rows(&self.conn, ALL, &[&limit], read).map_err(|error| error.with_path(&self.path))
     }
 
     /// Every event of a run that owes a message, in order.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn owing_of(&self, run: &RunId) -> Result<Vec<Owed>, StoreError> {
-        sql::rows(&self.conn, OF_RUN, &[run.bytes()], read).map_err(|error| error.at(&self.path))
+    pub fn pending_notifications_of(&self, run: &JobId) -> Result<Vec<PendingNotification>, StoreError> {
+        sql::rows(&self.conn, OF_RUN, &[run.bytes()], read).map_err(|error| error.with_path(&self.path))
     }
 
     /// Marks an event as paid.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn paid(&self, run: &RunId, seq: i64) -> Result<(), StoreError> {
-        self.write(|conn| sql::execute(conn, PAID, &[run.bytes(), &seq]).map(drop))
+    pub fn acknowledge_notification(&self, run: &JobId, seq: i64) -> Result<(), StoreError> {
+        self.write(|conn| sql::execute(conn, ACKNOWLEDGE, &[run.bytes(), &seq]).map(drop))
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::{
     id::Label,
     job_output::Content,
-    watcher::{Scope, Watcher},
+    watcher::{WatchScope, Watcher},
 };
 
 const NOW: Timestamp = Timestamp::from_millis(7);
@@ -13,8 +13,8 @@ fn store() -> (tempfile::TempDir, OutputStore) {
     (home, store)
 }
 
-fn run(last: u8) -> RunId {
-    RunId::parse(&format!("0193b0c0-7e6a-7a5b-8c3d-aabbccddee{last:02x}")).unwrap()
+fn run(last: u8) -> JobId {
+    JobId::parse(&format!("0193b0c0-7e6a-7a5b-8c3d-aabbccddee{last:02x}")).unwrap()
 }
 
 fn printed(seq: i64, segment: i64) -> NewItem {
@@ -22,14 +22,19 @@ fn printed(seq: i64, segment: i64) -> NewItem {
 }
 
 fn noticed(seq: i64, owes: Option<&str>) -> NewItem {
-    NewItem::Event { seq, payload: "p".into(), meta: "{\"event\":\"e\"}".into(), owes: owes.map(str::to_owned) }
+    NewItem::Event {
+        seq,
+        payload: "p".into(),
+        meta: "{\"event\":\"e\"}".into(),
+        notification_key: owes.map(str::to_owned),
+    }
 }
 
 fn batch(items: Vec<NewItem>, next_seq: i64) -> Batch {
     Batch { items, next_seq, stdout_bytes: next_seq * 10, ..Batch::default() }
 }
 
-fn seqs(store: &OutputStore, run: &RunId) -> Vec<(i64, ItemType)> {
+fn seqs(store: &OutputStore, run: &JobId) -> Vec<(i64, ItemType)> {
     store.items(run, 0, 100, None).unwrap().0.iter().map(|item| (item.seq, item.kind)).collect()
 }
 
@@ -52,14 +57,14 @@ fn a_batch_that_comes_again_is_written_once() {
     let (_home, store) = store();
     let batch = batch(vec![printed(1, 0), noticed(2, Some("k"))], 3);
     store.apply(&run(1), &batch, NOW).unwrap();
-    store.paid(&run(1), 2).unwrap();
+    store.acknowledge_notification(&run(1), 2).unwrap();
     store.apply(&run(1), &batch, NOW).unwrap();
     assert_eq!(seqs(&store, &run(1)), [(1, ItemType::Stdout), (2, ItemType::Event)]);
-    assert_eq!(store.owing(9).unwrap(), []);
+    assert_eq!(store.pending_notifications(9).unwrap(), []);
     assert_eq!(store.totals(&run(1)).unwrap(), Totals { next_seq: 3, stdout_bytes: 30, ..Totals::default() });
     assert_eq!(store.append_event(&run(1), "x", "{}", Some("k2"), NOW).unwrap(), 3);
     assert_eq!(store.append_event(&run(2), "x", "{}", None, NOW).unwrap(), 1);
-    assert_eq!(store.owing_of(&run(1)).unwrap()[0].key, "k2");
+    assert_eq!(store.pending_notifications_of(&run(1)).unwrap()[0].key, "k2");
 }
 
 #[test]
@@ -104,7 +109,7 @@ fn a_gap_grows_in_one_place_and_spares_head_and_events() {
         Content::Event { payload: "30 bytes left out".into(), meta: "{\"event\":\"gap\",\"bytes\":30}".into() }
     );
     assert_eq!(store.totals(&run(1)).unwrap().dropped_bytes, 30);
-    store.forget(&run(1)).unwrap();
+    store.delete_job(&run(1)).unwrap();
     assert_eq!((seqs(&store, &run(1)), store.totals(&run(1)).unwrap()), (vec![], Totals::default()));
 }
 
@@ -115,14 +120,14 @@ fn watchers_keep_their_order_and_their_hits() {
         regex: regex.into(),
         event: Label::parse("found").unwrap(),
         once: true,
-        scope: Scope::Both,
+        scope: WatchScope::Both,
     };
     let all: Vec<Watcher> = (0..16).map(|number| watcher(&number.to_string())).collect();
     store.add_watchers(&run(1), &all).unwrap();
-    let hits = vec![Hit { place: 11, hits: 3 }];
+    let hits = vec![WatcherHit { watcher: 11, count: 3 }];
     store.apply(&run(1), &Batch { hits, ..batch(vec![noticed(1, None)], 2) }, NOW).unwrap();
     let found = store.watchers(&run(1)).unwrap();
     assert_eq!(found.iter().map(|standing| standing.watcher.clone()).collect::<Vec<_>>(), all);
-    assert_eq!(found.iter().map(|standing| standing.hits).sum::<i64>(), found[11].hits);
-    assert_eq!(found[11].hits, 3);
+    assert_eq!(found.iter().map(|standing| standing.match_count).sum::<i64>(), found[11].match_count);
+    assert_eq!(found[11].match_count, 3);
 }

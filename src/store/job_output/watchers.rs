@@ -6,31 +6,31 @@ use super::OutputStore;
 use crate::{
     domain::{
         id::Label,
-        job::RunId,
-        job_output::Standing,
-        watcher::{Scope, Watcher},
+        job::JobId,
+        job_output::WatcherState,
+        watcher::{WatchScope, Watcher},
     },
     store::{StoreError, sql},
 };
 
-const ADD: &str = "INSERT INTO exec_watchers (run, place, regex, event, once, scope) VALUES ($1, $2, $3, $4, $5, $6) \
+const INSERT: &str = "INSERT INTO exec_watchers (run, place, regex, event, once, scope) VALUES ($1, $2, $3, $4, $5, $6) \
      ON CONFLICT (run, place) DO NOTHING";
 const ALL: &str = "SELECT regex, event, once, scope, hits FROM exec_watchers WHERE run = $1 ORDER BY place";
-const COUNT: &str = "UPDATE exec_watchers SET hits = max(hits, $3) WHERE run = $1 AND place = $2";
+const SET_MATCH_COUNT: &str = "UPDATE exec_watchers SET hits = max(hits, $3) WHERE run = $1 AND place = $2";
 
-fn read(row: &Row<'_>) -> Result<Standing, StoreError> {
+fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
     let watcher = Watcher {
         regex: row.get(0)?,
-        event: sql::id("a watcher's event", &row.get::<_, String>(1)?, Label::parse)?,
+        event: sql::parse_id("a watcher's event", &row.get::<_, String>(1)?, Label::parse)?,
         once: row.get(2)?,
-        scope: sql::word("a watcher's scope", &row.get::<_, String>(3)?, Scope::parse)?,
+        scope: sql::parse_value("a watcher's scope", &row.get::<_, String>(3)?, WatchScope::parse)?,
     };
-    Ok(Standing { watcher, hits: row.get(4)? })
+    Ok(WatcherState { watcher, match_count: row.get(4)? })
 }
 
 /// Says how often a watcher has matched by now.
-pub(super) fn count(conn: &Connection, run: &RunId, place: usize, hits: i64) -> Result<(), StoreError> {
-    sql::execute(conn, COUNT, &[run.bytes(), &i64::try_from(place).unwrap_or(i64::MAX), &hits]).map(drop)
+pub(super) fn set_match_count(conn: &Connection, run: &JobId, place: usize, hits: i64) -> Result<(), StoreError> {
+    sql::execute(conn, SET_MATCH_COUNT, &[run.bytes(), &i64::try_from(place).unwrap_or(i64::MAX), &hits]).map(drop)
 }
 
 impl OutputStore {
@@ -38,7 +38,7 @@ impl OutputStore {
     ///
     /// # Errors
     /// As the store fails.
-    pub fn add_watchers(&self, run: &RunId, watchers: &[Watcher]) -> Result<(), StoreError> {
+    pub fn add_watchers(&self, run: &JobId, watchers: &[Watcher]) -> Result<(), StoreError> {
         if watchers.is_empty() {
             return Ok(());
         }
@@ -52,7 +52,7 @@ impl OutputStore {
                     &watcher.once,
                     &watcher.scope.as_str(),
                 ];
-                sql::execute(conn, ADD, values)?;
+                sql::execute(conn, INSERT, values)?;
             }
             Ok(())
         })
@@ -62,7 +62,7 @@ impl OutputStore {
     ///
     /// # Errors
     /// As the store fails.
-    pub fn watchers(&self, run: &RunId) -> Result<Vec<Standing>, StoreError> {
-        sql::rows(&self.conn, ALL, &[run.bytes()], read).map_err(|error| error.at(&self.path))
+    pub fn watchers(&self, run: &JobId) -> Result<Vec<WatcherState>, StoreError> {
+        sql::rows(&self.conn, ALL, &[run.bytes()], read).map_err(|error| error.with_path(&self.path))
     }
 }

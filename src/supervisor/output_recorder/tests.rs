@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use super::*;
 use crate::{
-    domain::job::{Ending, RunId},
+    domain::job::{JobId, JobResult},
     os::process::ProcessKey,
     supervisor::{SinkError, job_dir::StartSpec},
 };
@@ -59,7 +59,7 @@ impl Sink for Rows {
         }
         self.batches += 1;
         let home = self.folder.parent().unwrap().to_owned();
-        let id = RunId::parse(self.folder.file_name().unwrap().to_str().unwrap()).unwrap();
+        let id = JobId::parse(self.folder.file_name().unwrap().to_str().unwrap()).unwrap();
         let folder = JobDir::of(&home, &id);
         for item in &write_batch.items {
             let (seq, value) = match item {
@@ -87,14 +87,14 @@ impl Sink for Rows {
         Ok(())
     }
 
-    fn record_finished(&mut self, _: &Ending, _: i64, _: bool) -> Result<(), SinkError> {
+    fn record_finished(&mut self, _: &JobResult, _: i64, _: bool) -> Result<(), SinkError> {
         Ok(())
     }
 }
 
 fn setting(max: u64) -> (tempfile::TempDir, JobDir, OutputRecorder, Rows) {
     let home = tempfile::tempdir().unwrap();
-    let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
+    let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
     let folder = JobDir::of(home.path(), &id);
     folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
     folder.remove_start_spec().unwrap();
@@ -247,6 +247,6 @@ fn while_the_store_refuses_the_number_of_a_watchers_hits_is_kept_once() {
     }
     let (batch, _) = recorder.rejected_batch.take().unwrap();
     // The first are on their way; of all others the newest.
-    let of = |hits: &[Hit]| hits.iter().map(|one| (one.place, one.hits)).collect::<Vec<_>>();
+    let of = |hits: &[WatcherHit]| hits.iter().map(|one| (one.watcher, one.count)).collect::<Vec<_>>();
     assert_eq!((of(&batch.hits), of(&recorder.hits)), (vec![(0, 1), (1, 2)], vec![(0, 1_000), (1, 2_000)]));
 }

@@ -119,7 +119,7 @@ pub(super) fn visible_line(line: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(line);
     // The second set of control characters begins with this byte, and so do others.
     let plain = text.bytes().all(|byte| byte == b'\t' || !(byte < 0x20 || matches!(byte, 0x7f | 0xc2)));
-    if plain { text } else { Cow::Owned(ansi::plain(&text)) }
+    if plain { text } else { Cow::Owned(ansi::strip_escapes(&text)) }
 }
 
 #[cfg(test)]

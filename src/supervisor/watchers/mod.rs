@@ -21,9 +21,9 @@ use self::{
 use crate::domain::{
     Refusal,
     job::ItemType,
-    job_output::Standing,
+    job_output::WatcherState,
     secrets,
-    watcher::{Scope, Watcher},
+    watcher::{WatchScope, Watcher},
 };
 
 /// How much of a line an item holds, in characters.
@@ -75,12 +75,12 @@ impl Watchers {
     ///
     /// # Errors
     /// [`Refusal::Usage`] as [`compile`] has it.
-    pub fn new(standing: &[Standing]) -> Result<Self, Refusal> {
+    pub fn new(standing: &[WatcherState]) -> Result<Self, Refusal> {
         let compiled = patterns::compile_all(standing.iter().map(|one| &one.watcher))?;
-        let at_work = |(one, regex): (&Standing, Regex)| ActiveWatcher {
+        let at_work = |(one, regex): (&WatcherState, Regex)| ActiveWatcher {
             watcher: one.watcher.clone(),
             regex,
-            hits: one.hits,
+            hits: one.match_count,
             cooldown: None,
         };
         let watchers = standing.iter().zip(compiled).map(at_work).collect();
@@ -166,9 +166,9 @@ fn match_line(
 impl ActiveWatcher {
     fn watches(&self, stream: ItemType) -> bool {
         let within = match self.watcher.scope {
-            Scope::Both => true,
-            Scope::Stdout => stream == ItemType::Stdout,
-            Scope::Stderr => stream == ItemType::Stderr,
+            WatchScope::Both => true,
+            WatchScope::Stdout => stream == ItemType::Stdout,
+            WatchScope::Stderr => stream == ItemType::Stderr,
         };
         within && !(self.watcher.once && self.hits > 0)
     }
@@ -243,7 +243,7 @@ impl ActiveWatcher {
 fn display_line(line: &str) -> String {
     // A secret that is cut is no known form any more; so it is masked first, in a bit more than is shown.
     let near: String = line.chars().take(MAX_DISPLAYED_CHARS * 4).collect();
-    let masked = secrets::masked(&near);
+    let masked = secrets::mask(&near);
     if masked.chars().nth(MAX_DISPLAYED_CHARS).is_none() {
         return masked;
     }
@@ -262,16 +262,17 @@ mod tests {
     const OUT: ItemType = ItemType::Stdout;
     const ERR: ItemType = ItemType::Stderr;
 
-    fn watcher(regex: &str, event: &str, once: bool, scope: Scope) -> Watcher {
+    fn watcher(regex: &str, event: &str, once: bool, scope: WatchScope) -> Watcher {
         Watcher { regex: regex.into(), event: Label::parse(event).unwrap(), once, scope }
     }
 
     fn plain(regex: &str) -> Watcher {
-        watcher(regex, "seen", false, Scope::Both)
+        watcher(regex, "seen", false, WatchScope::Both)
     }
 
     fn watching(watchers: &[Watcher]) -> Watchers {
-        let standing: Vec<_> = watchers.iter().map(|one| Standing { watcher: one.clone(), hits: 0 }).collect();
+        let standing: Vec<_> =
+            watchers.iter().map(|one| WatcherState { watcher: one.clone(), match_count: 0 }).collect();
         Watchers::new(&standing).unwrap()
     }
 
@@ -306,9 +307,9 @@ mod tests {
     #[test]
     fn each_looks_within_its_scope_and_streams_do_not_mix() {
         let mut watching = watching(&[
-            watcher("bad", "out", false, Scope::Stdout),
-            watcher("bad", "err", false, Scope::Stderr),
-            watcher("bad", "both", false, Scope::Both),
+            watcher("bad", "out", false, WatchScope::Stdout),
+            watcher("bad", "err", false, WatchScope::Stderr),
+            watcher("bad", "both", false, WatchScope::Both),
         ]);
         let mut events = |stream, chunk: &[u8]| -> Vec<String> {
             let noticed = watching.feed(stream, chunk, NOW);
@@ -322,13 +323,13 @@ mod tests {
 
     #[test]
     fn once_is_once_also_when_it_stood_so_before() {
-        let once = watcher("x", "x", true, Scope::Both);
+        let once = watcher("x", "x", true, WatchScope::Both);
         let mut watching = watching(std::slice::from_ref(&once));
         assert_eq!(watching.feed(OUT, b"x\nx\n", NOW).len(), 1);
         assert_eq!((watching.feed(OUT, b"x", NOW), watching.due(), watching.finish(NOW)), (vec![], None, vec![]));
-        let mut again = Watchers::new(&[Standing { watcher: once, hits: 1 }]).unwrap();
+        let mut again = Watchers::new(&[WatcherState { watcher: once, match_count: 1 }]).unwrap();
         assert_eq!(again.feed(OUT, b"x\n", NOW), []);
-        let more = Standing { watcher: plain("x"), hits: 7 };
+        let more = WatcherState { watcher: plain("x"), match_count: 7 };
         assert_eq!(
             Watchers::new(&[more]).unwrap().feed(OUT, b"x\n", NOW)[0].notification_key.as_deref(),
             Some("match-0-8")
@@ -404,7 +405,7 @@ mod tests {
             cuts in prop::collection::vec(0usize..200, 0..12),
         ) {
             let all = pieces.concat().into_bytes();
-            let watchers = [plain("ab"), plain("^a"), plain("é👋$"), plain("^$"), watcher("b", "b", true, Scope::Both)];
+            let watchers = [plain("ab"), plain("^a"), plain("é👋$"), plain("^$"), watcher("b", "b", true, WatchScope::Both)];
             let whole = {
                 let mut watching = watching(&watchers);
                 let mut noticed = watching.feed(OUT, &all, NOW);

@@ -4,7 +4,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::domain::{
     Refusal,
-    watcher::{LONGEST_REGEX, MOST_WATCHERS, Watcher},
+    watcher::{MAX_REGEX_BYTES, MAX_WATCHERS, Watcher},
 };
 
 /// How large a compiled expression may be, and what it may remember while it matches, in bytes.
@@ -15,21 +15,21 @@ const MAX_COMPILED_BYTES: usize = 1 << 20;
 /// # Errors
 /// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
 pub(super) fn compile_all<'a>(watchers: impl ExactSizeIterator<Item = &'a Watcher>) -> Result<Vec<Regex>, Refusal> {
-    if watchers.len() > MOST_WATCHERS {
-        let why = format!("{} watchers are too many: a run has at most {MOST_WATCHERS}", watchers.len());
+    if watchers.len() > MAX_WATCHERS {
+        let why = format!("{} watchers are too many: a run has at most {MAX_WATCHERS}", watchers.len());
         return Err(Refusal::Usage { why });
     }
     watchers.enumerate().map(|(place, watcher)| compile_one(place + 1, &watcher.regex)).collect()
 }
 
 fn compile_one(number: usize, text: &str) -> Result<Regex, Refusal> {
-    let shown: String = text.chars().take(LONGEST_REGEX).filter(|letter| !letter.is_control()).collect();
+    let shown: String = text.chars().take(MAX_REGEX_BYTES).filter(|letter| !letter.is_control()).collect();
     let usage = |why: String| Refusal::Usage { why: format!("watcher {number}, '{shown}': {why}") };
     if text.is_empty() {
         return Err(usage("the expression must not be empty".into()));
     }
-    if text.len() > LONGEST_REGEX {
-        return Err(usage(format!("the expression has {} bytes; at most {LONGEST_REGEX} are taken", text.len())));
+    if text.len() > MAX_REGEX_BYTES {
+        return Err(usage(format!("the expression has {} bytes; at most {MAX_REGEX_BYTES} are taken", text.len())));
     }
     RegexBuilder::new(text).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).build().map_err(|error| {
         match error {
@@ -47,10 +47,10 @@ fn compile_one(number: usize, text: &str) -> Result<Regex, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{id::Label, watcher::Scope};
+    use crate::domain::{id::Label, watcher::WatchScope};
 
     fn watcher(regex: &str) -> Watcher {
-        Watcher { regex: regex.into(), event: Label::parse("e").unwrap(), once: false, scope: Scope::Both }
+        Watcher { regex: regex.into(), event: Label::parse("e").unwrap(), once: false, scope: WatchScope::Both }
     }
 
     #[test]

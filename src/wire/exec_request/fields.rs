@@ -6,7 +6,7 @@ use crate::domain::Refusal;
 
 /// An object, and where in the document it stands.
 #[derive(Debug)]
-pub struct Fields {
+pub struct ObjectFields {
     /// `watch[1]`; empty for the document itself.
     place: String,
     map: Map<String, Value>,
@@ -14,19 +14,19 @@ pub struct Fields {
 }
 
 /// A no that names the place.
-pub fn no(place: &str, why: impl std::fmt::Display) -> Refusal {
+pub fn usage_error(place: &str, why: impl std::fmt::Display) -> Refusal {
     Refusal::Usage { why: format!("{place} {why}") }
 }
 
 /// A word of the document as a sentence may repeat it.
-pub fn shown(text: &str) -> String {
-    const LONGEST: usize = 64;
-    let dots = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
-    format!("'{}{dots}'", text.chars().take(LONGEST).flat_map(char::escape_debug).collect::<String>())
+pub fn excerpt(text: &str) -> String {
+    const MAX_DISPLAYED_CHARS: usize = 64;
+    let dots = if text.chars().nth(MAX_DISPLAYED_CHARS).is_some() { "…" } else { "" };
+    format!("'{}{dots}'", text.chars().take(MAX_DISPLAYED_CHARS).flat_map(char::escape_debug).collect::<String>())
 }
 
 /// What a value is, in a word.
-pub const fn sort(value: &Value) -> &'static str {
+pub const fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -37,24 +37,24 @@ pub const fn sort(value: &Value) -> &'static str {
     }
 }
 
-impl Fields {
+impl ObjectFields {
     /// The fields of an object that stands there.
     ///
     /// # Errors
     /// `usage` when it is none.
-    pub fn of(value: Value, place: impl Into<String>) -> Result<Self, Refusal> {
+    pub fn from_value(value: Value, place: impl Into<String>) -> Result<Self, Refusal> {
         let place = place.into();
         match value {
             Value::Object(map) => Ok(Self { place, map, known: Vec::new() }),
             other => {
                 let what = if place.is_empty() { "the document" } else { &place };
-                Err(no(what, format!("must be an object, not {}", sort(&other))))
+                Err(usage_error(what, format!("must be an object, not {}", type_name(&other))))
             }
         }
     }
 
     /// Where a field of this object stands.
-    pub fn at(&self, name: &str) -> String {
+    pub fn path_of(&self, name: &str) -> String {
         if self.place.is_empty() { name.to_owned() } else { format!("{}.{name}", self.place) }
     }
 
@@ -74,8 +74,8 @@ impl Fields {
         let found = read(&value);
         found.map(Some).ok_or_else(|| {
             // A number of the wrong kind is best shown.
-            let not = if value.is_number() { value.to_string() } else { sort(&value).to_owned() };
-            no(&self.at(name), format!("must be {wanted}, not {not}"))
+            let not = if value.is_number() { value.to_string() } else { type_name(&value).to_owned() };
+            usage_error(&self.path_of(name), format!("must be {wanted}, not {not}"))
         })
     }
 
@@ -91,15 +91,15 @@ impl Fields {
     ///
     /// # Errors
     /// `usage` when it is not, or is something else.
-    pub fn needed(&mut self, name: &'static str) -> Result<String, Refusal> {
-        self.text(name)?.ok_or_else(|| no(&self.at(name), "is missing"))
+    pub fn required_text(&mut self, name: &'static str) -> Result<String, Refusal> {
+        self.text(name)?.ok_or_else(|| usage_error(&self.path_of(name), "is missing"))
     }
 
     /// `true` or `false`.
     ///
     /// # Errors
     /// `usage` when it is something else.
-    pub fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Refusal> {
+    pub fn boolean(&mut self, name: &'static str) -> Result<Option<bool>, Refusal> {
         self.read(name, "true or false", Value::as_bool)
     }
 
@@ -107,7 +107,7 @@ impl Fields {
     ///
     /// # Errors
     /// `usage` when it is something else.
-    pub fn whole(&mut self, name: &'static str) -> Result<Option<i64>, Refusal> {
+    pub fn integer(&mut self, name: &'static str) -> Result<Option<i64>, Refusal> {
         self.read(name, "a whole number from 0", |value| value.as_i64().filter(|number| *number >= 0))
     }
 
@@ -123,12 +123,14 @@ impl Fields {
     ///
     /// # Errors
     /// `usage` when it, or one of its members, is something else.
-    pub fn texts(&mut self, name: &'static str) -> Result<Option<Vec<String>>, Refusal> {
+    pub fn text_list(&mut self, name: &'static str) -> Result<Option<Vec<String>>, Refusal> {
         let Some(list) = self.list(name)? else { return Ok(None) };
-        let place = self.at(name);
+        let place = self.path_of(name);
         let text = |(at, value): (usize, Value)| match value {
             Value::String(text) => Ok(text),
-            other => Err(no(&format!("{place}[{at}]"), format!("must be a string, not {}", sort(&other)))),
+            other => {
+                Err(usage_error(&format!("{place}[{at}]"), format!("must be a string, not {}", type_name(&other))))
+            }
         };
         list.into_iter().enumerate().map(text).collect::<Result<_, _>>().map(Some)
     }
@@ -137,7 +139,7 @@ impl Fields {
     ///
     /// # Errors
     /// `usage` when it is no string or none of them.
-    pub fn word<T>(
+    pub fn choice<T>(
         &mut self,
         name: &'static str,
         all: impl Iterator<Item = &'static str>,
@@ -145,27 +147,29 @@ impl Fields {
     ) -> Result<Option<T>, Refusal> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         let all = || all.collect::<Vec<_>>().join(", ");
-        parse(&text).map(Some).ok_or_else(|| no(&self.at(name), format!("is {}, none of {}", shown(&text), all())))
+        parse(&text)
+            .map(Some)
+            .ok_or_else(|| usage_error(&self.path_of(name), format!("is {}, none of {}", excerpt(&text), all())))
     }
 
     /// A string that a reader of its own takes.
     ///
     /// # Errors
     /// `usage` with what the reader says.
-    pub fn parsed<T, E: std::fmt::Display>(
+    pub fn parse_with<T, E: std::fmt::Display>(
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Option<T>, Refusal> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        parse(&text).map(Some).map_err(|why| Refusal::Usage { why: format!("{}: {why}", self.at(name)) })
+        parse(&text).map(Some).map_err(|why| Refusal::Usage { why: format!("{}: {why}", self.path_of(name)) })
     }
 
     /// Refuses what nobody asked for.
     ///
     /// # Errors
     /// `usage` with the first unknown name and the known one nearest to it.
-    pub fn end(self) -> Result<(), Refusal> {
+    pub fn finish(self) -> Result<(), Refusal> {
         let Some(name) = self.map.keys().next() else { return Ok(()) };
         let near = self.known.iter().map(|known| (strsim::damerau_levenshtein(known, name), *known));
         let near = near.filter(|(distance, known)| *distance <= known.len().max(4) / 2).min();
@@ -174,6 +178,6 @@ impl Fields {
             None => format!("there are {}", self.known.join(", ")),
         };
         let inside = if self.place.is_empty() { String::new() } else { format!(" in {}", self.place) };
-        Err(Refusal::Usage { why: format!("unknown field {}{inside}; {tip}", shown(name)) })
+        Err(Refusal::Usage { why: format!("unknown field {}{inside}; {tip}", excerpt(name)) })
     }
 }

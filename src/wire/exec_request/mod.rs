@@ -9,43 +9,43 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use self::fields::{Fields, no, shown, sort};
+use self::fields::{ObjectFields, excerpt, type_name, usage_error};
 use super::terminal_input;
 use crate::{
     domain::{
         Refusal, SessionId,
         job::ItemType,
-        string_enum::closed_set,
-        terminal_input::{Input, check},
+        string_enum::string_enum,
+        terminal_input::{TerminalInput, check},
     },
     os::signals,
 };
 
-pub use spawn::{Spawn, Words};
+pub use spawn::{RequestedCommand, SpawnParams};
 
 /// The longest document, in bytes.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 /// How long a call without an action may take when nobody says.
-const AT_ONCE: Duration = Duration::from_secs(60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest span of time, in seconds: a hundred years.
-const LONGEST_SPAN: f64 = 100.0 * 366.0 * 24.0 * 60.0 * 60.0;
+const MAX_DURATION_SECS: f64 = 100.0 * 366.0 * 24.0 * 60.0 * 60.0;
 /// The actions, as a sentence lists them.
 const ACTIONS: &str = "spawn, poll, log, kill, send_keys, wait, list, rm, gc";
 
 /// An action and its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Call {
+pub enum ExecRequest {
     /// No action: run it at once and answer what it printed.
-    Direct {
+    Foreground {
         /// The command.
-        what: Words,
+        what: RequestedCommand,
         /// How long it may run.
         timeout: Duration,
         /// Where it runs, when not here.
         cwd: Option<String>,
     },
     /// `spawn`
-    Spawn(Box<Spawn>),
+    Spawn(Box<SpawnParams>),
     /// `poll`
     Poll {
         /// The run.
@@ -82,7 +82,7 @@ pub enum Call {
         /// The run.
         run: String,
         /// What is typed, in order.
-        keys: Vec<Input>,
+        keys: Vec<TerminalInput>,
     },
     /// `wait`
     Wait {
@@ -112,7 +112,7 @@ pub enum Call {
     },
 }
 
-closed_set! {
+string_enum! {
     /// What a `poll` waits for.
     Until { Exit => "exit", Output => "output", Event => "event" }
 }
@@ -121,103 +121,110 @@ closed_set! {
 ///
 /// # Errors
 /// `usage`, naming the place.
-pub fn read(text: &str) -> Result<Call, Refusal> {
-    if text.len() > LONGEST {
-        return Err(no("the document", format!("is longer than {LONGEST} bytes")));
+pub fn parse(text: &str) -> Result<ExecRequest, Refusal> {
+    if text.len() > MAX_DOCUMENT_BYTES {
+        return Err(usage_error("the document", format!("is longer than {MAX_DOCUMENT_BYTES} bytes")));
     }
     // The reader has a limit on depth of its own.
     let value: Value =
-        serde_json::from_str(text).map_err(|error| no("the document", format!("is no JSON: {error}")))?;
-    let mut fields = Fields::of(value, "")?;
-    let Some(action) = fields.text("action")? else { return direct(fields) };
+        serde_json::from_str(text).map_err(|error| usage_error("the document", format!("is no JSON: {error}")))?;
+    let mut fields = ObjectFields::from_value(value, "")?;
+    let Some(action) = fields.text("action")? else { return foreground(fields) };
     let call = match action.as_str() {
-        "spawn" => Call::Spawn(Box::new(Spawn::read(&mut fields)?)),
-        "poll" => Call::Poll {
-            run: fields.needed("run_id")?,
-            since_seq: fields.whole("since_seq")?.unwrap_or_default(),
+        "spawn" => ExecRequest::Spawn(Box::new(SpawnParams::read(&mut fields)?)),
+        "poll" => ExecRequest::Poll {
+            run: fields.required_text("run_id")?,
+            since_seq: fields.integer("since_seq")?.unwrap_or_default(),
             wait: millis(&mut fields, "wait_ms")?,
-            until: fields.word("until", Until::ALL.iter().map(|until| until.as_str()), Until::parse)?,
+            until: fields.choice("until", Until::ALL.iter().map(|until| until.as_str()), Until::parse)?,
         },
-        "log" => Call::Log {
-            run: fields.needed("run_id")?,
-            since_seq: fields.whole("since_seq")?.unwrap_or_default(),
-            limit: fields.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
-            stream: fields.word("stream", ItemType::ALL.iter().map(|kind| kind.as_str()), ItemType::parse)?,
+        "log" => ExecRequest::Log {
+            run: fields.required_text("run_id")?,
+            since_seq: fields.integer("since_seq")?.unwrap_or_default(),
+            limit: fields.integer("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+            stream: fields.choice("stream", ItemType::ALL.iter().map(|kind| kind.as_str()), ItemType::parse)?,
         },
-        "kill" => Call::Kill {
-            run: fields.needed("run_id")?,
+        "kill" => ExecRequest::Kill {
+            run: fields.required_text("run_id")?,
             signal: signal(&mut fields)?,
             grace: millis(&mut fields, "grace_ms")?,
         },
-        "send_keys" => Call::SendKeys { run: fields.needed("run_id")?, keys: keys(&mut fields)? },
-        "wait" => Call::Wait { runs: runs(&mut fields)?, limit: seconds(&mut fields, "timeout_secs")? },
-        "list" => Call::List {
-            session: fields.parsed("session_id", SessionId::parse)?,
-            unfinished: fields.flag("unfinished")?.unwrap_or_default(),
-            limit: fields.whole("limit")?,
+        "send_keys" => ExecRequest::SendKeys { run: fields.required_text("run_id")?, keys: keys(&mut fields)? },
+        "wait" => ExecRequest::Wait { runs: job_ids(&mut fields)?, limit: seconds(&mut fields, "timeout_secs")? },
+        "list" => ExecRequest::List {
+            session: fields.parse_with("session_id", SessionId::parse)?,
+            unfinished: fields.boolean("unfinished")?.unwrap_or_default(),
+            limit: fields.integer("limit")?,
         },
-        "rm" => Call::Rm { runs: runs(&mut fields)? },
-        "gc" => Call::Gc { dry_run: fields.flag("dry_run")?.unwrap_or_default() },
-        other => return Err(no("action", format!("is {}, none of {ACTIONS}", shown(other)))),
+        "rm" => ExecRequest::Rm { runs: job_ids(&mut fields)? },
+        "gc" => ExecRequest::Gc { dry_run: fields.boolean("dry_run")?.unwrap_or_default() },
+        other => return Err(usage_error("action", format!("is {}, none of {ACTIONS}", excerpt(other)))),
     };
-    fields.end()?;
+    fields.finish()?;
     Ok(call)
 }
 
-fn direct(mut fields: Fields) -> Result<Call, Refusal> {
-    let what = Words::read(&mut fields)?;
-    let timeout = seconds(&mut fields, "timeout_secs")?.unwrap_or(AT_ONCE);
+fn foreground(mut fields: ObjectFields) -> Result<ExecRequest, Refusal> {
+    let what = RequestedCommand::read(&mut fields)?;
+    let timeout = seconds(&mut fields, "timeout_secs")?.unwrap_or(DEFAULT_TIMEOUT);
     let cwd = fields.text("cwd")?;
-    fields.end()?;
-    Ok(Call::Direct { what, timeout, cwd })
+    fields.finish()?;
+    Ok(ExecRequest::Foreground { what, timeout, cwd })
 }
 
 /// A span in seconds, which may be a fraction; longer than nothing.
-fn seconds(fields: &mut Fields, name: &'static str) -> Result<Option<Duration>, Refusal> {
+fn seconds(fields: &mut ObjectFields, name: &'static str) -> Result<Option<Duration>, Refusal> {
     let Some(value) = fields.take(name) else { return Ok(None) };
-    let place = fields.at(name);
-    let span =
-        value.as_f64().ok_or_else(|| no(&place, format!("must be a number of seconds, not {}", sort(&value))))?;
-    let is_meant = span > 0.0 && span <= LONGEST_SPAN;
+    let place = fields.path_of(name);
+    let span = value
+        .as_f64()
+        .ok_or_else(|| usage_error(&place, format!("must be a number of seconds, not {}", type_name(&value))))?;
+    let is_meant = span > 0.0 && span <= MAX_DURATION_SECS;
     let span = if is_meant { Duration::try_from_secs_f64(span).ok() } else { None };
     span.filter(|span| !span.is_zero())
         .map(Some)
-        .ok_or_else(|| no(&place, format!("must be more than 0 and at most a hundred years, not {value}")))
+        .ok_or_else(|| usage_error(&place, format!("must be more than 0 and at most a hundred years, not {value}")))
 }
 
 /// A span in whole milliseconds; may be nothing.
-fn millis(fields: &mut Fields, name: &'static str) -> Result<Option<Duration>, Refusal> {
-    let span = fields.whole(name)?.and_then(|span| u64::try_from(span).ok()).map(Duration::from_millis);
-    match span.filter(|span| span.as_secs_f64() > LONGEST_SPAN) {
-        Some(_) => Err(no(&fields.at(name), "is longer than a hundred years")),
+fn millis(fields: &mut ObjectFields, name: &'static str) -> Result<Option<Duration>, Refusal> {
+    let span = fields.integer(name)?.and_then(|span| u64::try_from(span).ok()).map(Duration::from_millis);
+    match span.filter(|span| span.as_secs_f64() > MAX_DURATION_SECS) {
+        Some(_) => Err(usage_error(&fields.path_of(name), "is longer than a hundred years")),
         None => Ok(span),
     }
 }
 
 /// A signal by name or number.
-fn signal(fields: &mut Fields) -> Result<Option<Signal>, Refusal> {
+fn signal(fields: &mut ObjectFields) -> Result<Option<Signal>, Refusal> {
     let name = match fields.take("signal") {
         None => return Ok(None),
         Some(Value::String(name)) => name,
         Some(Value::Number(number)) => number.to_string(),
         Some(other) => {
-            return Err(no("signal", format!("must be a name such as \"TERM\" or a number, not {}", sort(&other))));
+            return Err(usage_error(
+                "signal",
+                format!("must be a name such as \"TERM\" or a number, not {}", type_name(&other)),
+            ));
         }
     };
     let signal = signals::parse(&name).map(Some);
-    signal.ok_or_else(|| no("signal", format!("is {}, which is none: name one as \"TERM\" or 15", shown(&name))))
+    signal.ok_or_else(|| {
+        usage_error("signal", format!("is {}, which is none: name one as \"TERM\" or 15", excerpt(&name)))
+    })
 }
 
-fn keys(fields: &mut Fields) -> Result<Vec<Input>, Refusal> {
-    let keys = fields.take("keys").ok_or_else(|| no("keys", "is missing: a text, or a list of what is typed"))?;
-    let keys = terminal_input::inputs(&keys)?;
+fn keys(fields: &mut ObjectFields) -> Result<Vec<TerminalInput>, Refusal> {
+    let keys =
+        fields.take("keys").ok_or_else(|| usage_error("keys", "is missing: a text, or a list of what is typed"))?;
+    let keys = terminal_input::parse_inputs(&keys)?;
     check(&keys)?;
     Ok(keys)
 }
 
 /// One run as `run_id`, or several as `run_ids`.
-fn runs(fields: &mut Fields) -> Result<Vec<String>, Refusal> {
-    match (fields.text("run_id")?, fields.texts("run_ids")?) {
+fn job_ids(fields: &mut ObjectFields) -> Result<Vec<String>, Refusal> {
+    match (fields.text("run_id")?, fields.text_list("run_ids")?) {
         (Some(run), None) => Ok(vec![run]),
         (None, Some(runs)) if !runs.is_empty() => Ok(runs),
         (Some(_), Some(_)) => Err(Refusal::Usage { why: "give run_id or run_ids, not both".into() }),
@@ -228,7 +235,7 @@ fn runs(fields: &mut Fields) -> Result<Vec<String>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::watcher::Scope;
+    use crate::domain::watcher::WatchScope;
 
     #[test]
     fn every_field_arrives() {
@@ -236,15 +243,15 @@ mod tests {
             "timeout_secs":1.5,"max_output_bytes":4096,"watch":[{"regex":"err","event":"error","once":true,"scope":"stderr"},
             {"regex":"x"}],"session_id":"s1","queue":"","cwd":"sub","env":{"A":"b","C":null},"stdin":"in",
             "recovery":"lost","yield_ms":250}"#;
-        let Call::Spawn(spawn) = read(text).unwrap() else { panic!("not spawn") };
-        assert_eq!(spawn.what, Words::Shell("make".into()));
+        let ExecRequest::Spawn(spawn) = parse(text).unwrap() else { panic!("not spawn") };
+        assert_eq!(spawn.command, RequestedCommand::Shell("make".into()));
         assert!(!spawn.background);
         assert_eq!(spawn.pty.map(|size| (size.rows, size.cols)), Some((50, 200)));
         assert_eq!(spawn.timeout, Some(Duration::from_millis(1500)));
         assert_eq!(spawn.max_output_bytes, Some(4096));
         let watchers: Vec<_> =
             spawn.watch.iter().map(|one| (one.regex.as_str(), one.event.as_str(), one.once, one.scope)).collect();
-        assert_eq!(watchers, [("err", "error", true, Scope::Stderr), ("x", "match", false, Scope::Both)]);
+        assert_eq!(watchers, [("err", "error", true, WatchScope::Stderr), ("x", "match", false, WatchScope::Both)]);
         assert_eq!(spawn.session.as_ref().map(SessionId::as_str), Some("s1"));
         assert_eq!(spawn.queue.as_deref(), Some(""));
         assert_eq!(spawn.cwd.as_deref(), Some("sub"));
@@ -256,15 +263,17 @@ mod tests {
 
     #[test]
     fn what_nobody_said_has_its_default() {
-        let Call::Spawn(spawn) = read(r#"{"action":"spawn","argv":["a"],"pty":null}"#).unwrap() else { panic!() };
-        assert_eq!(spawn.what, Words::Program(vec!["a".into()]));
+        let ExecRequest::Spawn(spawn) = parse(r#"{"action":"spawn","argv":["a"],"pty":null}"#).unwrap() else {
+            panic!()
+        };
+        assert_eq!(spawn.command, RequestedCommand::Argv(vec!["a".into()]));
         assert!(spawn.background && spawn.pty.is_none() && spawn.timeout.is_none() && spawn.watch.is_empty());
         assert_eq!(spawn.recovery.as_str(), "requeue");
-        let Call::Direct { timeout, .. } = read(r#"{"command":"true"}"#).unwrap() else { panic!() };
+        let ExecRequest::Foreground { timeout, .. } = parse(r#"{"command":"true"}"#).unwrap() else { panic!() };
         assert_eq!(timeout, Duration::from_secs(60));
         let keys = r#"{"action":"send_keys","run_id":"r","keys":"C-c\n"}"#;
-        let literal = Call::SendKeys { run: "r".into(), keys: vec![Input::Text("C-c\n".into())] };
-        assert_eq!(read(keys).unwrap(), literal);
+        let literal = ExecRequest::SendKeys { run: "r".into(), keys: vec![TerminalInput::Text("C-c\n".into())] };
+        assert_eq!(parse(keys).unwrap(), literal);
     }
 
     #[test]
@@ -340,7 +349,7 @@ mod tests {
             (r#"{"action":"wait"}"#, "which runs? give run_id or run_ids"),
             (r#"{"action":"rm","run_id":"a","run_ids":["b"]}"#, "give run_id or run_ids, not both"),
         ] {
-            assert_eq!(read(text).unwrap_err().to_string(), why, "{text}");
+            assert_eq!(parse(text).unwrap_err().to_string(), why, "{text}");
         }
     }
 
@@ -350,7 +359,7 @@ mod tests {
         let documents = include_str!("../../../tests/fixtures/call.jsonl");
         let mut refused = 0;
         for good in documents.lines() {
-            assert!(read(good).is_ok(), "{good}: {:?}", read(good));
+            assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
             let mut tried: Vec<String> = Vec::new();
             // Every beginning of it, and every byte of it as another one.
             for at in (0..good.len()).filter(|at| good.is_char_boundary(*at)).step_by(2) {
@@ -375,7 +384,7 @@ mod tests {
                 }
             }
             for text in tried {
-                if let Err(refusal) = read(&text) {
+                if let Err(refusal) = parse(&text) {
                     refused += 1;
                     assert_eq!(refusal.code(), "usage", "{text}");
                     let said = refusal.to_string();
@@ -384,10 +393,13 @@ mod tests {
             }
         }
         assert!(refused > 5_000, "{refused}");
-        let deep =
-            ["[".repeat(100_000), format!("{{\"action\":{}", "{\"a\":".repeat(100_000)), "x".repeat(LONGEST + 1)];
+        let deep = [
+            "[".repeat(100_000),
+            format!("{{\"action\":{}", "{\"a\":".repeat(100_000)),
+            "x".repeat(MAX_DOCUMENT_BYTES + 1),
+        ];
         for text in deep {
-            assert!(read(&text).is_err());
+            assert!(parse(&text).is_err());
         }
     }
 }

@@ -8,13 +8,13 @@ use serde_saphyr::{Options, Spanned};
 use super::Record;
 
 /// How deep YAML may be nested; JSON has a limit of its own.
-const DEEPEST: usize = 64;
+const MAX_YAML_DEPTH: usize = 64;
 /// How many pieces a YAML file may hold: a million tasks and more. Aliases that multiply have limits of their own.
-const PIECES: usize = 100_000_000;
+const MAX_YAML_NODES: usize = 100_000_000;
 
 /// The forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ImportFormat {
     /// One JSON object a line.
     JsonLines,
     /// One JSON document.
@@ -25,7 +25,7 @@ pub enum Form {
 
 /// A record and the line on which it begins.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct RecordAtLine {
     /// Counted from 1.
     pub line: usize,
     /// The record.
@@ -34,17 +34,17 @@ pub struct Placed {
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct ParseError {
     /// Where, counted from 1.
     pub line: usize,
     /// A sentence.
     pub why: String,
 }
 
-impl Form {
+impl ImportFormat {
     /// The form that a file's ending promises, if it promises one.
     #[must_use]
-    pub fn of_ending(ending: &str) -> Option<Self> {
+    pub fn from_extension(ending: &str) -> Option<Self> {
         match ending.to_ascii_lowercase().as_str() {
             "jsonl" | "ndjson" => Some(Self::JsonLines),
             "yaml" | "yml" => Some(Self::Yaml),
@@ -54,7 +54,7 @@ impl Form {
 
     /// The form that a text has.
     #[must_use]
-    pub fn of_content(text: &str) -> Self {
+    pub fn detect(text: &str) -> Self {
         let mut meant = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = meant.next().unwrap_or_default();
         if !first.starts_with(['{', '[']) {
@@ -72,20 +72,20 @@ impl Form {
 ///
 /// # Errors
 /// The first place that cannot be read, and why.
-pub fn read(text: &str, form: Option<Form>) -> Result<Vec<Placed>, Broken> {
+pub fn parse(text: &str, form: Option<ImportFormat>) -> Result<Vec<RecordAtLine>, ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    match form.unwrap_or_else(|| Form::of_content(text)) {
-        Form::JsonLines => lines(text),
-        Form::Json => document(text),
-        Form::Yaml => yaml(text),
+    match form.unwrap_or_else(|| ImportFormat::detect(text)) {
+        ImportFormat::JsonLines => parse_json_lines(text),
+        ImportFormat::Json => parse_json(text),
+        ImportFormat::Yaml => parse_yaml(text),
     }
 }
 
-fn lines(text: &str) -> Result<Vec<Placed>, Broken> {
+fn parse_json_lines(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
     let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     numbered
         .map(|(above, line)| match serde_json::from_str(line) {
-            Ok(record) => Ok(Placed { line: above + 1, record }),
+            Ok(record) => Ok(RecordAtLine { line: above + 1, record }),
             Err(error) => Err(json_error(&error, above)),
         })
         .collect()
@@ -98,7 +98,7 @@ struct Tasks<'a> {
     tasks: Vec<&'a RawValue>,
 }
 
-fn document(text: &str) -> Result<Vec<Placed>, Broken> {
+fn parse_json(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
     let broken = |error: serde_json::Error| json_error(&error, 0);
     let items: Vec<&RawValue> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map_err(broken)?
@@ -121,18 +121,18 @@ fn document(text: &str) -> Result<Vec<Placed>, Broken> {
             above += text.get(seen..begin).unwrap_or_default().matches('\n').count();
             seen = begin;
             match serde_json::from_str(item.get()) {
-                Ok(record) => Ok(Placed { line: above + 1, record }),
+                Ok(record) => Ok(RecordAtLine { line: above + 1, record }),
                 Err(error) => Err(json_error(&error, above)),
             }
         })
         .collect()
 }
 
-fn json_error(error: &serde_json::Error, above: usize) -> Broken {
+fn json_error(error: &serde_json::Error, above: usize) -> ParseError {
     let text = error.to_string();
     let why = text.rfind(" at line ").and_then(|end| text.get(..end)).unwrap_or(&text);
     let why = if error.column() > 0 { format!("{why} (column {})", error.column()) } else { why.to_owned() };
-    Broken { line: above + error.line().max(1), why }
+    ParseError { line: above + error.line().max(1), why }
 }
 
 /// A YAML mapping with a list of tasks.
@@ -142,7 +142,7 @@ struct YamlTasks {
     tasks: Vec<Spanned<Record>>,
 }
 
-fn yaml(text: &str) -> Result<Vec<Placed>, Broken> {
+fn parse_yaml(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
     let mut meant = text.lines().filter(|line| {
         let line = line.trim();
         !line.is_empty() && !line.starts_with('#') && line != "---" && !line.starts_with('%')
@@ -152,25 +152,25 @@ fn yaml(text: &str) -> Result<Vec<Placed>, Broken> {
         let line = error.location().and_then(|place| usize::try_from(place.line()).ok()).unwrap_or(1);
         let text = error.without_snippet().to_string();
         let why = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Broken { line: line.max(1), why }
+        ParseError { line: line.max(1), why }
     };
     let items: Vec<Spanned<Record>> = if first.trim_start().starts_with(['-', '[']) {
-        serde_saphyr::from_str_with_options(text, options()).map_err(broken)?
+        serde_saphyr::from_str_with_options(text, yaml_options()).map_err(broken)?
     } else if first.starts_with("tasks:") || meant.any(|line| line.starts_with("tasks:")) {
-        serde_saphyr::from_str_with_options::<YamlTasks>(text, options()).map_err(broken)?.tasks
+        serde_saphyr::from_str_with_options::<YamlTasks>(text, yaml_options()).map_err(broken)?.tasks
     } else {
-        vec![serde_saphyr::from_str_with_options(text, options()).map_err(broken)?]
+        vec![serde_saphyr::from_str_with_options(text, yaml_options()).map_err(broken)?]
     };
     let line = |item: &Spanned<Record>| usize::try_from(item.referenced.line()).unwrap_or(1).max(1);
-    Ok(items.into_iter().map(|item| Placed { line: line(&item), record: item.value }).collect())
+    Ok(items.into_iter().map(|item| RecordAtLine { line: line(&item), record: item.value }).collect())
 }
 
-fn options() -> Options {
+fn yaml_options() -> Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_depth: DEEPEST,
-            max_events: PIECES,
-            max_nodes: PIECES,
+            max_depth: MAX_YAML_DEPTH,
+            max_events: MAX_YAML_NODES,
+            max_nodes: MAX_YAML_NODES,
             max_total_scalar_bytes: usize::MAX,
         },
     }
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     fn places(text: &str) -> Vec<(usize, String)> {
-        let read = read(text, None).unwrap_or_else(|broken| panic!("{broken:?}"));
+        let read = parse(text, None).unwrap_or_else(|broken| panic!("{broken:?}"));
         read.into_iter().map(|placed| (placed.line, placed.record.id.unwrap_or_default())).collect()
     }
 
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_is_broken_is_named_by_its_line() {
-        let line = |text: &str| read(text, None).unwrap_err();
+        let line = |text: &str| parse(text, None).unwrap_err();
         assert_eq!(line("{\"id\":\"a\"}\n{\"id\":1}\n").line, 2);
         assert_eq!(line("{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":").line, 3);
         assert_eq!(line("[{\"id\":\"a\"},\n{\"id\":[]}]").line, 2);
@@ -212,13 +212,13 @@ mod tests {
     #[test]
     fn depth_and_multiplying_aliases_are_refused() {
         let deep = format!("{{\"id\":\"a\",\"x\":{}1{}}}", "[".repeat(5_000), "]".repeat(5_000));
-        assert!(read(&deep, None).is_err());
+        assert!(parse(&deep, None).is_err());
         let deep = format!("- id: a\n  x: {}1{}\n", "[".repeat(5_000), "]".repeat(5_000));
-        assert!(read(&deep, None).is_err());
+        assert!(parse(&deep, None).is_err());
         let mut bomb = String::from("- a: &a [x,x,x,x,x,x,x,x,x]\n");
         for (name, of) in "bcdefghij".chars().zip("abcdefghi".chars()) {
             bomb.extend(["  ", &format!("{name}: &{name} "), &format!("[{}]\n", vec![format!("*{of}"); 9].join(","))]);
         }
-        assert!(read(&bomb, None).is_err());
+        assert!(parse(&bomb, None).is_err());
     }
 }

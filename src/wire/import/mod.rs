@@ -5,7 +5,7 @@ mod record;
 
 use serde::Serialize;
 
-pub use format::{Broken, Form, Placed, read};
+pub use format::{ImportFormat, ParseError, RecordAtLine, parse};
 pub use record::{CheckRecord, LinkRecord, Record};
 
 /// What an import did.
@@ -16,15 +16,15 @@ pub struct ImportReport {
     /// How many were there already and stayed as they were.
     pub unchanged: usize,
     /// Tasks that are pointed at and are not here.
-    pub absent: Vec<AbsentView>,
+    pub absent: Vec<MissingDependencyView>,
     /// What was in the file and has no place here.
-    pub ignored: Vec<IgnoredView>,
+    pub ignored: Vec<IgnoredFieldView>,
 }
 
 /// A link to a task that is not here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "documented at `ImportReport`")]
-pub struct AbsentView {
+pub struct MissingDependencyView {
     pub task_id: String,
     pub depends_on: String,
     #[serde(rename = "type")]
@@ -33,7 +33,7 @@ pub struct AbsentView {
 
 /// A particular that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct IgnoredView {
+pub struct IgnoredFieldView {
     /// Whose.
     pub task_id: String,
     /// Which: a field, or a link's type.

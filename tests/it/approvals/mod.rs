@@ -27,7 +27,7 @@ const CANARY: &str = "sk-canary0123456789abcdef";
 
 /// The house as a hook of the session `s1` has it.
 fn app(root: PathBuf) -> App {
-    let env = Env::real();
+    let env = Env::from_process();
     let project = Project::at(root, &env);
     let layers = Layers::load(&project, &env).unwrap();
     let settings = Settings::from_layers(&layers, &project).unwrap();

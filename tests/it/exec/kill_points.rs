@@ -14,7 +14,7 @@ use std::{
 };
 
 use fairway::{
-    domain::job::RunId,
+    domain::job::JobId,
     os::lock::InheritableLock,
     supervisor::{JobDir, job_dir::StartSpec},
 };
@@ -188,7 +188,7 @@ fn taken(place: &JobProject<'_>, policy: &str) -> (String, File) {
     .unwrap();
     place.output().unwrap().execute_batch("DELETE FROM exec_run_items; DELETE FROM exec_outputs;").unwrap();
     fs::remove_file(place.dir.join("ran")).unwrap();
-    let folder = JobDir::of(&place.dir.join(".fairway/runs"), &RunId::parse(&run).unwrap());
+    let folder = JobDir::of(&place.dir.join(".fairway/runs"), &JobId::parse(&run).unwrap());
     folder.remove().unwrap();
     let words = ["/bin/sh", "-c", COMMAND].map(Into::into).to_vec();
     let env = [("PATH", "/usr/bin:/bin"), ("FAIRWAY_EXEC_RUN", &run)].map(|(name, value)| (name.into(), value.into()));

@@ -13,7 +13,7 @@ use std::fs;
 
 use fairway::{
     domain::Role,
-    guard::{Action, Call, Judgement, Paths, Place, Rule, Rules, Script, Usual, evaluate},
+    guard::{Action, DefaultAction, Evaluation, PathLocation, Paths, Rule, Rules, ShellInput, ToolCallFacts, evaluate},
 };
 use serde_json::{Value, json};
 
@@ -57,18 +57,18 @@ pub fn no_force_push() -> Rules {
         action: Action::Deny,
         reason: Some("force push is for people".into()),
     };
-    Rules { usual: Usual::Allow, roles: Vec::new(), rules: vec![rule] }
+    Rules { default_action: DefaultAction::Allow, roles: Vec::new(), rules: vec![rule] }
 }
 
 /// What these rules say to shell text.
-pub fn judged(rules: &Rules, text: &str) -> Judgement {
-    let call = Call {
+pub fn judged(rules: &Rules, text: &str) -> Evaluation {
+    let call = ToolCallFacts {
         names: vec!["Bash".into()],
         role: Role::parse("backend").unwrap(),
-        scripts: vec![Script::Text(text.to_owned())],
-        paths: Paths::Told(Vec::new()),
+        shell_inputs: vec![ShellInput::Text(text.to_owned())],
+        paths: Paths::Known(Vec::new()),
     };
-    judge(rules, &call, &|_, _| Place::Inside(String::new()))
+    evaluate(rules, &call, &|_, _| PathLocation::Inside(String::new()))
 }
 
 /// The cases of a list: one in each line, with signs for what a line cannot hold.

@@ -1,6 +1,6 @@
 //! Roles, defaults, and which rule wins.
 
-use fairway::guard::{Action, Rule, Rules, Usual};
+use fairway::guard::{Action, DefaultAction, Rule, Rules};
 use serde_json::json;
 
 use super::{check, check_text, judged, world_with};
@@ -20,8 +20,8 @@ fn rule(name: &str, action: Action, command: &[&str], flags: &[&str]) -> Rule {
     }
 }
 
-fn rules(usual: Usual, rules: Vec<Rule>) -> Rules {
-    Rules { usual, roles: Vec::new(), rules }
+fn rules(usual: DefaultAction, rules: Vec<Rule>) -> Rules {
+    Rules { default_action: usual, roles: Vec::new(), rules }
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_role_with_an_entry_has_only_that_and_one_without_has_the_default() {
 #[test]
 fn deny_beats_allow_and_what_is_allowed_by_name_is_that_and_nothing_around_it() {
     let both = rules(
-        Usual::Deny,
+        DefaultAction::Deny,
         vec![
             rule("allow-git", Action::Allow, &["git"], &[]),
             rule("allow-ls", Action::Allow, &["ls"], &[]),
@@ -55,7 +55,7 @@ fn deny_beats_allow_and_what_is_allowed_by_name_is_that_and_nothing_around_it() 
     );
     for text in ["git status", "ls", "ls -la && git log -3", "git diff | ls", "git status 2>&1", "ls > /dev/null"] {
         let judged = judged(&both, text);
-        assert!(judged.allowed && judged.granted, "{text}: {judged:?}");
+        assert!(judged.allowed && judged.explicitly_allowed, "{text}: {judged:?}");
     }
     for text in [
         "git push",
@@ -129,7 +129,7 @@ fn flags_are_found_in_every_spelling_and_others_are_not() {
         (&["curl"], &[], "ls $x", false),
         (&["curl"], &[], "x=curl; $x", true),
     ] {
-        let rules = rules(Usual::Allow, vec![rule("r", Action::Deny, command, flags)]);
+        let rules = rules(DefaultAction::Allow, vec![rule("r", Action::Deny, command, flags)]);
         assert_eq!(!judged(&rules, text).allowed, denied, "{command:?} {flags:?}: {text}");
     }
 }

@@ -16,7 +16,7 @@ use fairway::{
     config::{Layers, Project, Settings},
     domain::{
         Actor, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict, session::SessionStatus,
-        task::Words,
+        task::TaskFields,
     },
     env::{Clock, Env, Timestamp},
     os,
@@ -159,7 +159,7 @@ impl InProcess {
         let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
         let home = tempfile::Builder::new().prefix("fw-model").tempdir_in(folder).unwrap();
         std::fs::write(home.path().join(".fairway.toml"), "").unwrap();
-        let mut env = Env::real();
+        let mut env = Env::from_process();
         env.clock = Clock::Fixed(Timestamp::from_millis(BEGINNING));
         // No folder has such a name, so no git is forked to ask about it: that would take longer than everything else,
         // and hold the locks of the other thread until its exec.
@@ -170,7 +170,7 @@ impl InProcess {
         let path = project.store.clone();
         let app = App::new(Rc::new(env), project, layers, settings, actor(Who::Person, None), None);
         for (number, task) in TASKS.iter().enumerate() {
-            let mut words = Words::titled("one".into());
+            let mut words = TaskFields::with_title("one".into());
             if number == 2 {
                 words.depends_on = vec![TaskId::parse(TASKS[0]).unwrap()];
             }

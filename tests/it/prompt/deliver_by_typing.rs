@@ -125,7 +125,7 @@ fn what_hooks_or_a_listener_bring_is_not_typed() {
     typist.prompt(&["for the next tool", "--priority", "urgent"]);
     assert_eq!([1, 2, 3].map(|id| status(world, id)), ["queued", "queued", "queued"]);
     set_activity(world, "s1", "idle");
-    let app = app(&world.root(), "s1", Env::real().now());
+    let app = app(&world.root(), "s1", Env::from_process().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     typist.prompt(&["for who listens"]);
     assert_eq!((typist.got().as_str(), status(world, 4).as_str()), ("", "queued"));

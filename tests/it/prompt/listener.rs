@@ -18,7 +18,7 @@ use crate::common::{
 
 /// The part of a hook that waits until another takes its place.
 fn listen() {
-    let app = app(&part_dir(), "s1", fairway::env::Env::real().now());
+    let app = app(&part_dir(), "s1", fairway::env::Env::from_process().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     while !listener.is_superseded() {
         spawn_detached::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);

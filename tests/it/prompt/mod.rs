@@ -19,7 +19,7 @@ use fairway::{
     domain::{
         Actor, SessionId,
         id::Label,
-        message::{Priority, Way},
+        message::{Channel, Priority},
         session::Session,
     },
     env::{Clock, Env, Timestamp},
@@ -33,7 +33,7 @@ const LIMIT: usize = 10_000;
 
 /// The house as a hook of this session has it, at this time.
 fn app(root: &Path, session: &str, now: Timestamp) -> App {
-    let mut env = Env::real();
+    let mut env = Env::from_process();
     env.clock = Clock::Fixed(now);
     let project = Project::at(root.to_owned(), &env);
     let layers = Layers::load(&project, &env).unwrap();
@@ -62,7 +62,7 @@ fn session_of(app: &App) -> Session {
     app.read(|tx| lookup::session(tx, app.actor.session.as_ref().unwrap())).unwrap()
 }
 
-fn take_deliverable(app: &App, way: Way) -> Option<DeliveryBatch> {
+fn take_deliverable(app: &App, way: Channel) -> Option<DeliveryBatch> {
     prompt::take_deliverable(app, &session_of(app), way, LIMIT).unwrap()
 }
 

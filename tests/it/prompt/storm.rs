@@ -10,7 +10,7 @@ use std::{
 
 use fairway::{
     actions::sessions::prompt,
-    domain::message::{Priority, Way},
+    domain::message::{Channel, Priority},
     env::{Env, Timestamp},
 };
 use nix::sys::signal::{Signal, raise};
@@ -56,10 +56,10 @@ fn deliver(root: &Path, shown: &Path, number: usize, death: Death, now: Timestam
     let waiter = app.waiter("test").unwrap();
     let mut texts = 0;
     loop {
-        let way = [Way::TurnEnd, Way::TurnStart, Way::Wake, Way::Tool][(texts + number) % 4];
+        let way = [Channel::TurnEnd, Channel::TurnStart, Channel::Wake, Channel::Tool][(texts + number) % 4];
         texts += 1;
         let Some(carried) = prompt::take_deliverable(&app, &session, way, LIMIT / 10).unwrap() else {
-            if way != Way::Tool {
+            if way != Channel::Tool {
                 if all_delivered(root, now) {
                     break;
                 }
@@ -104,7 +104,7 @@ fn deliver_then_mark(root: &Path, shown: &Path, number: usize) {
 
 fn run_part(part: &str) {
     let (root, words) = (part_dir().join("../project"), part.split(' ').collect::<Vec<_>>());
-    let (number, now) = (words[1].parse().unwrap(), Env::real().now());
+    let (number, now) = (words[1].parse().unwrap(), Env::from_process().now());
     match words[0] {
         "send" => send(&root, number, now),
         "bring" => deliver(&root, &part_dir(), number, Death::Never, now),

@@ -1,6 +1,6 @@
 //! What goes down a runtime's stream.
 
-use fairway::{actions::sessions::prompt::stream, domain::message::Way};
+use fairway::{actions::sessions::prompt::stream, domain::message::Channel};
 use serde_json::{Value, json};
 
 use super::{hook, session_of, set_activity, status, take_deliverable};
@@ -34,7 +34,7 @@ fn each_is_sent_once_and_again_when_it_is_not_acknowledged() {
     let world = world();
     assert_eq!(next(&world, None, true), [3, 1, 2]);
     assert!(next(&world, None, false).is_empty());
-    assert_eq!(take_deliverable(&hook(&world, "s1"), Way::TurnEnd), None, "the stream has them");
+    assert_eq!(take_deliverable(&hook(&world, "s1"), Channel::TurnEnd), None, "the stream has them");
     assert_eq!(ack(&world, &[3, 3, 99]), json!({ "acknowledged": [3, 3], "unknown": [99] }));
     assert_eq!(ack(&world, &[3])["acknowledged"], json!([3]), "a repeat is harmless");
     // One that connects anew has seen up to 1; that one comes when its offer lapses.

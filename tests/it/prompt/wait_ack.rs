@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 
 use super::{hook, session_of, status, take_deliverable};
 use crate::common::{TestProject, fixtures, test_project::CommandOutput};
-use fairway::{actions::sessions::prompt, domain::message::Way, os::poll_until};
+use fairway::{actions::sessions::prompt, domain::message::Channel, os::poll_until};
 use std::{fs, time::Duration};
 
 fn world() -> TestProject {
@@ -36,7 +36,7 @@ fn waiting_ends_with_the_proof_and_not_before() {
     let world = world();
     let mut child = waiting(&world, &["hello"]);
     let app = hook(&world, "s1");
-    let carried = take_deliverable(&app, Way::TurnEnd).unwrap();
+    let carried = take_deliverable(&app, Channel::TurnEnd).unwrap();
     // Being offered wakes it, and is none.
     assert!(child.try_wait().unwrap().is_none());
     prompt::confirm_delivered(&app, &session_of(&app), &carried).unwrap();
@@ -71,8 +71,8 @@ fn a_receipt_that_is_late_says_how_far_it_came() {
         (refused.error()["details"]["status"].as_str(), refused.error()["details"]["way"].as_str()),
         (Some("queued"), None)
     );
-    assert_eq!(take_deliverable(&hook(&world, "s1"), Way::Tool), None);
-    take_deliverable(&hook(&world, "s1"), Way::TurnStart).unwrap();
+    assert_eq!(take_deliverable(&hook(&world, "s1"), Channel::Tool), None);
+    take_deliverable(&hook(&world, "s1"), Channel::TurnStart).unwrap();
     // The same request is the same prompt, and is waited for again.
     let again = ["prompt", "s1", "y", "--wait-ack", "10ms", "--json", "--request-id", "R-1"];
     for _ in 0..2 {
@@ -92,7 +92,7 @@ fn a_key_counts_what_was_acknowledged_and_nothing_else() {
     world.run(["outbox", "withdraw", "1"]).exits(0);
     assert_eq!(send()["message_id"], 2);
     let app = hook(&world, "s1");
-    let carried = take_deliverable(&app, Way::TurnEnd).unwrap();
+    let carried = take_deliverable(&app, Channel::TurnEnd).unwrap();
     // While somebody shows it, it is on its way: no second one is sent after it.
     assert_eq!(send()["message_id"], 2);
     prompt::confirm_delivered(&app, &session_of(&app), &carried).unwrap();

@@ -25,7 +25,7 @@ pub fn app(world: &TestProject) -> App {
 
 /// The same at a time of its own.
 pub fn at(world: &TestProject, now: Timestamp) -> App {
-    let mut env = Env::real();
+    let mut env = Env::from_process();
     env.clock = Clock::Fixed(now);
     env.cwd = world.root();
     let project = Project::at(world.root(), &env);

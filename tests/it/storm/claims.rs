@@ -94,7 +94,7 @@ const TASKS: u32 = 5_000;
 
 /// The house of a worker, through the library: one connection for all its claims.
 fn app(number: &str) -> App {
-    let env = Env::real();
+    let env = Env::from_process();
     let project = Project::discover(&env, None).unwrap();
     let layers = Layers::load(&project, &env).unwrap();
     let settings = Settings::from_layers(&layers, &project).unwrap();

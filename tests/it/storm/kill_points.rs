@@ -235,7 +235,7 @@ fn settle(world: &TestProject, place: &Path, about: &str) {
     };
     let settled = || {
         // Later than any launch may take.
-        let later = Timestamp::from_millis(Env::real().now().millis() + 120_000).to_string();
+        let later = Timestamp::from_millis(Env::from_process().now().millis() + 120_000).to_string();
         let run = in_place(world, place, ["session", "reconcile"]).env("FAIRWAY_TEST_TIME", later).output().unwrap();
         assert!(run.status.success(), "{about}: {run:?}");
         let recorded = recorded();

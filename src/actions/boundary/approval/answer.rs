@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{event, find};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, approval::Decision, text_limits},
+    domain::{EventKind, approval::Decision, text_limits},
     store::approvals,
     wire::ApprovalView,
 };
@@ -16,7 +16,7 @@ use crate::{
 /// # Errors
 /// `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.
 pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> Result<Answer> {
-    let reason = reason.map(|reason| text_limits::line("reason", reason)).transpose()?;
+    let reason = reason.map(|reason| text_limits::check_line("reason", reason)).transpose()?;
     app.mutate(|tx| {
         let approval = find(tx, id)?;
         let status = decision.status();
@@ -24,9 +24,9 @@ pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> R
             let line = format!("unchanged: approval {id} is {status} already");
             return Answer::new(&ApprovalView::from(&approval), id, line);
         }
-        let approval = approvals::settle(tx, approval, status, reason.as_deref())?;
+        let approval = approvals::resolve(tx, approval, status, reason.as_deref())?;
         tx.record(
-            &event(Kind::ApprovalAnswered, &approval)
+            &event(EventKind::ApprovalAnswered, &approval)
                 .with("answer", status.as_str())
                 .with("by", approval.answered_by.as_deref())
                 .with("reason", reason.as_deref()),

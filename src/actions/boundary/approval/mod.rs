@@ -14,7 +14,7 @@ pub use wait::{ApprovalDecision, wait};
 use anyhow::Result;
 
 use crate::{
-    domain::{Event, Kind, Refusal, approval::Approval},
+    domain::{Event, EventKind, Refusal, approval::Approval},
     store::{ReadTx, approvals},
 };
 
@@ -25,7 +25,7 @@ fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
     approvals::find(tx, id)?.ok_or_else(|| Refusal::not_found("approval", id.to_string()).into())
 }
 
-pub(crate) fn event(kind: Kind, approval: &Approval) -> Event {
+pub(crate) fn event(kind: EventKind, approval: &Approval) -> Event {
     Event::new(kind)
         .session(&approval.session, &approval.run_id)
         .with("id", approval.id)
@@ -36,7 +36,7 @@ pub(crate) fn event(kind: Kind, approval: &Approval) -> Event {
 /// What a session waits for while this is pending.
 fn describe(approval: &Approval) -> String {
     let input = serde_json::from_str(&approval.input).unwrap_or_default();
-    let about = crate::wire::tool_input::line(&input);
+    let about = crate::wire::tool_input::summary(&input);
     let colon = if about.is_empty() { "" } else { ": " };
     format!("permission: {}{colon}{about}", approval.tool)
 }

@@ -7,7 +7,7 @@ use super::{SOURCE, describe, event};
 use crate::{
     actions::{App, core::lookup, sessions::report::activity},
     domain::{
-        Kind, Refusal,
+        EventKind, Refusal,
         approval::{Approval, ApprovalStatus},
         session::{Activity, Session},
     },
@@ -44,7 +44,7 @@ pub fn request(
         run_id: session.run_id.clone(),
         provider: provider.to_owned(),
         tool,
-        input: tool_input::kept(input, MAX_INPUT_BYTES),
+        input: tool_input::for_log(input, MAX_INPUT_BYTES),
         answerable,
         status: ApprovalStatus::Pending,
         reason: None,
@@ -54,10 +54,10 @@ pub fn request(
     };
     app.transaction(|tx| {
         let now = lookup::session(tx, &session.id)?;
-        now.open()?;
-        now.of_run(Some(&session.run_id))?;
+        now.check_open()?;
+        now.check_run_id(Some(&session.run_id))?;
         let approval = approvals::insert(tx, asked)?;
-        tx.record(&event(Kind::ApprovalAsked, &approval).with("answerable", answerable))?;
+        tx.record(&event(EventKind::ApprovalAsked, &approval).with("answerable", answerable))?;
         activity::set_activity(tx, &now, Activity::RequiresAction, Some(&describe(&approval)), SOURCE)?;
         Ok(approval.id)
     })

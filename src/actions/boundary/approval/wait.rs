@@ -61,7 +61,7 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
     app.transaction(|tx| {
         let approval = find(tx, id)?;
         match approval.status {
-            ApprovalStatus::Pending => approvals::out_of_reach(tx, id)?,
+            ApprovalStatus::Pending => approvals::mark_unanswerable(tx, id)?,
             ApprovalStatus::Allowed | ApprovalStatus::Denied => mark_busy(tx, &approval)?,
             ApprovalStatus::Lapsed => {}
         }
@@ -73,7 +73,7 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
 fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     let session = lookup::session(tx, &approval.session)?;
     let is_ours = session.activity == Activity::RequiresAction && session.activity_source.as_deref() == Some(SOURCE);
-    if session.status.is_final() || session.of_run(Some(&approval.run_id)).is_err() || !is_ours {
+    if session.status.is_final() || session.check_run_id(Some(&approval.run_id)).is_err() || !is_ours {
         return Ok(());
     }
     match approvals::pending_of(tx, &session.id)?.last() {

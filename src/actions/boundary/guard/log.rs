@@ -6,26 +6,26 @@ use serde_json::Value;
 use crate::{
     actions::App,
     domain::{SessionId, secrets},
-    store::guard_decisions::{self, Decision},
-    wire::DecisionView,
+    store::guard_decisions::{self, LoggedDecision},
+    wire::LoggedDecisionView,
 };
 
 /// The newest decisions, oldest of them first.
 ///
 /// # Errors
 /// As the store fails.
-pub fn log(app: &App, session: Option<&SessionId>, denied: bool, limit: i64) -> Result<Vec<DecisionView>> {
+pub fn log(app: &App, session: Option<&SessionId>, denied: bool, limit: i64) -> Result<Vec<LoggedDecisionView>> {
     let mut found =
         app.read(|tx| Ok(guard_decisions::newest(tx, session.map(SessionId::as_str), denied, limit.max(0))?))?;
     found.reverse();
     Ok(found.into_iter().map(view).collect())
 }
 
-fn view(decision: Decision) -> DecisionView {
-    DecisionView {
+fn view(decision: LoggedDecision) -> LoggedDecisionView {
+    LoggedDecisionView {
         id: decision.id,
-        at: DecisionView::time(decision.at),
-        door: decision.door,
+        at: LoggedDecisionView::time(decision.at),
+        door: decision.entry_point,
         session_id: decision.session_id,
         run_id: decision.run_id,
         role: decision.role,
@@ -33,6 +33,6 @@ fn view(decision: Decision) -> DecisionView {
         input: serde_json::from_str(&decision.input).unwrap_or(Value::String(decision.input)),
         allowed: decision.allowed,
         rule: decision.rule,
-        reason: secrets::masked(&decision.reason),
+        reason: secrets::mask(&decision.reason),
     }
 }

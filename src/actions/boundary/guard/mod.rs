@@ -17,13 +17,13 @@ use serde_json::Value;
 use self::path_resolver::PathResolver;
 use crate::actions::{App, core::errors};
 use crate::{
-    config::trust::{self, Standing},
-    domain::{Event, Kind, Role, secrets, session::Session},
-    guard::{self, Judgement, Place, Rules, Script},
+    config::trust::{self, GuardTrust},
+    domain::{Event, EventKind, Role, secrets, session::Session},
+    guard::{self, Evaluation, PathLocation, Rules, ShellInput},
     os::big_stack,
     store::{
         WriteTx,
-        guard_decisions::{self, Decision},
+        guard_decisions::{self, LoggedDecision},
         lanes, sessions,
     },
     wire::tool_input,
@@ -103,7 +103,7 @@ impl EntryPoint {
 #[derive(Debug, Clone)]
 pub struct LoadedRules {
     rules: Option<Arc<Rules>>,
-    trust: Standing,
+    trust: GuardTrust,
     root: PathBuf,
 }
 
@@ -111,14 +111,14 @@ impl LoadedRules {
     /// The rules of this house. Reads what was trusted, and every file that it covers.
     #[must_use]
     pub fn load(app: &App) -> Self {
-        let standing = trust::guard(&app.env, &app.project, &app.layers, &app.settings);
+        let standing = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings);
         Self { rules: app.settings.guard.clone(), trust: standing, root: app.project.root.clone() }
     }
 
     /// Whether there are no rules, and none were trusted before: then there is no opinion either.
     #[must_use]
     pub fn is_unconfigured(&self) -> bool {
-        self.rules.is_none() && self.trust == Standing::Absent
+        self.rules.is_none() && self.trust == GuardTrust::Absent
     }
 
     /// The files beyond the configuration that decide whether the rules may be gone by: what remembers the trust, and every
@@ -127,7 +127,7 @@ impl LoadedRules {
     pub fn watched_files(app: &App) -> Vec<PathBuf> {
         let scripts = trust::content(&app.project, &app.layers, &app.settings);
         let scripts = scripts.map(|content| content.scripts.into_keys().collect::<Vec<_>>()).unwrap_or_default();
-        trust::record_of(&app.env, &app.project).into_iter().chain(scripts).collect()
+        trust::record_file(&app.env, &app.project).into_iter().chain(scripts).collect()
     }
 }
 
@@ -141,7 +141,7 @@ pub fn authorize(app: &App, session: &Session, call: &ToolCall, door: EntryPoint
 /// The same by the session's run; an unknown run is denied.
 #[must_use]
 pub fn authorize_run(app: &App, run_id: &str, call: &ToolCall, door: EntryPoint) -> GuardDecision {
-    match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run(tx, run_id)?))) {
+    match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run_id(tx, run_id)?))) {
         Ok(Some(session)) => authorize(app, &session, call, door),
         Ok(None) => {
             let shown: String = run_id.chars().take(64).collect();
@@ -182,7 +182,7 @@ pub fn decide(app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
 /// The same with rules that were prepared before.
 #[must_use]
 pub fn decide_with_rules(prepared: &LoadedRules, app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
-    app.env.fault();
+    app.env.inject_test_fault();
     if session.status.is_final() {
         return GuardDecision::denied(format!(
             "the session {} is {}; it may do nothing more",
@@ -199,7 +199,7 @@ pub fn decide_with_rules(prepared: &LoadedRules, app: &App, session: &Session, c
     match evaluate(prepared, app, Some(session), &session.role, call) {
         Ok(judgement) => GuardDecision {
             allowed: judgement.allowed,
-            explicitly_allowed: judgement.granted,
+            explicitly_allowed: judgement.explicitly_allowed,
             reason: judgement.reason,
             rule: judgement.rule,
         },
@@ -217,11 +217,11 @@ pub fn evaluate(
     session: Option<&Session>,
     role: &Role,
     call: &ToolCall,
-) -> Result<Judgement, String> {
+) -> Result<Evaluation, String> {
     let rules = match (&prepared.rules, &prepared.trust) {
-        (_, Standing::Doubtful(why)) => return Err(format!("{why}; look at it, then: fairway trust")),
-        (Some(rules), Standing::Trusted) => Arc::clone(rules),
-        (None, _) | (Some(_), Standing::Absent) => {
+        (_, GuardTrust::Untrusted(why)) => return Err(format!("{why}; look at it, then: fairway trust")),
+        (Some(rules), GuardTrust::Trusted) => Arc::clone(rules),
+        (None, _) | (Some(_), GuardTrust::Absent) => {
             return Err("the configuration has no [guard] section, so nothing is known to be allowed".to_owned());
         }
     };
@@ -232,18 +232,19 @@ pub fn evaluate(
         return Err("the call's input is no JSON object".to_owned());
     }
     let facts = tool_call_parser::parse(call, role);
-    let places = if rules.rules.iter().any(guard::Rule::is_of_paths) {
+    let places = if rules.rules.iter().any(guard::Rule::has_path_condition) {
         new_path_resolver(prepared, app, session, call)
     } else {
         PathResolver { base: PathBuf::new(), worktree: Err("nobody asked for it".to_owned()) }
     };
-    let is_heavy = facts.scripts.iter().any(|script| match script {
-        Script::Text(text) => guard::is_heavy(text),
-        Script::Words(words) => words.iter().any(|word| guard::is_heavy(word)),
-        Script::Odd(_) => false,
+    let is_heavy = facts.shell_inputs.iter().any(|script| match script {
+        ShellInput::Text(text) => guard::needs_large_stack(text),
+        ShellInput::Argv(words) => words.iter().any(|word| guard::needs_large_stack(word)),
+        ShellInput::Unsupported(_) => false,
     });
-    let judge =
-        move || guard::judge(&rules, &facts, &|path: &str, below: &[String]| -> Place { places.locate(path, below) });
+    let judge = move || {
+        guard::evaluate(&rules, &facts, &|path: &str, below: &[String]| -> PathLocation { places.locate(path, below) })
+    };
     let judged = if is_heavy {
         big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, judge)
     } else {
@@ -300,23 +301,23 @@ pub fn record(
     verdict: &GuardDecision,
 ) -> Result<()> {
     let tool: String = call.tool.chars().take(128).collect();
-    let reason: String = secrets::masked(&verdict.reason).chars().take(MAX_REASON_CHARS).collect();
-    let decision = Decision {
+    let reason: String = secrets::mask(&verdict.reason).chars().take(MAX_REASON_CHARS).collect();
+    let decision = LoggedDecision {
         id: 0,
         at: tx.now(),
-        door: door.as_str().to_owned(),
+        entry_point: door.as_str().to_owned(),
         session_id: session.map(|session| session.id.to_string()),
         run_id: session.map(|session| session.run_id.clone()),
         role: session.map(|session| session.role.to_string()),
         tool: tool.clone(),
-        input: tool_input::kept(&call.input, MAX_LOGGED_INPUT_BYTES),
+        input: tool_input::for_log(&call.input, MAX_LOGGED_INPUT_BYTES),
         allowed: verdict.allowed,
         rule: verdict.rule.clone(),
         reason: reason.clone(),
     };
     let id = guard_decisions::insert(tx, &decision)?;
     if !verdict.allowed {
-        let event = Event::new(Kind::GuardDenied)
+        let event = Event::new(EventKind::GuardDenied)
             .with("id", id)
             .with("door", door.as_str())
             .with("tool", tool)
@@ -350,7 +351,7 @@ fn record_or_deny(
 
 /// Runs something that waits for the store only shortly: an agent waits meanwhile, and its hook has a deadline.
 fn with_short_timeout<T>(app: &App, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let hurry = |span| app.store_for_reading().and_then(|store| Ok(store.hurry(span)?));
+    let hurry = |span| app.store_for_reading().and_then(|store| Ok(store.set_busy_timeout(span)?));
     hurry(Some(STORE_TIMEOUT))?;
     let done = work();
     hurry(None)?;

@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::{config::project::normal, guard::Place};
+use crate::{config::project::normalize, guard::PathLocation};
 
 /// How many links are followed.
 const MAX_LINKS: usize = 40;
@@ -25,18 +25,18 @@ pub(super) struct PathResolver {
 
 impl PathResolver {
     /// Where a path leads that is relative to the last of these folders; none: to where the call is made from.
-    pub(super) fn locate(&self, path: &str, below: &[String]) -> Place {
+    pub(super) fn locate(&self, path: &str, below: &[String]) -> PathLocation {
         let worktree = match &self.worktree {
             Ok(worktree) => worktree,
-            Err(why) => return Place::Unknown(why.clone()),
+            Err(why) => return PathLocation::Unknown(why.clone()),
         };
         if let Some(why) =
             unresolvable_reason(path).or_else(|| below.iter().find_map(|folder| unresolvable_reason(folder)))
         {
-            return Place::Unknown(format!("'{}' {why}", path.escape_debug()));
+            return PathLocation::Unknown(format!("'{}' {why}", path.escape_debug()));
         }
         if HARMLESS_DEVICES.contains(&path) {
-            return Place::Inside(String::new());
+            return PathLocation::Inside(String::new());
         }
         let mut written = self.base.clone();
         for folder in below {
@@ -44,22 +44,25 @@ impl PathResolver {
         }
         written.push(path);
         if !written.is_absolute() {
-            return Place::Unknown("where the call is made from is not known".to_owned());
+            return PathLocation::Unknown("where the call is made from is not known".to_owned());
         }
         // Programs either take `..` out of the text or let the system walk it: both must stay inside.
         let mut inside = String::new();
-        for written in [normal(&written), written] {
+        for written in [normalize(&written), written] {
             match resolve_links(&written) {
                 Err(error) => {
-                    return Place::Unknown(format!("'{}' cannot be resolve_links: {error}", path.escape_debug()));
+                    return PathLocation::Unknown(format!(
+                        "'{}' cannot be resolve_links: {error}",
+                        path.escape_debug()
+                    ));
                 }
                 Ok(real) => match real.strip_prefix(worktree) {
                     Ok(rest) => inside = rest.to_string_lossy().into_owned(),
-                    Err(_) => return Place::Outside(real.display().to_string()),
+                    Err(_) => return PathLocation::Outside(real.display().to_string()),
                 },
             }
         }
-        Place::Inside(inside)
+        PathLocation::Inside(inside)
     }
 }
 
@@ -140,7 +143,7 @@ mod tests {
         symlink("sub", tree.join("near")).unwrap();
         symlink("loop", tree.join("loop")).unwrap();
         let places = PathResolver { base: tree.clone(), worktree: Ok(tree.clone()) };
-        let inside = |path: &str| matches!(places.locate(path, &[]), Place::Inside(_));
+        let inside = |path: &str| matches!(places.locate(path, &[]), PathLocation::Inside(_));
         for path in ["a", "sub/new/deep", "./sub/../a", "near/x", &format!("{}/a", tree.display()), "/dev/null"] {
             assert!(inside(path), "{path}: {:?}", places.locate(path, &[]));
         }
@@ -162,9 +165,9 @@ mod tests {
         ] {
             assert!(!inside(path), "{path}: {:?}", places.locate(path, &[]));
         }
-        assert!(matches!(places.locate("x", &["..".into()]), Place::Outside(_)));
-        assert!(matches!(places.locate("x", &["sub".into(), "..".into()]), Place::Inside(_)));
+        assert!(matches!(places.locate("x", &["..".into()]), PathLocation::Outside(_)));
+        assert!(matches!(places.locate("x", &["sub".into(), "..".into()]), PathLocation::Inside(_)));
         let unknown = PathResolver { base: tree, worktree: Err("no".into()) };
-        assert!(matches!(unknown.locate("a", &[]), Place::Unknown(_)));
+        assert!(matches!(unknown.locate("a", &[]), PathLocation::Unknown(_)));
     }
 }

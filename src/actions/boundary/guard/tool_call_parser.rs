@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::ToolCall;
 use crate::{
     domain::Role,
-    guard::{Call, Paths, Script},
+    guard::{Paths, ShellInput, ToolCallFacts},
 };
 
 /// Where shell text stands.
@@ -40,21 +40,26 @@ const PATCH_START: &str = "*** Begin Patch";
 const PATCH_FILE_HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
 /// The call as rules see it.
-pub(super) fn parse(call: &ToolCall, role: &Role) -> Call {
+pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
     let names: Vec<String> = std::iter::once(&call.tool).chain(&call.aliases).cloned().collect();
     let is_patch = names.iter().any(|name| name.trim().eq_ignore_ascii_case("apply_patch"));
     let paths = if is_patch { patch_paths(&call.input) } else { paths(&call.input) };
-    Call { names, role: role.clone(), scripts: if is_patch { Vec::new() } else { shell_inputs(&call.input) }, paths }
+    ToolCallFacts {
+        names,
+        role: role.clone(),
+        shell_inputs: if is_patch { Vec::new() } else { shell_inputs(&call.input) },
+        paths,
+    }
 }
 
-fn shell_inputs(input: &Value) -> Vec<Script> {
+fn shell_inputs(input: &Value) -> Vec<ShellInput> {
     let Value::Object(fields) = input else {
         return match input {
-            Value::String(text) => vec![Script::Text(text.clone())],
+            Value::String(text) => vec![ShellInput::Text(text.clone())],
             _ => Vec::new(),
         };
     };
-    let mut scripts: Vec<Script> = shell_texts(fields).filter(|value| !value.is_null()).map(shell_input).collect();
+    let mut scripts: Vec<ShellInput> = shell_texts(fields).filter(|value| !value.is_null()).map(shell_input).collect();
     let more = ARGUMENT_KEYS.iter().filter_map(|name| fields.get(*name)).filter(|value| !value.is_null());
     for more in more.collect::<Vec<_>>() {
         scripts.push(with_arguments(fields, more));
@@ -68,24 +73,24 @@ fn shell_texts(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     fields.iter().filter(move |(name, _)| SHELL_TEXT_KEYS.contains(&plain(name).as_str())).map(|(_, value)| value)
 }
 
-fn shell_input(value: &Value) -> Script {
+fn shell_input(value: &Value) -> ShellInput {
     match value {
-        Value::String(text) => Script::Text(text.clone()),
+        Value::String(text) => ShellInput::Text(text.clone()),
         Value::Array(items) => string_list(items).map_or_else(unsupported, from_argv),
         _ => unsupported(),
     }
 }
 
 /// The words of a command; a text where its name should be is one that somebody else takes apart.
-fn from_argv(words: Vec<String>) -> Script {
+fn from_argv(words: Vec<String>) -> ShellInput {
     match words.first() {
-        Some(first) if first.trim().contains(char::is_whitespace) => Script::Text(words.join(" ")),
-        _ => Script::Words(words),
+        Some(first) if first.trim().contains(char::is_whitespace) => ShellInput::Text(words.join(" ")),
+        _ => ShellInput::Argv(words),
     }
 }
 
-fn unsupported() -> Script {
-    Script::Odd("what stands where the command should is no text".to_owned())
+fn unsupported() -> ShellInput {
+    ShellInput::Unsupported("what stands where the command should is no text".to_owned())
 }
 
 fn string_list(items: &[Value]) -> Option<Vec<String>> {
@@ -93,12 +98,12 @@ fn string_list(items: &[Value]) -> Option<Vec<String>> {
 }
 
 /// A program's name and its words, told apart.
-fn with_arguments(fields: &Map<String, Value>, more: &Value) -> Script {
+fn with_arguments(fields: &Map<String, Value>, more: &Value) -> ShellInput {
     let first = shell_texts(fields).find_map(Value::as_str);
     match (first, more) {
         (Some(first), Value::Array(items)) => string_list(items)
             .map_or_else(unsupported, |words| from_argv(std::iter::once(first.to_owned()).chain(words).collect())),
-        (Some(first), Value::String(rest)) => Script::Text(format!("{first} {rest}")),
+        (Some(first), Value::String(rest)) => ShellInput::Text(format!("{first} {rest}")),
         (None, Value::Array(items)) => string_list(items).map_or_else(unsupported, from_argv),
         _ => unsupported(),
     }
@@ -107,8 +112,8 @@ fn with_arguments(fields: &Map<String, Value>, more: &Value) -> Script {
 fn paths(input: &Value) -> Paths {
     let mut told = Vec::new();
     match collect_paths(input, 0, &mut told) {
-        Ok(()) => Paths::Told(told),
-        Err(why) => Paths::Odd(why),
+        Ok(()) => Paths::Known(told),
+        Err(why) => Paths::Unsupported(why),
     }
 }
 
@@ -154,13 +159,13 @@ fn patch_paths(input: &Value) -> Paths {
         if let Some(path) = PATCH_FILE_HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
             told.push(path.trim().to_owned());
         } else if line.starts_with("*** ") && !["*** Begin Patch", "*** End Patch", "*** End of File"].contains(&line) {
-            return Paths::Odd("the patch has a line that nobody knows".to_owned());
+            return Paths::Unsupported("the patch has a line that nobody knows".to_owned());
         }
     }
     if told.is_empty() || !begun {
-        Paths::Odd("no file can be found in the patch".to_owned())
+        Paths::Unsupported("no file can be found in the patch".to_owned())
     } else {
-        Paths::Told(told)
+        Paths::Known(told)
     }
 }
 
@@ -185,26 +190,26 @@ mod tests {
 
     #[test]
     fn shell_text_is_found_under_every_name_at_once() {
-        assert_eq!(shell_inputs(&json!({"command": "ls"})), [Script::Text("ls".into())]);
+        assert_eq!(shell_inputs(&json!({"command": "ls"})), [ShellInput::Text("ls".into())]);
         assert_eq!(
             shell_inputs(&json!({"command": ["git", "push"]})),
-            [Script::Words(vec!["git".into(), "push".into()])]
+            [ShellInput::Argv(vec!["git".into(), "push".into()])]
         );
         assert_eq!(shell_inputs(&json!({"command": "ls", "cmd": "git push -f"})).len(), 2);
         assert_eq!(shell_inputs(&json!({"command": "git", "args": ["push"]})).len(), 2);
         assert_eq!(shell_inputs(&json!({"command": "ls", "Command": "x", "command_line": "y"})).len(), 3);
-        assert_eq!(shell_inputs(&json!({"command": ["git push", "-f"]})), [Script::Text("git push -f".into())]);
+        assert_eq!(shell_inputs(&json!({"command": ["git push", "-f"]})), [ShellInput::Text("git push -f".into())]);
         let apart = shell_inputs(&json!({"command": "git push", "args": ["-f"]}));
-        assert!(apart.contains(&Script::Text("git push -f".into())), "{apart:?}");
-        assert!(matches!(shell_inputs(&json!({"command": {"a": 1}})).as_slice(), [Script::Odd(_)]));
+        assert!(apart.contains(&ShellInput::Text("git push -f".into())), "{apart:?}");
+        assert!(matches!(shell_inputs(&json!({"command": {"a": 1}})).as_slice(), [ShellInput::Unsupported(_)]));
         assert_eq!(shell_inputs(&json!({"command": null})), []);
     }
 
     #[test]
     fn paths_are_found_wherever_they_stand_and_odd_ones_are_odd() {
         let told = |input| match paths(&input) {
-            Paths::Told(told) => told,
-            Paths::Odd(_) => vec!["?".to_owned()],
+            Paths::Known(told) => told,
+            Paths::Unsupported(_) => vec!["?".to_owned()],
         };
         assert_eq!(told(json!({"file_path": "/a", "content": "path"})), ["/a"]);
         assert_eq!(told(json!({"edits": [{"file_path": "a"}, {"path": "b"}]})), ["a", "b"]);
@@ -218,10 +223,10 @@ mod tests {
         let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: ../b.rs\n@@\n-x\n+y\n*** Add File: /c\n+z\n*** End Patch\n";
         assert_eq!(
             patch_paths(&json!({"input": patch})),
-            Paths::Told(vec!["a.rs".into(), "../b.rs".into(), "/c".into()])
+            Paths::Known(vec!["a.rs".into(), "../b.rs".into(), "/c".into()])
         );
         assert_eq!(patch_paths(&json!({"command": ["apply_patch", patch]})), patch_paths(&json!({"input": patch})));
-        assert!(matches!(patch_paths(&json!({"input": "*** Begin Patch\n*** Rename: x\n"})), Paths::Odd(_)));
-        assert!(matches!(patch_paths(&json!({})), Paths::Odd(_)));
+        assert!(matches!(patch_paths(&json!({"input": "*** Begin Patch\n*** Rename: x\n"})), Paths::Unsupported(_)));
+        assert!(matches!(patch_paths(&json!({})), Paths::Unsupported(_)));
     }
 }

@@ -13,17 +13,17 @@ use crate::{
         checkpoint::CheckpointState,
         secrets,
         session::{Activity, Session},
-        text_limits::LINE_MAX,
+        text_limits::MAX_LINE_BYTES,
     },
     store::{
         WriteTx,
-        checkpoints::{self, Draft},
+        checkpoints::{self, CheckpointFields},
         tasks,
     },
 };
 
 /// The longest words that are kept, in characters.
-const MAX_TEXT_CHARS: usize = LINE_MAX / 8;
+const MAX_TEXT_CHARS: usize = MAX_LINE_BYTES / 8;
 
 /// The session waits for a person: it requires action, and its task gets a checkpoint that says so.
 ///
@@ -87,7 +87,7 @@ pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOu
 /// Words of a program, as they may be kept: one line, masked, not too long.
 fn sanitize(words: &str) -> String {
     let line: String = words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
-    let line: String = secrets::masked(line.trim()).chars().take(MAX_TEXT_CHARS).collect();
+    let line: String = secrets::mask(line.trim()).chars().take(MAX_TEXT_CHARS).collect();
     if line.is_empty() { "a person is needed".to_owned() } else { line }
 }
 
@@ -104,7 +104,7 @@ fn add_checkpoint(tx: &WriteTx<'_>, session: &Session, words: &str) -> Result<()
     if task.state.status().is_closed() || is_others || is_said {
         return Ok(());
     }
-    let draft = Draft {
+    let draft = CheckpointFields {
         task: id.clone(),
         session: Some(session.id.clone()),
         state: CheckpointState::AwaitingInput,

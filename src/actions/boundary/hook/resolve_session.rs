@@ -57,7 +57,7 @@ fn resolve(app: &App, tx: &ReadTx<'_>, caller: &HookCaller, start: Option<StartK
         Some(None) => return Ok(external.map_or(Resolved::New(true), Resolved::Live)),
         Some(Some(own)) if own.status.is_final() => Some(own),
         Some(Some(own)) if is_callers_session(&own, caller, external.is_some(), start) => {
-            own.of_run(app.actor.run_id.as_deref())?;
+            own.check_run_id(app.actor.run_id.as_deref())?;
             return Ok(Resolved::Live(own));
         }
         Some(Some(_)) | None => None,
@@ -123,7 +123,7 @@ pub(super) fn find_or_create(
             Some(_) => runtime::touch_started(tx, &session)?,
             None => runtime::touch(tx, &session)?,
         }
-        session_reports::hooked(tx, &session.id)?;
+        session_reports::touch_hook(tx, &session.id)?;
         let session = reload(tx, session)?;
         also(tx, &session)?;
         Ok(Ok(reload(tx, session)?))
@@ -145,7 +145,7 @@ fn create(
 ) -> Result<Session> {
     let told = SessionPatch {
         id: app.actor.session.clone().filter(|_| own),
-        role: Some(app.actor.role.clone().unwrap_or_else(|| app.settings.boundary.hook_role.clone())),
+        role: Some(app.actor.role.clone().unwrap_or_else(|| app.settings.agents.hook_role.clone())),
         lane: app.actor.lane.clone().filter(|_| own),
         provider: Some(caller.provider.clone()),
         external_session_id: Some(caller.external_session_id.clone()),

@@ -32,7 +32,7 @@ pub(super) fn handle(app: &App, caller: &HookCaller, start: StartKind) -> Result
         if let Some(path) = &caller.transcript
             && session_reports::find(tx, &session.id)?.usage_path.as_ref() != Some(path)
         {
-            session_reports::usage_read(tx, &session.id, path, i64::try_from(length).unwrap_or_default())?;
+            session_reports::set_usage_offset(tx, &session.id, path, i64::try_from(length).unwrap_or_default())?;
         }
         // A summary is made in the midst of a turn.
         if start != StartKind::Compacted {

@@ -14,7 +14,7 @@ use crate::{
         sessions::report::telemetry,
     },
     domain::{
-        message::Way,
+        message::Channel,
         session::{Activity, Session},
         usage::{ToolUse, Turn},
     },
@@ -85,5 +85,5 @@ pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse) -> Result<Ho
         Ok(())
     })?;
     let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
-    turn::deliver(app, caller, session, Way::Tool, Reply::Context)
+    turn::deliver(app, caller, session, Channel::Tool, Reply::Context)
 }

@@ -13,7 +13,7 @@ use crate::{
         sessions::{finish, prompt, report::telemetry},
     },
     domain::{
-        message::Way,
+        message::Channel,
         session::{Activity, Session, SessionStatus},
     },
     store::{WriteTx, session_reports},
@@ -31,7 +31,7 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
         Ok(())
     })?;
     let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
-    deliver(app, caller, session, Way::TurnStart, Reply::Context)
+    deliver(app, caller, session, Channel::TurnStart, Reply::Context)
 }
 
 /// What waits for the session and may go this way now.
@@ -42,7 +42,7 @@ pub(super) fn deliver(
     app: &App,
     caller: &HookCaller,
     session: Session,
-    way: Way,
+    way: Channel,
     reply: impl FnOnce(String) -> Reply,
 ) -> Result<HookOutcome> {
     Ok(match prompt::take_deliverable(app, &session, way, caller.max_output_bytes)? {
@@ -70,7 +70,7 @@ pub(super) fn end(app: &App, caller: &HookCaller, records: TranscriptReader<'_>)
     // Two who bring something at once, one that makes it go on and one that wakes it: what the second brings is lost. The
     // waiter is started at the same moment as we are.
     let Some(session) = session.filter(|_| !caller.has_wake_hook) else { return Ok(HookOutcome::of(Reply::Nothing)) };
-    let outcome = deliver(app, caller, session, Way::TurnEnd, Reply::Continue)?;
+    let outcome = deliver(app, caller, session, Channel::TurnEnd, Reply::Continue)?;
     if let Some((session, _)) = &outcome.delivered {
         app.transaction(|tx| runtime::report_activity(tx, session, Activity::Busy, None, SOURCE))?;
     }
@@ -152,7 +152,7 @@ fn read_new_usage(app: &App, caller: &HookCaller, records: TranscriptReader<'_>)
 fn store_usage(app: &App, tx: &WriteTx<'_>, session: &Session, new: Option<&NewUsage>) -> Result<()> {
     let Some(NewUsage { path, usage: used }) = new else { return Ok(()) };
     telemetry::store_turns(tx, session, &used.turns)?;
-    session_reports::usage_read(tx, &session.id, path, i64::try_from(used.offset).unwrap_or_default())?;
+    session_reports::set_usage_offset(tx, &session.id, path, i64::try_from(used.offset).unwrap_or_default())?;
     if let Some(share) = used.context {
         runtime::report_context_usage(app, tx, session, share)?;
     }

@@ -20,7 +20,7 @@ use crate::{
         },
     },
     domain::{
-        message::{MessageStatus, Recipient, Way},
+        message::{Channel, MessageStatus, Recipient},
         session::{Activity, Session},
     },
     os::{
@@ -65,7 +65,7 @@ pub fn wait_for_prompts(
             break None;
         }
         // One at work is not woken: what is urgent comes with its next tool.
-        if let Some(carried) = prompt::take_deliverable(&app, &live, Way::Wake, caller.max_output_bytes)? {
+        if let Some(carried) = prompt::take_deliverable(&app, &live, Channel::Wake, caller.max_output_bytes)? {
             // It is, before anybody else concludes from its rest that it can be told something.
             app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, SOURCE))?;
             break Some((live, carried));
@@ -86,7 +86,7 @@ pub fn wait_for_prompts(
 /// When the next offer to somebody else lapses, which makes no sound.
 fn next_offer_expiry(app: &App, session: &Session) -> Result<Option<Duration>> {
     let now = app.env.now();
-    let offered = app.read(|tx| Ok(messages::unsettled(tx, &Recipient::Session(session.id.clone()))?))?;
+    let offered = app.read(|tx| Ok(messages::open_for(tx, &Recipient::Session(session.id.clone()))?))?;
     let lapses = offered
         .iter()
         .filter(|message| message.status == MessageStatus::Offered)

@@ -12,14 +12,14 @@ use crate::{
         boundary::agent_context,
         sessions::prompt::{self, NewPrompt},
     },
-    domain::{Refusal, id::Label, message::Priority, session::Session, string_enum::closed_set},
+    domain::{Refusal, id::Label, message::Priority, session::Session, string_enum::string_enum},
     wire::{ContextView, SectionView},
 };
 
 /// Where pushed context says it comes from.
 pub const SOURCE: &str = "prime";
 
-closed_set! {
+string_enum! {
     /// How much is told.
     Mode {
         Full => "full",
@@ -29,7 +29,7 @@ closed_set! {
     }
 }
 
-closed_set! {
+string_enum! {
     /// What a section is about, in the order of telling.
     SectionKind {
         Role => "role",

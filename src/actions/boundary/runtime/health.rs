@@ -14,7 +14,7 @@ use crate::{
     },
     env::Timestamp,
     store::{ReadTx, session_reports},
-    wire::{HealthView, HeardView},
+    wire::{HealthView, HeartbeatView},
 };
 
 /// Where activities come from that a heartbeat reports.
@@ -51,12 +51,12 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
     if let Some(share) = report.context_usage.filter(|share| !(0.0..=1.0).contains(share)) {
         return Err(Refusal::invalid("context_usage", format!("is {share}, not from 0 to 1")).into());
     }
-    let words = |what, given: Option<&String>| given.map(|given| text_limits::line(what, given)).transpose();
-    let waiting_for = words("waiting_for", report.waiting_for.as_ref())?.map(|words| secrets::masked(&words));
-    let error = words("error", report.error.as_ref())?.map(|words| secrets::masked(&words));
+    let words = |what, given: Option<&String>| given.map(|given| text_limits::check_line(what, given)).transpose();
+    let waiting_for = words("waiting_for", report.waiting_for.as_ref())?.map(|words| secrets::mask(&words));
+    let error = words("error", report.error.as_ref())?.map(|words| secrets::mask(&words));
     app.mutate_unattributed(|tx| {
         let session = session_of_run(tx, &report.run_id)?;
-        session.open()?;
+        session.check_open()?;
         let activity = report.activity.unwrap_or(session.activity);
         if waiting_for.is_some() && activity != Activity::RequiresAction {
             return Err(Refusal::Usage { why: "waiting_for goes with requires_action".into() }.into());
@@ -71,22 +71,22 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
             None => false,
         };
         if session_reports::find(tx, &session.id)?.error != error {
-            session_reports::error(tx, &session.id, error.as_deref())?;
+            session_reports::set_error(tx, &session.id, error.as_deref())?;
         }
         let health = view(app, tx, &lookup::session(tx, &session.id)?, tx.now())?;
         let line = format!("heard {}: {}", session.id, health.status);
-        Answer::new(&HeardView { health, pressed }, &session.id, line)
+        Answer::new(&HeartbeatView { health, pressed }, &session.id, line)
     })
 }
 
 fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result<HealthView> {
     let reports = session_reports::find(tx, &session.id)?;
-    let health = health::judge(
-        &health::Facts {
+    let health = health::assess(
+        &health::HealthFacts {
             session,
             error: reports.error.as_deref(),
-            silence_limit: facts::stale_after(app, session),
-            pressure: app.settings.boundary.pressure,
+            stale_after: facts::stale_after(app, session),
+            context_threshold: app.settings.agents.context_threshold,
         },
         now,
     );
@@ -96,7 +96,7 @@ fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result
         run_id: session.run_id.clone(),
         uptime_seconds: session.ended_at.unwrap_or(now).since(session.started_at).as_secs(),
         current_state: session.activity.as_str(),
-        last_activity: session.last_sign().to_string(),
+        last_activity: session.last_seen().to_string(),
         context_usage: session.context_usage,
         error: why,
     })

@@ -17,7 +17,7 @@ use crate::{
     domain::{
         LaneName, Refusal, Role, SessionId, TaskId,
         id::Label,
-        lifecycle::{LifecycleEvent, moment},
+        lifecycle::{LifecycleEvent, event_time},
         secrets,
         session::{Activity, Session, SessionStatus},
         text_limits,
@@ -64,8 +64,8 @@ pub fn report(app: &App, report: &LifecycleReport) -> Result<Answer> {
     let boot = (!boot.is_empty()).then_some(boot.as_str());
     let local = LocalHost { host: &here, boot_id: boot, process: process.as_ref(), server: None };
     app.mutate_unattributed(|tx| {
-        let at = moment(report.at, tx.now());
-        match sessions::by_run(tx, &run_id)? {
+        let at = event_time(report.at, tx.now());
+        match sessions::by_run_id(tx, &run_id)? {
             Some(session) => apply_to_known(app, tx, report, &particulars, &session, &local, at),
             None => create_session(app, tx, report, &particulars, &run_id, &local, at),
         }
@@ -87,15 +87,15 @@ fn apply_to_known(
     }
     if session.status.is_final() {
         if report.event != LifecycleEvent::Stopped {
-            session.open()?;
+            session.check_open()?;
         }
         return answer(report.event, session, false, false);
     }
     let newest = session_reports::find(tx, &session.id)?.lifecycle_at;
-    if !report.event.is_news(at, newest) {
+    if !report.event.is_newer(at, newest) {
         return answer(report.event, session, false, false);
     }
-    session_reports::lifecycle(tx, &session.id, newest.map_or(at, |newest| newest.max(at)))?;
+    session_reports::set_lifecycle_at(tx, &session.id, newest.map_or(at, |newest| newest.max(at)))?;
     let after = match report.event.activity() {
         None => end_session(tx, session, particulars)?,
         Some(activity) if report.event == LifecycleEvent::Started => {
@@ -154,7 +154,7 @@ fn create_session(
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(other) = report.session_id.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {
-        other.of_run(Some(run_id))?;
+        other.check_run_id(Some(run_id))?;
     }
     if report.event != LifecycleEvent::Started || particulars.patch.role.is_none() {
         return Err(unknown_run(run_id));
@@ -170,7 +170,7 @@ fn create_session(
     };
     let session = upsert::new_session(app, tx, &told, report.session_id.as_ref(), false, local, tx.now())?;
     upsert::insert(tx, &session)?;
-    session_reports::lifecycle(tx, &session.id, at)?;
+    session_reports::set_lifecycle_at(tx, &session.id, at)?;
     answer(report.event, &session, true, true)
 }
 
@@ -227,8 +227,9 @@ impl Details {
         let lane = word("metadata.lane", "lane")?.map(|text| LaneName::parse(&text)).transpose()?;
         let task = word("metadata.task_id", "task_id")?.map(|text| TaskId::parse(&text)).transpose()?;
         let provider = word("metadata.provider", "provider")?.map(|text| Label::parse(&text)).transpose()?;
-        let reason =
-            word("metadata.reason", "reason")?.map(|text| text_limits::line("metadata.reason", &text)).transpose()?;
+        let reason = word("metadata.reason", "reason")?
+            .map(|text| text_limits::check_line("metadata.reason", &text))
+            .transpose()?;
         let told = SessionPatch {
             role,
             lane,
@@ -245,7 +246,7 @@ impl Details {
         Ok(Self {
             patch: told,
             exit_code: number("metadata.exit_code", "exit_code")?,
-            reason: reason.as_deref().map(secrets::masked),
+            reason: reason.as_deref().map(secrets::mask),
         })
     }
 }

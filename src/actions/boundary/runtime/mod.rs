@@ -34,7 +34,7 @@ pub fn normalize_run_id(run_id: &str) -> String {
 /// # Errors
 /// `not_found`; as the store fails.
 pub fn session_of_run(tx: &ReadTx<'_>, run_id: &str) -> Result<Session> {
-    match sessions::by_run(tx, &normalize_run_id(run_id))? {
+    match sessions::by_run_id(tx, &normalize_run_id(run_id))? {
         Some(session) => Ok(session),
         None => Err(unknown_run(run_id)),
     }
@@ -96,7 +96,7 @@ pub fn report_activity(
 /// # Errors
 /// `session_final`; as the store fails.
 pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
-    session.open()?;
+    session.check_open()?;
     let now = lookup::session(tx, &session.id)?;
     let after = Session { context_usage: Some(share), ..now.clone() };
     if now.context_usage.map(f64::to_bits) != Some(share.to_bits()) {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::{
     domain::{
-        job::Ending,
+        job::JobResult,
         job_output::{Batch, Totals},
     },
     os::process::ProcessKey,
@@ -16,12 +16,12 @@ const SAMPLE_TEXT: &str = "a¢€😀é👋🏽z";
 struct FakeJob {
     _home: tempfile::TempDir,
     store: OutputStore,
-    id: RunId,
+    id: JobId,
     dir: JobDir,
     recorder: OutputRecorder,
 }
 
-struct Rows<'a>(&'a OutputStore, &'a RunId);
+struct Rows<'a>(&'a OutputStore, &'a JobId);
 
 impl Sink for Rows<'_> {
     fn record_started(&mut self, _: &ProcessKey) -> Result<(), SinkError> {
@@ -34,7 +34,7 @@ impl Sink for Rows<'_> {
             .map_err(|error| SinkError::Store(error.to_string()))
     }
 
-    fn record_finished(&mut self, _: &Ending, _: i64, _: bool) -> Result<(), SinkError> {
+    fn record_finished(&mut self, _: &JobResult, _: i64, _: bool) -> Result<(), SinkError> {
         Ok(())
     }
 }
@@ -43,7 +43,7 @@ impl FakeJob {
     fn new(max: u64) -> Self {
         let home = tempfile::tempdir().unwrap();
         let store = OutputStore::open_for_writing(&home.path().join("runs.db")).unwrap();
-        let id = RunId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
+        let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
         let folder = JobDir::of(home.path(), &id);
         folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
         let recorder = OutputRecorder::new(folder.clone(), max, Totals::default());

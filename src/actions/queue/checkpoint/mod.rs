@@ -4,8 +4,8 @@ pub mod list;
 pub mod record;
 
 use crate::{
-    domain::{Event, Kind, checkpoint::Checkpoint, session::Session, task::Task},
-    store::{StoreError, WriteTx, checkpoints, checkpoints::Draft},
+    domain::{Event, EventKind, checkpoint::Checkpoint, session::Session, task::Task},
+    store::{StoreError, WriteTx, checkpoints, checkpoints::CheckpointFields},
 };
 
 /// Adds a checkpoint to a task, with its event. `of` is the session that it speaks of, when that is not the acting one.
@@ -15,13 +15,13 @@ use crate::{
 pub(crate) fn insert(
     tx: &WriteTx<'_>,
     task: &Task,
-    draft: &Draft,
+    draft: &CheckpointFields,
     of: Option<&Session>,
 ) -> Result<Checkpoint, StoreError> {
     let checkpoint = checkpoints::insert(tx, draft)?;
-    let event = Event::new(Kind::CheckpointRecorded)
+    let event = Event::new(EventKind::CheckpointRecorded)
         .task(&task.id)
-        .lane(task.words.lane.as_ref())
+        .lane(task.fields.lane.as_ref())
         .with("id", checkpoint.id)
         .with("state", checkpoint.state.as_str())
         .with("summary", checkpoint.summary.as_str());

@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App, core::lookup, mail},
-    domain::{TaskId, checkpoint::CheckpointState, message::Way, rules::fencing::Intent, text_limits},
-    store::checkpoints::Draft,
-    wire::{CheckpointTurnView, CheckpointView},
+    domain::{TaskId, checkpoint::CheckpointState, message::Channel, rules::fencing::TaskWrite, text_limits},
+    store::checkpoints::CheckpointFields,
+    wire::{CheckpointResultView, CheckpointView},
 };
 
 /// What is to be recorded.
@@ -31,14 +31,14 @@ pub struct NewCheckpoint {
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
 pub fn record(app: &App, id: &TaskId, words: NewCheckpoint) -> Result<Answer> {
-    let line = |what, given: Option<&String>| given.map(|given| text_limits::line(what, given)).transpose();
-    let summary = text_limits::line("summary", &words.summary)?;
+    let line = |what, given: Option<&String>| given.map(|given| text_limits::check_line(what, given)).transpose();
+    let summary = text_limits::check_line("summary", &words.summary)?;
     let owner = line("owner", words.owner.as_ref())?;
     let artifact = line("artifact", words.artifact.as_ref())?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
-        let draft = Draft {
+        lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
+        let draft = CheckpointFields {
             task: id.clone(),
             session: app.actor.session.clone(),
             state: words.state,
@@ -51,7 +51,7 @@ pub fn record(app: &App, id: &TaskId, words: NewCheckpoint) -> Result<Answer> {
         let turn = match &app.actor.session {
             Some(_) => {
                 let reader = mail::inbox::reader_for(tx, &app.actor, tx.now())?;
-                mail::inbox::read_batch(tx, &reader, Way::Checkpoint, false)?
+                mail::inbox::read_batch(tx, &reader, Channel::Checkpoint, false)?
             }
             None => mail::inbox::InboxBatch::default(),
         };
@@ -61,7 +61,7 @@ pub fn record(app: &App, id: &TaskId, words: NewCheckpoint) -> Result<Answer> {
             line.push_str(mail::format_messages(&turn.messages).trim_end());
         }
         let document =
-            CheckpointTurnView { checkpoint: CheckpointView::from(&checkpoint), messages: turn.messages.clone() };
+            CheckpointResultView { checkpoint: CheckpointView::from(&checkpoint), messages: turn.messages.clone() };
         Ok(turn.with_notes(Answer::new(&document, checkpoint.id, line)?))
     })
 }

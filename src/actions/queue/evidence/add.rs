@@ -14,7 +14,7 @@ use crate::{
         TaskId,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult, PROVIDER_KIND},
         id::Label,
-        rules::fencing::Intent,
+        rules::fencing::TaskWrite,
         text_limits,
     },
     env::Timestamp,
@@ -43,14 +43,15 @@ pub struct NewEvidence {
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
 pub fn add(app: &App, id: &TaskId, words: &NewEvidence) -> Result<Answer> {
-    let line = |what, given: &Option<String>| given.as_deref().map(|given| text_limits::line(what, given)).transpose();
+    let line =
+        |what, given: &Option<String>| given.as_deref().map(|given| text_limits::check_line(what, given)).transpose();
     let (artifact, summary) = (line("artifact", &words.artifact)?, line("summary", &words.summary)?);
-    let command = words.command.as_deref().map(|command| text_limits::body("command", command)).transpose()?;
+    let command = words.command.as_deref().map(|command| text_limits::check_body("command", command)).transpose()?;
     let sha256 = artifact.as_deref().and_then(|path| digest(&app.env.cwd.join(path)));
     let commit = task_worktree::resolve_commit_for(app, id, words.commit.as_deref())?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         let record = super::insert(
             tx,
             &task,

@@ -5,7 +5,7 @@ pub mod list;
 pub mod run;
 
 use crate::{
-    domain::{Event, Kind, evidence::Evidence, session::Session, task::Task},
+    domain::{Event, EventKind, evidence::Evidence, session::Session, task::Task},
     store::{StoreError, WriteTx, evidence},
 };
 
@@ -30,9 +30,9 @@ pub(crate) fn insert(
 
 /// The event of a new record.
 fn recorded_event(task: &Task, record: &Evidence) -> Event {
-    Event::new(Kind::EvidenceRecorded)
+    Event::new(EventKind::EvidenceRecorded)
         .task(&task.id)
-        .lane(task.words.lane.as_ref())
+        .lane(task.fields.lane.as_ref())
         .with("id", record.id)
         .with("kind", record.kind.as_str())
         .with("result", record.result.as_str())

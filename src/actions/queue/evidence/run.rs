@@ -17,10 +17,10 @@ use crate::{
         core::{app::stored_response, lookup, task_worktree},
     },
     domain::{
-        Actor, Event, Kind, Refusal, TaskId,
+        Actor, Event, EventKind, Refusal, TaskId,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult},
         id::Label,
-        rules::fencing::Intent,
+        rules::fencing::TaskWrite,
         task::Task,
         text_limits,
     },
@@ -32,7 +32,7 @@ use crate::{
         process::{ProcessKey, ProcessStatus},
         run_streaming::{self, Program, ProgramExit, Stream, StreamError, StreamResult},
     },
-    render::safe,
+    render::escape_controls,
     store::{ReadTx, WriteTx, events, requests, sessions, tasks},
     wire::EvidenceView,
 };
@@ -83,7 +83,7 @@ struct TaskContext {
 /// # Errors
 /// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
 pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
-    let summary = order.summary.as_deref().map(|summary| text_limits::line("summary", summary)).transpose()?;
+    let summary = order.summary.as_deref().map(|summary| text_limits::check_line("summary", summary)).transpose()?;
     if order.timeout == Some(Duration::ZERO) {
         return Err(Refusal::invalid("timeout", "must be longer than nothing").into());
     }
@@ -108,7 +108,7 @@ pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let written = app.mutate(|tx| {
         let task = lookup::task(tx, &order.task)?;
         let actor = Actor { epoch: scene.epoch, ..app.actor.clone() };
-        lookup::check_authority(tx, &task, &actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &actor, TaskWrite::AddRecord)?;
         let record = super::insert(
             tx,
             &task,
@@ -183,7 +183,7 @@ fn touch_session(app: &App, tx: &WriteTx<'_>) -> Result<()> {
 
 fn task_context(app: &App, tx: &ReadTx<'_>, order: &EvidenceRun) -> Result<TaskContext> {
     let task = lookup::task(tx, &order.task)?;
-    lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
+    lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
     let (argv, command, check) = match &order.command {
         CommandSpec::Check(name) => {
             let command = find_check(&task, name)?;
@@ -192,8 +192,8 @@ fn task_context(app: &App, tx: &ReadTx<'_>, order: &EvidenceRun) -> Result<TaskC
         CommandSpec::Command(argv) => {
             let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             // As a person would type it; what a terminal would obey is shown.
-            let typed = safe(&shell_words::join(&words));
-            (argv.clone(), text_limits::body("command", &typed)?, None)
+            let typed = escape_controls(&shell_words::join(&words));
+            (argv.clone(), text_limits::check_body("command", &typed)?, None)
         }
     };
     let holds = task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);
@@ -203,21 +203,21 @@ fn task_context(app: &App, tx: &ReadTx<'_>, order: &EvidenceRun) -> Result<TaskC
 }
 
 fn find_check(task: &Task, name: &Label) -> Result<String, Refusal> {
-    let found = task.words.checks.iter().find(|check| check.name == *name);
+    let found = task.fields.checks.iter().find(|check| check.name == *name);
     found.map(|check| check.command.clone()).ok_or_else(|| Refusal::NotFound {
         noun: "check",
         id: name.to_string(),
-        near: task.words.checks.iter().map(|check| check.name.to_string()).collect(),
+        near: task.fields.checks.iter().map(|check| check.name.to_string()).collect(),
     })
 }
 
 /// Writes down that a program will be run for this request, and by which process.
 fn record_intent(tx: &WriteTx<'_>, order: &EvidenceRun, request: &IdempotencyKey, scene: &TaskContext) -> Result<()> {
-    requests::put(tx, &request.id, &request.fingerprint, None)?;
+    requests::upsert(tx, &request.id, &request.fingerprint, None)?;
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let started = own.as_ref().and_then(|own| i64::try_from(own.started).ok());
     tx.record(
-        &Event::new(Kind::EvidenceStarted)
+        &Event::new(EventKind::EvidenceStarted)
             .task(&order.task)
             .with("request", request.id.as_str())
             .with("command", scene.command.as_str())
@@ -229,12 +229,12 @@ fn record_intent(tx: &WriteTx<'_>, order: &EvidenceRun, request: &IdempotencyKey
 }
 
 /// Whether this event is the beginning of what `request` asked for.
-pub(in crate::actions) fn is_start_of(event: &events::Logged, request: &str) -> bool {
+pub(in crate::actions) fn is_start_of(event: &events::LoggedEvent, request: &str) -> bool {
     event.data.get("request").and_then(|id| id.as_str()) == Some(request)
 }
 
 /// What became of an intention that has no answer, told from the event of its beginning; and whether it goes on.
-pub(in crate::actions) fn intent_state(begun: Option<&events::Logged>) -> (String, bool) {
+pub(in crate::actions) fn intent_state(begun: Option<&events::LoggedEvent>) -> (String, bool) {
     let key = begun.and_then(|event| {
         let number = |name: &str| event.data.get(name)?.as_i64();
         ProcessKey::from_record(number("pid"), number("pid_started"), event.data.get("boot")?.as_str())
@@ -248,21 +248,21 @@ pub(in crate::actions) fn intent_state(begun: Option<&events::Logged>) -> (Strin
 }
 
 fn request_open(tx: &ReadTx<'_>, order: &EvidenceRun, request: &IdempotencyKey) -> Result<Refusal> {
-    let begun = events::newest_with(
+    let begun = events::newest_matching(
         tx,
         &order.task,
-        |kind| kind == Kind::EvidenceStarted,
+        |kind| kind == EventKind::EvidenceStarted,
         |event| is_start_of(event, &request.id),
     )?;
     let (became, running) = intent_state(begun.as_ref());
-    Ok(Refusal::RequestOpen { id: request.id.clone(), became, running })
+    Ok(Refusal::RequestPending { id: request.id.clone(), became, running })
 }
 
 /// A program that was never started leaves no intention behind.
 fn discard_intent(app: &App, error: &StreamError) {
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| error.is_not_started()) {
         // When this fails, a repeat is told that the request is open: a nuisance, no harm.
-        let _ = app.transaction(|tx| Ok(requests::withdraw(tx, &request.id)?));
+        let _ = app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?));
     }
 }
 

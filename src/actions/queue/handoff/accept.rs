@@ -34,14 +34,14 @@ pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
         let mut line = format!("accepted handoff {id} of {}", task.id);
         if take {
             let claim = move_claim(app, tx, &asked.handoff, &task, asked.role)?;
-            line = format!("{line} and claimed it under epoch {}: {}", claim.epoch, task.words.title);
+            line = format!("{line} and claimed it under epoch {}: {}", claim.epoch, task.fields.title);
         }
         Answer::new(&HandoffView::from(&handoff), id, line)
     })
 }
 
 fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role: Option<Role>) -> Result<Claim> {
-    let takeover = rules::handoff::moves_claim(handoff, task, &app.actor, role.as_ref())?;
+    let takeover = rules::handoff::claim_takeover(handoff, task, &app.actor, role.as_ref())?;
     if let Some(id) = &app.actor.session {
         let session = lookup::session(tx, id)?;
         if session.status.is_final() {
@@ -54,18 +54,18 @@ fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role:
     }
     check_lane_capacity(tx, handoff, task)?;
     let actor = Actor { role, ..app.actor.clone() };
-    let claim = task.claimed(&actor, tx.now(), app.settings.lease);
+    let claim = task.new_claim(&actor, tx.now(), app.settings.lease);
     claim::install(tx, task, &claim, &takeover)?;
     Ok(claim)
 }
 
 /// The task's lane and the one it is handed to must take one more.
 fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task) -> Result<()> {
-    let mut lanes: Vec<_> = task.words.lane.iter().chain(&handoff.to_lane).collect();
+    let mut lanes: Vec<_> = task.fields.lane.iter().chain(&handoff.to_lane).collect();
     lanes.dedup();
     for name in lanes {
         let lane = lookup::lane(tx, name)?;
-        lanes_rule::takes_one_more(&lane, tasks::held_in_lane(tx, name, Some(&task.id))?)?;
+        lanes_rule::check_capacity(&lane, tasks::held_in_lane(tx, name, Some(&task.id))?)?;
     }
     Ok(())
 }

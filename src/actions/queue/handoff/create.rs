@@ -7,7 +7,7 @@ use crate::{
     domain::{
         LaneName, Role, TaskId,
         handoff::{Handoff, HandoffStatus},
-        rules::fencing::Intent,
+        rules::fencing::TaskWrite,
         text_limits,
     },
     env::Timestamp,
@@ -32,11 +32,11 @@ pub struct NewHandoff {
 /// # Errors
 /// `not_found`, `wrong_state` on a closed task, `stale_claim`, `invalid_value`.
 pub fn create(app: &App, id: &TaskId, words: &NewHandoff) -> Result<Answer> {
-    let summary = text_limits::line("summary", &words.summary)?;
-    let payload = words.payload.as_deref().map(|payload| text_limits::body("payload", payload)).transpose()?;
+    let summary = text_limits::check_line("summary", &words.summary)?;
+    let payload = words.payload.as_deref().map(|payload| text_limits::check_body("payload", payload)).transpose()?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         super::require_open(&task)?;
         if let Some(lane) = &words.to_lane {
             lookup::lane(tx, lane)?;

@@ -14,7 +14,7 @@ use crate::{
 /// # Errors
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`.
 pub fn decline(app: &App, id: i64, reason: &str) -> Result<Answer> {
-    let reason = text_limits::line("reason", reason)?;
+    let reason = text_limits::check_line("reason", reason)?;
     app.mutate(|tx| {
         let asked = load_for(app, tx, id, HandoffStatus::Declined)?;
         if let Some(answer) = asked.repeat_answer {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use crate::actions::{Answer, App, core::lookup};
 use crate::{
     domain::{
-        Event, Kind, LaneName, Refusal, Role,
+        Event, EventKind, LaneName, Refusal, Role,
         handoff::{Handoff, HandoffStatus},
         rules::handoff as rule,
         session::Session,
@@ -39,7 +39,7 @@ fn load_for(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatus) -> Resul
     let (role, lane): (Option<Role>, Option<LaneName>) = lookup::effective_scope(tx, &app.actor)?;
     let repeated = repeat_answer(app, &handoff, status)?;
     if repeated.is_none() {
-        rule::answerable(&handoff, role.as_ref(), lane.as_ref())?;
+        rule::check_answerable(&handoff, role.as_ref(), lane.as_ref())?;
     }
     Ok(HandoffForActor { handoff, role, repeat_answer: repeated })
 }
@@ -59,8 +59,9 @@ fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<
 /// As the store fails.
 pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -> Result<Handoff, StoreError> {
     let handoff = handoffs::insert(tx, handoff)?;
-    let event =
-        event(Kind::HandoffCreated, &handoff).with("epoch", handoff.epoch).with("summary", handoff.summary.as_str());
+    let event = event(EventKind::HandoffCreated, &handoff)
+        .with("epoch", handoff.epoch)
+        .with("summary", handoff.summary.as_str());
     tx.record(&match of {
         Some(session) => event.session(&session.id, &session.run_id),
         None => event,
@@ -83,16 +84,16 @@ pub(crate) fn require_open(task: &Task) -> Result<(), Refusal> {
 /// Writes an answer and its event.
 fn record_answer(tx: &WriteTx<'_>, handoff: Handoff, status: HandoffStatus, reason: Option<&str>) -> Result<Handoff> {
     let kind = match status {
-        HandoffStatus::Declined => Kind::HandoffDeclined,
-        HandoffStatus::Withdrawn => Kind::HandoffWithdrawn,
-        HandoffStatus::Open | HandoffStatus::Accepted => Kind::HandoffAccepted,
+        HandoffStatus::Declined => EventKind::HandoffDeclined,
+        HandoffStatus::Withdrawn => EventKind::HandoffWithdrawn,
+        HandoffStatus::Open | HandoffStatus::Accepted => EventKind::HandoffAccepted,
     };
     let handoff = handoffs::answer(tx, handoff, status, reason)?;
     tx.record(&event(kind, &handoff).with("reason", reason))?;
     Ok(handoff)
 }
 
-fn event(kind: Kind, handoff: &Handoff) -> Event {
+fn event(kind: EventKind, handoff: &Handoff) -> Event {
     Event::new(kind)
         .task(&handoff.task)
         .lane(handoff.to_lane.as_ref())

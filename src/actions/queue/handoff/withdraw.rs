@@ -14,14 +14,14 @@ use crate::{
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
-    let reason = force.map(|force| text_limits::line("reason", &force.reason)).transpose()?;
+    let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
         let handoff = find(tx, id)?;
         if let Some(answer) = repeat_answer(app, &handoff, HandoffStatus::Withdrawn)? {
             return Ok(answer);
         }
         if handoff.status != HandoffStatus::Open {
-            return Err(Refusal::Answered { noun: "handoff", id, status: handoff.status.as_str() }.into());
+            return Err(Refusal::AlreadyAnswered { noun: "handoff", id, status: handoff.status.as_str() }.into());
         }
         if handoff.from_actor != app.actor.name && force.is_none() {
             let (by, you) = (handoff.from_actor, app.actor.name.clone());

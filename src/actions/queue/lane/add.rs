@@ -9,7 +9,7 @@ use super::{
 use crate::{
     actions::{Answer, App},
     domain::{
-        Event, Kind, LaneName, Refusal,
+        Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
     },
     env::Timestamp,
@@ -54,7 +54,7 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
                 branch: Some(plan.branch.clone()),
                 base: Some(base.clone()),
                 worktree: Some(plan.worktree.clone()),
-                made_worktree: true,
+                owns_worktree: true,
                 ..new_lane(name, fields, tx.now())
             };
             worktree::clear_intent(tx, name)?;
@@ -65,7 +65,7 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
 
 fn check_absent(tx: &ReadTx<'_>, name: &LaneName) -> Result<()> {
     match lanes::find(tx, name)? {
-        Some(_) => Err(Refusal::Exists { noun: "lane", id: name.to_string() }.into()),
+        Some(_) => Err(Refusal::AlreadyExists { noun: "lane", id: name.to_string() }.into()),
         None => Ok(()),
     }
 }
@@ -80,7 +80,7 @@ fn new_lane(name: &LaneName, fields: &LanePatch, now: Timestamp) -> Lane {
         branch: said(&fields.branch),
         base: said(&fields.base),
         worktree: said(&fields.worktree),
-        made_worktree: false,
+        owns_worktree: false,
         wip_limit: fields.wip_limit.flatten(),
         provider: fields.provider.clone().flatten(),
         backend: said(&fields.backend),
@@ -90,17 +90,17 @@ fn new_lane(name: &LaneName, fields: &LanePatch, now: Timestamp) -> Lane {
 
 fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer> {
     check_absent(tx, &lane.name)?;
-    lanes::put(tx, lane)?;
+    lanes::upsert(tx, lane)?;
     tx.record(
-        &Event::new(Kind::LaneAdded)
+        &Event::new(EventKind::LaneAdded)
             .lane(Some(&lane.name))
             .with("role", lane.role.as_ref().map(ToString::to_string))
             .with("branch", lane.branch.as_deref())
             .with("worktree", lane.worktree.as_deref())
-            .with("made_worktree", lane.made_worktree)
+            .with("made_worktree", lane.owns_worktree)
             .with("commit", commit),
     )?;
-    let place = match (&lane.worktree, lane.made_worktree) {
+    let place = match (&lane.worktree, lane.owns_worktree) {
         (Some(worktree), true) => format!(" with a worktree at {worktree}"),
         _ => String::new(),
     };

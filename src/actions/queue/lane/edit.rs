@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::LanePatch;
 use crate::{
     actions::{Answer, App, core::lookup},
-    domain::{Event, Kind, LaneName, lane::Lane},
+    domain::{Event, EventKind, LaneName, lane::Lane},
     store::lanes,
 };
 
@@ -19,7 +19,7 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         let before = lookup::lane(tx, name)?;
         let mut lane = apply_patch(before.clone(), fields);
         if (&lane.branch, &lane.worktree) != (&before.branch, &before.worktree) {
-            lane.made_worktree = false;
+            lane.owns_worktree = false;
         }
         let changed: Vec<String> = [
             ("title", lane.title != before.title),
@@ -38,9 +38,9 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         if changed.is_empty() {
             return super::answer(tx, name, format!("unchanged: the lane {name} says so already"));
         }
-        lanes::put(tx, &lane)?;
+        lanes::upsert(tx, &lane)?;
         let line = format!("edited lane {name}: {}", changed.join(", "));
-        tx.record(&Event::new(Kind::LaneEdited).lane(Some(name)).with("fields", changed))?;
+        tx.record(&Event::new(EventKind::LaneEdited).lane(Some(name)).with("fields", changed))?;
         super::answer(tx, name, line)
     })
 }

@@ -7,9 +7,9 @@ use crate::{
     domain::{LaneName, lane::Lane, message::Recipient},
     store::{
         ReadTx, checkpoints, handoffs, lanes, messages, sessions,
-        tasks::{self, Range},
+        tasks::{self, ListScope},
     },
-    wire::{CheckpointView, HandoffView, LanePresentView, LaneView, SessionView, TaskView},
+    wire::{CheckpointView, HandoffView, LaneDetailView, LaneView, SessionView, TaskView},
 };
 
 /// Every lane, by name.
@@ -28,18 +28,18 @@ fn with_counts(tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
 ///
 /// # Errors
 /// `not_found`.
-pub fn show(app: &App, name: &LaneName) -> Result<LanePresentView> {
+pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
     app.read(|tx| {
         let lane = lookup::lane(tx, name)?;
         let mut held = Vec::new();
-        tasks::each(tx, Range::Held, |task| {
-            if task.words.lane.as_ref() == Some(name) {
+        tasks::for_each(tx, ListScope::Claimed, |task| {
+            if task.fields.lane.as_ref() == Some(name) {
                 held.push(task);
             }
             Ok(true)
         })?;
         let live = sessions::live(tx)?;
-        Ok(LanePresentView {
+        Ok(LaneDetailView {
             lane: with_counts(tx, &lane)?,
             sessions: live.iter().filter(|one| one.lane.as_ref() == Some(name)).map(SessionView::from).collect(),
             tasks: held
@@ -48,7 +48,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LanePresentView> {
                 .collect::<Result<_>>()?,
             checkpoints: checkpoints::held_in_lane(tx, name)?.iter().map(CheckpointView::from).collect(),
             handoffs: handoffs::open_for_lane(tx, name)?.iter().map(HandoffView::from).collect(),
-            messages: i64::try_from(messages::unsettled(tx, &Recipient::Lane(name.clone()))?.len()).unwrap_or(i64::MAX),
+            messages: i64::try_from(messages::open_for(tx, &Recipient::Lane(name.clone()))?.len()).unwrap_or(i64::MAX),
         })
     })
 }

@@ -44,7 +44,7 @@ impl LanePatch {
     /// `invalid_value`, naming the field.
     fn check(&self) -> Result<(), Refusal> {
         let line = |what: &'static str, said: &Option<Option<String>>| match said.iter().flatten().next() {
-            Some(said) => text_limits::line(what, said).map(drop),
+            Some(said) => text_limits::check_line(what, said).map(drop),
             None => Ok(()),
         };
         line("title", &self.title)?;

@@ -11,7 +11,7 @@ use crate::{
         core::{app::stored_response, lookup},
     },
     domain::{
-        Event, Kind, LaneName, Refusal,
+        Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
     },
     os::git::{Git, Repository},
@@ -33,7 +33,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
         return Ok(answer);
     }
     let lane = app.read(|tx| check_unused(tx, name))?;
-    let made = if lane.made_worktree { lane.branch.clone().zip(lane.worktree.clone()) } else { None };
+    let made = if lane.owns_worktree { lane.branch.clone().zip(lane.worktree.clone()) } else { None };
     let Some((branch, folder)) = made else {
         return app.mutate(|tx| delete(tx, &check_unused(tx, name)?, None));
     };
@@ -59,9 +59,9 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
 /// The lane, when nothing points at it.
 fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     let lane = lookup::lane(tx, name)?;
-    let uses = lanes::uses(tx, name)?;
+    let uses = lanes::usage(tx, name)?;
     let by = [
-        (uses.held, "held task(s)"),
+        (uses.claimed_tasks, "held task(s)"),
         (uses.live_sessions, "live session(s)"),
         (uses.tasks, "task(s)"),
         (uses.sessions, "ended session(s)"),
@@ -118,7 +118,7 @@ fn remove_worktree_and_branch(app: &App, git: &Repository<'_>, lane: &Lane, bran
 fn delete(tx: &WriteTx<'_>, lane: &Lane, branch: Option<&str>) -> Result<Answer> {
     lanes::delete(tx, &lane.name)?;
     tx.record(
-        &Event::new(Kind::LaneRemoved)
+        &Event::new(EventKind::LaneRemoved)
             .lane(Some(&lane.name))
             .with("worktree", lane.worktree.as_deref())
             .with("branch", lane.branch.as_deref())

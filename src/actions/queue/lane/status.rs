@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
-        Event, Kind, LaneName,
+        Event, EventKind, LaneName,
         lane::{Lane, LaneStatus},
     },
     store::{WriteTx, lanes, tasks},
@@ -39,13 +39,13 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
 /// As the store fails.
 pub(super) fn write(tx: &WriteTx<'_>, lane: Lane, status: LaneStatus) -> Result<()> {
     let kind = match status {
-        LaneStatus::Open => Kind::LaneOpened,
-        LaneStatus::Paused => Kind::LanePaused,
-        LaneStatus::Closed => Kind::LaneClosed,
+        LaneStatus::Open => EventKind::LaneOpened,
+        LaneStatus::Paused => EventKind::LanePaused,
+        LaneStatus::Closed => EventKind::LaneClosed,
     };
     let from = lane.status;
     let lane = Lane { status, ..lane };
-    lanes::put(tx, &lane)?;
+    lanes::upsert(tx, &lane)?;
     tx.record(&Event::new(kind).lane(Some(&lane.name)).with("from", from.as_str()).with("to", status.as_str()))?;
     Ok(())
 }

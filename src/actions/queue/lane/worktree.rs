@@ -44,7 +44,7 @@ pub fn default_path(app: &App, name: &LaneName) -> Result<String> {
 
 /// Keeps other commands away from this lane's worktree until it is dropped.
 pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
-    let runtime = app.project.runtime();
+    let runtime = app.project.runtime_dir();
     files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
     let held =
         FileLock::acquire_within(&runtime.join(format!("lane-{name}.lock")), LOCK_TIMEOUT).map_err(StoreError::from)?;
@@ -57,7 +57,7 @@ pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
 /// Keeps other commands from making or removing worktrees of this project at the same time: git reads the others' while it
 /// makes one, and falls over one that is half made.
 pub fn lock_git(app: &App) -> Result<FileLock> {
-    let held = FileLock::acquire_within(&app.project.runtime().join("worktrees.lock"), LOCK_TIMEOUT)
+    let held = FileLock::acquire_within(&app.project.runtime_dir().join("worktrees.lock"), LOCK_TIMEOUT)
         .map_err(StoreError::from)?;
     held.ok_or_else(|| {
         let by = "other commands make or remove worktrees; try again".to_owned();
@@ -103,7 +103,7 @@ pub fn prepare(
         Ok((None, requests::find(tx, &intent_key(name))?))
     })?;
     if let Some(left) = left.filter(|left| left.answer.is_none()) {
-        let plan = parse_plan(&left.words)?;
+        let plan = parse_plan(&left.fingerprint)?;
         // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
         let folder = Path::new(&plan.worktree);
         let half = folder.exists()
@@ -118,7 +118,7 @@ pub fn prepare(
 
 /// Notes that an intention has come to its end; in the transaction that records what came of it.
 pub fn clear_intent(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
-    Ok(requests::withdraw(tx, &intent_key(name))?)
+    Ok(requests::delete_open(tx, &intent_key(name))?)
 }
 
 /// Writes the intention, makes branch and worktree, and has them recorded; takes back what it made when a step fails.
@@ -130,16 +130,16 @@ pub fn create(
     record: impl FnOnce() -> Result<Answer>,
 ) -> Result<Answer> {
     if git.branch_commit(&plan.branch)?.is_some() {
-        return Err(Refusal::Exists { noun: "branch", id: plan.branch.clone() }.into());
+        return Err(Refusal::AlreadyExists { noun: "branch", id: plan.branch.clone() }.into());
     }
     if Path::new(&plan.worktree).symlink_metadata().is_ok() {
-        return Err(Refusal::Exists { noun: "folder", id: plan.worktree.clone() }.into());
+        return Err(Refusal::AlreadyExists { noun: "folder", id: plan.worktree.clone() }.into());
     }
     let words = serde_json::to_string(plan).map_err(errors::internal)?;
     app.transaction(|tx| {
-        requests::put(tx, &intent_key(name), &words, None)?;
+        requests::upsert(tx, &intent_key(name), &words, None)?;
         if let Some(request) = &app.idempotency_key {
-            requests::put(tx, &request.id, &request.fingerprint, None)?;
+            requests::upsert(tx, &request.id, &request.fingerprint, None)?;
         }
         Ok::<_, anyhow::Error>(())
     })?;
@@ -162,7 +162,7 @@ pub fn create(
             let _ = app.transaction(|tx| {
                 clear_intent(tx, name)?;
                 if let Some(request) = &app.idempotency_key {
-                    requests::withdraw(tx, &request.id)?;
+                    requests::delete_open(tx, &request.id)?;
                 }
                 Ok::<_, anyhow::Error>(())
             });

@@ -9,10 +9,10 @@ use crate::{
         queue::gates,
     },
     domain::{
-        Kind, Refusal, TaskId,
+        EventKind, Refusal, TaskId,
         id::Label,
         review::{Review, Verdict},
-        rules::fencing::Intent,
+        rules::fencing::TaskWrite,
         task::Task,
         text_limits,
     },
@@ -42,15 +42,16 @@ pub struct NewReview {
 /// # Errors
 /// `not_found`, `stale_claim`, `usage` when the domain cannot be told, `invalid_value`.
 pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
-    let reviewer = words.reviewer.as_deref().map(|reviewer| text_limits::line("reviewer", reviewer)).transpose()?;
-    let notes = words.notes.as_deref().map(|notes| text_limits::body("notes", notes)).transpose()?;
+    let reviewer =
+        words.reviewer.as_deref().map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
+    let notes = words.notes.as_deref().map(|notes| text_limits::check_body("notes", notes)).transpose()?;
     let folder = app.read(|tx| task_worktree::dir(app, tx, &lookup::task(tx, id)?))?;
     let git = Git::new(app.env.vars(), &folder);
     let given = task_worktree::resolve_commit(&git, words.commit.as_deref());
     let head = if given.is_none() { git.head() } else { None };
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         let all = reviews::of_task(tx, id)?;
         let domain = match &words.domain {
             Some(domain) => domain.clone(),
@@ -59,7 +60,7 @@ pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
         // What git said of another folder does not speak of this work.
         let same_folder = task_worktree::dir(app, tx, &task)? == folder;
         let head = head.clone().filter(|_| same_folder);
-        let review = reviews::put(
+        let review = reviews::upsert(
             tx,
             super::find_open(&all, &domain).map(|open| open.id),
             Review {
@@ -75,7 +76,7 @@ pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
             },
         )?;
         tx.record(
-            &super::event(Kind::ReviewRecorded, &task, &review)
+            &super::event(EventKind::ReviewRecorded, &task, &review)
                 .with("verdict", words.verdict.as_str())
                 .with("commit", review.commit.as_deref()),
         )?;

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App, core::lookup},
-    domain::{Kind, TaskId, id::Label, review::Review, rules::fencing::Intent, text_limits},
+    domain::{EventKind, TaskId, id::Label, review::Review, rules::fencing::TaskWrite, text_limits},
     env::Timestamp,
     store::reviews,
     wire::ReviewView,
@@ -15,17 +15,17 @@ use crate::{
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
 pub fn request(app: &App, id: &TaskId, domain: &Label, reviewer: Option<&str>) -> Result<Answer> {
-    let reviewer = reviewer.map(|reviewer| text_limits::line("reviewer", reviewer)).transpose()?;
+    let reviewer = reviewer.map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
+        lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         let all = reviews::of_task(tx, id)?;
         let open = super::find_open(&all, domain);
         if let Some(open) = open.filter(|open| reviewer.is_none() || open.reviewer == reviewer) {
             let line = format!("unchanged: review {} in the domain '{domain}' is requested already", open.id);
             return Answer::new(&ReviewView::from(open), open.id, line);
         }
-        let review = reviews::put(
+        let review = reviews::upsert(
             tx,
             open.map(|open| open.id),
             Review {
@@ -40,7 +40,7 @@ pub fn request(app: &App, id: &TaskId, domain: &Label, reviewer: Option<&str>) -
                 created_at: Timestamp::from_millis(0),
             },
         )?;
-        tx.record(&super::event(Kind::ReviewRequested, &task, &review))?;
+        tx.record(&super::event(EventKind::ReviewRequested, &task, &review))?;
         let line = format!("requested review {} of {id} in the domain '{domain}'", review.id);
         Answer::new(&ReviewView::from(&review), review.id, line)
     })

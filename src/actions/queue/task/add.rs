@@ -6,8 +6,8 @@ use super::validate;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
-        Event, Kind, Refusal, TaskId,
-        task::{State, Task, Words},
+        Event, EventKind, Refusal, TaskId,
+        task::{Task, TaskFields, TaskState},
     },
     store::tasks,
 };
@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Errors
 /// `exists`, `not_found`, `cycle`, `invalid_value`.
-pub fn add(app: &App, id: Option<&TaskId>, words: Words) -> Result<Answer> {
+pub fn add(app: &App, id: Option<&TaskId>, words: TaskFields) -> Result<Answer> {
     let words = validate::normalize(words)?;
     app.mutate(|tx| {
         let id = match id {
@@ -27,14 +27,14 @@ pub fn add(app: &App, id: Option<&TaskId>, words: Words) -> Result<Answer> {
             }
         };
         if tasks::find(tx, &id)?.is_some() {
-            return Err(Refusal::Exists { noun: "task", id: id.to_string() }.into());
+            return Err(Refusal::AlreadyExists { noun: "task", id: id.to_string() }.into());
         }
         validate::check_links(tx, &id, &words, None)?;
         let now = tx.now();
         let task = Task {
             id: id.clone(),
-            words,
-            state: State::Todo,
+            fields: words,
+            state: TaskState::Todo,
             epoch: 0,
             open_deps: 0,
             branch: None,
@@ -44,11 +44,11 @@ pub fn add(app: &App, id: Option<&TaskId>, words: Words) -> Result<Answer> {
         };
         tasks::insert(tx, &task)?;
         tx.record(
-            &Event::new(Kind::TaskAdded)
+            &Event::new(EventKind::TaskAdded)
                 .task(&id)
-                .lane(task.words.lane.as_ref())
-                .with("title", task.words.title.as_str())
-                .with("priority", i64::from(task.words.priority)),
+                .lane(task.fields.lane.as_ref())
+                .with("title", task.fields.title.as_str())
+                .with("priority", i64::from(task.fields.priority)),
         )?;
         Answer::new(&lookup::task_view(tx, &id)?, &id, format!("added {id}"))
     })

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, TaskId, rules::fencing::Intent},
+    domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
 /// in_progress → blocked, by the claimant, who stays.
@@ -14,8 +14,8 @@ use crate::{
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
-        kind: Kind::TaskBlocked,
-        intent: Intent::Move,
+        kind: EventKind::TaskBlocked,
+        intent: TaskWrite::Transition,
         past_tense: "blocked",
         reason: Some(reason),
         force,
@@ -28,7 +28,12 @@ pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) 
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb =
-        Transition { kind: Kind::TaskUnblocked, intent: Intent::Move, past_tense: "unblocked", reason: None, force };
+    let verb = Transition {
+        kind: EventKind::TaskUnblocked,
+        intent: TaskWrite::Transition,
+        past_tense: "unblocked",
+        reason: None,
+        force,
+    };
     transition::perform(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
 }

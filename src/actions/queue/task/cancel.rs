@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, TaskId, rules::fencing::Intent},
+    domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
 /// Any open state → cancelled: by anybody while nobody holds it, else by the claimant.
@@ -14,8 +14,8 @@ use crate::{
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
-        kind: Kind::TaskCancelled,
-        intent: Intent::Close,
+        kind: EventKind::TaskCancelled,
+        intent: TaskWrite::Cancel,
         past_tense: "cancelled",
         reason: Some(reason),
         force,

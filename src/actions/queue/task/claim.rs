@@ -8,15 +8,15 @@ use serde_json::json;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
-        Event, Kind, LaneName, Refusal, Role, TaskId,
+        Event, EventKind, LaneName, Refusal, Role, TaskId,
         claim::{Claim, Takeover},
-        refusal::Skipped,
+        refusal::SkippedTask,
         rules::{
             claim as rule,
-            claim::{Claimer, Facts, Granted, PathPolicy},
-            fencing::Intent,
+            claim::{ClaimFacts, ClaimGrant, ClaimantFacts, PathPolicy},
+            fencing::TaskWrite,
         },
-        task::{State, Task},
+        task::{Task, TaskState},
         text_limits,
     },
     store::{ReadTx, WriteTx, claims, lanes, tasks},
@@ -45,7 +45,7 @@ pub struct ClaimRequest {
 /// The code of the rule that bars it; `nothing_ready` when nothing can be taken.
 pub fn claim(app: &App, wish: &ClaimRequest) -> Result<Answer> {
     if let Some(reason) = &wish.steal {
-        text_limits::line("reason", reason)?;
+        text_limits::check_line("reason", reason)?;
     }
     if wish.lease.is_some_and(|lease| lease.is_zero()) {
         return Err(Refusal::invalid("lease", "must be longer than nothing: it would have expired at once").into());
@@ -72,7 +72,7 @@ fn claim_by_id(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, id: &TaskId) ->
     if let Some(epoch) = app.actor.epoch {
         // Whoever names an epoch wants this claim and no later one, also when they mean to take it over.
         if epoch != task.epoch {
-            lookup::check_authority(tx, &task, &app.actor, Intent::Move)?;
+            lookup::check_authority(tx, &task, &app.actor, TaskWrite::Transition)?;
         }
         if let Some(claim) = task.state.claim().filter(|claim| claim.claimant == app.actor.name) {
             return renew(app, tx, wish, &task, claim);
@@ -85,17 +85,17 @@ fn claim_by_id(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, id: &TaskId) ->
 /// `claim ID --epoch N` by the holder renews the lease.
 fn renew(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, claim: &Claim) -> Result<Answer> {
     let lease = wish.lease.or(claim.lease).or(app.settings.lease);
-    let (State::InProgress(_), Some(lease)) = (&task.state, lease) else {
+    let (TaskState::InProgress(_), Some(lease)) = (&task.state, lease) else {
         let line = format!("unchanged: {} is yours under epoch {}, without a lease", task.id, claim.epoch);
         return answer(tx, task, line);
     };
     let until = tx.now().plus(lease);
     let renewed = Claim { lease: Some(lease), lease_until: Some(until), ..claim.clone() };
-    tasks::set_state(tx, task, &State::InProgress(renewed))?;
+    tasks::set_state(tx, task, &TaskState::InProgress(renewed))?;
     tx.record(
-        &Event::new(Kind::TaskRenewed)
+        &Event::new(EventKind::TaskRenewed)
             .task(&task.id)
-            .lane(task.words.lane.as_ref())
+            .lane(task.fields.lane.as_ref())
             .with("epoch", claim.epoch)
             .with("lease_until", until.to_string()),
     )?;
@@ -111,7 +111,7 @@ fn claim_next_ready(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest) -> Result<
             Ok(granted) => taken = Some((task, granted)),
             Err(error) => match error.downcast_ref::<Refusal>() {
                 Some(refusal) => {
-                    skipped.push(Skipped { task: task.id.clone(), code: refusal.code() });
+                    skipped.push(SkippedTask { task: task.id.clone(), code: refusal.code() });
                     return true;
                 }
                 None => failed = Some(error),
@@ -120,7 +120,7 @@ fn claim_next_ready(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest) -> Result<
         false
     };
     let mut go_on = true;
-    tasks::each_ready(tx, None, None, |task| {
+    tasks::for_each_ready(tx, None, None, |task| {
         go_on = consider(task);
         Ok(go_on)
     })?;
@@ -141,8 +141,8 @@ fn claim_next_ready(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest) -> Result<
 /// The paths of all tasks that others hold: asked for once, by the first task that has paths of its own.
 type HeldPathsCache = OnceCell<Vec<rule::HeldPaths>>;
 
-fn decide(app: &App, tx: &ReadTx<'_>, wish: &ClaimRequest, task: &Task, held: &HeldPathsCache) -> Result<Granted> {
-    let claimer = Claimer {
+fn decide(app: &App, tx: &ReadTx<'_>, wish: &ClaimRequest, task: &Task, held: &HeldPathsCache) -> Result<ClaimGrant> {
+    let claimer = ClaimantFacts {
         actor: &app.actor,
         role: wish.role.as_ref(),
         lane: wish.lane.as_ref(),
@@ -151,9 +151,9 @@ fn decide(app: &App, tx: &ReadTx<'_>, wish: &ClaimRequest, task: &Task, held: &H
     };
     // The cheap rule first: a store with a million tasks of other roles is passed quickly.
     if wish.id.is_none() {
-        rule::fits(task, &claimer)?;
+        rule::check_role_and_lane(task, &claimer)?;
     }
-    let lane = match &task.words.lane {
+    let lane = match &task.fields.lane {
         Some(name) => lanes::find(tx, name)?,
         None => None,
     };
@@ -162,11 +162,11 @@ fn decide(app: &App, tx: &ReadTx<'_>, wish: &ClaimRequest, task: &Task, held: &H
         None => 0,
     };
     let waiting = lookup::not_ready_reasons(tx, task)?;
-    let policy = if task.words.paths.is_empty() { PathPolicy::Off } else { app.settings.path_policy };
+    let policy = if task.fields.paths.is_empty() { PathPolicy::Off } else { app.settings.path_policy };
     if policy != PathPolicy::Off && held.get().is_none() {
         let _ = held.set(tasks::held_paths(tx, &app.actor.name)?);
     }
-    let facts = Facts {
+    let facts = ClaimFacts {
         lane: lane.as_ref().map(|lane| (lane, in_lane)),
         waiting: &waiting,
         held_paths: held.get().map(Vec::as_slice).unwrap_or_default(),
@@ -187,9 +187,9 @@ pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<R
     }
 }
 
-fn grant(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, granted: &Granted) -> Result<Answer> {
+fn grant(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, granted: &ClaimGrant) -> Result<Answer> {
     let actor = crate::domain::Actor { role: wish.role.clone(), ..app.actor.clone() };
-    let claim = task.claimed(&actor, tx.now(), wish.lease.or(app.settings.lease));
+    let claim = task.new_claim(&actor, tx.now(), wish.lease.or(app.settings.lease));
     install(tx, task, &claim, &granted.takeover)?;
     let how = match &granted.takeover {
         Takeover::Fresh => String::new(),
@@ -197,7 +197,7 @@ fn grant(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, granted:
         Takeover::Stolen { from, .. } => format!(" from {from}"),
         Takeover::HandedOver { from } => from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default(),
     };
-    let line = format!("claimed {} under epoch {}{how}: {}", task.id, claim.epoch, task.words.title);
+    let line = format!("claimed {} under epoch {}{how}: {}", task.id, claim.epoch, task.fields.title);
     let answer = answer(tx, task, line)?;
     Ok(match &granted.conflict {
         Some(conflict) => answer.note(format!("warning: {conflict}")),
@@ -214,11 +214,11 @@ fn answer(tx: &ReadTx<'_>, task: &Task, line: String) -> Result<Answer> {
 /// # Errors
 /// As the store fails.
 pub fn install(tx: &WriteTx<'_>, task: &Task, claim: &Claim, takeover: &Takeover) -> Result<()> {
-    if let Some(how) = takeover.ends_as() {
+    if let Some(how) = takeover.previous_end() {
         claims::end(tx, &task.id, how)?;
     }
-    tasks::set_state(tx, task, &State::InProgress(claim.clone()))?;
-    claims::begin(tx, &task.id, claim)?;
+    tasks::set_state(tx, task, &TaskState::InProgress(claim.clone()))?;
+    claims::insert(tx, &task.id, claim)?;
     let (how, from, reason) = match takeover {
         Takeover::Fresh => ("fresh", None, None),
         Takeover::Expired { from } => ("expired", Some(from.as_str()), None),
@@ -226,9 +226,9 @@ pub fn install(tx: &WriteTx<'_>, task: &Task, claim: &Claim, takeover: &Takeover
         Takeover::HandedOver { from } => ("handed_over", from.as_deref(), None),
     };
     tx.record(
-        &Event::new(Kind::TaskClaimed)
+        &Event::new(EventKind::TaskClaimed)
             .task(&task.id)
-            .lane(task.words.lane.as_ref())
+            .lane(task.fields.lane.as_ref())
             .with("epoch", claim.epoch)
             .with("claimant", claim.claimant.as_str())
             .with("role", claim.role.as_ref().map(ToString::to_string))

@@ -8,9 +8,9 @@ use super::validate;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
-        Event, Kind, TaskId,
-        rules::fencing::Intent,
-        task::{Task, Words},
+        Event, EventKind, TaskId,
+        rules::fencing::TaskWrite,
+        task::{Task, TaskFields},
     },
     store::{WriteTx, tasks},
     wire::{DepNodeView, DepTreeView},
@@ -23,13 +23,13 @@ use crate::{
 pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     app.mutate(|tx| {
         let task = load_editable(app, tx, id)?;
-        if task.words.depends_on.contains(on) {
+        if task.fields.depends_on.contains(on) {
             return answer(tx, id, format!("unchanged: {id} waits for {on} already"));
         }
         validate::check_dependency(tx, id, on)?;
-        let mut words = task.words.clone();
+        let mut words = task.fields.clone();
         words.depends_on.push(on.clone());
-        write(tx, &task, &words, Kind::TaskDepAdded, on)?;
+        write(tx, &task, &words, EventKind::TaskDepAdded, on)?;
         answer(tx, id, format!("{id} waits for {on} now"))
     })
 }
@@ -41,24 +41,24 @@ pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
 pub fn rm(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     app.mutate(|tx| {
         let task = load_editable(app, tx, id)?;
-        if !task.words.depends_on.contains(on) {
+        if !task.fields.depends_on.contains(on) {
             return answer(tx, id, format!("unchanged: {id} does not wait for {on}"));
         }
-        let mut words = task.words.clone();
+        let mut words = task.fields.clone();
         words.depends_on.retain(|one| one != on);
-        write(tx, &task, &words, Kind::TaskDepRemoved, on)?;
+        write(tx, &task, &words, EventKind::TaskDepRemoved, on)?;
         answer(tx, id, format!("{id} waits for {on} no longer"))
     })
 }
 
 fn load_editable(app: &App, tx: &WriteTx<'_>, id: &TaskId) -> Result<Task> {
     let task = lookup::task(tx, id)?;
-    lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
+    lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
     Ok(task)
 }
 
-fn write(tx: &WriteTx<'_>, task: &Task, words: &Words, kind: Kind, on: &TaskId) -> Result<()> {
-    tasks::set_words(tx, &task.id, words)?;
+fn write(tx: &WriteTx<'_>, task: &Task, words: &TaskFields, kind: EventKind, on: &TaskId) -> Result<()> {
+    tasks::set_fields(tx, &task.id, words)?;
     tx.record(&Event::new(kind).task(&task.id).lane(words.lane.as_ref()).with("depends_on", on.as_str()))?;
     Ok(())
 }
@@ -81,7 +81,7 @@ pub fn tree(app: &App, id: &TaskId) -> Result<DepTreeView> {
             let task = tasks::find(tx, &id)?;
             let repeated = !seen.insert(id.clone());
             if let Some(task) = task.as_ref().filter(|_| !repeated) {
-                let mut below = task.words.depends_on.clone();
+                let mut below = task.fields.depends_on.clone();
                 below.sort_by(|a, b| b.cmp(a));
                 open.extend(below.into_iter().map(|on| (on, depth + 1)));
             }
@@ -89,7 +89,7 @@ pub fn tree(app: &App, id: &TaskId) -> Result<DepTreeView> {
                 task_id: id.to_string(),
                 depth,
                 status: task.as_ref().map(|task| task.state.status().as_str()),
-                title: task.map(|task| task.words.title),
+                title: task.map(|task| task.fields.title),
                 // A leaf that is met again hides nothing.
                 repeated: repeated && !tasks::dependencies(tx, &id)?.is_empty(),
             });

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App, queue::gates},
-    domain::{Kind, Refusal, TaskId, rules::fencing::Intent},
+    domain::{EventKind, Refusal, TaskId, rules::fencing::TaskWrite},
     store::tasks,
 };
 
@@ -15,7 +15,13 @@ use crate::{
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`.
 pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition { kind: Kind::TaskDone, intent: Intent::Move, past_tense: "done", reason: None, force };
+    let verb = Transition {
+        kind: EventKind::TaskDone,
+        intent: TaskWrite::Transition,
+        past_tense: "done",
+        reason: None,
+        force,
+    };
     let wanted = &app.settings.done_gates;
     let seen = gates::collect_facts(app, id, wanted, commit, None)?;
     transition::perform(app, id, &verb, |tx, task, now| {

@@ -6,13 +6,13 @@ use super::validate;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
-        Event, Kind, TaskId,
+        Event, EventKind, TaskId,
         rules::{
             claim as rule,
-            claim::{Facts, PathPolicy},
-            fencing::Intent,
+            claim::{ClaimFacts, PathPolicy},
+            fencing::TaskWrite,
         },
-        task::{Task, Words},
+        task::{Task, TaskFields},
     },
     store::{ReadTx, lanes, tasks},
 };
@@ -21,28 +21,28 @@ use crate::{
 ///
 /// # Errors
 /// `not_found`, `cycle`, `invalid_value`, `stale_claim`; for a held task also the rules of its lane and its paths.
-pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut Words) -> Result<()>) -> Result<Answer> {
+pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result<()>) -> Result<Answer> {
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        lookup::check_authority(tx, &task, &app.actor, Intent::Record)?;
-        let mut words = task.words.clone();
+        lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
+        let mut words = task.fields.clone();
         over(&mut words)?;
         let words = validate::normalize(words)?;
-        let before = validate::normalize(task.words.clone())?;
+        let before = validate::normalize(task.fields.clone())?;
         let fields = changed_fields(&before, &words);
         if fields.is_empty() {
             return Answer::new(&lookup::task_view(tx, id)?, id, format!("unchanged: {id} says so already"));
         }
         validate::check_links(tx, id, &words, Some(&before))?;
-        let edited = Task { words, ..task };
+        let edited = Task { fields: words, ..task };
         let remark = check_claim_rules(app, tx, &edited, &before)?;
-        tasks::set_words(tx, id, &edited.words)?;
+        tasks::set_fields(tx, id, &edited.fields)?;
         tx.record(
-            &Event::new(Kind::TaskEdited)
+            &Event::new(EventKind::TaskEdited)
                 .task(id)
-                .lane(edited.words.lane.as_ref())
+                .lane(edited.fields.lane.as_ref())
                 .with("fields", fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())
-                .with("title", fields.contains(&"title").then(|| edited.words.title.clone())),
+                .with("title", fields.contains(&"title").then(|| edited.fields.title.clone())),
         )?;
         let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", fields.join(", ")))?;
         Ok(match remark {
@@ -52,7 +52,7 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut Words) -> Result<()>)
     })
 }
 
-fn changed_fields(before: &Words, after: &Words) -> Vec<&'static str> {
+fn changed_fields(before: &TaskFields, after: &TaskFields) -> Vec<&'static str> {
     let fields = [
         ("title", before.title != after.title),
         ("body", before.body != after.body),
@@ -71,19 +71,19 @@ fn changed_fields(before: &Words, after: &Words) -> Vec<&'static str> {
 
 /// An edit must not bring a held task to where its claim would have been refused: into a lane that takes no more, or onto
 /// paths that somebody else holds. Answers with the overlap that the settings let pass.
-fn check_claim_rules(app: &App, tx: &ReadTx<'_>, task: &Task, before: &Words) -> Result<Option<String>> {
+fn check_claim_rules(app: &App, tx: &ReadTx<'_>, task: &Task, before: &TaskFields) -> Result<Option<String>> {
     let Some(claim) = task.state.claim() else { return Ok(None) };
-    if let Some(lane) = task.words.lane.as_ref().filter(|lane| before.lane.as_ref() != Some(lane))
+    if let Some(lane) = task.fields.lane.as_ref().filter(|lane| before.lane.as_ref() != Some(lane))
         && let Some(lane) = lanes::find(tx, lane)?
     {
-        rule::takes_one_more(&lane, tasks::held_in_lane(tx, &lane.name, Some(&task.id))?)?;
+        rule::check_capacity(&lane, tasks::held_in_lane(tx, &lane.name, Some(&task.id))?)?;
     }
-    if task.words.paths == before.paths {
+    if task.fields.paths == before.paths {
         return Ok(None);
     }
     let held = tasks::held_paths(tx, &claim.claimant)?;
-    let facts = Facts { lane: None, waiting: &[], held_paths: &held, path_policy: app.settings.path_policy };
-    match rule::conflict(task, &claim.claimant, &facts) {
+    let facts = ClaimFacts { lane: None, waiting: &[], held_paths: &held, path_policy: app.settings.path_policy };
+    match rule::path_conflict(task, &claim.claimant, &facts) {
         Some(refusal) if app.settings.path_policy == PathPolicy::Refuse => Err(refusal.into()),
         conflict => Ok(conflict.map(|conflict| format!("warning: {conflict}"))),
     }

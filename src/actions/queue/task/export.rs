@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, core::lookup},
-    store::tasks::{self, Range},
+    store::tasks::{self, ListScope},
     wire::TaskView,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 pub fn export(app: &App, mut see: impl FnMut(&TaskView) -> Result<()>) -> Result<()> {
     app.read(|tx| {
         let mut failed = None;
-        tasks::each(tx, Range::ById, |task| {
+        tasks::for_each(tx, ListScope::ById, |task| {
             let seen = lookup::not_ready_reasons(tx, &task).and_then(|waiting| see(&TaskView::new(&task, &waiting)));
             failed = seen.err();
             Ok(failed.is_none())

@@ -10,9 +10,9 @@ use anyhow::Result;
 use super::import_record::{self, BLOCKS, ImportedTask, PARENT};
 use crate::{
     actions::{Answer, App},
-    domain::{Event, Kind, Refusal, TaskId, rules::cycle},
+    domain::{Event, EventKind, Refusal, TaskId, rules::cycle},
     store::{ReadTx, lanes, tasks},
-    wire::import::{AbsentView, Form, IgnoredView, ImportReport, read},
+    wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
 };
 
 /// How many particulars are told in words; the document has them all.
@@ -22,8 +22,8 @@ const MAX_NOTES: usize = 10;
 ///
 /// # Errors
 /// `invalid_line` naming the line; `not_found` for lanes that are not here; `cycle`.
-pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
-    let placed = read(text, form).map_err(|broken| Refusal::Line { line: broken.line, why: broken.why })?;
+pub fn import(app: &App, text: &str, form: Option<ImportFormat>) -> Result<Answer> {
+    let placed = parse(text, form).map_err(|broken| Refusal::Line { line: broken.line, why: broken.why })?;
     let mut deleted = Vec::new();
     let mut incoming: BTreeMap<TaskId, ImportedTask> = BTreeMap::new();
     let mut order = Vec::new();
@@ -41,7 +41,7 @@ pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
         let mut unchanged = 0;
         let mut fresh = Vec::new();
         for id in &order {
-            if tasks::is_known(tx, id)? {
+            if tasks::exists(tx, id)? {
                 unchanged += 1;
                 incoming.remove(id);
             } else {
@@ -58,11 +58,11 @@ pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
             ignored.extend(one.ignored.iter().cloned());
             tasks::insert(tx, &one.task)?;
             tx.record(
-                &Event::new(Kind::TaskImported)
+                &Event::new(EventKind::TaskImported)
                     .task(id)
-                    .lane(one.task.words.lane.as_ref())
-                    .with("title", one.task.words.title.as_str())
-                    .with("priority", i64::from(one.task.words.priority))
+                    .lane(one.task.fields.lane.as_ref())
+                    .with("title", one.task.fields.title.as_str())
+                    .with("priority", i64::from(one.task.fields.priority))
                     .with("status", one.task.state.status().as_str())
                     .with("was", one.original_status.as_str())
                     .with("close_reason", one.close_reason.as_deref()),
@@ -75,7 +75,7 @@ pub fn import(app: &App, text: &str, form: Option<Form>) -> Result<Answer> {
 
 fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedTask>) -> Result<()> {
     let mut missing = BTreeSet::new();
-    for lane in incoming.filter_map(|one| one.task.words.lane.as_ref()) {
+    for lane in incoming.filter_map(|one| one.task.fields.lane.as_ref()) {
         if !missing.contains(lane) && lanes::find(tx, lane)?.is_none() {
             missing.insert(lane);
         }
@@ -90,18 +90,18 @@ fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedT
 fn check_cycles(tx: &ReadTx<'_>, fresh: &[TaskId], incoming: &BTreeMap<TaskId, ImportedTask>) -> Result<()> {
     let on = |task: &TaskId| -> Result<Vec<TaskId>> {
         match incoming.get(task) {
-            Some(one) => Ok(one.task.words.depends_on.clone()),
+            Some(one) => Ok(one.task.fields.depends_on.clone()),
             None => Ok(tasks::dependencies(tx, task)?),
         }
     };
     let up = |task: &TaskId| -> Result<Vec<TaskId>> {
         match incoming.get(task) {
-            Some(one) => Ok(one.task.words.parent.iter().cloned().collect()),
+            Some(one) => Ok(one.task.fields.parent.iter().cloned().collect()),
             None => Ok(tasks::parent(tx, task)?.into_iter().collect()),
         }
     };
-    let circle = match cycle::any(fresh, on)? {
-        None => cycle::any(fresh, up)?,
+    let circle = match cycle::find(fresh, on)? {
+        None => cycle::find(fresh, up)?,
         circle => circle,
     };
     match circle {
@@ -114,13 +114,13 @@ fn absent_links(
     tx: &ReadTx<'_>,
     one: &ImportedTask,
     incoming: &BTreeMap<TaskId, ImportedTask>,
-) -> Result<Vec<AbsentView>> {
-    let words = &one.task.words;
+) -> Result<Vec<MissingDependencyView>> {
+    let words = &one.task.fields;
     let links = words.depends_on.iter().map(|on| (on, BLOCKS)).chain(words.parent.iter().map(|up| (up, PARENT)));
     let mut absent = Vec::new();
     for (on, kind) in links {
-        if !incoming.contains_key(on) && !tasks::is_known(tx, on)? {
-            absent.push(AbsentView { task_id: one.task.id.to_string(), depends_on: on.to_string(), kind });
+        if !incoming.contains_key(on) && !tasks::exists(tx, on)? {
+            absent.push(MissingDependencyView { task_id: one.task.id.to_string(), depends_on: on.to_string(), kind });
         }
     }
     Ok(absent)
@@ -133,14 +133,14 @@ fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
     }
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = fresh.iter().map(ToString::to_string).collect();
-    let absent = report.absent.iter().map(|AbsentView { task_id, depends_on, kind }| match *kind {
+    let absent = report.absent.iter().map(|MissingDependencyView { task_id, depends_on, kind }| match *kind {
         PARENT => format!("{task_id} is a part of {depends_on}, which is not here"),
         _ => format!("{task_id} waits for {depends_on}, which is not here"),
     });
     let ignored = report
         .ignored
         .iter()
-        .map(|IgnoredView { task_id, what, value }| format!("{task_id}: {what} is left out: {value}"));
+        .map(|IgnoredFieldView { task_id, what, value }| format!("{task_id}: {what} is left out: {value}"));
     for told in [absent.collect::<Vec<_>>(), ignored.collect()] {
         answer.remarks.extend(told.iter().take(MAX_NOTES).cloned());
         if told.len() > MAX_NOTES {

@@ -9,11 +9,11 @@ use crate::{
     domain::{
         LaneName, Refusal, Role, TaskId,
         id::Label,
-        task::{Check, DEFAULT_PRIORITY, State, Status, Task, Words},
+        task::{Check, DEFAULT_PRIORITY, Task, TaskFields, TaskState, TaskStatus},
         text_limits,
     },
     env::Timestamp,
-    wire::import::{IgnoredView, LinkRecord, Record},
+    wire::import::{IgnoredFieldView, LinkRecord, Record},
 };
 
 /// Where a task's link leads, in the words of beads.
@@ -39,7 +39,7 @@ pub struct ImportedTask {
     /// Why it was closed.
     pub close_reason: Option<String>,
     /// What of it has no place here.
-    pub ignored: Vec<IgnoredView>,
+    pub ignored: Vec<IgnoredFieldView>,
 }
 
 /// Reads one record; `None` for one that stands for a deleted issue, which is then in `ignored`.
@@ -50,11 +50,11 @@ pub fn read(
     line: usize,
     record: Record,
     now: Timestamp,
-    ignored: &mut Vec<IgnoredView>,
+    ignored: &mut Vec<IgnoredFieldView>,
 ) -> Result<Option<ImportedTask>, Refusal> {
     match convert(line, record, now) {
         Ok(ImportedTask { original_status: ref was, ref task, .. }) if was == "tombstone" => {
-            ignored.push(IgnoredView { task_id: task.id.to_string(), what: "status".into(), value: was.clone() });
+            ignored.push(IgnoredFieldView { task_id: task.id.to_string(), what: "status".into(), value: was.clone() });
             Ok(None)
         }
         Ok(incoming) => Ok(Some(incoming)),
@@ -67,15 +67,15 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
     let title = record.title.clone().ok_or_else(|| Refusal::invalid("title", "is missing"))?;
     let mut ignored = Vec::new();
     let mut ignore = |what: &str, value: String| {
-        ignored.push(IgnoredView { task_id: id.to_string(), what: what.to_owned(), value: truncate(&value) });
+        ignored.push(IgnoredFieldView { task_id: id.to_string(), what: what.to_owned(), value: truncate(&value) });
     };
-    let was = record.status.clone().unwrap_or_else(|| Status::Todo.as_str().to_owned());
+    let was = record.status.clone().unwrap_or_else(|| TaskStatus::Todo.as_str().to_owned());
     let beads = is_beads(&record, &was);
     let created_at = parse_time("created_at", record.created_at.as_deref())?.unwrap_or(now);
     let updated_at = parse_time("updated_at", record.updated_at.as_deref())?.unwrap_or(created_at);
     let closed_at = parse_time("closed_at", record.closed_at.as_deref())?.unwrap_or(updated_at);
 
-    let mut words = Words { body: compose_body(&record), ..Words::titled(title) };
+    let mut words = TaskFields { body: compose_body(&record), ..TaskFields::with_title(title) };
     words.role = record.role.as_deref().map(Role::parse).transpose()?;
     words.lane = record.lane.as_deref().map(LaneName::parse).transpose()?;
     words.parent = record.parent.as_deref().map(TaskId::parse).transpose()?;
@@ -102,24 +102,24 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
     }
     let state = if beads {
         match was.as_str() {
-            "closed" => State::Done(closed_at),
+            "closed" => TaskState::Done(closed_at),
             _ => {
                 words.labels.push(format!("beads:{was}"));
-                State::Todo
+                TaskState::Todo
             }
         }
     } else {
-        match Status::parse(&was) {
-            Some(Status::Done) => State::Done(closed_at),
-            Some(Status::Cancelled) => State::Cancelled(closed_at),
-            Some(Status::Todo) => State::Todo,
+        match TaskStatus::parse(&was) {
+            Some(TaskStatus::Done) => TaskState::Done(closed_at),
+            Some(TaskStatus::Cancelled) => TaskState::Cancelled(closed_at),
+            Some(TaskStatus::Todo) => TaskState::Todo,
             // An import never claims: what was held waits to be claimed again.
             Some(status) => {
                 ignore("status", status.to_string());
-                State::Todo
+                TaskState::Todo
             }
             None => {
-                let known = Status::ALL.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ");
+                let known = TaskStatus::ALL.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ");
                 let shown: String = was.chars().take(MAX_DISPLAYED_CHARS).flat_map(char::escape_debug).collect();
                 return Err(Refusal::invalid("status", format!("'{shown}' is none of {known}")));
             }
@@ -139,17 +139,17 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
     let words = validate::normalize(words)?;
     let task = Task {
         id,
-        words,
+        fields: words,
         state,
         epoch: 0,
         open_deps: 0,
-        branch: record.branch.map(|branch| text_limits::line("branch", &branch)).transpose()?,
-        commit: record.commit.map(|commit| text_limits::line("commit", &commit)).transpose()?,
+        branch: record.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,
+        commit: record.commit.map(|commit| text_limits::check_line("commit", &commit)).transpose()?,
         created_at,
         updated_at,
     };
     let close_reason = record.close_reason.filter(|reason| !reason.is_empty());
-    let close_reason = close_reason.map(|reason| text_limits::body("close_reason", &reason)).transpose()?;
+    let close_reason = close_reason.map(|reason| text_limits::check_body("close_reason", &reason)).transpose()?;
     Ok(ImportedTask { line, task, original_status: was, close_reason, ignored })
 }
 
@@ -180,7 +180,7 @@ fn compose_body(record: &Record) -> String {
 }
 
 /// Puts a link into the words; answers with its name and target when it has no place there.
-fn apply_link(id: &TaskId, link: &LinkRecord, words: &mut Words) -> Result<Option<(String, String)>, Refusal> {
+fn apply_link(id: &TaskId, link: &LinkRecord, words: &mut TaskFields) -> Result<Option<(String, String)>, Refusal> {
     let on = link.depends_on_id.as_deref().ok_or_else(|| Refusal::invalid("dependencies", "a link leads nowhere"))?;
     let kind = link.kind.as_deref().unwrap_or(BLOCKS);
     let is_own = link.issue_id.as_deref().is_none_or(|from| from == id.as_str());

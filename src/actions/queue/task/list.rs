@@ -6,9 +6,9 @@ use crate::{
     actions::{App, core::lookup},
     domain::{
         LaneName, Role, TaskId,
-        task::{Status, Task},
+        task::{Task, TaskStatus},
     },
-    store::tasks::{self, Range},
+    store::tasks::{self, ListScope},
     wire::TaskView,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Only these; empty shows what is open.
-    pub statuses: Vec<Status>,
+    pub statuses: Vec<TaskStatus>,
     /// Only this role's.
     pub role: Option<Role>,
     /// Only this lane's.
@@ -32,19 +32,19 @@ pub struct Filter {
 impl Filter {
     fn matches(&self, task: &Task) -> bool {
         (self.statuses.is_empty() || self.statuses.contains(&task.state.status()))
-            && self.role.as_ref().is_none_or(|role| task.words.role.as_ref() == Some(role))
-            && self.lane.as_ref().is_none_or(|lane| task.words.lane.as_ref() == Some(lane))
-            && self.label.as_ref().is_none_or(|label| task.words.labels.contains(label))
-            && (!self.held || task.state.status().is_held())
+            && self.role.as_ref().is_none_or(|role| task.fields.role.as_ref() == Some(role))
+            && self.lane.as_ref().is_none_or(|lane| task.fields.lane.as_ref() == Some(lane))
+            && self.label.as_ref().is_none_or(|label| task.fields.labels.contains(label))
+            && (!self.held || task.state.status().is_claimed())
     }
 
-    fn range(&self) -> Range {
+    fn range(&self) -> ListScope {
         if self.held {
-            Range::Held
+            ListScope::Claimed
         } else if self.statuses.iter().any(|status| status.is_closed()) {
-            Range::All
+            ListScope::All
         } else {
-            Range::Open
+            ListScope::Open
         }
     }
 }
@@ -59,7 +59,7 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
             lookup::lane(tx, lane)?;
         }
         let mut kept = Vec::new();
-        tasks::each(tx, filter.range(), |task| {
+        tasks::for_each(tx, filter.range(), |task| {
             if filter.limit.is_some_and(|limit| kept.len() >= limit) {
                 return Ok(false);
             }
@@ -76,7 +76,7 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
 }
 
 fn sort_key(task: &Task) -> (u8, crate::env::Timestamp, &str) {
-    (task.words.priority, task.created_at, task.id.as_str())
+    (task.fields.priority, task.created_at, task.id.as_str())
 }
 
 /// One task.

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{App, core::lookup},
     domain::{LaneName, Role},
-    store::tasks::{self, Range},
+    store::tasks::{self, ListScope},
     wire::{TaskView, WaitingView},
 };
 
@@ -25,7 +25,7 @@ pub fn ready(
             lookup::lane(tx, lane)?;
         }
         let (mut found, mut more) = (Vec::new(), false);
-        tasks::each_ready(tx, role, lane, |task| {
+        tasks::for_each_ready(tx, role, lane, |task| {
             more = limit.is_some_and(|limit| found.len() >= limit);
             if !more {
                 found.push(TaskView::new(&task, &[]));
@@ -46,10 +46,10 @@ pub fn blocked_tasks(app: &App, role: Option<&Role>, lane: Option<&LaneName>) ->
             lookup::lane(tx, lane)?;
         }
         let mut found = Vec::new();
-        tasks::each(tx, Range::Open, |task| {
+        tasks::for_each(tx, ListScope::Open, |task| {
             let fits = |wanted: Option<&str>, has: Option<&str>| wanted.is_none() || has.is_none() || wanted == has;
-            let ours = fits(role.map(Role::as_str), task.words.role.as_ref().map(Role::as_str))
-                && fits(lane.map(LaneName::as_str), task.words.lane.as_ref().map(LaneName::as_str));
+            let ours = fits(role.map(Role::as_str), task.fields.role.as_ref().map(Role::as_str))
+                && fits(lane.map(LaneName::as_str), task.fields.lane.as_ref().map(LaneName::as_str));
             if ours && !task.is_ready() {
                 found.push(task);
             }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, TaskId, rules::fencing::Intent},
+    domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
 /// in_progress, blocked, review → todo, by the claimant.
@@ -13,6 +13,12 @@ use crate::{
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn release(app: &App, id: &TaskId, reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition { kind: Kind::TaskReleased, intent: Intent::Move, past_tense: "released", reason, force };
+    let verb = Transition {
+        kind: EventKind::TaskReleased,
+        intent: TaskWrite::Transition,
+        past_tense: "released",
+        reason,
+        force,
+    };
     transition::perform(app, id, &verb, |_, task, _| Ok(task.released()?))
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, TaskId, rules::fencing::Intent},
+    domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
 /// done, cancelled → todo, by anybody, with a reason.
@@ -14,8 +14,8 @@ use crate::{
 /// `wrong_state`.
 pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
     let verb = Transition {
-        kind: Kind::TaskReopened,
-        intent: Intent::Anybody,
+        kind: EventKind::TaskReopened,
+        intent: TaskWrite::Override,
         past_tense: "reopened",
         reason: Some(reason),
         force: None,

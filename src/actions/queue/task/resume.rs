@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, Refusal, TaskId, review::Verdict, rules::fencing::Intent},
+    domain::{EventKind, Refusal, TaskId, review::Verdict, rules::fencing::TaskWrite},
     store::reviews,
 };
 
@@ -15,8 +15,13 @@ use crate::{
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
     // Fenced like a record; who may is decided here.
-    let verb =
-        Transition { kind: Kind::TaskResumed, intent: Intent::Record, past_tense: "resumed", reason: None, force };
+    let verb = Transition {
+        kind: EventKind::TaskResumed,
+        intent: TaskWrite::AddRecord,
+        past_tense: "resumed",
+        reason: None,
+        force,
+    };
     transition::perform(app, id, &verb, |tx, task, _| {
         let resumed = task.resumed()?;
         let you = &app.actor.name;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::transition::{self, ForceReason, Transition};
 use crate::{
     actions::{Answer, App, core::task_worktree},
-    domain::{Kind, TaskId, rules::fencing::Intent},
+    domain::{EventKind, TaskId, rules::fencing::TaskWrite},
     store::tasks,
 };
 
@@ -14,8 +14,13 @@ use crate::{
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb =
-        Transition { kind: Kind::TaskSubmitted, intent: Intent::Move, past_tense: "submitted", reason: None, force };
+    let verb = Transition {
+        kind: EventKind::TaskSubmitted,
+        intent: TaskWrite::Transition,
+        past_tense: "submitted",
+        reason: None,
+        force,
+    };
     let commit = task_worktree::resolve_commit_for(app, id, commit)?;
     transition::perform(app, id, &verb, |tx, task, _| {
         if commit.is_some() {

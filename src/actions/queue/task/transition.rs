@@ -5,10 +5,10 @@ use anyhow::Result;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
-        Event, Kind, TaskId,
+        Event, EventKind, TaskId,
         claim::ClaimEnd,
-        rules::fencing::Intent,
-        task::{State, Status, Task},
+        rules::fencing::TaskWrite,
+        task::{Task, TaskState, TaskStatus},
         text_limits,
     },
     env::Timestamp,
@@ -25,9 +25,9 @@ pub struct ForceReason {
 /// One verb that moves tasks.
 pub struct Transition<'a> {
     /// What it records.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// Who may.
-    pub intent: Intent,
+    pub intent: TaskWrite,
     /// What the answer calls it: "released".
     pub past_tense: &'static str,
     /// The reason that the verb itself takes.
@@ -44,10 +44,10 @@ pub fn perform(
     app: &App,
     id: &TaskId,
     verb: &Transition<'_>,
-    next: impl FnOnce(&WriteTx<'_>, &Task, Timestamp) -> Result<State>,
+    next: impl FnOnce(&WriteTx<'_>, &Task, Timestamp) -> Result<TaskState>,
 ) -> Result<Answer> {
     for reason in verb.reason.into_iter().chain(verb.force.map(|force| force.reason.as_str())) {
-        text_limits::line("reason", reason)?;
+        text_limits::check_line("reason", reason)?;
     }
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
@@ -55,7 +55,7 @@ pub fn perform(
             return Ok(answer);
         }
         // Force stands in for the claimant, not for the epoch that the caller names.
-        let intent = if verb.force.is_some() { Intent::Anybody } else { verb.intent };
+        let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
         lookup::check_authority(tx, &task, &app.actor, intent)?;
         let state = next(tx, &task, tx.now())?;
         apply(tx, &task, &state, verb)?;
@@ -70,7 +70,7 @@ pub fn perform(
 /// Repeating what the same actor already brought about changes nothing and is no failure.
 fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>) -> Result<Option<Answer>> {
     let fenced = app.actor.epoch.is_some_and(|epoch| epoch != task.epoch);
-    let newest = events::newest_move(tx, &task.id)?;
+    let newest = events::newest_transition(tx, &task.id)?;
     let same = newest.is_some_and(|event| event.kind == verb.kind.as_str() && event.actor == app.actor.name);
     if fenced || !same {
         return Ok(None);
@@ -83,19 +83,19 @@ fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>
 ///
 /// # Errors
 /// As the store fails.
-pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &State, verb: &Transition<'_>) -> Result<()> {
+pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &TaskState, verb: &Transition<'_>) -> Result<()> {
     tasks::set_state(tx, task, state)?;
-    if task.state.status().is_held() && !state.status().is_held() {
+    if task.state.status().is_claimed() && !state.status().is_claimed() {
         let how = match state.status() {
-            Status::Done => ClaimEnd::Done,
-            Status::Cancelled => ClaimEnd::Cancelled,
+            TaskStatus::Done => ClaimEnd::Done,
+            TaskStatus::Cancelled => ClaimEnd::Cancelled,
             _ => ClaimEnd::Released,
         };
         claims::end(tx, &task.id, how)?;
     }
     let mut event = Event::new(verb.kind)
         .task(&task.id)
-        .lane(task.words.lane.as_ref())
+        .lane(task.fields.lane.as_ref())
         .with("from", task.state.status().as_str())
         .with("to", state.status().as_str())
         .with("epoch", task.epoch)

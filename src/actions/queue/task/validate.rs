@@ -7,7 +7,7 @@ use crate::{
     domain::{
         Refusal, TaskId,
         rules::{cycle, globs},
-        task::Words,
+        task::TaskFields,
         text_limits,
     },
     store::{ReadTx, tasks},
@@ -20,14 +20,14 @@ const MAX_LABEL_BYTES: usize = 128;
 ///
 /// # Errors
 /// `invalid_value`, naming the field.
-pub fn normalize(mut words: Words) -> Result<Words, Refusal> {
-    words.title = text_limits::line("title", &words.title)?;
-    words.body = text_limits::body("body", &words.body)?;
-    if words.priority > crate::domain::task::LAST_PRIORITY {
+pub fn normalize(mut words: TaskFields) -> Result<TaskFields, Refusal> {
+    words.title = text_limits::check_line("title", &words.title)?;
+    words.body = text_limits::check_body("body", &words.body)?;
+    if words.priority > crate::domain::task::LOWEST_PRIORITY {
         return Err(Refusal::invalid("priority", format!("{} is not from 0 to 4", words.priority)));
     }
     for label in &words.labels {
-        if text_limits::line("label", label)?.len() > MAX_LABEL_BYTES || label.contains(['\n', '\t']) {
+        if text_limits::check_line("label", label)?.len() > MAX_LABEL_BYTES || label.contains(['\n', '\t']) {
             return Err(Refusal::invalid("label", format!("must be one line of at most {MAX_LABEL_BYTES} bytes")));
         }
     }
@@ -35,7 +35,7 @@ pub fn normalize(mut words: Words) -> Result<Words, Refusal> {
         globs::check(glob)?;
     }
     for check in &words.checks {
-        text_limits::line("check", &check.command)?;
+        text_limits::check_line("check", &check.command)?;
     }
     words.labels.sort();
     words.labels.dedup();
@@ -60,7 +60,7 @@ pub fn normalize(mut words: Words) -> Result<Words, Refusal> {
 ///
 /// # Errors
 /// `not_found`, `cycle`.
-pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, words: &Words, before: Option<&Words>) -> Result<()> {
+pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, words: &TaskFields, before: Option<&TaskFields>) -> Result<()> {
     if let Some(lane) = &words.lane
         && before.is_none_or(|before| before.lane.as_ref() != Some(lane))
     {

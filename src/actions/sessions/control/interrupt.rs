@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::running_session;
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, SessionId},
+    domain::{EventKind, SessionId},
 };
 
 /// Interrupts what a session does, as Ctrl-C would. Whether its program goes on is its own affair.
@@ -17,7 +17,7 @@ pub fn interrupt(app: &App, id: &SessionId) -> Result<Answer> {
         app,
         id,
         |live| Ok(live.adapter.interrupt(live.backend_name())?),
-        |live| Some(live.event(Kind::SessionInterrupted)),
+        |live| Some(live.event(EventKind::SessionInterrupted)),
         format!("interrupted {id}"),
     )
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::running_session::{self, RunningSession};
 use crate::{
     actions::{Answer, App},
-    domain::{Refusal, SessionId, text_limits::BODY_MAX},
+    domain::{Refusal, SessionId, text_limits::MAX_BODY_BYTES},
 };
 
 /// The longest key, in bytes.
@@ -35,8 +35,8 @@ pub fn get(app: &App, id: &SessionId, key: &str) -> Result<Vec<u8>> {
 /// Those of [`get`].
 pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer> {
     check_key(key)?;
-    if value.len() > BODY_MAX {
-        return Err(Refusal::invalid("value", format!("is longer than {BODY_MAX} bytes")).into());
+    if value.len() > MAX_BODY_BYTES {
+        return Err(Refusal::invalid("value", format!("is longer than {MAX_BODY_BYTES} bytes")).into());
     }
     let line = format!("set {key} of {id}");
     running_session::run_idempotent(

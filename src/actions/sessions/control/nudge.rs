@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::running_session;
 use crate::{
     actions::{Answer, App},
-    domain::{Kind, Refusal, SessionId, text_limits::BODY_MAX},
+    domain::{EventKind, Refusal, SessionId, text_limits::MAX_BODY_BYTES},
 };
 
 /// Types a text, exactly as it is, and submits it. Only its size is kept, never the text.
@@ -17,8 +17,8 @@ pub fn nudge(app: &App, id: &SessionId, text: &[u8]) -> Result<Answer> {
     if text.is_empty() {
         return Err(Refusal::invalid("text", "must not be empty").into());
     }
-    if text.len() > BODY_MAX {
-        let why = format!("is longer than {BODY_MAX} bytes; put it into a file and name that");
+    if text.len() > MAX_BODY_BYTES {
+        let why = format!("is longer than {MAX_BODY_BYTES} bytes; put it into a file and name that");
         return Err(Refusal::invalid("text", why).into());
     }
     let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
@@ -26,7 +26,7 @@ pub fn nudge(app: &App, id: &SessionId, text: &[u8]) -> Result<Answer> {
         app,
         id,
         |live| Ok(live.adapter.nudge(live.backend_name(), text)?),
-        |live| Some(live.event(Kind::SessionNudged).with("bytes", size)),
+        |live| Some(live.event(EventKind::SessionNudged).with("bytes", size)),
         format!("nudged {id} with {size} bytes"),
     )
 }

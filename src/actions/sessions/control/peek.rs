@@ -36,7 +36,7 @@ pub fn peek(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
             // Of one that is gone the backend shows nothing.
             Ok(Some(text)) if text.is_empty() => {}
             Ok(Some(text)) => {
-                return Ok(Peek { session_id: id.to_string(), source: "backend", text: secrets::masked(&text) });
+                return Ok(Peek { session_id: id.to_string(), source: "backend", text: secrets::mask(&text) });
             }
             Ok(None) | Err(AdapterError::Unsupported { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -47,5 +47,5 @@ pub fn peek(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
         Some(path) => transcript::tail(Path::new(path), lines)?,
         None => String::new(),
     };
-    Ok(Peek { session_id: id.to_string(), source: "transcript", text: secrets::masked(&text) })
+    Ok(Peek { session_id: id.to_string(), source: "transcript", text: secrets::mask(&text) })
 }

@@ -43,7 +43,7 @@ impl RunningSession {
             return Err(Refusal::SessionMismatch { why }.into());
         }
         if adapter.is_running(adapter_endpoint::backend_name(&session)) == Tristate::No {
-            return Err(Refusal::SessionGone { session: id.clone(), status: session.status }.into());
+            return Err(Refusal::SessionExited { session: id.clone(), status: session.status }.into());
         }
         Ok(Self { session, adapter })
     }
@@ -54,7 +54,7 @@ impl RunningSession {
     }
 
     /// An event about it.
-    pub(in crate::actions) fn event(&self, kind: crate::domain::Kind) -> Event {
+    pub(in crate::actions) fn event(&self, kind: crate::domain::EventKind) -> Event {
         Event::new(kind).session(&self.session.id, &self.session.run_id).lane(self.session.lane.as_ref())
     }
 }
@@ -85,7 +85,7 @@ pub(in crate::actions) fn run_idempotent(
     }
     if let Err(error) = act(&live) {
         if let Some(request) = &app.idempotency_key {
-            app.transaction(|tx| Ok(requests::withdraw(tx, &request.id)?))?;
+            app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?))?;
         }
         return Err(error);
     }
@@ -96,7 +96,7 @@ pub(in crate::actions) fn run_idempotent(
         let answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;
         if let Some(request) = &app.idempotency_key {
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::put(tx, &request.id, &request.fingerprint, Some(&text))?;
+            requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?;
         }
         Ok(answer)
     })?;

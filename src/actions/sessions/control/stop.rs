@@ -11,7 +11,7 @@ use crate::{
     },
     adapters::{Adapter, Tristate},
     domain::{
-        Event, Kind, SessionId,
+        Event, EventKind, SessionId,
         session::{Activity, Session, SessionStatus},
     },
     os::child,
@@ -99,7 +99,7 @@ fn set_activity(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<
         return Ok(before);
     }
     let source = Some(SOURCE.to_owned());
-    let event = Event::new(Kind::SessionActivity)
+    let event = Event::new(EventKind::SessionActivity)
         .session(&session.id, &session.run_id)
         .lane(session.lane.as_ref())
         .with("activity", activity.as_str());

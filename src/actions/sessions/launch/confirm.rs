@@ -13,13 +13,13 @@ use crate::{
         core::{errors, lookup},
     },
     domain::{
-        Event, Kind,
+        Event, EventKind,
         checkpoint::CheckpointState,
         session::{Session, SessionStatus},
     },
     store::{
         WriteTx,
-        checkpoints::{self, Draft},
+        checkpoints::{self, CheckpointFields},
         sessions,
     },
 };
@@ -57,7 +57,7 @@ pub(crate) fn confirm(
         return Err(errors::internal("the session was changed within one transaction"));
     }
     if status == SessionStatus::Running {
-        let event = Event::new(Kind::SessionRunning)
+        let event = Event::new(EventKind::SessionRunning)
             .session(&session.id, &session.run_id)
             .lane(session.lane.as_ref())
             .with("pid", session.pid)
@@ -75,7 +75,7 @@ pub(crate) fn confirm(
 /// The checkpoint of a session that was launched for a task.
 fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     let Some(task) = &session.task else { return Ok(()) };
-    let draft = Draft {
+    let draft = CheckpointFields {
         task: task.clone(),
         session: Some(session.id.clone()),
         state: CheckpointState::Active,
@@ -86,7 +86,7 @@ fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     };
     let checkpoint = checkpoints::insert(tx, &draft)?;
     tx.record(
-        &Event::new(Kind::CheckpointRecorded)
+        &Event::new(EventKind::CheckpointRecorded)
             .task(task)
             .session(&session.id, &session.run_id)
             .lane(session.lane.as_ref())

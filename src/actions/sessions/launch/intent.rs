@@ -13,7 +13,7 @@ use crate::{
     },
     adapters::AdapterError,
     domain::{
-        Event, Kind, Refusal, SessionId,
+        Event, EventKind, Refusal, SessionId,
         session::{Session, SessionStatus},
     },
     store::{WriteTx, events, requests, sessions, tasks},
@@ -39,7 +39,7 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
     }
     let id = SessionId::parse(answer.ids.first().map(String::as_str).unwrap_or_default())?;
     let (session, ran) = app.read(|tx| {
-        let ran = events::newest_of_session(tx, &id, |kind| kind == Kind::SessionRunning)?;
+        let ran = events::newest_of_session(tx, &id, |kind| kind == EventKind::SessionRunning)?;
         Ok((lookup::session(tx, &id)?, ran.is_some()))
     })?;
     match session.status {
@@ -75,7 +75,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> R
     }
     let session = &plan.session;
     if sessions::find(tx, &session.id)?.is_some() {
-        return Err(Refusal::Exists { noun: "session", id: session.id.to_string() }.into());
+        return Err(Refusal::AlreadyExists { noun: "session", id: session.id.to_string() }.into());
     }
     // Both may have gone since they were looked at.
     if let Some(lane) = &session.lane {
@@ -85,7 +85,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> R
         lookup::task(tx, task)?;
     }
     sessions::insert(tx, session)?;
-    let event = Event::new(Kind::SessionStarting)
+    let event = Event::new(EventKind::SessionStarting)
         .session(&session.id, &session.run_id)
         .lane(session.lane.as_ref())
         .with("role", session.role.as_str())
@@ -100,7 +100,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> R
 
 pub(crate) fn store_response(tx: &WriteTx<'_>, request: &IdempotencyKey, answer: &Answer) -> Result<()> {
     let text = serde_json::to_string(answer).map_err(errors::internal)?;
-    Ok(requests::put(tx, &request.id, &request.fingerprint, Some(&text))?)
+    Ok(requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?)
 }
 
 /// The event, about the session's task too.

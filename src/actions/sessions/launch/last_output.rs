@@ -22,7 +22,7 @@ pub(crate) fn read(adapter: &Adapter, plan: &LaunchPlan) -> String {
         let is_anothers = adapter.matches_session_run(id.as_str(), run) == Some(false);
         (!is_anothers).then(|| adapter.peek(id.as_str(), MAX_LINES).ok()).flatten()
     });
-    let shown = secrets::masked(&plan.start.redacted(shown.unwrap_or_default().trim()));
+    let shown = secrets::mask(&plan.start.redacted(shown.unwrap_or_default().trim()));
     let from = shown.char_indices().map(|(at, _)| at).find(|at| shown.len() - at <= MAX_BYTES).unwrap_or_default();
     shown.get(from..).unwrap_or_default().to_owned()
 }

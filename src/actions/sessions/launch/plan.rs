@@ -19,14 +19,14 @@ use crate::{
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
     api_client::socket_path,
     config::{
-        Launch, Program, Setup,
-        project::{STATE_DIR, STORE_FILE, normal},
+        LaunchSettings, ProgramSettings, Setup,
+        project::{STATE_DIR, STORE_FILE, normalize},
     },
     domain::{
         LaneName, Refusal, Role, SessionId, TaskId,
         id::Label,
         lane::Lane,
-        rules::initial_prompt::{CARRIER, PromptWay},
+        rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
         session::{Session, SessionStatus},
         task::Task,
     },
@@ -105,7 +105,7 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
     let role = app.settings.role(&wish.role);
     let (task, lane, id) = app.read(|tx| {
         let task = wish.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
-        let of_task = task.as_ref().and_then(|task| task.words.lane.clone());
+        let of_task = task.as_ref().and_then(|task| task.fields.lane.clone());
         let lane = wish.lane.clone().or_else(|| role.lane.clone()).or(of_task);
         let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
         let provider = provider(wish, &role, lane.as_ref())?;
@@ -137,7 +137,7 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
     let chosen = program::choose(app, wish.command.as_ref(), settings.command.as_deref(), &provider);
     program::check(app, &chosen, &given, &worktree, &mut remarks)?;
     let prompt = wish.prompt.as_deref().map(program::validate_prompt).transpose()?;
-    let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptWay::Nudge), prompt)?;
+    let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
     if task.is_some_and(|task| task.state.status().is_closed()) {
         remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
     }
@@ -148,13 +148,13 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
     let mut all = all;
     // The built-in scripts run the words, and the text only where that takes it from the variable.
     let is_carried = located.built_in.is_none() || prompted.reads_prompt_var;
-    all.extend(prompted.prompt_var.filter(|_| is_carried).map(|prompt| (CARRIER.to_owned(), prompt)));
+    all.extend(prompted.prompt_var.filter(|_| is_carried).map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
     let backend =
         session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
     let start = StartConfig {
         work_dir: session.worktree.clone(),
-        command: Some(prompted.program.text),
-        argv: prompted.program.words,
+        command: Some(prompted.program.shell_text),
+        argv: prompted.program.argv,
         env: Some(all.clone()),
         process_names: settings.process_names,
         nudge: prompted.typed_prompt,
@@ -177,7 +177,7 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
         located,
         state_dir: state,
         start,
-        command: chosen.text,
+        command: chosen.shell_text,
         environment,
         socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
         setup: backend.setup,
@@ -201,16 +201,16 @@ fn additional_timeout(start: &StartConfig) -> Duration {
 
 /// What is said about the program: by the role, and below it by the provider. A role's words are made for the role's
 /// provider; another one that was asked for has its own.
-fn program_settings(wish: &LaunchRequest, role: &Launch, entry: &Launch) -> Program {
+fn program_settings(wish: &LaunchRequest, role: &LaunchSettings, entry: &LaunchSettings) -> ProgramSettings {
     let is_roles = wish.provider.is_none() || wish.provider == role.provider;
-    let above = if is_roles { role.program.clone() } else { Program::default() };
-    above.over(entry.program.clone())
+    let above = if is_roles { role.program.clone() } else { ProgramSettings::default() };
+    above.with_fallback(entry.program.clone())
 }
 
 /// The setup script's file, which is there and nobody else's to write.
 fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Refusal> {
     let Some(stated) = stated else { return Ok(None) };
-    let path = normal(&app.project.root.join(&stated));
+    let path = normalize(&app.project.root.join(&stated));
     if !path.is_file() {
         return Err(Refusal::not_found("setup script", path.display().to_string()));
     }
@@ -223,7 +223,7 @@ fn socket_path(app: &App, stated: &str) -> Result<String, Refusal> {
     if stated == DEFAULT_SOCKET {
         return Ok(stated.to_owned());
     }
-    path_text("the backend's socket", &normal(&app.project.root.join(stated)))
+    path_text("the backend's socket", &normalize(&app.project.root.join(stated)))
 }
 
 fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
@@ -251,7 +251,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn provider(wish: &LaunchRequest, role: &Launch, lane: Option<&Lane>) -> Result<Label, Refusal> {
+fn provider(wish: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
     let said = wish.provider.clone().or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
     said.map_or_else(|| Label::parse(SHELL), Ok)
 }
@@ -262,14 +262,14 @@ fn unused_id(app: &App, tx: &ReadTx<'_>, wish: &LaunchRequest, provider: &Label)
     const TRIES: usize = 100;
     if let Some(name) = &wish.id {
         return match sessions::find(tx, name)? {
-            Some(_) => Err(Refusal::Exists { noun: "session", id: name.to_string() }.into()),
+            Some(_) => Err(Refusal::AlreadyExists { noun: "session", id: name.to_string() }.into()),
             None => Ok(name.clone()),
         };
     }
     let cut = |text: &str| text.get(..text.len().min(PART)).unwrap_or_default().to_owned();
     let (role, provider) = (cut(wish.role.as_str()), cut(provider.as_str()));
     for _ in 0..TRIES {
-        let id = SessionId::parse(&format!("{role}-{provider}-{}", app.env.ids.letters()))?;
+        let id = SessionId::parse(&format!("{role}-{provider}-{}", app.env.ids.random_letters()))?;
         if sessions::find(tx, &id)?.is_none() {
             return Ok(id);
         }
@@ -277,7 +277,12 @@ fn unused_id(app: &App, tx: &ReadTx<'_>, wish: &LaunchRequest, provider: &Label)
     Err(errors::internal("no free session id was found"))
 }
 
-fn backend(app: &App, wish: &LaunchRequest, role: &Launch, lane: Option<&Lane>) -> Result<ResolvedBackend, Refusal> {
+fn backend(
+    app: &App,
+    wish: &LaunchRequest,
+    role: &LaunchSettings,
+    lane: Option<&Lane>,
+) -> Result<ResolvedBackend, Refusal> {
     let (word, place) = match &wish.backend {
         Some(word) => (word.clone(), BackendSource::Flag),
         None => {
@@ -293,7 +298,7 @@ fn worktree(app: &App, wish: &LaunchRequest, lane: Option<&Lane>) -> Result<Path
         Some(folder) => app.env.cwd.join(folder),
         None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
     };
-    let folder = normal(&stated);
+    let folder = normalize(&stated);
     if folder.is_dir() {
         return Ok(folder);
     }
@@ -307,7 +312,7 @@ fn branch(wish: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Opt
 /// The transcript's file, which can be written to as far as that can be told without writing.
 fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf, Refusal> {
     let path = match &wish.transcript {
-        Some(path) => normal(&app.project.root.join(path)),
+        Some(path) => normalize(&app.project.root.join(path)),
         None => app.project.state.join("transcripts").join(format!("{id}.log")),
     };
     let no = |why: String| Refusal::Invalid { what: "transcript", why };
@@ -326,7 +331,11 @@ fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf
     Err(no(format!("{} cannot be written", path.display())))
 }
 
-fn requested_env(wish: &LaunchRequest, role: &Launch, entry: &Launch) -> Result<BTreeMap<String, String>, Refusal> {
+fn requested_env(
+    wish: &LaunchRequest,
+    role: &LaunchSettings,
+    entry: &LaunchSettings,
+) -> Result<BTreeMap<String, String>, Refusal> {
     let mut given = BTreeMap::new();
     for (name, value) in entry.env.iter().chain(&role.env).chain(&wish.env) {
         check_variable(name, value)?;
@@ -344,7 +353,7 @@ fn session_env(app: &App, session: &Session, given: BTreeMap<String, String>) ->
     let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
     let moved = (app.project.store != usual).then(|| path_text("the store", &app.project.store)).transpose()?;
     // Where a server of this project listens, or would.
-    let api = socket_path::for_runtime_dir(&app.project.runtime(), &app.env);
+    let api = socket_path::for_runtime_dir(&app.project.runtime_dir(), &app.env);
     let ours = [
         (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),

@@ -8,8 +8,8 @@ use crate::{
         Refusal,
         id::Label,
         rules::{
-            command_line::{First, first},
-            initial_prompt::{self, Program, PromptWay},
+            command_line::{LeadingWord, leading_word},
+            initial_prompt::{self, Program, PromptDelivery},
         },
         text_limits,
     },
@@ -36,7 +36,7 @@ pub struct PreparedProgram {
     pub program: Program,
     /// What the variable for it carries.
     pub prompt_var: Option<String>,
-    /// Whether the exact words take it from there, and not only the text.
+    /// Whether the exact argv take it from there, and not only the text.
     pub reads_prompt_var: bool,
     /// What is typed once it is ready.
     pub typed_prompt: Option<String>,
@@ -44,11 +44,11 @@ pub struct PreparedProgram {
 
 /// The program that was asked for, else the configured one, else the one of the provider's name.
 pub(crate) fn choose(app: &App, asked: Option<&CommandSpec>, configured: Option<&str>, provider: &Label) -> Program {
-    let exact = |words: Vec<String>| Program { text: shell_words::join(&words), words: Some(words) };
+    let exact = |argv: Vec<String>| Program { shell_text: shell_words::join(&argv), argv: Some(argv) };
     match (asked, configured) {
-        (Some(CommandSpec::Argv(words)), _) => exact(words.clone()),
-        (Some(CommandSpec::Shell(text)), _) => Program { text: text.clone(), words: None },
-        (None, Some(text)) => Program { text: text.to_owned(), words: None },
+        (Some(CommandSpec::Argv(argv)), _) => exact(argv.clone()),
+        (Some(CommandSpec::Shell(text)), _) => Program { shell_text: text.clone(), argv: None },
+        (None, Some(text)) => Program { shell_text: text.to_owned(), argv: None },
         (None, None) if provider.as_str() == SHELL => {
             exact(vec![app.env.var(vars::SHELL).unwrap_or("/bin/sh").to_owned()])
         }
@@ -67,11 +67,11 @@ pub(crate) fn check(
     worktree: &Path,
     remarks: &mut Vec<String>,
 ) -> Result<(), Refusal> {
-    let Program { text, words } = chosen;
-    let word = match (words, first(text)) {
-        (Some(words), _) => words.first().cloned().unwrap_or_default(),
-        (None, First::Program(word)) => word,
-        (None, First::Unclear) => {
+    let Program { shell_text: text, argv } = chosen;
+    let word = match (argv, leading_word(text)) {
+        (Some(argv), _) => argv.first().cloned().unwrap_or_default(),
+        (None, LeadingWord::Program(word)) => word,
+        (None, LeadingWord::Unresolved) => {
             if text.trim().is_empty() || text.contains('\0') {
                 return Err(Refusal::invalid("command", "must not be empty or hold a NUL"));
             }
@@ -79,7 +79,7 @@ pub(crate) fn check(
             return Ok(());
         }
     };
-    if words.iter().flatten().any(|word| word.contains('\0')) {
+    if argv.iter().flatten().any(|word| word.contains('\0')) {
         return Err(Refusal::invalid("command", "must not hold a NUL"));
     }
     let own = given.get(vars::PATH).map(OsString::from);
@@ -98,27 +98,31 @@ pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     if prompt.trim().is_empty() {
         return Err(Refusal::invalid("prompt", "must not be empty"));
     }
-    text_limits::body("prompt", prompt)
+    text_limits::check_body("prompt", prompt)
 }
 
 /// The program with its prompt, in the way that it takes one.
 ///
 /// # Errors
 /// `invalid_value` when the prompt is too long for that way; `usage` when the command does not say where it goes.
-pub(crate) fn with_prompt(program: Program, way: PromptWay, given: Option<String>) -> Result<PreparedProgram, Refusal> {
+pub(crate) fn with_prompt(
+    program: Program,
+    way: PromptDelivery,
+    given: Option<String>,
+) -> Result<PreparedProgram, Refusal> {
     let Some(text) = given else {
         return Ok(PreparedProgram { program, prompt_var: None, reads_prompt_var: false, typed_prompt: None });
     };
     match way {
-        PromptWay::Nudge => {
+        PromptDelivery::Nudge => {
             Ok(PreparedProgram { program, prompt_var: None, reads_prompt_var: false, typed_prompt: Some(text) })
         }
-        PromptWay::Argument => {
-            let program = initial_prompt::as_argument(&program, &text)?;
+        PromptDelivery::Argument => {
+            let program = initial_prompt::pass_as_argument(&program, &text)?;
             Ok(PreparedProgram { program, prompt_var: Some(text), reads_prompt_var: false, typed_prompt: None })
         }
-        PromptWay::Stdin => {
-            let program = initial_prompt::on_stdin(&program, &text)?;
+        PromptDelivery::Stdin => {
+            let program = initial_prompt::pass_on_stdin(&program, &text)?;
             Ok(PreparedProgram { program, prompt_var: Some(text), reads_prompt_var: true, typed_prompt: None })
         }
     }

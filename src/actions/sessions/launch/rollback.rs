@@ -51,7 +51,7 @@ pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
             finish(tx, &session, SessionStatus::Failed, None, Some(&why))?;
         }
         if let Some(request) = &app.idempotency_key {
-            requests::forget(tx, &request.id)?;
+            requests::delete(tx, &request.id)?;
         }
         Ok(())
     });

@@ -11,7 +11,7 @@ use crate::{
     actions::App,
     adapters::{Adapter, AdapterError, tmux_panes},
     domain::{
-        rules::liveness::{Backend, Process},
+        rules::liveness::{BackendObservation, ProcessObservation},
         session::{Session, SessionStatus},
     },
     env::Timestamp,
@@ -58,9 +58,15 @@ impl BackendProber {
 
     /// Its backend's answer. Whoever is of another host, or has nothing that could be asked, is not asked for. Nothing is
     /// written.
-    pub fn probe(&mut self, app: &App, session: &Session, process: &Process, now: Timestamp) -> Backend {
+    pub fn probe(
+        &mut self,
+        app: &App,
+        session: &Session,
+        process: &ProcessObservation,
+        now: Timestamp,
+    ) -> BackendObservation {
         // Another host's is not ours to ask for, and what is certain without an answer needs none.
-        if session.host != self.local_host || matches!(process, Process::Gone(_)) {
+        if session.host != self.local_host || matches!(process, ProcessObservation::Gone(_)) {
             return facts::unprobed_backend(session);
         }
         let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
@@ -68,27 +74,27 @@ impl BackendProber {
         };
         // Before it has come up, its script truly says that it does not run.
         if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
-            return Backend::Unknown("its launch may be under way".to_owned());
+            return BackendObservation::Unknown("its launch may be under way".to_owned());
         }
         let place = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
         let endpoint = match self.endpoints.entry(place).or_insert_with(|| Endpoint::open(app, session, script, state))
         {
             Ok(endpoint) => endpoint,
-            Err(why) => return Backend::Unknown(why.clone()),
+            Err(why) => return BackendObservation::Unknown(why.clone()),
         };
         endpoint.probe(session, process)
     }
 
     /// The answer of a tmux server for a pane that no script of ours made.
-    fn probe_tmux_pane(&mut self, app: &App, session: &Session) -> Backend {
+    fn probe_tmux_pane(&mut self, app: &App, session: &Session) -> BackendObservation {
         let (Some(pane), Some(tmux_panes::BACKEND)) = (&session.pane, session.backend.as_deref()) else {
             return facts::unprobed_backend(session);
         };
         let recorded = recorded_server(session);
         if let Some(server) = &recorded {
             match self.servers.entry(server.clone()).or_insert_with(|| server.status()) {
-                ProcessStatus::Gone(_) => return Backend::Gone("its tmux server is gone".to_owned()),
-                ProcessStatus::Unknown(why) => return Backend::Unknown(why.clone()),
+                ProcessStatus::Gone(_) => return BackendObservation::Gone("its tmux server is gone".to_owned()),
+                ProcessStatus::Unknown(why) => return BackendObservation::Unknown(why.clone()),
                 ProcessStatus::Alive => {}
             }
         }
@@ -97,16 +103,16 @@ impl BackendProber {
             Entry::Vacant(free) => free.insert(tmux_panes::list_panes(&app.env, session.socket.as_deref())),
         };
         match (panes, recorded) {
-            (Err(why), _) => Backend::Unknown(why.clone()),
+            (Err(why), _) => BackendObservation::Unknown(why.clone()),
             (Ok(panes), Some(server)) if panes.server != server => {
-                Backend::Unknown("another tmux server answers in place of its own".to_owned())
+                BackendObservation::Unknown("another tmux server answers in place of its own".to_owned())
             }
             (Ok(panes), known) => match panes.check_alive(pane) {
-                Err(why) => Backend::Gone(why),
-                Ok(()) if known.is_some() => Backend::Alive,
-                Ok(()) => {
-                    Backend::Unknown(format!("there is a pane {pane}, but of which server ours was is not known"))
-                }
+                Err(why) => BackendObservation::Gone(why),
+                Ok(()) if known.is_some() => BackendObservation::Alive,
+                Ok(()) => BackendObservation::Unknown(format!(
+                    "there is a pane {pane}, but of which server ours was is not known"
+                )),
             },
         }
     }
@@ -129,38 +135,38 @@ impl Endpoint {
         Ok(Self { adapter, listed })
     }
 
-    fn probe(&mut self, session: &Session, process: &Process) -> Backend {
+    fn probe(&mut self, session: &Session, process: &ProcessObservation) -> BackendObservation {
         let name = adapter_endpoint::backend_name(session);
         match &self.listed {
-            RunningList::Unknown(why) => return Backend::Unknown(why.clone()),
+            RunningList::Unknown(why) => return BackendObservation::Unknown(why.clone()),
             RunningList::Names(names) if names.contains(name) => return verify_run(&self.adapter, session, process),
             // Absence from a list is no proof: the next call is.
             RunningList::Names(_) | RunningList::Unsupported => {}
         }
         match self.adapter.query_running(name) {
-            Ok(false) => Backend::Gone(format!("its backend says that {name} does not run")),
+            Ok(false) => BackendObservation::Gone(format!("its backend says that {name} does not run")),
             Ok(true) => verify_run(&self.adapter, session, process),
             Err(error) => {
                 if matches!(error, AdapterError::TimedOut { .. }) {
                     let why = format!("{} did not answer for another session", self.adapter.script().display());
                     self.listed = RunningList::Unknown(why);
                 }
-                Backend::Unknown(error.to_string())
+                BackendObservation::Unknown(error.to_string())
             }
         }
     }
 }
 
 /// What it means that the name runs: a process of ours that is there proves whose it is.
-fn verify_run(adapter: &Adapter, session: &Session, process: &Process) -> Backend {
+fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation) -> BackendObservation {
     let name = adapter_endpoint::backend_name(session);
-    if *process == Process::Alive {
-        return Backend::Alive;
+    if *process == ProcessObservation::Alive {
+        return BackendObservation::Alive;
     }
     match adapter.matches_session_run(name, &session.run_id) {
-        Some(true) => Backend::Alive,
-        Some(false) => Backend::Gone(format!("{name} is another run's in its backend")),
-        None => Backend::Unknown(format!("its backend says that {name} runs, but not of which run")),
+        Some(true) => BackendObservation::Alive,
+        Some(false) => BackendObservation::Gone(format!("{name} is another run's in its backend")),
+        None => BackendObservation::Unknown(format!("its backend says that {name} runs, but not of which run")),
     }
 }
 

@@ -16,11 +16,11 @@ use crate::{
         sessions::control::running_session::RunningSession,
     },
     domain::{
-        Kind, SessionId,
-        message::{Message, OFFER_SECONDS, Recipient, TYPED_UNTIL, Way},
-        rules::delivery::{self, MOST, Typing},
+        EventKind, SessionId,
+        message::{Channel, Message, NEVER_EXPIRES, OFFER_TIMEOUT_SECS, Recipient},
+        rules::delivery::{self, MAX_READ, TypingPolicy},
         session::{Activity, Session, SessionStatus},
-        text_limits::BODY_MAX,
+        text_limits::MAX_BODY_BYTES,
     },
     env::Timestamp,
     store::{ReadTx, WriteTx, messages, session_reports, sessions},
@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How long text is held while it is being typed: longer than the calls to an adapter may take.
-const TYPING_OFFER_DURATION: Duration = Duration::from_secs(2 * OFFER_SECONDS);
+const TYPING_OFFER_DURATION: Duration = Duration::from_secs(2 * OFFER_TIMEOUT_SECS);
 
 /// Has what waits for a session typed into its terminal, when nobody brings it: nobody listens for the session, and its
 /// hooks will not come by soon enough. Typed text stays offered until the session's next event. Answers how it went out;
@@ -38,7 +38,7 @@ const TYPING_OFFER_DURATION: Duration = Duration::from_secs(2 * OFFER_SECONDS);
 ///
 /// # Errors
 /// As the adapter fails: the prompt waits then as before. `untrusted`, `session_gone`, `session_mismatch`.
-pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Way>> {
+pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Channel>> {
     // Asked in this order: most sessions have nothing waiting, and asking who listens makes a socket.
     if !app.read(|tx| has_typable(tx, session, app.env.now()))? || listener::has_any(app, session) {
         return Ok(None);
@@ -50,14 +50,14 @@ pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Way>> {
 ///
 /// # Errors
 /// Those of [`deliver`].
-pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Way>> {
+pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Channel>> {
     if !app.read(|tx| has_typable(tx, session, app.env.now()))? {
         return Ok(None);
     }
     let live = RunningSession::find(app, session)?;
     let mut way = None;
     // Each has its own turn; what came meanwhile has one too.
-    for _ in 0..MOST {
+    for _ in 0..MAX_READ {
         let until = app.env.now().plus(TYPING_OFFER_DURATION);
         let Some(letter) = app.transaction(|tx| offer_next(tx, session, until))? else { break };
         match letter.type_into(&live) {
@@ -67,7 +67,7 @@ pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Way>> {
                 return Err(error);
             }
         }
-        way = Some(Way::Nudge);
+        way = Some(Channel::Nudge);
     }
     Ok(way)
 }
@@ -101,16 +101,16 @@ struct TypedBatch {
 }
 
 /// What may be typed into a session now, in order. What is for its lane or role is for whoever comes for it first.
-fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Message, Typing)>> {
+fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Message, TypingPolicy)>> {
     let Some(session) = sessions::find(tx, id)?.filter(accepts_typing) else { return Ok(Vec::new()) };
-    let unsettled = messages::unsettled(tx, &Recipient::Session(id.clone()))?;
+    let unsettled = messages::open_for(tx, &Recipient::Session(id.clone()))?;
     if unsettled.is_empty() {
         return Ok(Vec::new());
     }
-    let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
-    let free = delivery::carrying(unsettled, Way::Nudge, session.activity, now).into_iter();
-    let typings = free.map(|message| (delivery::typing(message.priority, session.activity, hooked), message));
-    Ok(typings.filter(|(how, _)| *how != Typing::Not).map(|(how, message)| (message, how)).collect())
+    let hooked = session_reports::find(tx, id)?.last_hook_at.is_some();
+    let free = delivery::deliverable(unsettled, Channel::Nudge, session.activity, now).into_iter();
+    let typings = free.map(|message| (delivery::typing_policy(message.priority, session.activity, hooked), message));
+    Ok(typings.filter(|(how, _)| *how != TypingPolicy::Wait).map(|(how, message)| (message, how)).collect())
 }
 
 /// Whether it has a terminal of ours, and nobody is just about to type its first prompt.
@@ -124,7 +124,7 @@ fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> 
 
 /// Whether there is something to type: what is too long even here is announced once.
 fn needs_typing(message: &Message, id: &SessionId) -> bool {
-    let is_short = || mail::format_messages(&[MessageView::from(message)]).len() <= BODY_MAX;
+    let is_short = || mail::format_messages(&[MessageView::from(message)]).len() <= MAX_BODY_BYTES;
     !message.is_announced_to(id) || is_short()
 }
 
@@ -135,11 +135,11 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Opti
     let mut waiting = typable(tx, id, tx.now())?;
     waiting.retain(|(message, _)| needs_typing(message, id));
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
-    let hooked = session_reports::find(tx, id)?.hooked_at.is_some();
+    let hooked = session_reports::find(tx, id)?.last_hook_at.is_some();
     let version = hooked.then_some(session.version);
     let is_plain = |message: &Message| mail::is_by_person(&MessageView::from(message));
     let Some((first, how)) = waiting.first() else { return Ok(None) };
-    let interrupts = *how == Typing::Interrupting;
+    let interrupts = *how == TypingPolicy::InterruptThenType;
     let letter = if is_plain(first) {
         TypedBatch {
             version,
@@ -151,12 +151,12 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Opti
     } else {
         let alike = waiting
             .iter()
-            .take_while(|(message, how)| !is_plain(message) && (*how == Typing::Interrupting) == interrupts);
-        let load = BatchBuilder::pack(alike.map(|(message, _)| message.clone()).collect(), id, BODY_MAX);
+            .take_while(|(message, how)| !is_plain(message) && (*how == TypingPolicy::InterruptThenType) == interrupts);
+        let load = BatchBuilder::pack(alike.map(|(message, _)| message.clone()).collect(), id, MAX_BODY_BYTES);
         let text = load.text.trim_end().to_owned();
         TypedBatch { version, text, messages: load.messages, announced: load.announced, interrupts }
     };
-    offer(tx, &session, &letter.messages, Way::Nudge, until)?;
+    offer(tx, &session, &letter.messages, Channel::Nudge, until)?;
     Ok(Some(letter))
 }
 
@@ -174,7 +174,7 @@ impl TypedBatch {
         let now = sessions::find(tx, &live.session.id)?;
         let heard = now.filter(|now| self.version.is_some_and(|before| before != now.version));
         for message in &self.messages {
-            messages::offer_on(tx, message.id, until, TYPED_UNTIL)?;
+            messages::extend_offer(tx, message.id, until, NEVER_EXPIRES)?;
             if let Some(session) = &heard
                 && let Some(typed) = messages::find(tx, message.id)?.filter(Message::is_typed)
             {
@@ -182,20 +182,20 @@ impl TypedBatch {
             }
         }
         for id in &self.announced {
-            messages::announce(tx, *id, &live.session.id)?;
+            messages::mark_announced(tx, *id, &live.session.id)?;
         }
         if self.interrupts {
-            tx.record(&live.event(Kind::SessionInterrupted))?;
+            tx.record(&live.event(EventKind::SessionInterrupted))?;
         }
         let size = i64::try_from(self.text.len()).unwrap_or(i64::MAX);
-        tx.record(&live.event(Kind::SessionNudged).with("bytes", size))?;
+        tx.record(&live.event(EventKind::SessionNudged).with("bytes", size))?;
         Ok(())
     }
 
     /// It was not: it waits as before.
     fn withdraw_offer(&self, tx: &WriteTx<'_>, until: Timestamp) -> Result<()> {
         for message in &self.messages {
-            messages::take_back(tx, message.id, until)?;
+            messages::withdraw_offer(tx, message.id, until)?;
         }
         Ok(())
     }

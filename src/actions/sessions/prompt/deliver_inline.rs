@@ -10,9 +10,9 @@ use crate::{
         mail::{self, inbox::expire, send::event},
     },
     domain::{
-        Kind, SessionId,
-        message::{Message, MessageStatus, OFFER_SECONDS, Recipient, Way},
-        rules::delivery::{self, MOST},
+        EventKind, SessionId,
+        message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient},
+        rules::delivery::{self, MAX_READ},
         session::Session,
     },
     env::Timestamp,
@@ -37,13 +37,13 @@ pub struct DeliveryBatch {
 ///
 /// # Errors
 /// As the store fails.
-pub fn take_deliverable(app: &App, session: &Session, way: Way, limit: usize) -> Result<Option<DeliveryBatch>> {
+pub fn take_deliverable(app: &App, session: &Session, way: Channel, limit: usize) -> Result<Option<DeliveryBatch>> {
     let waits = |tx: &ReadTx<'_>, now: Timestamp| -> Result<BatchBuilder> {
         // What it does now, and not when its session was read.
         let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
             return Ok(BatchBuilder::default());
         };
-        let free = delivery::carrying(for_session(tx, &now_as)?, way, now_as.activity, now);
+        let free = delivery::deliverable(for_session(tx, &now_as)?, way, now_as.activity, now);
         Ok(BatchBuilder::pack(free, &session.id, limit))
     };
     // Most often there is nothing, and nobody is kept from writing.
@@ -53,7 +53,7 @@ pub fn take_deliverable(app: &App, session: &Session, way: Way, limit: usize) ->
     let load = app.transaction(|tx| {
         expire(tx)?;
         let load = waits(tx, tx.now())?;
-        offer(tx, session, &load.messages, way, tx.now().plus(Duration::from_secs(OFFER_SECONDS)))?;
+        offer(tx, session, &load.messages, way, tx.now().plus(Duration::from_secs(OFFER_TIMEOUT_SECS)))?;
         Ok(load)
     })?;
     Ok((!load.is_empty()).then(|| load.into_batch()))
@@ -74,7 +74,7 @@ pub fn confirm_delivered(app: &App, session: &Session, carried: &DeliveryBatch) 
             }
         }
         for id in &carried.announced {
-            messages::announce(tx, *id, &session.id)?;
+            messages::mark_announced(tx, *id, &session.id)?;
         }
         Ok(())
     })
@@ -85,11 +85,11 @@ pub fn confirm_delivered(app: &App, session: &Session, carried: &DeliveryBatch) 
 /// # Errors
 /// As the store fails.
 pub(super) fn for_session(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Message>> {
-    let mut all = messages::unsettled(tx, &Recipient::Session(session.id.clone()))?;
+    let mut all = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
     if let Some(lane) = &session.lane {
-        all.extend(messages::unsettled(tx, &Recipient::Lane(lane.clone()))?);
+        all.extend(messages::open_for(tx, &Recipient::Lane(lane.clone()))?);
     }
-    all.extend(messages::unsettled(tx, &Recipient::Role(session.role.clone()))?);
+    all.extend(messages::open_for(tx, &Recipient::Role(session.role.clone()))?);
     Ok(all)
 }
 
@@ -97,10 +97,16 @@ pub(super) fn for_session(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Mess
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn offer(tx: &WriteTx<'_>, session: &Session, all: &[Message], way: Way, until: Timestamp) -> Result<()> {
+pub(super) fn offer(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    all: &[Message],
+    way: Channel,
+    until: Timestamp,
+) -> Result<()> {
     for message in all {
         messages::offer(tx, message.id, session.id.as_str(), until, way)?;
-        let offered = event(Kind::MessageOffered, message).session(&session.id, &session.run_id);
+        let offered = event(EventKind::MessageOffered, message).session(&session.id, &session.run_id);
         tx.record(&offered.with("reader", session.id.as_str()).with("way", way.as_str()))?;
     }
     Ok(())
@@ -111,9 +117,9 @@ pub(super) fn offer(tx: &WriteTx<'_>, session: &Session, all: &[Message], way: W
 /// # Errors
 /// As the store fails.
 pub(crate) fn acknowledge(tx: &WriteTx<'_>, message: &Message, session: &Session) -> Result<()> {
-    messages::settle(tx, message.id, MessageStatus::Acknowledged, Some(session.id.as_str()))?;
-    let settled = event(Kind::MessageAcknowledged, message).session(&session.id, &session.run_id);
-    tx.record(&settled.with("reader", session.id.as_str()).with("way", message.way.map(Way::as_str)))?;
+    messages::resolve(tx, message.id, MessageStatus::Acknowledged, Some(session.id.as_str()))?;
+    let settled = event(EventKind::MessageAcknowledged, message).session(&session.id, &session.run_id);
+    tx.record(&settled.with("reader", session.id.as_str()).with("way", message.channel.map(Channel::as_str)))?;
     Ok(())
 }
 
@@ -131,10 +137,10 @@ impl BatchBuilder {
     pub(super) fn pack(waiting: Vec<Message>, session: &SessionId, limit: usize) -> Self {
         let mut load = Self::default();
         for message in waiting {
-            let text = render::safe(&mail::format_messages(&[MessageView::from(&message)]));
+            let text = render::escape_controls(&mail::format_messages(&[MessageView::from(&message)]));
             let fits = |text: &str| load.text.len() + text.len() <= limit;
             if text.len() <= limit {
-                if load.messages.len() == MOST || !fits(&text) {
+                if load.messages.len() == MAX_READ || !fits(&text) {
                     break;
                 }
                 load.text.push_str(&text);

@@ -72,7 +72,7 @@ pub fn has_kind(app: &App, session: &SessionId, kind: ListenerKind) -> bool {
 }
 
 fn socket_dir(app: &App) -> PathBuf {
-    app.project.runtime().join("listen")
+    app.project.runtime_dir().join("listen")
 }
 
 /// A session's id may be as long as a socket's whole address.

@@ -12,7 +12,7 @@ use crate::{
         mail::{inbox::expire, send::event},
     },
     domain::{
-        Kind, Refusal, SessionId,
+        EventKind, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
         rules::delivery,
@@ -48,23 +48,23 @@ pub struct NewPrompt {
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
 pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
-    let content = text_limits::body("prompt", &prompt.content)?;
+    let content = text_limits::check_body("prompt", &prompt.content)?;
     if content.trim().is_empty() {
         return Err(Refusal::invalid("prompt", "must not be empty").into());
     }
-    let dedup = prompt.dedup.as_deref().map(|key| text_limits::line("dedup key", key)).transpose()?;
+    let dedup = prompt.dedup.as_deref().map(|key| text_limits::check_line("dedup key", key)).transpose()?;
     let metadata = metadata_with_sender(app, prompt.metadata.as_ref())?;
     app.mutate(|tx| {
         expire(tx)?;
         let session = lookup::session(tx, &prompt.to)?;
-        session.open()?;
+        session.check_open()?;
         let expires_at = prompt.ttl.map(|ttl| tx.now().plus(ttl));
         if let Some(key) = &dedup {
-            if let Some(known) = messages::acknowledged_under(tx, &session.id, key)? {
+            if let Some(known) = messages::find_acknowledged(tx, &session.id, key)? {
                 let line = format!("prompt {} was acknowledged under this key; nothing is sent", known.id);
                 return answer(tx, &known, true, line);
             }
-            let unsettled = messages::unsettled(tx, &Recipient::Session(session.id.clone()))?;
+            let unsettled = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
             if let Some(known) = unsettled.into_iter().rfind(|message| message.dedup.as_ref() == Some(key)) {
                 return repeat_pending(tx, &session, known, prompt.priority, expires_at);
             }
@@ -79,7 +79,7 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
             status: MessageStatus::Queued,
             offered_to: None,
             offered_until: None,
-            way: None,
+            channel: None,
             dedup: dedup.clone(),
             count: 1,
             announced_to: None,
@@ -87,7 +87,7 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
             created_at: tx.now(),
         };
         let message = messages::insert(tx, message)?;
-        tx.record(&event(Kind::MessageQueued, &message).session(&session.id, &session.run_id))?;
+        tx.record(&event(EventKind::MessageQueued, &message).session(&session.id, &session.run_id))?;
         let line = format!("queued prompt {} to session {}", message.id, session.id);
         answer(tx, &message, false, line)
     })
@@ -111,7 +111,7 @@ fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
         Some(_) => return Err(Refusal::invalid("metadata", "must be a JSON object").into()),
     };
     all.insert("from".into(), app.actor.name.clone().into());
-    Ok(text_limits::body("metadata", &Value::Object(all).to_string())?)
+    Ok(text_limits::check_body("metadata", &Value::Object(all).to_string())?)
 }
 
 /// A prompt under a key that has one already, which nobody has acknowledged.
@@ -134,13 +134,13 @@ fn repeat_pending(
     if message.is_typed()
         && let Some(until) = message.offered_until
     {
-        messages::take_back(tx, message.id, until)?;
+        messages::withdraw_offer(tx, message.id, until)?;
         message =
-            Message { status: MessageStatus::Queued, offered_to: None, offered_until: None, way: None, ..message };
+            Message { status: MessageStatus::Queued, offered_to: None, offered_until: None, channel: None, ..message };
     }
-    messages::repeat(tx, &message)?;
+    messages::update_repeat(tx, &message)?;
     tx.record(
-        &event(Kind::MessageQueued, &message).session(&session.id, &session.run_id).with("count", message.count),
+        &event(EventKind::MessageQueued, &message).session(&session.id, &session.run_id).with("count", message.count),
     )?;
     let line = format!("prompt {} waits already; counted {} times", message.id, message.count);
     answer(tx, &message, false, line)
@@ -158,7 +158,7 @@ fn answer(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, line: String) 
 pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool) -> Result<PromptView> {
     let waits = matches!(message.status, MessageStatus::Queued | MessageStatus::Offered);
     let position = if waits {
-        Some(delivery::position(&messages::unsettled(tx, &message.to)?, message.priority, message.id))
+        Some(delivery::queue_position(&messages::open_for(tx, &message.to)?, message.priority, message.id))
     } else {
         None
     };

@@ -9,8 +9,8 @@ use super::deliver_inline::{acknowledge, for_session, offer};
 use crate::{
     actions::{Answer, App, boundary::runtime, mail::inbox::expire},
     domain::{
-        message::{Message, MessageStatus, OFFER_SECONDS, Way},
-        rules::delivery::{self, MOST},
+        message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS},
+        rules::delivery::{self, MAX_READ},
         session::Session,
     },
     env::Timestamp,
@@ -39,18 +39,18 @@ pub fn next_batch(
         // Numbers tell nothing here: what is urgent or was held back goes before or after smaller ones.
         let last = after.and_then(|after| all.iter().find(|message| message.id == after)).map(offer_order);
         let is_again = |message: &&Message| {
-            message.way == Some(Way::Stream)
+            message.channel == Some(Channel::Stream)
                 && message.offered_to.as_deref() == Some(session.id.as_str())
-                && message.is_held(now)
-                && !message.is_late(now)
+                && message.is_offered(now)
+                && !message.is_expired(now)
                 && last.is_none_or(|last| offer_order(message) > last)
                 && since_connected.is_some_and(|sent| !sent.contains(&message.id))
         };
         let again: Vec<Message> = all.iter().filter(is_again).cloned().collect();
-        let mut due = delivery::carrying(all, Way::Stream, now_as.activity, now);
+        let mut due = delivery::deliverable(all, Channel::Stream, now_as.activity, now);
         due.extend(again);
         due.sort_by_key(queue_order);
-        due.truncate(MOST);
+        due.truncate(MAX_READ);
         Ok(due)
     };
     if app.read(|tx| due(tx, app.env.now()))?.is_empty() {
@@ -59,8 +59,9 @@ pub fn next_batch(
     app.transaction(|tx| {
         expire(tx)?;
         let due = due(tx, tx.now())?;
-        offer(tx, session, &due, Way::Stream, tx.now().plus(Duration::from_secs(OFFER_SECONDS)))?;
-        let offered = |message: Message| Message { status: MessageStatus::Offered, way: Some(Way::Stream), ..message };
+        offer(tx, session, &due, Channel::Stream, tx.now().plus(Duration::from_secs(OFFER_TIMEOUT_SECS)))?;
+        let offered =
+            |message: Message| Message { status: MessageStatus::Offered, channel: Some(Channel::Stream), ..message };
         Ok(due.into_iter().map(|message| MessageView::from(&offered(message))).collect())
     })
 }
@@ -82,7 +83,8 @@ fn offer_order(message: &Message) -> (Option<Timestamp>, (u8, i64)) {
 pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
     app.read(|tx| {
         let all = for_session(tx, session)?;
-        let own = all.iter().filter(|message| message.way == Some(Way::Stream) && message.is_held(app.env.now()));
+        let own =
+            all.iter().filter(|message| message.channel == Some(Channel::Stream) && message.is_offered(app.env.now()));
         Ok(own.filter_map(|message| message.offered_until).min())
     })
 }

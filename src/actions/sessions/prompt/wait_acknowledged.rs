@@ -10,7 +10,7 @@ use crate::{
     config::show_duration,
     domain::{
         Refusal,
-        message::{Message, MessageStatus, Way},
+        message::{Channel, Message, MessageStatus},
     },
     os::notify::ChangeWaiter,
     store::messages,
@@ -46,14 +46,14 @@ pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answ
             let view = view(tx, &message, false)?;
             Ok((message, view))
         })?;
-        let way = message.way.map(Way::as_str);
+        let way = message.channel.map(Channel::as_str);
         if message.status == MessageStatus::Acknowledged {
             let by = way.map(|way| format!(" by way of {way}")).unwrap_or_default();
             return Answer::new(&view, id, format!("prompt {id} is acknowledged{by}"));
         }
         let left = awaited.deadline.saturating_duration_since(Instant::now());
         let is_settled = matches!(message.status, MessageStatus::Expired | MessageStatus::Withdrawn);
-        if !is_settled && message.is_late(app.env.now()) {
+        if !is_settled && message.is_expired(app.env.now()) {
             app.transaction(inbox::expire)?;
             continue;
         }
@@ -67,6 +67,6 @@ pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answ
 }
 
 fn not_acknowledged(message: &Message, limit: Duration) -> anyhow::Error {
-    let (id, status, way) = (message.id, message.status, message.way);
+    let (id, status, way) = (message.id, message.status, message.channel);
     Refusal::NotAcknowledged { id, status, way, within: show_duration(limit) }.into()
 }

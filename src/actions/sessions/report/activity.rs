@@ -21,14 +21,14 @@ pub fn set_activity(
     waiting_for: Option<&str>,
     source: &str,
 ) -> Result<Session> {
-    let alive = session.alive(tx.now())?;
+    let alive = session.with_heartbeat(tx.now())?;
     let is_being_stopped =
         session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
     let words = match waiting_for {
         None if session.activity == activity => session.waiting_for.as_deref(),
         words => words,
     };
-    let after = if is_being_stopped { alive } else { alive.doing(activity, words, source, tx.now()) };
+    let after = if is_being_stopped { alive } else { alive.with_activity(activity, words, source, tx.now()) };
     keepalive::update_session(tx, &after)?;
     if session.status != SessionStatus::Running {
         keepalive::record_running(tx, session, source)?;

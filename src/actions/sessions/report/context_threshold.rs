@@ -22,22 +22,22 @@ pub const SOURCE: &str = "context";
 /// # Errors
 /// As the store fails.
 pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
-    let known = session_reports::find(tx, &session.id)?.pressure_at;
-    match (share >= app.settings.boundary.pressure, known) {
+    let known = session_reports::find(tx, &session.id)?.context_full_since;
+    match (share >= app.settings.agents.context_threshold, known) {
         (true, None) => {
-            session_reports::pressure(tx, &session.id, Some(tx.now()))?;
+            session_reports::set_context_full_since(tx, &session.id, Some(tx.now()))?;
             // One that was not read yet says it still.
             if has_pending_request(tx, session)? {
                 return Ok(false);
             }
             let key = format!("{SOURCE} {} {}", session.run_id, tx.now().millis());
-            let held = tasks::newest_held_by(tx, session.id.as_str())?.map(|(task, _)| task);
+            let held = tasks::last_claimed_by(tx, session.id.as_str())?.map(|(task, _)| task);
             let words = request_text(share, held.as_ref().or(session.task.as_ref()));
             let metadata = json!({ "from": "fairway", "context_usage": share });
             send::send_system(tx, &session.id, (SOURCE, Priority::System), words, &metadata, &key)
         }
         (false, Some(_)) => {
-            session_reports::pressure(tx, &session.id, None)?;
+            session_reports::set_context_full_since(tx, &session.id, None)?;
             Ok(false)
         }
         _ => Ok(false),
@@ -45,7 +45,7 @@ pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, 
 }
 
 fn has_pending_request(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
-    let unsettled = messages::unsettled(tx, &Recipient::Session(session.id.clone()))?;
+    let unsettled = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
     Ok(unsettled.iter().any(|message| message.source == SOURCE && message.priority == Priority::System))
 }
 

@@ -30,7 +30,7 @@ pub struct EndRequest {
 /// `not_found`; `session_final` when it came to the other end.
 pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
     if let Some(reason) = &end.reason {
-        text_limits::line("reason", reason)?;
+        text_limits::check_line("reason", reason)?;
     }
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;

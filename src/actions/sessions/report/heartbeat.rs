@@ -10,7 +10,7 @@ use crate::{
         sessions::{prompt, report::context_threshold},
     },
     domain::{
-        Event, Kind, Refusal, SessionId,
+        Event, EventKind, Refusal, SessionId,
         session::{Activity, Session, SessionStatus},
         text_limits,
     },
@@ -39,14 +39,14 @@ pub struct Heartbeat {
 /// `not_found`, `session_final`, `session_mismatch` for another run's, `usage`.
 pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> {
     if let Some(words) = &beat.waiting_for {
-        text_limits::line("waiting-for", words)?;
+        text_limits::check_line("waiting-for", words)?;
     }
     let own = app.actor.session.as_ref() == Some(id);
     let change = |tx: &WriteTx<'_>| {
         let session = lookup::session(tx, id)?;
         let run_id = beat.run_id.as_deref().or_else(|| app.actor.run_id.as_deref().filter(|_| own));
-        session.open()?;
-        session.of_run(run_id)?;
+        session.check_open()?;
+        session.check_run_id(run_id)?;
         let after = apply_heartbeat(&session, beat, tx.now())?;
         keepalive::update_session(tx, &after)?;
         tasks::renew_leases(tx, id.as_str(), None)?;
@@ -81,7 +81,7 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
 }
 
 fn apply_heartbeat(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> {
-    let mut after = session.alive(now)?;
+    let mut after = session.with_heartbeat(now)?;
     let activity = beat.activity.unwrap_or(session.activity);
     if beat.waiting_for.is_some() && activity != Activity::RequiresAction {
         return Err(Refusal::Usage { why: "--waiting-for goes with --activity requires_action".into() }.into());
@@ -92,7 +92,7 @@ fn apply_heartbeat(session: &Session, beat: &Heartbeat, now: Timestamp) -> Resul
             None if session.activity == activity => session.waiting_for.as_deref(),
             words => words.as_deref(),
         };
-        after = after.doing(activity, words, "heartbeat", now);
+        after = after.with_activity(activity, words, "heartbeat", now);
     }
     after.context_usage = beat.context_usage.or(session.context_usage);
     Ok(after)
@@ -110,7 +110,7 @@ pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Sess
         return Ok(false);
     }
     tx.record(
-        &Event::new(Kind::SessionActivity)
+        &Event::new(EventKind::SessionActivity)
             .session(&before.id, &before.run_id)
             .lane(before.lane.as_ref())
             .with("from", before.activity.as_str())

@@ -21,8 +21,8 @@ use crate::{
         Actor, Refusal, Role, SessionId,
         evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
         handoff::{Handoff, HandoffStatus},
-        provider_event::{Effect, Life, ProviderState},
-        rules::fencing::Intent,
+        provider_event::{Effect, ProviderState, SessionEffect},
+        rules::fencing::TaskWrite,
         secrets,
         session::{Activity, Session, SessionStatus},
         task::Task,
@@ -30,7 +30,7 @@ use crate::{
     },
     env::Timestamp,
     os::host,
-    store::{ReadTx, WriteTx, checkpoints::Draft, requests, tasks},
+    store::{ReadTx, WriteTx, checkpoints::CheckpointFields, requests, tasks},
     wire::{CheckpointView, EvidenceView, HandoffView, ProviderEventView, SessionView},
 };
 
@@ -63,7 +63,7 @@ pub struct ProviderReport {
 /// `request_reused` for an event id with other words; `usage` for a new session without a role; `invalid_value`.
 pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Answer> {
     // A program's words may quote what no one should keep.
-    let reported = &ProviderReport { summary: reported.summary.as_deref().map(secrets::masked), ..reported.clone() };
+    let reported = &ProviderReport { summary: reported.summary.as_deref().map(secrets::mask), ..reported.clone() };
     check(reported)?;
     // Looked at before the transaction, like everything outside.
     let (here, boot) = (host::identity(), host::boot_id());
@@ -96,7 +96,7 @@ pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Ans
         let answer = answer(reported, &plan, written, &now, false)?;
         if let Some(known) = &known {
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::put(tx, &known.id, &known.fingerprint, Some(&text))?;
+            requests::upsert(tx, &known.id, &known.fingerprint, Some(&text))?;
         }
         Ok(answer)
     })
@@ -106,7 +106,7 @@ fn check(reported: &ProviderReport) -> Result<(), Refusal> {
     upsert::validate(&reported.patch)?;
     for (what, value) in [("summary", &reported.summary), ("artifact", &reported.artifact)] {
         if let Some(value) = value {
-            text_limits::line(what, value)?;
+            text_limits::check_line(what, value)?;
         }
     }
     if reported.handoff_to.is_some() && reported.state != ProviderState::Completed {
@@ -199,7 +199,7 @@ fn plan(
     let (before, after) = match found {
         Some(session) => {
             if app.actor.session.as_ref() == Some(&session.id) {
-                session.of_run(app.actor.run_id.as_deref())?;
+                session.check_run_id(app.actor.run_id.as_deref())?;
             }
             let after = upsert::apply_patch(app, told, &session, local, now);
             upsert::check_external_id_unused(tx, &after)?;
@@ -216,7 +216,7 @@ fn plan(
     let task = task.map(|id| lookup::task(tx, id)).transpose()?;
     match &task {
         Some(task) => {
-            lookup::check_authority(tx, task, &session_actor(app, &after), Intent::Record)?;
+            lookup::check_authority(tx, task, &session_actor(app, &after), TaskWrite::AddRecord)?;
             if reported.handoff_to.is_some() {
                 handoff::require_open(task)?;
             }
@@ -244,7 +244,7 @@ fn session_actor(app: &App, session: &Session) -> Actor {
 
 /// The words of the records. The first ones also say which conversation began, and where it is written down.
 fn summary_text(reported: &ProviderReport, effect: &Effect, after: &Session) -> String {
-    let words = reported.summary.clone().unwrap_or_else(|| effect.words.to_owned());
+    let words = reported.summary.clone().unwrap_or_else(|| effect.default_summary.to_owned());
     if reported.state != ProviderState::Started {
         return words;
     }
@@ -256,7 +256,7 @@ fn summary_text(reported: &ProviderReport, effect: &Effect, after: &Session) -> 
     if let Some(transcript) = &after.transcript {
         long = format!("{long}, transcript {transcript}");
     }
-    if long.len() > text_limits::LINE_MAX { words } else { long }
+    if long.len() > text_limits::MAX_LINE_BYTES { words } else { long }
 }
 
 /// What the acting session does is a sign of its own life, when it speaks of another one.
@@ -290,7 +290,7 @@ fn write_records(
     let (Some(task), Some(state)) = (&plan.task, plan.effect.checkpoint) else { return Ok(written) };
     let session = &plan.after;
     let transcript = session.transcript.as_ref().filter(|_| reported.state == ProviderState::Started);
-    let draft = Draft {
+    let draft = CheckpointFields {
         task: task.id.clone(),
         session: Some(session.id.clone()),
         state,
@@ -319,11 +319,16 @@ fn write_records(
 /// Writes how the session stands now, with what is told of it.
 fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) -> Result<()> {
     let (before, after) = (&plan.before, &plan.after);
-    match plan.effect.life {
-        Life::Runs => {
-            let mut alive = after.alive(tx.now())?;
+    match plan.effect.session {
+        SessionEffect::Running => {
+            let mut alive = after.with_heartbeat(tx.now())?;
             if let Some(activity) = plan.effect.activity {
-                alive = alive.doing(activity, waiting_for_text(reported, &plan.effect).as_deref(), SOURCE, tx.now());
+                alive = alive.with_activity(
+                    activity,
+                    waiting_for_text(reported, &plan.effect).as_deref(),
+                    SOURCE,
+                    tx.now(),
+                );
             }
             keepalive::update_session(tx, &alive)?;
             prompt::confirm_typed(tx, before)?;
@@ -333,14 +338,14 @@ fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) 
             heartbeat::record_activity_change(tx, before, &alive)?;
             tasks::renew_leases(tx, before.id.as_str(), None)?;
         }
-        Life::Suspected => {
+        SessionEffect::Stale => {
             let why = reason_text(reported);
-            keepalive::update_session(tx, &after.suspected(Some(&why))?)?;
+            keepalive::update_session(tx, &after.to_stale(Some(&why))?)?;
             if before.status != SessionStatus::Stale {
                 keepalive::record_stale(tx, before, &why)?;
             }
         }
-        Life::Over(status) => {
+        SessionEffect::Finished(status) => {
             finish(tx, after, status, None, Some(&reason_text(reported)))?;
         }
     }
@@ -349,7 +354,7 @@ fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) 
 
 /// What the session waits for, with its text.
 fn waiting_for_text(reported: &ProviderReport, effect: &Effect) -> Option<String> {
-    let what = effect.waits_for?;
+    let what = effect.waiting_for?;
     Some(reported.summary.as_ref().map_or_else(|| what.to_owned(), |words| format!("{what}: {words}")))
 }
 
@@ -406,11 +411,11 @@ fn answer(
     dry_run: bool,
 ) -> Result<Answer> {
     let id = &session.id;
-    let becomes = match (plan.effect.life, plan.effect.waits_for) {
-        (Life::Runs, None) => "running".to_owned(),
-        (Life::Runs, Some(what)) => format!("running, waits for {what}"),
-        (Life::Suspected, _) => SessionStatus::Stale.to_string(),
-        (Life::Over(status), _) => status.to_string(),
+    let becomes = match (plan.effect.session, plan.effect.waiting_for) {
+        (SessionEffect::Running, None) => "running".to_owned(),
+        (SessionEffect::Running, Some(what)) => format!("running, waits for {what}"),
+        (SessionEffect::Stale, _) => SessionStatus::Stale.to_string(),
+        (SessionEffect::Finished(status), _) => status.to_string(),
     };
     let new = if plan.is_new { "new session" } else { "session" };
     let mut effects = vec![format!("{new} {id}: {becomes}")];

@@ -58,7 +58,7 @@ fn matches_patch(session: &Session, told: &SessionPatch) -> bool {
 
 /// An event that names another task or role is not this session's.
 fn check_belongs(session: &Session, told: &SessionPatch) -> Result<(), Refusal> {
-    session.open()?;
+    session.check_open()?;
     let why = match (&session.task, &told.task, &told.role) {
         (Some(has), Some(told), _) if has != told => {
             format!("the session {} works on {has}, not on {told}", session.id)

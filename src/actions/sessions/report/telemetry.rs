@@ -8,9 +8,9 @@ use crate::actions::boundary::runtime::{session_of_run, touch};
 use crate::{
     actions::{Answer, App},
     adapters::builtin_scripts::sha256_hex,
-    domain::{Event, Kind, Refusal, session::Session, usage::REPORTED_MAX},
+    domain::{Event, EventKind, Refusal, session::Session, usage::MAX_REPORTED_ITEMS},
     store::{WriteTx, tasks, tool_calls, usage_turns},
-    wire::CountsView,
+    wire::TelemetryView,
 };
 
 pub use crate::domain::usage::{ToolUse, Turn, Usage};
@@ -21,8 +21,8 @@ pub use crate::domain::usage::{ToolUse, Turn, Usage};
 /// # Errors
 /// `not_found`, `invalid_value` naming the field.
 pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
-    if turns.len() > REPORTED_MAX {
-        let why = format!("holds {} turns; at most {REPORTED_MAX} go into one report", turns.len());
+    if turns.len() > MAX_REPORTED_ITEMS {
+        let why = format!("holds {} turns; at most {MAX_REPORTED_ITEMS} go into one report", turns.len());
         return Err(Refusal::invalid("events", why).into());
     }
     app.mutate_unattributed(|tx| {
@@ -43,12 +43,12 @@ pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
 ///
 /// # Errors
 /// `invalid_value` naming the field; as the store fails.
-pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<CountsView> {
+pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<TelemetryView> {
     for (place, turn) in turns.iter().enumerate() {
         turn.check(place)?;
     }
     let session = &with_current_task(tx, session)?;
-    let mut counts = CountsView::default();
+    let mut counts = TelemetryView::default();
     for turn in turns {
         let key = sha256_hex(turn_key(turn).as_bytes());
         if let Some(usage) = &turn.usage {
@@ -56,7 +56,7 @@ pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Resul
                 &mut counts.turns
             } else {
                 if turn.key.is_some() {
-                    usage_turns::more(tx, session, turn.at, &key, usage)?;
+                    usage_turns::update(tx, session, turn.at, &key, usage)?;
                 }
                 &mut counts.turns_known
             };
@@ -75,7 +75,7 @@ pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Resul
     }
     if counts.turns > 0 {
         tx.record(
-            &Event::new(Kind::UsageReported)
+            &Event::new(EventKind::UsageReported)
                 .session(&session.id, &session.run_id)
                 .lane(session.lane.as_ref())
                 .with("turns", to_i64(counts.turns))
@@ -89,7 +89,7 @@ pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Resul
 /// The session with the task that it works on now, and the lane of that: what it claimed last goes before what it was started
 /// for.
 fn with_current_task(tx: &WriteTx<'_>, session: &Session) -> Result<Session> {
-    let Some((task, lane)) = tasks::newest_held_by(tx, session.id.as_str())? else { return Ok(session.clone()) };
+    let Some((task, lane)) = tasks::last_claimed_by(tx, session.id.as_str())? else { return Ok(session.clone()) };
     Ok(Session { task: Some(task), lane: session.lane.clone().or(lane), ..session.clone() })
 }
 

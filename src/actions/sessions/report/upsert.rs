@@ -12,10 +12,10 @@ use crate::{
         sessions::prompt,
     },
     adapters::tmux_panes,
-    config::project::normal,
+    config::project::normalize,
     domain::{
-        Event, Kind, LaneName, Refusal, Role, SessionId, TaskId,
-        event::Fact,
+        Event, EventKind, LaneName, Refusal, Role, SessionId, TaskId,
+        event::EventValue,
         id::Label,
         session::{Activity, Session, SessionStatus},
         text_limits,
@@ -157,7 +157,7 @@ pub(in crate::actions) fn validate(told: &SessionPatch) -> Result<(), Refusal> {
         ("branch", &told.branch),
     ] {
         if let Some(value) = value
-            && text_limits::line(what, value)?.contains(['\n', '\t'])
+            && text_limits::check_line(what, value)?.contains(['\n', '\t'])
         {
             return Err(Refusal::invalid(what, "must be one line"));
         }
@@ -254,7 +254,7 @@ pub(in crate::actions) fn new_session(
         Some(run_id) => run_id,
         None => app.env.ids.uuid(now).to_string(),
     };
-    if let Some(other) = sessions::by_run(tx, &run_id)? {
+    if let Some(other) = sessions::by_run_id(tx, &run_id)? {
         let why = format!("the run {run_id} is the session {}'s", other.id);
         return Err(Refusal::SessionMismatch { why }.into());
     }
@@ -275,7 +275,7 @@ pub(in crate::actions) fn new_session(
 pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     sessions::insert(tx, session)?;
     tx.record(
-        &Event::new(Kind::SessionUpserted)
+        &Event::new(EventKind::SessionUpserted)
             .session(&session.id, &session.run_id)
             .lane(session.lane.as_ref())
             .with("created", true)
@@ -296,7 +296,7 @@ fn unused_id(app: &App, tx: &ReadTx<'_>, role: &Role, provider: Option<&Label>) 
     let provider = provider.map(|provider| format!("-{provider}")).unwrap_or_default();
     let beginning: String = format!("{role}{provider}").chars().take(MAX_PREFIX_CHARS).collect();
     for _ in 0..TRIES {
-        let id = SessionId::parse(&format!("{beginning}-{}", app.env.ids.letters()))?;
+        let id = SessionId::parse(&format!("{beginning}-{}", app.env.ids.random_letters()))?;
         if sessions::find(tx, &id)?.is_none() {
             return Ok(id);
         }
@@ -312,15 +312,15 @@ fn update(
     local: &LocalHost<'_>,
 ) -> Result<Answer> {
     let id = &session.id;
-    session.open()?;
+    session.check_open()?;
     let own = app.actor.session.as_ref() == Some(id);
     let own_run = app.actor.run_id.as_deref().filter(|_| own);
-    session.of_run(told.run_id.as_deref().or(own_run))?;
+    session.check_run_id(told.run_id.as_deref().or(own_run))?;
     let mut after = apply_patch(app, told, session, local, tx.now());
     if let Some(status) = told.status {
-        after = after.reported(status)?;
+        after = after.with_reported_status(status)?;
     } else if own {
-        after = after.running()?;
+        after = after.to_running()?;
     }
     check_external_id_unused(tx, &after)?;
     let fields = changed_fields(session, &after);
@@ -363,10 +363,10 @@ pub(in crate::actions) fn record_changes(tx: &WriteTx<'_>, after: &Session, fiel
         return Ok(());
     }
     tx.record(
-        &Event::new(Kind::SessionUpserted)
+        &Event::new(EventKind::SessionUpserted)
             .session(&after.id, &after.run_id)
             .lane(after.lane.as_ref())
-            .with("changed", Fact::from(fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())),
+            .with("changed", EventValue::from(fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())),
     )?;
     Ok(())
 }
@@ -382,7 +382,7 @@ pub(in crate::actions) fn apply_patch(
     fn or_existing<T: Clone>(told: Option<&T>, has: Option<&T>) -> Option<T> {
         told.or(has).cloned()
     }
-    let under = |base: &Path, path: &String| normal(&base.join(path)).to_string_lossy().into_owned();
+    let under = |base: &Path, path: &String| normalize(&base.join(path)).to_string_lossy().into_owned();
     let transcript = told.transcript.as_ref().map(|path| under(&app.project.root, path));
     let worktree = told.worktree.as_ref().map(|path| under(&app.env.cwd, path));
     let mut after = Session {
@@ -419,7 +419,7 @@ pub(in crate::actions) fn apply_patch(
     }
     if let Some(activity) = told.activity {
         let words = session.waiting_for.as_deref().filter(|_| session.activity == activity);
-        after = after.doing(activity, words, "upsert", now);
+        after = after.with_activity(activity, words, "upsert", now);
     }
     after
 }

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::{
     actions::sessions::liveness::facts,
-    domain::{rules::liveness::Process, session::Session},
+    domain::{rules::liveness::ProcessObservation, session::Session},
     os::{
         host,
         process::{self, ProcessKey, ProcessStatus},
@@ -32,7 +32,7 @@ impl AgentProcess {
                 (key.status() == ProcessStatus::Alive).then_some((key, end))
             });
         }
-        matches!(facts::process_state(session), Process::Gone(_))
+        matches!(facts::process_state(session), ProcessObservation::Gone(_))
     }
 
     /// Whether it was seen to be there.

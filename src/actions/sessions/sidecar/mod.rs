@@ -32,7 +32,7 @@ use crate::{
         id::Label,
         message::Recipient,
         session::{Activity, Session, SessionStatus},
-        usage::Reading,
+        usage::TranscriptSlice,
     },
     os::{file_watch::FileWatch, notify::ChangeWaiter},
     store::messages,
@@ -43,7 +43,7 @@ use crate::{
 const RETRY_DELAY: Duration = Duration::from_secs(15);
 
 /// Reads a provider's own record of a session from an offset on. Only the door knows one provider from another.
-pub type ReadTranscript = fn(provider: &str, record: &Path, offset: u64) -> io::Result<Reading>;
+pub type ReadTranscript = fn(provider: &str, record: &Path, offset: u64) -> io::Result<TranscriptSlice>;
 
 /// What a sidecar is to do.
 #[derive(Debug)]
@@ -188,8 +188,8 @@ impl Sidecar<'_> {
     fn next_offer_expiry(&self) -> Result<Option<Duration>> {
         let now = self.app.env.now();
         let to = Recipient::Session(self.options.session.clone());
-        let unsettled = self.app.read(|tx| Ok(messages::unsettled(tx, &to)?))?;
-        let held = unsettled.iter().filter(|message| message.is_held(now) && !message.is_typed());
+        let unsettled = self.app.read(|tx| Ok(messages::open_for(tx, &to)?))?;
+        let held = unsettled.iter().filter(|message| message.is_offered(now) && !message.is_typed());
         let first = held.filter_map(|message| message.offered_until).min();
         Ok(first.map(|until| until.since(now) + Duration::from_millis(1)))
     }
@@ -197,5 +197,8 @@ impl Sidecar<'_> {
 
 /// Whether trying again would only say the same.
 fn is_permanent(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(Refusal::Untrusted { .. } | Refusal::Tracked { .. } | Refusal::NotFound { .. }))
+    matches!(
+        error.downcast_ref(),
+        Some(Refusal::Untrusted { .. } | Refusal::TrackedByGit { .. } | Refusal::NotFound { .. })
+    )
 }

@@ -10,7 +10,7 @@ use crate::{
     domain::{
         Refusal,
         session::{Activity, Session},
-        usage::Reading,
+        usage::TranscriptSlice,
     },
     os::file_watch::FileWatch,
     store::{WriteTx, session_reports},
@@ -87,13 +87,13 @@ impl TranscriptTail {
         app.transaction(|tx| self.store(app, tx, session, &reading))
     }
 
-    fn store(&self, app: &App, tx: &WriteTx<'_>, session: &Session, reading: &Reading) -> Result<usize> {
+    fn store(&self, app: &App, tx: &WriteTx<'_>, session: &Session, reading: &TranscriptSlice) -> Result<usize> {
         let counts = telemetry::store_turns(tx, session, &reading.turns)?;
         let reports = session_reports::find(tx, &session.id)?;
         let offset = i64::try_from(reading.offset).unwrap_or(i64::MAX);
-        session_reports::usage_read(tx, &session.id, &self.stored_path, offset)?;
+        session_reports::set_usage_offset(tx, &session.id, &self.stored_path, offset)?;
         // An agent whose hooks or API tell what it does needs nobody to conclude it.
-        let tells_itself = reports.hooked_at.is_some() || reports.lifecycle_at.is_some();
+        let tells_itself = reports.last_hook_at.is_some() || reports.lifecycle_at.is_some();
         if let Some(is_busy) = reading.is_busy.filter(|_| !tells_itself) {
             let activity = if is_busy { Activity::Busy } else { Activity::Idle };
             runtime::report_activity(tx, session, activity, None, SOURCE)?;

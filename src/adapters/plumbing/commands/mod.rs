@@ -50,12 +50,12 @@ pub(crate) fn read_limited(what: &'static str, from: impl Read, limit: u64) -> R
 /// A start configuration as it may be shown: what looks like a secret is masked.
 #[must_use]
 pub fn redacted(start: &StartConfig) -> StartConfig {
-    let mask = |text: &String| secrets::masked(text);
+    let mask = |text: &String| secrets::mask(text);
     let masked = |texts: &[String]| texts.iter().map(mask).collect::<Vec<_>>();
     let env = start
         .env
         .as_ref()
-        .map(|env| env.iter().map(|(name, value)| (name.clone(), secrets::shown(name, value))).collect());
+        .map(|env| env.iter().map(|(name, value)| (name.clone(), secrets::mask_value(name, value))).collect());
     StartConfig {
         command: start.command.as_ref().map(mask),
         argv: start.argv.as_deref().map(masked),

@@ -7,7 +7,7 @@ use crate::{
     actions::sessions::control::meta,
     cli::{Context, Exit, values},
     domain::SessionId,
-    render::safe,
+    render::escape_controls,
 };
 
 /// Print a value that a session keeps, byte by byte where no terminal reads it; nothing when it is unset
@@ -29,7 +29,7 @@ impl Args {
         if ctx.out.json {
             ctx.out.document(&json!({ "session_id": self.id.as_str(), "key": self.key, "value": text }))?;
         } else if ctx.env.terminal.stdout {
-            ctx.out.line(&safe(&text))?;
+            ctx.out.line(&escape_controls(&text))?;
         } else {
             ctx.out.bytes(&value)?;
         }

@@ -8,7 +8,7 @@ use crate::{
     actions::queue::task::dep,
     cli::{Context, Exit, values},
     domain::TaskId,
-    render::safe_line,
+    render::escape_line,
     wire::{DepNodeView, DepTreeView},
 };
 
@@ -41,7 +41,7 @@ fn words(tree: &DepTreeView) -> String {
 
 fn line(node: &DepNodeView) -> String {
     let status = node.status.unwrap_or("not in this store");
-    let title = node.title.as_deref().map(|title| format!("  {}", safe_line(title))).unwrap_or_default();
+    let title = node.title.as_deref().map(|title| format!("  {}", escape_line(title))).unwrap_or_default();
     let above = if node.repeated { "  (see above)" } else { "" };
     format!("{}  {status}{title}{above}", node.task_id)
 }
