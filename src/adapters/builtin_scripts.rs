@@ -1,4 +1,4 @@
-//! The scripts inside the binary. They run from a private folder that is named by their content: what is there was written
+//! The scripts inside the binary. They run from a private directory that is named by their content: what is there was written
 //! by this user from these bytes, or it is written again.
 
 use std::{
@@ -91,11 +91,11 @@ impl BuiltIn {
     /// # Errors
     /// When it cannot be written.
     pub fn unpack(&self, env: &Env) -> io::Result<PathBuf> {
-        let none = || io::Error::other("there is no home folder to keep scripts in; set HOME or XDG_STATE_HOME");
+        let none = || io::Error::other("there is no home directory to keep scripts in; set HOME or XDG_STATE_HOME");
         let place = self.path(env).ok_or_else(none)?;
         let is_whole = fs::read(&place).is_ok_and(|found| found == self.text.as_bytes());
-        for folder in place.ancestors().skip(1).take(3).collect::<Vec<_>>().into_iter().rev() {
-            files::private_dir(folder)?;
+        for dir in place.ancestors().skip(1).take(3).collect::<Vec<_>>().into_iter().rev() {
+            files::private_dir(dir)?;
         }
         if !is_whole {
             files::write_atomic(&place, self.text.as_bytes(), 0o700)?;
@@ -104,15 +104,15 @@ impl BuiltIn {
     }
 }
 
-/// Writes every script to a folder, to be read, copied and changed.
+/// Writes every script to a directory, to be read, copied and changed.
 ///
 /// # Errors
 /// When one cannot be written; one that is there and differs is kept.
-pub fn install(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    fs::create_dir_all(folder)?;
+pub fn install(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::create_dir_all(dir)?;
     let mut written = Vec::new();
     for script in ALL.iter().chain([&PROVIDER_EVENT]) {
-        let path = folder.join(script.file);
+        let path = dir.join(script.file);
         match fs::read(&path) {
             Ok(found) if found == script.text.as_bytes() => continue,
             Ok(_) => return Err(io::Error::other(format!("{} is there and differs; it is kept", path.display()))),

@@ -29,7 +29,7 @@ const EX_TEMPFAIL: i32 = 75;
 /// How much of what a script said on stderr is told on, in bytes.
 const MAX_REASON_BYTES: usize = 2_000;
 
-/// A script together with the state folder that it is always called with.
+/// A script together with the state directory that it is always called with.
 #[derive(Debug, Clone)]
 pub struct Adapter {
     script: PathBuf,

@@ -47,13 +47,13 @@ pub fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
     bare
 }
 
-/// Where adapters keep their state: `FAIRWAY_ADAPTER_STATE`, else `GC_EXEC_STATE_DIR`, else below the state folder. Never a
-/// temporary folder: the same script is called from inside and outside the session. `None` when there is no home.
+/// Where adapters keep their state: `FAIRWAY_ADAPTER_STATE`, else `GC_EXEC_STATE_DIR`, else below the state directory. Never a
+/// temporary directory: the same script is called from inside and outside the session. `None` when there is no home.
 #[must_use]
 pub fn state_dir(env: &Env) -> Option<PathBuf> {
     let stated = [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].into_iter().find_map(|name| env.var_os(name));
     match stated {
-        Some(folder) => Some(env.cwd.join(folder)),
+        Some(dir) => Some(env.cwd.join(dir)),
         None => Some(env.state_dir()?.join("adapters")),
     }
 }

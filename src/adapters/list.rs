@@ -43,23 +43,23 @@ pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
     Ok(shown)
 }
 
-/// Writes the built-in scripts to a folder.
+/// Writes the built-in scripts to a directory.
 ///
 /// # Errors
 /// When one is there and differs, or cannot be written.
-pub fn install(env: &Env, folder: &Path) -> Result<Answer> {
-    let folder = env.cwd.join(folder);
-    if folder.exists() && !folder.is_dir() {
-        return Err(Refusal::invalid("the folder", format!("{} is none", folder.display())).into());
+pub fn install(env: &Env, dir: &Path) -> Result<Answer> {
+    let dir = env.cwd.join(dir);
+    if dir.exists() && !dir.is_dir() {
+        return Err(Refusal::invalid("the directory", format!("{} is none", dir.display())).into());
     }
-    path_limits::check_path("the folder", &folder)?;
-    let written = builtin_scripts::install(&folder)
-        .with_context(|| format!("cannot write the scripts to {}", folder.display()))?;
+    path_limits::check_path("the directory", &dir)?;
+    let written =
+        builtin_scripts::install(&dir).with_context(|| format!("cannot write the scripts to {}", dir.display()))?;
     let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
     let line = if names.is_empty() {
-        format!("unchanged: {} has every script already", folder.display())
+        format!("unchanged: {} has every script already", dir.display())
     } else {
         format!("wrote {}", names.join(", "))
     };
-    Answer::new(&json!({ "folder": folder, "written": names }), folder.display(), line)
+    Answer::new(&json!({ "folder": dir, "written": names }), dir.display(), line)
 }

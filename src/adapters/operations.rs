@@ -57,7 +57,7 @@ impl Adapter {
         let text = serde_json::to_vec(config)
             .map_err(|error| self.failed("start", format!("the configuration cannot be written: {error}")))?;
         let done = self.call("start", &[name], &text, limit, Some(config.run_id.as_deref().unwrap_or_default()));
-        let remarks = done.as_ref().map(|done| done.stderr.clone()).unwrap_or_default();
+        let notes = done.as_ref().map(|done| done.stderr.clone()).unwrap_or_default();
         let said = self.classify("start", done, limit).map_err(|error| match error {
             AdapterError::Failed { script, why, .. } if why.to_lowercase().contains("already exists") => {
                 AdapterError::SessionExists { script, why: config.redacted(&why) }
@@ -70,8 +70,8 @@ impl Adapter {
             }
             error => error,
         })?;
-        let remarks = secrets::mask(&config.redacted(&String::from_utf8_lossy(&remarks)));
-        for line in remarks.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_WARNING_LINES) {
+        let notes = secrets::mask(&config.redacted(&String::from_utf8_lossy(&notes)));
+        for line in notes.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_WARNING_LINES) {
             tell(line.to_owned());
         }
         Ok(StartReport::read(&said))

@@ -73,7 +73,7 @@ fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<Resolv
         let near = names.filter(|name| strsim::damerau_levenshtein(name, word) <= 3).collect();
         return Err(Refusal::NotFound { noun: "backend", id: word.to_owned(), near });
     };
-    let home = || Refusal::invalid("the environment", "names no home folder; set HOME or XDG_STATE_HOME");
+    let home = || Refusal::invalid("the environment", "names no home directory; set HOME or XDG_STATE_HOME");
     let script = found.path(env).ok_or_else(home)?;
     Ok(ResolvedBackend { backend: word.to_owned(), script, built_in: Some(found) })
 }

@@ -49,13 +49,13 @@ pub struct StartConfig {
     /// Shell commands that may be run again while the session lives; a failure warns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_live: Option<Vec<String>>,
-    /// Files and folders to copy below `work_dir` before the session is made.
+    /// Files and directories to copy below `work_dir` before the session is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_files: Option<Vec<CopyFile>>,
-    /// A folder whose content is laid over `work_dir`.
+    /// A directory whose content is laid over `work_dir`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay_dir: Option<String>,
-    /// Folders that are laid over `work_dir` before `overlay_dir`.
+    /// Directories that are laid over `work_dir` before `overlay_dir`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pack_overlay_dirs: Option<Vec<String>>,
     /// `one_shot`: the program is expected to end by itself.
@@ -75,14 +75,14 @@ pub struct StartConfig {
     pub run_id: Option<String>,
 }
 
-/// A file or folder to copy.
+/// A file or directory to copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CopyFile {
     /// Where it lies.
     pub src: String,
-    /// Where it goes, below `work_dir`, which is the default: a file into a folder that is there keeps its own name, a
-    /// folder's content is laid over one.
+    /// Where it goes, below `work_dir`, which is the default: a file into a directory that is there keeps its own name, a
+    /// directory's content is laid over one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub rel_dst: String,
 }

@@ -34,8 +34,8 @@ impl RuntimeFiles {
     /// `serve_running` when somebody serves there; `exists` when something else than a socket lies there.
     pub(super) fn acquire(app: &App) -> Result<Self> {
         let runtime = app.project.runtime_dir();
-        files::private_dir(&app.project.state).context("the state folder cannot be used")?;
-        files::private_dir(&runtime).context("the runtime folder cannot be used")?;
+        files::private_dir(&app.project.state).context("the state directory cannot be used")?;
+        files::private_dir(&runtime).context("the runtime directory cannot be used")?;
         let lock = FileLock::try_acquire(&runtime.join(LOCK_FILE)).context("the server's lock cannot be taken")?;
         let path = socket_path::for_runtime_dir(&runtime, &app.env);
         let Some(lock) = lock else {
@@ -46,9 +46,9 @@ impl RuntimeFiles {
             let why = "is too long for a socket, and there is no XDG_RUNTIME_DIR to put it into".to_owned();
             Refusal::Invalid { what: "the path of .fairway/runtime", why }
         })?;
-        let (folder, name) = path.parent().zip(path.file_name()).context("the socket has no folder")?;
+        let (directory, name) = path.parent().zip(path.file_name()).context("the socket has no directory")?;
         remove_stale_socket(&path)?;
-        let listener = socket::listen(folder, &name.to_string_lossy());
+        let listener = socket::listen(directory, &name.to_string_lossy());
         let listener = listener.with_context(|| format!("cannot listen at {}", path.display()))?;
         let mut place = Self { dir: runtime, socket: path, listener: Some(listener), created: Vec::new(), _lock: lock };
         place.created.push(place.socket.clone());

@@ -48,7 +48,7 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// Connects to the server of the project with this runtime folder; each request may take as long as `limit`. `None` when
+    /// Connects to the server of the project with this runtime directory; each request may take as long as `limit`. `None` when
     /// nobody serves there.
     #[must_use]
     pub fn connect(runtime: &Path, limit: Duration) -> Option<Self> {

@@ -14,7 +14,7 @@ use crate::{
     os::socket,
 };
 
-/// The socket's name in the runtime folder.
+/// The socket's name in the runtime directory.
 pub const SOCKET_FILE: &str = "worker.sock";
 /// Beside it: the path of a socket that had to go elsewhere.
 pub const POINTER_FILE: &str = "worker.socket";
@@ -28,16 +28,16 @@ pub const TOKEN_FILE: &str = "worker.token";
 /// How long a pointer may be, in bytes.
 const MAX_POINTER_BYTES: u64 = 4_096;
 
-/// Where a server of the project with this runtime folder listens, or would: there, or in the user's folder of sockets when
-/// that path is too long for one. `None` when there is no such folder either.
+/// Where a server of the project with this runtime directory listens, or would: there, or in the user's directory of sockets when
+/// that path is too long for one. `None` when there is no such directory either.
 #[must_use]
 pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
     let here = runtime.join(SOCKET_FILE);
     if socket::fits_address(&here) {
         return Some(here);
     }
-    let folder = env.var_os(vars::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|folder| folder.is_absolute())?;
-    let there = folder.join(format!("fairway-{}.sock", short_digest(runtime)));
+    let dir = env.var_os(vars::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|dir| dir.is_absolute())?;
+    let there = dir.join(format!("fairway-{}.sock", short_digest(runtime)));
     socket::fits_address(&there).then_some(there)
 }
 

@@ -192,7 +192,7 @@ impl Context {
     /// # Errors
     /// When it cannot be written.
     pub fn answer(&self, answer: &Answer) -> Result<Exit> {
-        for remark in &answer.remarks {
+        for remark in &answer.notes {
             self.out.note(&crate::render::escape_controls(remark));
         }
         if self.out.json {

@@ -64,7 +64,7 @@ impl Args {
             }
             return ctx.answer(&prompt::wait_acknowledged(&app, awaited, id)?);
         }
-        answer.remarks.extend(undelivered);
+        answer.notes.extend(undelivered);
         ctx.answer(&answer)
     }
 }

@@ -118,7 +118,7 @@ impl RawRule {
             return Err(wrong("command", of(&format!("has the flag '{word}'; flags stand in `flags`"))));
         }
         if command.first().is_some_and(|word| word.ends_with('/')) {
-            return Err(wrong("command", of("names a folder")));
+            return Err(wrong("command", of("names a directory")));
         }
         if !flags.is_empty() && command.is_empty() {
             return Err(wrong("flags", of("need a `command`")));

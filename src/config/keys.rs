@@ -29,7 +29,7 @@ const fn key_without_default(path: &'static str, sample: &'static str, why: &'st
 
 /// All keys, in the order of the example file.
 pub const KEYS: &[Key] = &[
-    key_without_default("project.name", "\"demo\"", "shown in headings; by default the root folder's name"),
+    key_without_default("project.name", "\"demo\"", "shown in headings; by default the root directory's name"),
     key("project.base_branch", "\"main\"", None, "what lanes branch from and merges are judged against"),
     key("tasks.prefix", "\"T\"", Some(vars::FAIRWAY_TASKS_PREFIX), "ids that Fairway makes: T-1, T-2, …"),
     key(

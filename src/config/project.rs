@@ -11,9 +11,9 @@ use crate::env::{Env, vars};
 
 /// The configuration's file name.
 pub const CONFIG_FILE: &str = ".fairway.toml";
-/// The state folder's name, under the root.
+/// The state directory's name, under the root.
 pub const STATE_DIR: &str = ".fairway";
-/// The store's file name, in the state folder.
+/// The store's file name, in the state directory.
 pub const STORE_FILE: &str = "fairway.db";
 
 /// The file name of the store of runs' output, beside the store.
@@ -22,7 +22,7 @@ pub const OUTPUT_FILE: &str = "runs.db";
 /// A project's places. All absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// The folder that holds `.fairway.toml`.
+    /// The directory that holds `.fairway.toml`.
     pub root: PathBuf,
     /// `.fairway` under the root.
     pub state: PathBuf,
@@ -56,12 +56,12 @@ impl Project {
                 Err(ConfigError::NoProject { from: root })
             };
         }
-        let found = env.cwd.ancestors().find_map(|folder| {
-            if folder.join(CONFIG_FILE).is_file() {
-                return Some(main_counterpart(folder).unwrap_or_else(|| folder.to_path_buf()));
+        let found = env.cwd.ancestors().find_map(|dir| {
+            if dir.join(CONFIG_FILE).is_file() {
+                return Some(main_counterpart(dir).unwrap_or_else(|| dir.to_path_buf()));
             }
             // A linked worktree whose branch does not carry the file: the main worktree may.
-            let main = main_worktree_of(folder)?;
+            let main = main_worktree_of(dir)?;
             main.join(CONFIG_FILE).is_file().then_some(main)
         });
         match found {
@@ -70,7 +70,7 @@ impl Project {
         }
     }
 
-    /// Where a project for the working directory is to be made: what was named, else this folder, and of a linked
+    /// Where a project for the working directory is to be made: what was named, else this directory, and of a linked
     /// worktree its counterpart in the main one, where every command will look for it.
     #[must_use]
     pub fn init_root(env: &Env, root: Option<&Path>) -> PathBuf {
@@ -87,10 +87,10 @@ impl Project {
     /// The nearest project around this one's root, whose commands see nothing of this one.
     #[must_use]
     pub fn enclosing(&self) -> Option<&Path> {
-        self.root.ancestors().skip(1).find(|folder| folder.join(CONFIG_FILE).is_file())
+        self.root.ancestors().skip(1).find(|dir| dir.join(CONFIG_FILE).is_file())
     }
 
-    /// The folder of background runs, one folder each.
+    /// The directory of background runs, one directory each.
     #[must_use]
     pub fn jobs_dir(&self) -> PathBuf {
         self.state.join("runs")
@@ -102,22 +102,22 @@ impl Project {
         self.store.with_file_name(OUTPUT_FILE)
     }
 
-    /// The folder of sockets, locks and wakes.
+    /// The directory of sockets, locks and wakes.
     #[must_use]
     pub fn runtime_dir(&self) -> PathBuf {
         self.state.join("runtime")
     }
 }
 
-/// The same folder in the main worktree, when `folder` lies in a linked one.
-fn main_counterpart(folder: &Path) -> Option<PathBuf> {
-    let top = folder.ancestors().find(|ancestor| ancestor.join(".git").exists())?;
-    let inside = folder.strip_prefix(top).ok()?;
+/// The same directory in the main worktree, when `dir` lies in a linked one.
+fn main_counterpart(dir: &Path) -> Option<PathBuf> {
+    let top = dir.ancestors().find(|ancestor| ancestor.join(".git").exists())?;
+    let inside = dir.strip_prefix(top).ok()?;
     Some(normalize(&main_worktree_of(top)?.join(inside)))
 }
 
-/// The main worktree's top (of a bare repository, the folder that holds it), when `top` is a linked worktree's. A
-/// submodule's `.git` is a file too, but leads to a folder without `commondir`.
+/// The main worktree's top (of a bare repository, the directory that holds it), when `top` is a linked worktree's. A
+/// submodule's `.git` is a file too, but leads to a directory without `commondir`.
 fn main_worktree_of(top: &Path) -> Option<PathBuf> {
     let link = fs::read_to_string(top.join(".git")).ok()?;
     let git_dir = normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?));

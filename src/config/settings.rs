@@ -38,7 +38,7 @@ pub struct ReviewRoute {
 /// All settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The project's name; the root folder's by default.
+    /// The project's name; the root directory's by default.
     pub name: String,
     /// What lanes branch from.
     pub base_branch: String,
@@ -156,7 +156,7 @@ impl Settings {
         })?;
         let value =
             |key: &str, why: String| ConfigError::Value { place: layers.location_of(key), key: key.into(), why };
-        let folder = project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let dir = project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let span = |key: &str, text: &str| duration::parse(text).map_err(|why| value(key, why));
         let gates = |key: &str, words: Option<Vec<String>>, default: &[Gate]| match words {
             None => Ok(default.to_vec()),
@@ -185,7 +185,7 @@ impl Settings {
         }
         let default_backend = raw.sessions.default_backend.unwrap_or_else(|| "shell".into());
         Ok(Self {
-            name: raw.project.name.unwrap_or(folder),
+            name: raw.project.name.unwrap_or(dir),
             base_branch: raw.project.base_branch.unwrap_or_else(|| "main".into()),
             prefix,
             lease,

@@ -161,7 +161,7 @@ pub fn guard_trust(env: &Env, project: &Project, layers: &Layers, settings: &Set
     }
 }
 
-/// The file that remembers what of this root was trusted; `None` without a home folder.
+/// The file that remembers what of this root was trusted; `None` without a home directory.
 #[must_use]
 pub fn record_file(env: &Env, project: &Project) -> Option<PathBuf> {
     record_path(env, &project.root.canonicalize().ok()?).ok()
@@ -195,8 +195,8 @@ fn load_record(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
 /// When it cannot be written.
 pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
     let path = record_path(env, &content.root)?;
-    for folder in path.ancestors().skip(1).take(2).collect::<Vec<_>>().into_iter().rev() {
-        files::private_dir(folder)?;
+    for dir in path.ancestors().skip(1).take(2).collect::<Vec<_>>().into_iter().rev() {
+        files::private_dir(dir)?;
     }
     let text = serde_json::to_vec_pretty(content).map_err(io::Error::other)?;
     files::write_atomic(&path, &text, 0o600)?;
@@ -205,7 +205,7 @@ pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
 
 fn record_path(env: &Env, root: &Path) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
-    let none = || io::Error::other("there is no home folder to remember trust in; set HOME or XDG_STATE_HOME");
+    let none = || io::Error::other("there is no home directory to remember trust in; set HOME or XDG_STATE_HOME");
     let name = digest(root.as_os_str().as_bytes());
     Ok(env.state_dir().ok_or_else(none)?.join("trust").join(format!("{name}.json")))
 }

@@ -23,7 +23,7 @@ pub struct Lane {
     pub branch: Option<String>,
     /// The branch that its branch came from and goes back to.
     pub base: Option<String>,
-    /// Its worktree's folder, absolute.
+    /// Its worktree's directory, absolute.
     pub worktree: Option<String>,
     /// Whether Fairway made branch and worktree, and so takes them away again.
     pub owns_worktree: bool,

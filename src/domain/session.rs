@@ -82,13 +82,13 @@ pub struct Session {
     pub server_started: Option<i64>,
     /// The transcript's file.
     pub transcript: Option<String>,
-    /// The worktree's folder.
+    /// The worktree's directory.
     pub worktree: Option<String>,
     /// The branch.
     pub branch: Option<String>,
     /// The adapter script that started it, with which every later call is made.
     pub adapter_script: Option<String>,
-    /// The adapter's state folder, likewise.
+    /// The adapter's state directory, likewise.
     pub adapter_state: Option<String>,
     /// When it was started.
     pub started_at: Timestamp,

@@ -1,4 +1,4 @@
-//! What a process is given: time, ids, variables, folders and terminals. It is read once, in `main`, and handed down;
+//! What a process is given: time, ids, variables, directories and terminals. It is read once, in `main`, and handed down;
 //! nothing below asks the operating system for the time or for a variable again.
 
 mod clock;
@@ -65,7 +65,7 @@ impl Env {
         &self.vars
     }
 
-    /// The folder for state that outlives a project: `$XDG_STATE_HOME/fairway`, else `~/.local/state/fairway`.
+    /// The directory for state that outlives a project: `$XDG_STATE_HOME/fairway`, else `~/.local/state/fairway`.
     /// `None` when there is no home.
     #[must_use]
     pub fn state_dir(&self) -> Option<PathBuf> {

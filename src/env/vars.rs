@@ -6,11 +6,11 @@ pub const HOME: &str = "HOME";
 pub const PATH: &str = "PATH";
 /// The user's shell, which a session without a provider runs.
 pub const SHELL: &str = "SHELL";
-/// Where folders go that are needed for a while; `/tmp` when it is absent.
+/// Where directories go that are needed for a while; `/tmp` when it is absent.
 pub const TMPDIR: &str = "TMPDIR";
-/// The base of the folder for state that outlives a project.
+/// The base of the directory for state that outlives a project.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
-/// The folder for sockets of this user's programs, which is gone when they log out.
+/// The directory for sockets of this user's programs, which is gone when they log out.
 pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// What kind of terminal a program draws on.
 pub const TERM: &str = "TERM";
@@ -66,9 +66,9 @@ pub const FAIRWAY_SERVER: &str = "FAIRWAY_SERVER";
 pub const FAIRWAY_TMUX_PANE: &str = "FAIRWAY_TMUX_PANE";
 /// The socket of that pane's server; the tmux bridge reads it.
 pub const FAIRWAY_TMUX_SOCKET: &str = "FAIRWAY_TMUX_SOCKET";
-/// The folder where adapter scripts keep their state.
+/// The directory where adapter scripts keep their state.
 pub const FAIRWAY_ADAPTER_STATE: &str = "FAIRWAY_ADAPTER_STATE";
-/// The same folder under the name that other callers of the exec session protocol use.
+/// The same directory under the name that other callers of the exec session protocol use.
 pub const GC_EXEC_STATE_DIR: &str = "GC_EXEC_STATE_DIR";
 
 /// For tests: the time that the clock shows, RFC 3339.

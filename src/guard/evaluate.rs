@@ -98,7 +98,7 @@ struct CallAnalysis<'a> {
     is_shell: bool,
 }
 
-/// Judges a call. `place` tells where a path leads that is relative to the last of these folders; none: to where the call is
+/// Judges a call. `place` tells where a path leads that is relative to the last of these directories; none: to where the call is
 /// made from.
 #[must_use]
 pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[String]) -> PathLocation) -> Evaluation {
@@ -281,7 +281,7 @@ impl<'a> CallAnalysis<'a> {
 
     fn match_paths(&self, rule: &Rule, paths: &[Arg], scan: &ShellAnalysis) -> RuleMatch {
         let mut doubt = None;
-        let (folders, is_lost) = self.base_dirs(scan);
+        let (directories, is_lost) = self.base_dirs(scan);
         for path in paths {
             let Some(text) = path.text() else {
                 doubt.get_or_insert_with(|| format!("the path '{}' is an expansion", path.display()));
@@ -289,10 +289,10 @@ impl<'a> CallAnalysis<'a> {
             };
             let is_absolute = text.starts_with('/');
             if is_lost && !is_absolute {
-                doubt.get_or_insert_with(|| format!("where '{text}' lies depends on a folder that is changed to"));
+                doubt.get_or_insert_with(|| format!("where '{text}' lies depends on a directory that is changed to"));
             }
-            for folders in folders.iter().take(if is_absolute { 1 } else { usize::MAX }) {
-                match ((self.locate)(text, if is_absolute { &[] } else { folders }), rule.outside) {
+            for directories in directories.iter().take(if is_absolute { 1 } else { usize::MAX }) {
+                match ((self.locate)(text, if is_absolute { &[] } else { directories }), rule.outside) {
                     (PathLocation::Outside(real), true) => {
                         return RuleMatch::Yes(format!("'{text}' leads to {real}, outside the worktree"));
                     }
@@ -314,7 +314,7 @@ impl<'a> CallAnalysis<'a> {
         }
     }
 
-    /// The folders that a relative path may be relative to, each a way from where the call is made; and whether one of them
+    /// The directories that a relative path may be relative to, each a way from where the call is made; and whether one of them
     /// cannot be told.
     fn base_dirs(&self, scan: &ShellAnalysis) -> (Vec<Vec<String>>, bool) {
         let mut ways: Vec<Vec<String>> = vec![Vec::new()];
@@ -327,11 +327,11 @@ impl<'a> CallAnalysis<'a> {
             }
             _ => &[],
         };
-        for folder in said.iter().cloned().map(Some).chain(scan.dirs.iter().cloned()) {
-            match folder {
-                Some(folder) if ways.len() <= 64 => {
+        for directory in said.iter().cloned().map(Some).chain(scan.dirs.iter().cloned()) {
+            match directory {
+                Some(directory) if ways.len() <= 64 => {
                     let more: Vec<Vec<String>> =
-                        ways.iter().map(|way| way.iter().cloned().chain([folder.clone()]).collect()).collect();
+                        ways.iter().map(|way| way.iter().cloned().chain([directory.clone()]).collect()).collect();
                     ways.extend(more);
                 }
                 _ => is_lost = true,

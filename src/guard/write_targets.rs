@@ -17,10 +17,10 @@ const COMPILERS: &[&str] = &[
     "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go", "javac", "tsc", "esbuild", "ghc", "openssl",
     "pandoc",
 ];
-/// Programs whose work is done in the folder that an option names.
+/// Programs whose work is done in the directory that an option names.
 const DIRECTORY_OPTION_PROGRAMS: &[&str] =
     &["make", "gmake", "npm", "pnpm", "yarn", "cargo", "cmake", "pip", "pip3", "ninja", "just", "cpio"];
-/// Commands of git that change nothing in the folder.
+/// Commands of git that change nothing in the directory.
 const GIT_READ_COMMANDS: &[&str] = &[
     "blame",
     "cat-file",

@@ -31,26 +31,26 @@ use crate::{
 /// How far above us the agent is looked for: a shell or two stand between.
 const MAX_ANCESTORS: usize = 6;
 
-/// The project of the first of these folders that has one, then of the working directory; one that is named goes before
+/// The project of the first of these directories that has one, then of the working directory; one that is named goes before
 /// them, and it alone. `None`: there is none anywhere.
 ///
-/// An agent may leave the folder whose settings brought us here, and does not leave the project by that.
+/// An agent may leave the directory whose settings brought us here, and does not leave the project by that.
 ///
 /// # Errors
 /// As the project cannot be looked for.
 pub(super) fn find_project(
     env: &Env,
     root: Option<&Path>,
-    folders: [Option<&Path>; 2],
+    dirs: [Option<&Path>; 2],
 ) -> Result<Option<Project>, ConfigError> {
     let found = |env: &Env| match Project::discover(env, root) {
         Err(ConfigError::NoProject { .. }) => Ok(None),
         found => found.map(Some),
     };
     if root.is_none() && env.var_os(vars::FAIRWAY_ROOT).is_none() {
-        for folder in folders.into_iter().flatten().filter(|folder| folder.is_absolute() && *folder != env.cwd) {
+        for dir in dirs.into_iter().flatten().filter(|dir| dir.is_absolute() && *dir != env.cwd) {
             let mut there = env.clone();
-            there.cwd = folder.to_path_buf();
+            there.cwd = dir.to_path_buf();
             if let Some(project) = found(&there)? {
                 return Ok(Some(Project::at(project.root, env)));
             }
@@ -59,12 +59,12 @@ pub(super) fn find_project(
     found(env)
 }
 
-/// The configuration that is missing beside a store, in the first of these folders or above them: a project whose rules
+/// The configuration that is missing beside a store, in the first of these directories or above them: a project whose rules
 /// somebody took away, which is not the same as no project.
-pub(super) fn missing_config(folders: [Option<&Path>; 3]) -> Option<PathBuf> {
-    let above = folders.into_iter().flatten().flat_map(Path::ancestors);
-    let mut left = above.filter(|folder| folder.join(STATE_DIR).join(STORE_FILE).is_file());
-    left.next().map(|folder| folder.join(CONFIG_FILE))
+pub(super) fn missing_config(dirs: [Option<&Path>; 3]) -> Option<PathBuf> {
+    let above = dirs.into_iter().flatten().flat_map(Path::ancestors);
+    let mut left = above.filter(|dir| dir.join(STATE_DIR).join(STORE_FILE).is_file());
+    left.next().map(|dir| dir.join(CONFIG_FILE))
 }
 
 /// Whether what is written there is gone: a stream that was closed when we began leads there too.

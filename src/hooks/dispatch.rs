@@ -185,8 +185,8 @@ pub(super) fn find_project(
     env: &Env,
     cwd: Option<&Path>,
 ) -> Result<Option<Project>, String> {
-    let folder = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
-    match context::find_project(env, root, [folder.as_deref(), cwd]) {
+    let dir = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
+    match context::find_project(env, root, [dir.as_deref(), cwd]) {
         Ok(Some(project)) => Ok(Some(project)),
         Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_some() => {
             Err(format!("{} is set, and there is no project here", vars::FAIRWAY_SESSION_ID))
@@ -194,7 +194,7 @@ pub(super) fn find_project(
         Ok(None) if root.is_some() || env.var_os(vars::FAIRWAY_ROOT).is_some() => {
             Err("there is no project where --root or FAIRWAY_ROOT says".to_owned())
         }
-        Ok(None) => match context::missing_config([folder.as_deref(), cwd, Some(&env.cwd)]) {
+        Ok(None) => match context::missing_config([dir.as_deref(), cwd, Some(&env.cwd)]) {
             Some(left) => Err(format!("{} is gone, and its store is not (fairway init)", left.display())),
             None => Ok(None),
         },

@@ -168,7 +168,7 @@ impl Provider {
         self.supports_wake() && env.var(ENTRYPOINT_VAR) == Some(TERMINAL_ENTRYPOINT)
     }
 
-    /// The variable in which it tells its hooks the folder whose settings it read.
+    /// The variable in which it tells its hooks the directory whose settings it read.
     #[must_use]
     pub const fn project_dir_variable(self) -> Option<&'static str> {
         match self {

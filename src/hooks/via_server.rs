@@ -57,7 +57,7 @@ pub(super) fn authorize(
     call: &ToolCall,
 ) -> Option<Reply> {
     let mut link = ApiClient::connect(&project.runtime_dir(), REQUEST_TIMEOUT)?;
-    // A folder whose name is no text cannot be told: the store's way knows it.
+    // A directory whose name is no text cannot be told: the store's way knows it.
     let cwd = call.cwd.as_deref().unwrap_or(&env.cwd).to_str()?;
     let question = AuthorizeRequest {
         run_id: env.var(vars::FAIRWAY_SESSION_ID).and_then(|_| env.var(vars::FAIRWAY_RUN_ID)),

@@ -1,4 +1,4 @@
-//! Writing below a folder and nowhere else: a path with `..`, or a link that leads out of it, is refused by the kernel.
+//! Writing below a directory and nowhere else: a path with `..`, or a link that leads out of it, is refused by the kernel.
 
 use std::{
     ffi::OsStr,
@@ -15,20 +15,20 @@ use nix::{
     unistd::{UnlinkatFlags, symlinkat, unlinkat},
 };
 
-/// A folder that is written below.
+/// A directory that is written below.
 #[derive(Debug)]
 pub struct BeneathRoot {
     root: OwnedFd,
 }
 
-/// A folder below it, or itself.
+/// A directory below it, or itself.
 #[derive(Debug)]
 pub struct BeneathDir {
     dir: OwnedFd,
 }
 
 impl BeneathRoot {
-    /// Opens a folder.
+    /// Opens a directory.
     ///
     /// # Errors
     /// When it is none.
@@ -37,29 +37,29 @@ impl BeneathRoot {
         Ok(Self { root: nix::fcntl::open(path, flags, Mode::empty())? })
     }
 
-    /// Whether there is a folder at this path, seen from here.
+    /// Whether there is a directory at this path, seen from here.
     #[must_use]
     pub fn has_dir(&self, path: &Path) -> bool {
         self.open_beneath(if path.as_os_str().is_empty() { Path::new(".") } else { path }).is_ok()
     }
 
-    /// A folder below this one; it is made with its parents.
+    /// A directory below this one; it is made with its parents.
     ///
     /// # Errors
-    /// When the path leads out of the folder, or it cannot be made.
+    /// When the path leads out of the directory, or it cannot be made.
     pub fn create_dir(&self, path: &Path) -> io::Result<BeneathDir> {
         // Before anything is made.
         if !path.components().all(|part| matches!(part, Component::CurDir | Component::Normal(_))) {
             return Err(escapes_root(path));
         }
         let mut seen = PathBuf::new();
-        let mut folder = self.open_beneath(Path::new("."))?;
+        let mut directory = self.open_beneath(Path::new("."))?;
         for part in path.components() {
             let Component::Normal(name) = part else { continue };
             seen.push(name);
-            folder = match self.open_beneath(&seen) {
+            directory = match self.open_beneath(&seen) {
                 Err(Errno::ENOENT) => {
-                    match mkdirat(&folder, name, Mode::from_bits_truncate(0o777)) {
+                    match mkdirat(&directory, name, Mode::from_bits_truncate(0o777)) {
                         Ok(()) | Err(Errno::EEXIST) => {}
                         Err(error) => return Err(error.into()),
                     }
@@ -69,7 +69,7 @@ impl BeneathRoot {
             }
             .map_err(|error| if error == Errno::EXDEV { escapes_root(path) } else { error.into() })?;
         }
-        Ok(BeneathDir { dir: folder })
+        Ok(BeneathDir { dir: directory })
     }
 
     fn open_beneath(&self, path: &Path) -> Result<OwnedFd, Errno> {
@@ -81,7 +81,7 @@ impl BeneathRoot {
 }
 
 fn escapes_root(path: &Path) -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, format!("{} leads out of the folder", path.display()))
+    io::Error::new(io::ErrorKind::PermissionDenied, format!("{} leads out of the directory", path.display()))
 }
 
 impl BeneathDir {
@@ -154,10 +154,10 @@ mod tests {
         }
         let from = home.path().join("from");
         fs::write(&from, "new").unwrap();
-        for (folder, name) in [("", "a"), ("x/y/./z", "b"), ("in/deep", "c"), ("real", "link")] {
+        for (directory, name) in [("", "a"), ("x/y/./z", "b"), ("in/deep", "c"), ("real", "link")] {
             let mut file = File::open(&from).unwrap();
-            below.create_dir(Path::new(folder)).unwrap().copy_file(OsStr::new(name), &mut file, 0o755).unwrap();
-            assert_eq!(fs::read_to_string(root.join(folder).join(name)).unwrap(), "new");
+            below.create_dir(Path::new(directory)).unwrap().copy_file(OsStr::new(name), &mut file, 0o755).unwrap();
+            assert_eq!(fs::read_to_string(root.join(directory).join(name)).unwrap(), "new");
         }
         assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "theirs");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);

@@ -14,8 +14,8 @@ pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     if word.contains('/') {
         return Some(cwd.join(word)).filter(|file| is_executable(file));
     }
-    let folders = path.unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    std::env::split_paths(folders).map(|folder| cwd.join(folder).join(word)).find(|file| is_executable(file))
+    let dirs = path.unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    std::env::split_paths(dirs).map(|dir| cwd.join(dir).join(word)).find(|file| is_executable(file))
 }
 
 /// Whether a path is a file that this user may run.

@@ -1,4 +1,4 @@
-//! Waiting for files: the kernel tells when an entry of a folder or the content of a file changes, and a process's end wakes
+//! Waiting for files: the kernel tells when an entry of a directory or the content of a file changes, and a process's end wakes
 //! as well. Where the kernel has no more watches to give, a short pause stands in.
 
 use std::{
@@ -15,7 +15,7 @@ use nix::{
 /// How long a wait lasts where nothing wakes it.
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Some files and folders under watch. Look at what you wait for once after adding it, then after each wait: so nothing is
+/// Some files and directories under watch. Look at what you wait for once after adding it, then after each wait: so nothing is
 /// missed.
 #[derive(Debug)]
 pub struct FileWatch {
@@ -29,10 +29,10 @@ impl FileWatch {
         Self { inotify: Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok() }
     }
 
-    /// Wakes when an entry of this folder comes, goes or is replaced, and when the folder itself goes.
-    pub fn watch_dir(&mut self, folder: &Path) {
+    /// Wakes when an entry of this directory comes, goes or is replaced, and when the directory itself goes.
+    pub fn watch_dir(&mut self, dir: &Path) {
         use AddWatchFlags as Flags;
-        self.add(folder, Flags::IN_CREATE | Flags::IN_MOVED_TO | Flags::IN_DELETE | Flags::IN_DELETE_SELF);
+        self.add(dir, Flags::IN_CREATE | Flags::IN_MOVED_TO | Flags::IN_DELETE | Flags::IN_DELETE_SELF);
     }
 
     /// Wakes when something is written to this file.

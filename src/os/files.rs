@@ -1,4 +1,4 @@
-//! Files and folders that only their owner may read, whatever the umask.
+//! Files and directories that only their owner may read, whatever the umask.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -15,13 +15,13 @@ pub fn is_path_length_valid(path: &Path) -> bool {
     !fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename)
 }
 
-/// Makes a folder of mode 0700, with its parents, and tightens one that is there and ours.
+/// Makes a directory of mode 0700, with its parents, and tightens one that is there and ours.
 ///
 /// # Errors
-/// When it cannot be made, is a link or no folder, or belongs to another user.
+/// When it cannot be made, is a link or no directory, or belongs to another user.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
-        // Whoever may write to a parent may put another folder in its place.
+        // Whoever may write to a parent may put another directory in its place.
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
     match DirBuilder::new().mode(0o700).create(path) {
@@ -30,7 +30,7 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
     }
     let found = fs::symlink_metadata(path)?;
     if !found.is_dir() {
-        return Err(io::Error::other(format!("{} is not a folder", path.display())));
+        return Err(io::Error::other(format!("{} is not a directory", path.display())));
     }
     if found.uid() != super::user::uid() {
         return Err(io::Error::new(
@@ -85,9 +85,9 @@ pub fn write_atomic_nosync(path: &Path, content: &[u8], mode: u32) -> io::Result
 }
 
 fn write_and_rename(path: &Path, content: &[u8], mode: u32, outlives: bool) -> io::Result<()> {
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    let directory = path.parent().unwrap_or_else(|| Path::new("."));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let draft = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let draft = directory.join(format!(".{name}.{}.tmp", std::process::id()));
     let write = || -> io::Result<()> {
         let _ = fs::remove_file(&draft);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
@@ -112,8 +112,8 @@ fn write_and_rename(path: &Path, content: &[u8], mode: u32, outlives: bool) -> i
 /// # Errors
 /// As the operating system says.
 pub fn sync_parent_dir(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    File::open(directory.unwrap_or_else(|| Path::new(".")))?.sync_all()
 }
 
 /// Renames a file to a name that nobody has.

@@ -46,7 +46,7 @@ pub struct Streams {
     pub stdin: Stdio,
     /// What it prints.
     pub stdout: Stdio,
-    /// What it remarks.
+    /// What it notes.
     pub stderr: Stdio,
     /// Whether stdin is a terminal that is to be its controlling one.
     pub is_terminal: bool,

@@ -1,4 +1,4 @@
-//! Waking those who wait for a change: each binds a datagram socket in one folder, and whoever has changed something
+//! Waking those who wait for a change: each binds a datagram socket in one directory, and whoever has changed something
 //! sends a byte to all of them. Nobody polls, and a waiter that died is swept away by the next sender.
 
 use std::{
@@ -22,14 +22,14 @@ pub struct ChangeWaiter {
 }
 
 impl ChangeWaiter {
-    /// Binds a socket in `folder`, which no other may have the name of. Read what you wait for once after this, then after each wake: so nothing is missed.
+    /// Binds a socket in `dir`, which no other may have the name of. Read what you wait for once after this, then after each wake: so nothing is missed.
     ///
     /// # Errors
-    /// When the folder cannot be made or the socket not bound.
-    pub fn bind(folder: &Path, name: &str) -> io::Result<Self> {
-        files::private_dir(folder)?;
-        let socket = UnixDatagram::bind(short_path(&File::open(folder)?, name))?;
-        let path = folder.join(name);
+    /// When the directory cannot be made or the socket not bound.
+    pub fn bind(dir: &Path, name: &str) -> io::Result<Self> {
+        files::private_dir(dir)?;
+        let socket = UnixDatagram::bind(short_path(&File::open(dir)?, name))?;
+        let path = dir.join(name);
         Ok(Self { socket, path })
     }
 
@@ -80,10 +80,10 @@ impl Drop for ChangeWaiter {
     }
 }
 
-/// Sends a byte to every waiter in `folder`. Never waits and never fails: a full socket is about to wake anyway, and a
+/// Sends a byte to every waiter in `dir`. Never waits and never fails: a full socket is about to wake anyway, and a
 /// dead one is removed.
-pub fn notify_all(folder: &Path) {
-    let (Ok(folder), Ok(entries)) = (File::open(folder), fs::read_dir(folder)) else { return };
+pub fn notify_all(dir: &Path) {
+    let (Ok(dir), Ok(entries)) = (File::open(dir), fs::read_dir(dir)) else { return };
     let mut sender = None;
     for path in entries.flatten().map(|entry| entry.path()) {
         let Some(name) = path.file_name() else { continue };
@@ -91,7 +91,7 @@ pub fn notify_all(folder: &Path) {
             sender = UnixDatagram::unbound().ok().filter(|socket| socket.set_nonblocking(true).is_ok());
         }
         let Some(socket) = &sender else { return };
-        if let Err(error) = socket.send_to(&[1], short_path(&folder, name))
+        if let Err(error) = socket.send_to(&[1], short_path(&dir, name))
             && error.kind() == io::ErrorKind::ConnectionRefused
         {
             let _ = fs::remove_file(&path);
@@ -104,28 +104,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_with_a_long_path_will_do() {
+    fn a_dir_with_a_long_path_will_do() {
         let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("x".repeat(200));
-        let waiter = ChangeWaiter::bind(&folder, "a").unwrap();
-        assert!(ChangeWaiter::bind(&folder, "a").is_err());
-        notify_all(&folder);
+        let dir = home.path().join("x".repeat(200));
+        let waiter = ChangeWaiter::bind(&dir, "a").unwrap();
+        assert!(ChangeWaiter::bind(&dir, "a").is_err());
+        notify_all(&dir);
         assert!(waiter.wait(Some(Duration::from_secs(5))).unwrap());
     }
 
     #[test]
     fn a_waiter_wakes_and_a_dead_one_is_swept() {
         let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("wake");
-        let waiter = ChangeWaiter::bind(&folder, "a").unwrap();
+        let dir = home.path().join("wake");
+        let waiter = ChangeWaiter::bind(&dir, "a").unwrap();
         assert!(!waiter.wait(Some(Duration::from_millis(5))).unwrap());
 
-        drop(UnixDatagram::bind(folder.join("dead")).unwrap());
-        notify_all(&folder);
-        assert!(!folder.join("dead").exists());
+        drop(UnixDatagram::bind(dir.join("dead")).unwrap());
+        notify_all(&dir);
+        assert!(!dir.join("dead").exists());
         assert!(waiter.wait(Some(Duration::from_secs(5))).unwrap());
         assert!(!waiter.wait(Some(Duration::from_millis(5))).unwrap());
         drop(waiter);
-        assert!(!folder.join("a").exists());
+        assert!(!dir.join("a").exists());
     }
 }

@@ -1,4 +1,4 @@
-//! Whoever calls at a socket in a folder: each says one thing, waits, and is told one thing. Nobody here ever waits.
+//! Whoever calls at a socket in a directory: each says one thing, waits, and is told one thing. Nobody here ever waits.
 
 use std::{
     fs,
@@ -57,14 +57,14 @@ pub enum Incoming {
 }
 
 impl RequestSocket {
-    /// Listens under a name in a folder; a call is at most `longest` bytes.
+    /// Listens under a name in a directory; a call is at most `longest` bytes.
     ///
     /// # Errors
-    /// When the folder is not there, or the name is taken.
-    pub fn listen(folder: &Path, name: &str, whole: Framing, longest: usize) -> io::Result<Self> {
-        let listener = socket::listen(folder, name)?;
+    /// When the directory is not there, or the name is taken.
+    pub fn listen(dir: &Path, name: &str, whole: Framing, longest: usize) -> io::Result<Self> {
+        let listener = socket::listen(dir, name)?;
         Ok(Self {
-            path: folder.join(name),
+            path: dir.join(name),
             listener,
             connections: Vec::new(),
             next_id: 0,

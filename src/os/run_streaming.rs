@@ -48,7 +48,7 @@ pub struct Program<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
     /// Where it runs.
-    pub folder: &'a Path,
+    pub dir: &'a Path,
     /// How long it may run.
     pub timeout: Option<Duration>,
     /// Both streams are one, which keeps what is written to them in its order; all of it comes as [`Stream::Out`].
@@ -84,9 +84,9 @@ pub enum StreamError {
     /// No such program.
     #[error("the program '{program}' was not found; nothing was run and nothing recorded")]
     NotFound { program: String },
-    /// No such folder.
-    #[error("the folder {} is not there; nothing was run and nothing recorded", .folder.display())]
-    NoFolder { folder: PathBuf },
+    /// No such directory.
+    #[error("the directory {} is not there; nothing was run and nothing recorded", .dir.display())]
+    NoDir { dir: PathBuf },
     /// The kernel would not start it.
     #[error("the program '{program}' cannot be started: {source}")]
     Start { program: String, source: io::Error },
@@ -102,7 +102,7 @@ impl StreamError {
     /// Whether it is certain that nothing was run.
     #[must_use]
     pub const fn is_not_started(&self) -> bool {
-        matches!(self, Self::NotFound { .. } | Self::NoFolder { .. } | Self::Start { .. })
+        matches!(self, Self::NotFound { .. } | Self::NoDir { .. } | Self::Start { .. })
     }
 }
 
@@ -204,14 +204,14 @@ fn own_descendants() -> io::Result<Vec<process::ProcessKey>> {
 #[expect(clippy::disallowed_methods, reason = "the place that runs programs whose output streams; argv as data")]
 fn spawn(program: &Program<'_>) -> Result<(Child, Option<PipeReader>), StreamError> {
     let name = program.argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    if !program.folder.is_dir() {
-        return Err(StreamError::NoFolder { folder: program.folder.to_path_buf() });
+    if !program.dir.is_dir() {
+        return Err(StreamError::NoDir { dir: program.dir.to_path_buf() });
     }
     let mut words = program.argv.iter();
     let mut command = Command::new(words.next().cloned().unwrap_or_default());
     signals::with_empty_mask(&mut command)
         .args(words)
-        .current_dir(program.folder)
+        .current_dir(program.dir)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,4 +1,4 @@
-//! Stream sockets in a folder, whatever the length of its path: an address holds 107 bytes, a descriptor's name is short.
+//! Stream sockets in a directory, whatever the length of its path: an address holds 107 bytes, a descriptor's name is short.
 
 use std::{
     fs::{self, File, Permissions},
@@ -27,13 +27,13 @@ pub fn fits_address(path: &Path) -> bool {
     path.as_os_str().as_bytes().len() <= MAX_ADDRESS_BYTES
 }
 
-/// Listens under a name in a folder, for this user alone. Never blocks.
+/// Listens under a name in a directory, for this user alone. Never blocks.
 ///
 /// # Errors
-/// When the folder is not there, or the name is taken.
-pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
-    let folder = File::open(folder)?;
-    let path = short_path(&folder, name);
+/// When the directory is not there, or the name is taken.
+pub fn listen(dir: &Path, name: &str) -> io::Result<UnixListener> {
+    let dir = File::open(dir)?;
+    let path = short_path(&dir, name);
     let listener = UnixListener::bind(&path)?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     listener.set_nonblocking(true)?;
@@ -44,9 +44,9 @@ pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
 ///
 /// # Errors
 /// When nobody does.
-pub fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
-    let folder = File::open(folder)?;
-    UnixStream::connect(short_path(&folder, name))
+pub fn connect(dir: &Path, name: &str) -> io::Result<UnixStream> {
+    let dir = File::open(dir)?;
+    UnixStream::connect(short_path(&dir, name))
 }
 
 /// Connects to whoever listens at a path that [`fits`], without waiting: one whose queue is full counts as nobody.
@@ -70,9 +70,9 @@ pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
     Ok(getsockopt(socket, PeerCredentials)?.uid())
 }
 
-/// A short path of a name in an open folder.
-pub(super) fn short_path(folder: &File, name: impl AsRef<Path>) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name)
+/// A short path of a name in an open directory.
+pub(super) fn short_path(dir: &File, name: impl AsRef<Path>) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name)
 }
 
 #[cfg(test)]
@@ -93,18 +93,18 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_a_long_path_will_do() {
+    fn a_dir_with_a_long_path_will_do() {
         let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("x".repeat(200));
-        fs::create_dir(&folder).unwrap();
-        assert!(connect(&folder, "s").is_err());
-        let listener = listen(&folder, "s").unwrap();
-        assert!(listen(&folder, "s").is_err());
-        connect(&folder, "s").unwrap().write_all(b"hi").unwrap();
+        let dir = home.path().join("x".repeat(200));
+        fs::create_dir(&dir).unwrap();
+        assert!(connect(&dir, "s").is_err());
+        let listener = listen(&dir, "s").unwrap();
+        assert!(listen(&dir, "s").is_err());
+        connect(&dir, "s").unwrap().write_all(b"hi").unwrap();
         let mut said = String::new();
         listener.accept().unwrap().0.read_to_string(&mut said).unwrap();
         assert_eq!(said, "hi");
         drop(listener);
-        assert!(connect(&folder, "s").is_err());
+        assert!(connect(&dir, "s").is_err());
     }
 }

@@ -10,7 +10,7 @@ pub fn name() -> String {
     passwd_entry().map_or_else(|| uid().to_string(), |(name, _)| name)
 }
 
-/// The home folder of the passwd entry.
+/// The home directory of the passwd entry.
 #[must_use]
 pub fn home() -> Option<PathBuf> {
     passwd_entry().map(|(_, home)| home)

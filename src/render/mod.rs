@@ -1,4 +1,4 @@
-//! Words for people: results to stdout, remarks to stderr, tables in one style, agents' text made safe.
+//! Words for people: results to stdout, notes to stderr, tables in one style, agents' text made safe.
 
 mod escape;
 mod out;

@@ -32,7 +32,7 @@ impl From<io::Error> for OutError {
 pub struct Out {
     /// One JSON document instead of words.
     pub json: bool,
-    /// Ids only, and no remarks.
+    /// Ids only, and no notes.
     pub quiet: bool,
     /// Colour on stdout.
     pub style: Style,
@@ -78,7 +78,7 @@ impl Out {
         self.line(&escape_json(serde_json::to_string(document).map_err(OutError::Json)?))
     }
 
-    /// Says something beside the result, on stderr. A remark that cannot be written is no failure.
+    /// Says something beside the result, on stderr. A note that cannot be written is no failure.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr().lock(), "{}", self.stderr_style.paint(Meaning::Faint, text));

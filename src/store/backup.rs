@@ -66,7 +66,7 @@ struct DraftFile {
 }
 
 impl DraftFile {
-    /// An empty one, in the folder of what it is to become.
+    /// An empty one, in the directory of what it is to become.
     fn create_for(target: &Path) -> Result<Self, StoreError> {
         // A part of the name: with the rest around it, it must still be one that a file can have.
         let name: String =

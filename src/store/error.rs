@@ -94,7 +94,7 @@ impl From<refinery::Error> for StoreError {
 
 impl From<io::Error> for StoreError {
     fn from(source: io::Error) -> Self {
-        Self::io("the store's folder", source)
+        Self::io("the store's directory", source)
     }
 }
 

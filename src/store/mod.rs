@@ -118,7 +118,7 @@ impl Store {
         self.path.as_deref()
     }
 
-    /// The folder where waiters bind their sockets.
+    /// The directory where waiters bind their sockets.
     #[must_use]
     pub fn wake_dir(&self) -> &Path {
         &self.wake

@@ -40,10 +40,10 @@ const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
 /// Links are refused: a cloned repository may bring one that leads anywhere.
 pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
     let link = |path: &Path| StoreError::Foreign { path: path.to_path_buf(), why: "it is a symbolic link".into() };
-    if let Some(folder) = path.parent().filter(|folder| is_state_dir(folder))
-        && folder.is_symlink()
+    if let Some(dir) = path.parent().filter(|dir| is_state_dir(dir))
+        && dir.is_symlink()
     {
-        return Err(link(folder));
+        return Err(link(dir));
     }
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => Err(link(path)),
@@ -61,9 +61,9 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Whether this is a project's own `.fairway`, and no folder that somebody chose.
-fn is_state_dir(folder: &Path) -> bool {
-    folder.file_name().is_some_and(|name| name == STATE_DIR)
+/// Whether this is a project's own `.fairway`, and no directory that somebody chose.
+fn is_state_dir(dir: &Path) -> bool {
+    dir.file_name().is_some_and(|name| name == STATE_DIR)
 }
 
 /// The size of the store's log in bytes, when there is one.
@@ -107,14 +107,14 @@ pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
     })
 }
 
-/// The lock of whoever makes a store or takes its place, in a folder that is there.
+/// The lock of whoever makes a store or takes its place, in a directory that is there.
 pub(super) fn lock_for_create(path: &Path) -> Result<FileLock, StoreError> {
-    let folder = path.parent().unwrap_or_else(|| Path::new("/"));
-    // A folder that `FAIRWAY_DB` names may be anybody's: it is made when missing, and else left as it is.
-    if is_state_dir(folder) || !folder.exists() {
-        files::private_dir(folder).map_err(|error| StoreError::io(folder.display().to_string(), error))?;
+    let dir = path.parent().unwrap_or_else(|| Path::new("/"));
+    // A directory that `FAIRWAY_DB` names may be anybody's: it is made when missing, and else left as it is.
+    if is_state_dir(dir) || !dir.exists() {
+        files::private_dir(dir).map_err(|error| StoreError::io(dir.display().to_string(), error))?;
     }
-    reject_network_file_system(folder)?;
+    reject_network_file_system(dir)?;
     let lock = sibling_path(path, "-init");
     let held = FileLock::acquire_within(&lock, LOCK_TIMEOUT).map_err(|error| StoreError::io("the store", error))?;
     held.ok_or(StoreError::Busy)
@@ -314,9 +314,9 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::OldSqlite { found: rusqlite::version().into(), needed });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    // NOFOLLOW refuses links anywhere in the path, and a project may well lie behind one: resolve the folder first.
-    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-    let resolved = folder.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(folder, name)| folder.join(name));
+    // NOFOLLOW refuses links anywhere in the path, and a project may well lie behind one: resolve the directory first.
+    let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
+    let resolved = dir.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(dir, name)| dir.join(name));
     Ok(Connection::open_with_flags(resolved, flags)?)
 }
 

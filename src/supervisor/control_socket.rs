@@ -1,4 +1,4 @@
-//! Where a run is steered from outside: a socket in its folder. One line of JSON a connection as the request, one as the
+//! Where a run is steered from outside: a socket in its directory. One line of JSON a connection as the request, one as the
 //! answer, once it is done.
 
 use std::{
@@ -20,7 +20,7 @@ use crate::{
     wire::terminal_input,
 };
 
-/// The socket's name in the run's folder.
+/// The socket's name in the run's directory.
 const SOCKET_NAME: &str = "door";
 /// The longest request, in bytes: the most that is typed at once, when each byte of it is escaped.
 const MAX_REQUEST_BYTES: usize = 8 << 20;
@@ -132,12 +132,12 @@ impl ControlSocket {
     ///
     /// # Errors
     /// When there is no socket to be had there.
-    pub fn open(folder: &JobDir) -> io::Result<Self> {
-        match fs::remove_file(folder.file(SOCKET_NAME)) {
+    pub fn open(dir: &JobDir) -> io::Result<Self> {
+        match fs::remove_file(dir.file(SOCKET_NAME)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        Ok(Self { requests: RequestSocket::listen(folder.path(), SOCKET_NAME, Framing::Line, MAX_REQUEST_BYTES)? })
+        Ok(Self { requests: RequestSocket::listen(dir.path(), SOCKET_NAME, Framing::Line, MAX_REQUEST_BYTES)? })
     }
 
     /// What to wait for.
@@ -181,8 +181,8 @@ impl ControlSocket {
 ///
 /// # Errors
 /// `TimedOut` when it takes too long; as the socket fails.
-pub fn send_request(folder: &JobDir, request: &Request, patience: Duration) -> io::Result<Option<Reply>> {
-    let Ok(mut stream) = socket::connect(folder.path(), SOCKET_NAME) else { return Ok(None) };
+pub fn send_request(dir: &JobDir, request: &Request, patience: Duration) -> io::Result<Option<Reply>> {
+    let Ok(mut stream) = socket::connect(dir.path(), SOCKET_NAME) else { return Ok(None) };
     stream.set_write_timeout(Some(patience))?;
     stream.set_read_timeout(Some(patience))?;
     let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! A run's folder, `.fairway/runs/ID`, for its user alone: the lock of whoever looks after it, what it is started with, the
+//! A run's directory, `.fairway/runs/ID`, for its user alone: the lock of whoever looks after it, what it is started with, the
 //! bytes that it printed, and how it ended.
 
 use std::{
@@ -32,7 +32,7 @@ const WAKE_DIR: &str = "wake";
 /// What a whole start file begins and ends with.
 const START_FILE_MAGIC: &[u8] = b"fairway-run-1";
 
-/// The folder of one run.
+/// The directory of one run.
 #[derive(Debug, Clone)]
 pub struct JobDir {
     path: PathBuf,
@@ -50,7 +50,7 @@ pub struct StartSpec {
 }
 
 impl JobDir {
-    /// The folder of a run, under the folder of all runs.
+    /// The directory of a run, under the directory of all runs.
     #[must_use]
     pub fn of(runs: &Path, id: &JobId) -> Self {
         Self { path: runs.join(id.to_string()) }
@@ -222,7 +222,7 @@ impl JobDir {
         }
     }
 
-    /// The folder where those who wait for the run bind their sockets.
+    /// The directory where those who wait for the run bind their sockets.
     #[must_use]
     pub fn wake_dir(&self) -> PathBuf {
         self.path.join(WAKE_DIR)
@@ -278,46 +278,46 @@ mod tests {
     fn what_a_run_is_started_with_is_read_back_whole_or_not_at_all() {
         let home = tempfile::tempdir().unwrap();
         let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
-        let folder = JobDir::of(&home.path().join("runs"), &id);
+        let dir = JobDir::of(&home.path().join("runs"), &id);
         let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         let start = StartSpec {
             cwd: "/tmp/a b".into(),
             argv: vec![text(b"sh"), text(b""), text(b"\xff\n=x")],
             env: vec![(text(b"A"), text(b"")), (text(b"B"), text(b"1=2\n\xfe"))],
         };
-        folder.create(&start, Some(b"\0in")).unwrap();
-        assert_eq!(folder.start_spec().unwrap(), Some(start.clone()));
-        let twice = folder.create(&StartSpec { argv: Vec::new(), ..start.clone() }, None).unwrap_err();
-        assert_eq!((twice.kind(), folder.start_spec().unwrap()), (io::ErrorKind::AlreadyExists, Some(start)));
-        assert_eq!(folder.stdin().unwrap().as_deref(), Some(b"\0in".as_slice()));
-        let whole = fs::read(folder.file(START_FILE)).unwrap();
+        dir.create(&start, Some(b"\0in")).unwrap();
+        assert_eq!(dir.start_spec().unwrap(), Some(start.clone()));
+        let twice = dir.create(&StartSpec { argv: Vec::new(), ..start.clone() }, None).unwrap_err();
+        assert_eq!((twice.kind(), dir.start_spec().unwrap()), (io::ErrorKind::AlreadyExists, Some(start)));
+        assert_eq!(dir.stdin().unwrap().as_deref(), Some(b"\0in".as_slice()));
+        let whole = fs::read(dir.file(START_FILE)).unwrap();
         for length in 0..whole.len() {
             assert_eq!(parse_start_spec(&whole[..length]), None, "{length}");
         }
-        folder.remove_start_spec().unwrap();
-        assert_eq!((folder.start_spec().unwrap(), folder.stdin().unwrap()), (None, None));
+        dir.remove_start_spec().unwrap();
+        assert_eq!((dir.start_spec().unwrap(), dir.stdin().unwrap()), (None, None));
         let ending = JobResult {
             status: JobStatus::Failed,
             exit_code: None,
             signal: Some(9),
             error_message: Some("two\nlines".into()),
         };
-        folder.write_result(&ending).unwrap();
-        assert_eq!(folder.read_result(), Some(ending));
+        dir.write_result(&ending).unwrap();
+        assert_eq!(dir.read_result(), Some(ending));
     }
 
     #[test]
     fn one_looks_after_a_run_and_asking_takes_nothing() {
         let home = tempfile::tempdir().unwrap();
         let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
-        let folder = JobDir::of(home.path(), &id);
-        folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
-        assert!(!folder.is_locked().unwrap());
-        let held = folder.try_lock().unwrap().unwrap();
-        assert!(folder.is_locked().unwrap() && folder.try_lock().unwrap().is_none());
+        let dir = JobDir::of(home.path(), &id);
+        dir.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
+        assert!(!dir.is_locked().unwrap());
+        let held = dir.try_lock().unwrap().unwrap();
+        assert!(dir.is_locked().unwrap() && dir.try_lock().unwrap().is_none());
         let again = held.into_file();
-        assert!(folder.try_lock().unwrap().is_none());
+        assert!(dir.try_lock().unwrap().is_none());
         drop(again);
-        assert!(folder.try_lock().unwrap().is_some());
+        assert!(dir.try_lock().unwrap().is_some());
     }
 }

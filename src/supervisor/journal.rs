@@ -27,7 +27,7 @@ use crate::{
 const START_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long what was printed last may take to be written before the end is.
 const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the store may refuse the end before it is left to others, who find it in the folder.
+/// How long the store may refuse the end before it is left to others, who find it in the directory.
 const RESULT_WRITE_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long after a failure it is tried again to hand over what is owed.
 const NOTIFY_RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -46,8 +46,8 @@ pub(super) struct StartJournal<'a> {
 
 impl<'a> StartJournal<'a> {
     /// With nothing written yet.
-    pub(super) fn new(folder: &'a JobDir, signals: SignalPipe, sink: &'a mut dyn JobHost) -> Self {
-        Self { job_dir: folder, signals, sink, created: Instant::now() }
+    pub(super) fn new(dir: &'a JobDir, signals: SignalPipe, sink: &'a mut dyn JobHost) -> Self {
+        Self { job_dir: dir, signals, sink, created: Instant::now() }
     }
 
     /// From here on there is output to be kept.

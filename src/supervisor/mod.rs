@@ -1,4 +1,4 @@
-//! Background runs: the supervisor of one command, and what it keeps in the run's folder. Knows no store: what happens is
+//! Background runs: the supervisor of one command, and what it keeps in the run's directory. Knows no store: what happens is
 //! told to a [`Sink`].
 
 mod child;

@@ -105,10 +105,10 @@ fn saturating_i64(number: u64) -> i64 {
 }
 
 impl OutputRecorder {
-    /// Keeps at most `max_output_bytes` in a run's folder, after what an earlier beginning of the run has left there.
+    /// Keeps at most `max_output_bytes` in a run's directory, after what an earlier beginning of the run has left there.
     #[must_use]
-    pub fn new(folder: JobDir, max_output_bytes: u64, resume: Totals) -> Self {
-        let found = segments::list(&folder).unwrap_or_default();
+    pub fn new(dir: JobDir, max_output_bytes: u64, resume: Totals) -> Self {
+        let found = segments::list(&dir).unwrap_or_default();
         let head = max_output_bytes.div_ceil(2);
         let in_head: u64 = found.iter().filter(|(number, _)| *number == 0).map(|(_, bytes)| bytes).sum();
         let older: Vec<_> = found.iter().filter(|(number, _)| *number > 0).collect();
@@ -122,7 +122,7 @@ impl OutputRecorder {
         }
         let is_closed = !kept.is_empty() || resume.dropped_bytes > 0;
         Self {
-            job_dir: folder,
+            job_dir: dir,
             head_room: if is_closed { 0 } else { head.saturating_sub(in_head) },
             tail_limit: max_output_bytes.saturating_sub(head),
             chunks: VecDeque::new(),

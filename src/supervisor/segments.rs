@@ -1,4 +1,4 @@
-//! The files that a run's bytes lie in: `out.N` and `err.N` in its folder, for its user alone. Number 0 is the head; the
+//! The files that a run's bytes lie in: `out.N` and `err.N` in its directory, for its user alone. Number 0 is the head; the
 //! others are the tail, of which the oldest go first.
 
 use std::{
@@ -20,8 +20,8 @@ fn file_name(stream: ItemType, segment: i64) -> String {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn read(folder: &JobDir, stream: ItemType, segment: i64, start: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(folder.file(&file_name(stream, segment))) {
+pub fn read(dir: &JobDir, stream: ItemType, segment: i64, start: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(dir.file(&file_name(stream, segment))) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -43,10 +43,10 @@ pub fn read(folder: &JobDir, stream: ItemType, segment: i64, start: u64, length:
 /// The segments that are there: each number with the bytes of both streams, in order.
 ///
 /// # Errors
-/// When the folder cannot be listed.
-pub(super) fn list(folder: &JobDir) -> io::Result<Vec<(i64, u64)>> {
+/// When the directory cannot be listed.
+pub(super) fn list(dir: &JobDir) -> io::Result<Vec<(i64, u64)>> {
     let mut found: Vec<(i64, u64)> = Vec::new();
-    for entry in fs::read_dir(folder.path())? {
+    for entry in fs::read_dir(dir.path())? {
         let entry = entry?;
         let file_name = entry.file_name();
         let number = file_name.to_str().and_then(|name| name.strip_prefix("out.").or(name.strip_prefix("err.")));
@@ -61,10 +61,10 @@ pub(super) fn list(folder: &JobDir) -> io::Result<Vec<(i64, u64)>> {
     Ok(found)
 }
 
-/// Removes both files of a segment. A file that cannot be removed now goes with the folder.
-pub(super) fn remove(folder: &JobDir, segment: i64) {
+/// Removes both files of a segment. A file that cannot be removed now goes with the directory.
+pub(super) fn remove(dir: &JobDir, segment: i64) {
     for stream in [ItemType::Stdout, ItemType::Stderr] {
-        let _ = fs::remove_file(folder.file(&file_name(stream, segment)));
+        let _ = fs::remove_file(dir.file(&file_name(stream, segment)));
     }
 }
 
@@ -78,8 +78,8 @@ pub(super) struct OpenSegment {
 
 impl OpenSegment {
     /// Opens a segment of a stream at its end.
-    pub(super) fn open(folder: &JobDir, stream: ItemType, segment: i64) -> io::Result<Self> {
-        let file = files::private_file(&folder.file(&file_name(stream, segment)))?;
+    pub(super) fn open(dir: &JobDir, stream: ItemType, segment: i64) -> io::Result<Self> {
+        let file = files::private_file(&dir.file(&file_name(stream, segment)))?;
         let length = file.metadata()?.len();
         Ok(Self { segment, file, length })
     }

@@ -47,7 +47,7 @@ const MAX_NAMED_PROCESSES: usize = 16;
 
 /// A run that is to be looked after.
 pub struct JobSpec<'a> {
-    /// Its folder, whose lock this process holds.
+    /// Its directory, whose lock this process holds.
     pub job_dir: &'a JobDir,
     /// The program and its arguments.
     pub argv: &'a [OsString],
@@ -78,7 +78,7 @@ pub trait JobHost: Sink {
 /// Why a run was not looked after to its end.
 #[derive(Debug, Error)]
 pub enum SuperviseError {
-    /// It was not written down; nothing was begun, or the end is in the folder for whoever comes.
+    /// It was not written down; nothing was begun, or the end is in the directory for whoever comes.
     #[error("the run could not be written down: {0}")]
     Sink(#[from] SinkError),
     /// The operating system does not do what is needed; nothing was begun.
@@ -93,18 +93,18 @@ pub enum SuperviseError {
 pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(), SuperviseError> {
     signals::ignore_sigxfsz();
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
-    let JobSpec { job_dir: folder, argv, env, cwd, stdin, pty, .. } = order;
-    let mut desk = StartJournal::new(folder, signals, sink);
+    let JobSpec { job_dir: dir, argv, env, cwd, stdin, pty, .. } = order;
+    let mut desk = StartJournal::new(dir, signals, sink);
     let unstarted =
         |desk: StartJournal<'a>, ending: JobResult| desk.into_journal(order.notification_key).record_unstarted(&ending);
-    let door = match child::become_subreaper().and_then(|()| ControlSocket::open(folder)) {
+    let door = match child::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
         Ok(door) => door,
         Err(error) => return unstarted(desk, failed_result(format!("it cannot be looked after: {error}"))),
     };
     let mut child = match Child::start(ChildSpec { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
-            return unstarted(desk, failed_result(format!("the folder {} is not there", cwd.display())));
+            return unstarted(desk, failed_result(format!("the directory {} is not there", cwd.display())));
         }
         Err(error) => return unstarted(desk, failed_result(format!("it cannot be started: {error}"))),
     };
@@ -116,7 +116,7 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
         let why = format!("its supervisor was told to end, by {signal}, before it began");
         return unstarted(desk, JobResult { status: JobStatus::Canceled, ..failed_result(why) });
     }
-    if let Err(error) = folder.mark_started().and_then(|()| child.held.release()) {
+    if let Err(error) = dir.mark_started().and_then(|()| child.held.release()) {
         drop(child);
         return unstarted(desk, failed_result(format!("it could not be let begin: {error}")));
     }

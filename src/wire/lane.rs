@@ -20,7 +20,7 @@ pub struct LaneView {
     pub branch: Option<String>,
     /// The branch it came from.
     pub base: Option<String>,
-    /// Its worktree's folder.
+    /// Its worktree's directory.
     pub worktree: Option<String>,
     /// How many tasks may be held in it at once.
     pub wip_limit: Option<i64>,

@@ -14,8 +14,9 @@ pub struct Answer {
     pub line: String,
     /// What `--quiet` prints.
     pub ids: Vec<String>,
-    /// What else is worth saying.
-    pub remarks: Vec<String>,
+    /// Notes for stderr. Stored answers of earlier versions call the key `remarks`.
+    #[serde(rename = "remarks")]
+    pub notes: Vec<String>,
 }
 
 impl Answer {
@@ -25,13 +26,13 @@ impl Answer {
     /// When the document cannot be written as JSON.
     pub fn new(document: &impl Serialize, id: impl ToString, line: impl Into<String>) -> anyhow::Result<Self> {
         let document = serde_json::to_value(document).map_err(errors::internal)?;
-        Ok(Self { document, line: line.into(), ids: vec![id.to_string()], remarks: Vec::new() })
+        Ok(Self { document, line: line.into(), ids: vec![id.to_string()], notes: Vec::new() })
     }
 
-    /// The same with a remark.
+    /// The same with a note.
     #[must_use]
     pub fn note(mut self, remark: impl Into<String>) -> Self {
-        self.remarks.push(remark.into());
+        self.notes.push(remark.into());
         self
     }
 }

@@ -139,10 +139,10 @@ impl App {
     /// # Errors
     /// As the store fails; when the socket cannot be bound.
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
-        let folder = self.store_for_writing()?.wake_dir();
+        let dir = self.store_for_writing()?.wake_dir();
         // A pid alone may be another's in another container, or one that was killed.
         let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_letters());
-        Ok(ChangeWaiter::bind(folder, &name)?)
+        Ok(ChangeWaiter::bind(dir, &name)?)
     }
 
     /// One change by whoever acts: an IMMEDIATE transaction, remembered under the `--request-id`. The acting session

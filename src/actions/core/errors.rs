@@ -46,7 +46,7 @@ pub fn classify(error: &anyhow::Error) -> Failure {
             let code = match failure {
                 StreamError::NotFound { .. } => "program_not_found",
                 StreamError::Interrupted { .. } => "interrupted",
-                StreamError::NoFolder { .. } | StreamError::Start { .. } | StreamError::Watch(_) => "program_failed",
+                StreamError::NoDir { .. } | StreamError::Start { .. } | StreamError::Watch(_) => "program_failed",
             };
             return plain(code, FailureKind::External, failure.to_string());
         }
@@ -262,7 +262,7 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Busy => ("store_busy", Busy, Some("try again; fairway doctor tells who may hold it")),
         StoreError::Replaced => ("store_replaced", Busy, Some("try again: the next call opens the new one")),
         StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
-        StoreError::ReadOnly { .. } => ("store_read_only", Busy, Some("make the folder writable, then try again")),
+        StoreError::ReadOnly { .. } => ("store_read_only", Busy, Some("make the directory writable, then try again")),
         StoreError::Unreadable { .. } => ("store_damaged", Fault, Some("fairway doctor")),
         StoreError::OldSqlite { .. } | StoreError::Migration(_) | StoreError::Io { .. } | StoreError::Sqlite(_) => {
             ("store_failed", Fault, Some("fairway doctor"))

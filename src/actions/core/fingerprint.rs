@@ -115,7 +115,7 @@ mod tests {
 
     fn stored(line: &str, document: &Value) -> String {
         let answer =
-            Answer { document: document.clone(), line: line.into(), ids: vec!["T-1".into()], remarks: Vec::new() };
+            Answer { document: document.clone(), line: line.into(), ids: vec!["T-1".into()], notes: Vec::new() };
         serde_json::to_string(&answer).unwrap()
     }
 

@@ -12,7 +12,7 @@ use crate::{
     store::{ReadTx, lanes},
 };
 
-/// The folder of a task's work: its lane's worktree when it has one, else the working directory.
+/// The directory of a task's work: its lane's worktree when it has one, else the working directory.
 ///
 /// # Errors
 /// As the store fails.

@@ -165,27 +165,27 @@ pub fn refuse_tracked_store(app: &App) -> Result<()> {
     suspects.push(app.project.state.join("local.toml"));
     let mut asked: Vec<(&Path, Vec<OsString>)> = Vec::new();
     for path in &suspects {
-        let Some(folder) = path.parent().filter(|folder| folder.exists()) else { continue };
+        let Some(dir) = path.parent().filter(|dir| dir.exists()) else { continue };
         // Without a repository around it nothing is tracked.
-        if !folder.ancestors().any(|above| above.join(".git").symlink_metadata().is_ok()) {
+        if !dir.ancestors().any(|above| above.join(".git").symlink_metadata().is_ok()) {
             continue;
         }
         let name = path.file_name().unwrap_or_default().to_owned();
-        match asked.iter_mut().find(|(known, _)| *known == folder) {
+        match asked.iter_mut().find(|(known, _)| *known == dir) {
             Some((_, names)) => names.push(name),
-            None => asked.push((folder, vec![name])),
+            None => asked.push((dir, vec![name])),
         }
     }
-    for (folder, names) in asked {
+    for (dir, names) in asked {
         let found =
-            Git::new(app.env.vars(), folder).first_tracked(&names).map_err(|error| tracking_unknown(folder, &error))?;
+            Git::new(app.env.vars(), dir).first_tracked(&names).map_err(|error| tracking_unknown(dir, &error))?;
         if let Some(found) = found {
-            return Err(Refusal::TrackedByGit { path: folder.join(found).display().to_string() }.into());
+            return Err(Refusal::TrackedByGit { path: dir.join(found).display().to_string() }.into());
         }
     }
     Ok(())
 }
 
-fn tracking_unknown(folder: &Path, why: &GitError) -> Refusal {
-    Refusal::Untrusted { why: format!("git does not tell whether {} is tracked: {why}", folder.display()) }
+fn tracking_unknown(dir: &Path, why: &GitError) -> Refusal {
+    Refusal::Untrusted { why: format!("git does not tell whether {} is tracked: {why}", dir.display()) }
 }

@@ -53,9 +53,9 @@ pub fn finish_unsupervised(app: &App, run: &Job, ending: &JobResult) -> Result<b
     });
     let done = app.transaction(|tx| record_finished(tx, run, ending, bytes, truncated))?;
     // What it was started with holds its environment: gone as soon as nobody needs it.
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let _ = folder.remove_start_spec();
-    folder.notify_waiters();
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let _ = dir.remove_start_spec();
+    dir.notify_waiters();
     if let Some(output) = &output {
         // What could not be told now stays owed.
         let _ = notify::send_pending(app, output, run);

@@ -44,8 +44,8 @@ pub fn run(app: &App, order: &ForegroundRequest) -> Result<ForegroundView> {
     let most = usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX);
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(most)));
     let seen = Arc::clone(&kept);
-    let folder = order.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    let program = Program { argv: &order.argv, folder: &folder, timeout: Some(order.timeout), merge_output: true };
+    let dir = order.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
+    let program = Program { argv: &order.argv, dir: &dir, timeout: Some(order.timeout), merge_output: true };
     let ran = run_streaming::run(&program, move |_, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     });

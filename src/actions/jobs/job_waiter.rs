@@ -37,12 +37,12 @@ impl JobWaiter {
     /// Waits for a run from now on. Look at the run after this, then after each wait: so nothing is missed.
     ///
     /// # Errors
-    /// When nothing can be bound in the run's folder.
+    /// When nothing can be bound in the run's directory.
     pub fn new(app: &App, run: &Job) -> Result<Self> {
-        let folder = JobDir::of(&app.project.jobs_dir(), &run.id).wake_dir();
+        let dir = JobDir::of(&app.project.jobs_dir(), &run.id).wake_dir();
         let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
-        let waiter = ChangeWaiter::bind(&folder, &name)
-            .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, folder.display()), error))?;
+        let waiter = ChangeWaiter::bind(&dir, &name)
+            .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, dir.display()), error))?;
         Ok(Self { waiter, supervisor: None, is_starting: false })
     }
 

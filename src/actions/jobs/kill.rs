@@ -70,16 +70,16 @@ fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, le
         }
         _ => {}
     }
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
-    match control_socket::send_request(&folder, asked, left) {
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    match control_socket::send_request(&dir, asked, left) {
         Ok(Some(_)) => final_now(),
         // What its numbers mean is known there only.
         Ok(None) if run.host != host::identity() => {
-            let held = folder.is_locked().unwrap_or(true);
+            let held = dir.is_locked().unwrap_or(true);
             if held { final_now() } else { Err(Refusal::JobUnsupervised { run: run.id.to_string() }.into()) }
         }
         // Its supervisor died: the end that it knew of is the truth, or else this is the end.
-        Ok(None) if folder.read_result().is_some() => {
+        Ok(None) if dir.read_result().is_some() => {
             recover::recover_one(app, &run)?;
             final_now()
         }
@@ -98,9 +98,9 @@ fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, le
 
 /// Cancels a run that waits. Who has its lock decides what becomes of it: without the lock somebody is just beginning it.
 fn cancel_queued(app: &App, run: &Job) -> Result<()> {
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let hold = if folder.path().is_dir() { folder.try_lock().context("the run's lock cannot be taken")? } else { None };
-    if hold.is_none() && folder.path().is_dir() {
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let hold = if dir.path().is_dir() { dir.try_lock().context("the run's lock cannot be taken")? } else { None };
+    if hold.is_none() && dir.path().is_dir() {
         return Ok(());
     }
     let known = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?;

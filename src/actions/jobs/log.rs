@@ -43,7 +43,7 @@ pub struct LogRequest {
 /// The items after `since_seq`, of one type when it is named.
 ///
 /// # Errors
-/// `invalid_value` for a limit that cannot be meant, `not_found`, `ambiguous`; as the stores or the run's folder fail.
+/// `invalid_value` for a limit that cannot be meant, `not_found`, `ambiguous`; as the stores or the run's directory fail.
 pub fn log(app: &App, order: &LogRequest) -> Result<JobLogView> {
     let limit = order.limit.unwrap_or(DEFAULT_ITEMS);
     if !(1..=MAX_ITEMS).contains(&limit) {
@@ -70,8 +70,8 @@ fn read_page(
     let Some(output) = looker.output(app)? else {
         return Ok(Page { items: Vec::new(), next_seq: since_seq, has_more: false });
     };
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let decoder = Decoder::new(output, &run.id, dir, run.status.is_final());
     page(output, &decoder, run, since_seq, limit, TEXT_LIMIT_BYTES, stream)
 }
 
@@ -81,7 +81,7 @@ fn read_page(
 /// `pause` is called whenever there is nothing more for now.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; as the stores or the run's folder fail, or `see`.
+/// `not_found`, `ambiguous`; as the stores or the run's directory fail, or `see`.
 pub fn each(
     app: &App,
     order: &LogRequest,

@@ -97,16 +97,16 @@ struct Tail {
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads what `run` printed into its folder; `is_over` says that nothing will follow.
+    /// Reads what `run` printed into its directory; `is_over` says that nothing will follow.
     #[must_use]
-    pub const fn new(output: &'a OutputStore, run: &'a JobId, folder: JobDir, is_over: bool) -> Self {
-        Self { output, run, dir: folder, is_complete: is_over }
+    pub const fn new(output: &'a OutputStore, run: &'a JobId, directory: JobDir, is_over: bool) -> Self {
+        Self { output, run, dir: directory, is_complete: is_over }
     }
 
     /// The items as text, in their order. One whose bytes have just been left out is not among them.
     ///
     /// # Errors
-    /// As the store or the run's folder fails.
+    /// As the store or the run's directory fails.
     pub fn decode(&self, items: &[Item]) -> Result<Vec<DecodedItem>> {
         let mut pieces = Vec::new();
         let mut last: [Option<Tail>; 2] = [None, None];

@@ -49,7 +49,7 @@ pub struct PollRequest {
 /// when the run has ended, when nobody looks after it any more, and when the time is over.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; as the stores or the run's folder fail.
+/// `not_found`, `ambiguous`; as the stores or the run's directory fail.
 pub fn poll(app: &App, order: &PollRequest) -> Result<JobPollView> {
     let mut looker = JobReader::new();
     let mut run = app.read(|tx| find::job(tx, &order.job))?;
@@ -90,7 +90,7 @@ fn is_satisfied(app: &App, run: &Job, order: &PollRequest, looker: &mut JobReade
 /// How a run stands, with what came after `since_seq`.
 ///
 /// # Errors
-/// As the store of output or the run's folder fails.
+/// As the store of output or the run's directory fails.
 pub fn view(app: &App, run: &Job, since_seq: i64, looker: &mut JobReader) -> Result<JobPollView> {
     let shown = looker.view(app, run);
     let Some(output) = looker.output(app)? else {
@@ -102,8 +102,8 @@ pub fn view(app: &App, run: &Job, since_seq: i64, looker: &mut JobReader) -> Res
             items: Vec::new(),
         });
     };
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let decoder = Decoder::new(output, &run.id, folder, run.status.is_final());
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let decoder = Decoder::new(output, &run.id, dir, run.status.is_final());
     let page = page(output, &decoder, run, since_seq, MAX_ITEMS, TEXT_LIMIT_BYTES, None)?;
     Ok(JobPollView {
         run: shown,

@@ -21,7 +21,7 @@ const ENV_TAG: &str = "standby";
 /// Sees to it that somebody waits, when something of this host is queued: wakes whoever does, or starts one.
 ///
 /// # Errors
-/// As the store fails, or the folder of locks.
+/// As the store fails, or the directory of locks.
 pub fn ensure_running(app: &App) -> Result<()> {
     let host = host::identity();
     let waits = app.read(|tx| Ok(jobs::first_queued(tx, &host)?.is_some()))?;
@@ -36,7 +36,7 @@ pub fn ensure_running(app: &App) -> Result<()> {
 /// Sees to it that runs of this host that nobody looks after are settled, by somebody else: that may take a while.
 ///
 /// # Errors
-/// As the store fails, or the folder of locks.
+/// As the store fails, or the directory of locks.
 pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(jobs::active(tx)?))?;

@@ -111,8 +111,8 @@ pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
 /// # Errors
 /// As the stores fail.
 pub fn cancel(app: &App, run: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let Some(right) = try_lock(&folder)? else { return Ok(false) };
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let Some(right) = try_lock(&dir)? else { return Ok(false) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
     let Some(run) = &found else { return Ok(false) };
@@ -132,11 +132,11 @@ pub fn cancel(app: &App, run: &Job, grace: Option<Duration>, why: &str) -> Resul
 enum RecoveryLock {
     /// Its lock.
     Locked(#[expect(dead_code, reason = "held until it is dropped")] InheritableLock),
-    /// Its folder is gone, and its lock with it.
+    /// Its directory is gone, and its lock with it.
     NoDir,
 }
 
-/// Whether the one who is written down as looking after a run lives: also when its lock was deleted, with its folder.
+/// Whether the one who is written down as looking after a run lives: also when its lock was deleted, with its directory.
 pub(super) fn supervisor_alive(run: &Job) -> bool {
     let keeper = ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
     // Before that it is whoever has taken the run to begin it, and may be busy with something else by now.
@@ -144,24 +144,24 @@ pub(super) fn supervisor_alive(run: &Job) -> bool {
 }
 
 /// The right to decide about a run; `None` when somebody has it.
-fn try_lock(folder: &JobDir) -> Result<Option<RecoveryLock>> {
-    if !folder.path().is_dir() {
+fn try_lock(dir: &JobDir) -> Result<Option<RecoveryLock>> {
+    if !dir.path().is_dir() {
         return Ok(Some(RecoveryLock::NoDir));
     }
-    let hold = folder.try_lock().with_context(|| format!("cannot lock {}", folder.path().display()))?;
+    let hold = dir.try_lock().with_context(|| format!("cannot lock {}", dir.path().display()))?;
     Ok(hold.map(RecoveryLock::Locked))
 }
 
 fn recover_job(app: &App, run: &Job, lost: Option<&str>) -> Result<Option<Recovered>> {
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
     if supervisor_alive(run) {
         return Ok(None);
     }
-    let Some(right) = try_lock(&folder)? else { return Ok(None) };
+    let Some(right) = try_lock(&dir)? else { return Ok(None) };
     // What was read before the lock may be the past.
     let found = app.read(|tx| {
         let run = jobs::find(tx, &run.id)?.filter(|run| run.status.is_active());
-        run.map(|run| facts(tx, &run, &folder).map(|facts| (run, facts))).transpose()
+        run.map(|run| facts(tx, &run, &dir).map(|facts| (run, facts))).transpose()
     })?;
     let Some((run, facts)) = found else { return Ok(None) };
     let verdict = recovery::decide(&facts);
@@ -170,13 +170,13 @@ fn recover_job(app: &App, run: &Job, lost: Option<&str>) -> Result<Option<Recove
             mark_lost(app, &run, why)?
         }
         (_, RecoveryAction::MarkLost(why)) => mark_lost(app, &run, why)?,
-        (_, RecoveryAction::RecordResult) => finish_recorded(app, &run, &folder)?,
+        (_, RecoveryAction::RecordResult) => finish_recorded(app, &run, &dir)?,
         (None, RecoveryAction::RequeueUnstarted) => record_requeue(app, &run, run.attempt, NEVER_STARTED)?,
-        (None, RecoveryAction::Requeue(attempt)) => requeue(app, &run, &folder, attempt)?,
+        (None, RecoveryAction::Requeue(attempt)) => requeue(app, &run, &dir, attempt)?,
     };
     // The lock first: whoever waits can take it then.
     drop(right);
-    folder.notify_waiters();
+    dir.notify_waiters();
     queue_waiter::wake(app);
     Ok(settled)
 }
@@ -185,13 +185,13 @@ const NEVER_STARTED: &str = "its supervisor died before it was begun: it is queu
 
 /// What would become of a run.
 fn preview(app: &App, run: &Job) -> Result<Option<Recovered>> {
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
-    if folder.is_locked().unwrap_or(true) || supervisor_alive(run) {
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    if dir.is_locked().unwrap_or(true) || supervisor_alive(run) {
         return Ok(None);
     }
-    let facts = app.read(|tx| facts(tx, run, &folder))?;
+    let facts = app.read(|tx| facts(tx, run, &dir))?;
     let (status, reason) = match recovery::decide(&facts) {
-        RecoveryAction::RecordResult => match folder.read_result() {
+        RecoveryAction::RecordResult => match dir.read_result() {
             Some(ending) => (ending.status, COMPLETED.to_owned()),
             None => return Ok(None),
         },
@@ -212,23 +212,23 @@ fn recovered(run: &Job, status: JobStatus, reason: String) -> Recovered {
     Recovered { job: run.id.clone(), session: run.session.clone(), status, reason }
 }
 
-fn facts(tx: &ReadTx<'_>, run: &Job, folder: &JobDir) -> Result<RecoveryFacts> {
+fn facts(tx: &ReadTx<'_>, run: &Job, dir: &JobDir) -> Result<RecoveryFacts> {
     let session = run.session.as_ref().map(|session| sessions::find(tx, session)).transpose()?.flatten();
     let boot = host::boot_id();
     Ok(RecoveryFacts {
-        has_result: folder.read_result().is_some(),
-        was_started: folder.has_started(),
+        has_result: dir.read_result().is_some(),
+        was_started: dir.has_started(),
         is_starting: run.status == JobStatus::Starting,
         same_boot: !boot.is_empty() && run.boot_id == boot,
         session_ended: session.is_some_and(|session| session.status.is_final()),
-        is_startable: folder.start_spec().is_ok_and(|start| start.is_some()),
+        is_startable: dir.start_spec().is_ok_and(|start| start.is_some()),
         attempt: run.attempt,
         policy: run.recovery,
     })
 }
 
-fn finish_recorded(app: &App, run: &Job, folder: &JobDir) -> Result<Option<Recovered>> {
-    let Some(ending) = folder.read_result() else { return Ok(None) };
+fn finish_recorded(app: &App, run: &Job, dir: &JobDir) -> Result<Option<Recovered>> {
+    let Some(ending) = dir.read_result() else { return Ok(None) };
     let left = kill_orphans(run, None)?;
     let ending = match (&ending.error_message, left.found.is_empty()) {
         (_, true) => ending,
@@ -249,7 +249,7 @@ fn record_end(app: &App, run: &Job, ending: &JobResult, why: &str) -> Result<Opt
     Ok(done.then(|| recovered(run, ending.status, why.to_owned())))
 }
 
-fn requeue(app: &App, run: &Job, folder: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
+fn requeue(app: &App, run: &Job, dir: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
     let left = kill_orphans(run, None)?;
     if !left.survivors.is_empty() {
         // Twice at once is worse than not again.
@@ -264,7 +264,7 @@ fn requeue(app: &App, run: &Job, folder: &JobDir, attempt: i64) -> Result<Option
     let _ = finish::append_requeue_marker(app, run, attempt, &why);
     let settled = record_requeue(app, run, attempt, &why)?;
     // Last: were we killed before, the run would count as one that may have run, and not as one that never did.
-    folder.clear_started().with_context(|| format!("cannot write in {}", folder.path().display()))?;
+    dir.clear_started().with_context(|| format!("cannot write in {}", dir.path().display()))?;
     Ok(settled)
 }
 

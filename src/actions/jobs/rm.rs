@@ -60,7 +60,7 @@ pub(super) fn delete_row(tx: &WriteTx<'_>, run: &Job) -> Result<bool> {
 /// that frees.
 ///
 /// # Errors
-/// As the output's store fails, or the first of the folders.
+/// As the output's store fails, or the first of the directories.
 pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let (mut freed, mut done) = (0, Ok(()));
@@ -68,16 +68,16 @@ pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64>
         if let Some(output) = &output {
             output.delete_job(run)?;
         }
-        let folder = JobDir::of(&app.project.jobs_dir(), run);
-        freed += dir_size(&folder);
-        let removed = folder.remove().with_context(|| format!("cannot remove {}", folder.path().display()));
+        let dir = JobDir::of(&app.project.jobs_dir(), run);
+        freed += dir_size(&dir);
+        let removed = dir.remove().with_context(|| format!("cannot remove {}", dir.path().display()));
         done = done.and(removed);
     }
     done.map(|()| freed)
 }
 
 /// The bytes that a run's files hold.
-pub(in crate::actions) fn dir_size(folder: &JobDir) -> u64 {
-    let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+pub(in crate::actions) fn dir_size(dir: &JobDir) -> u64 {
+    let files = fs::read_dir(dir.path()).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }

@@ -15,7 +15,7 @@ use crate::{
 /// them.
 ///
 /// # Errors
-/// As the store fails, or a run's folder.
+/// As the store fails, or a run's directory.
 pub fn schedule(app: &App) -> Result<()> {
     start_eligible(app)?;
     queue_waiter::ensure_running(app)
@@ -34,15 +34,15 @@ pub(super) struct Started {
 pub(super) fn start_eligible(app: &App) -> Result<Started> {
     let mut begun = Started::default();
     while let Some(run) = app.read(|tx| next_eligible(app, tx))? {
-        let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
-        if !folder.path().is_dir() {
+        let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+        if !dir.path().is_dir() {
             if is_queued(app, &run)? {
-                mark_lost(app, &run, "its folder is gone")?;
+                mark_lost(app, &run, "its directory is gone")?;
             }
             continue;
         }
         // The lock first: who has it decides what becomes of the run. Who drops it looks again, or makes others look.
-        let hold = folder.try_lock().with_context(|| format!("cannot lock {}", folder.path().display()))?;
+        let hold = dir.try_lock().with_context(|| format!("cannot lock {}", dir.path().display()))?;
         let Some(hold) = hold else {
             begun.is_blocked = true;
             break;
@@ -51,16 +51,16 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
         if !is_queued(app, &run)? {
             continue;
         }
-        let start = match folder.start_spec() {
+        let start = match dir.start_spec() {
             Ok(start) => start,
             Err(error) => {
                 mark_lost(app, &run, &format!("what it is to be started with cannot be read: {error}"))?;
                 continue;
             }
         };
-        let Some(start) = start.filter(|_| !folder.has_started()) else {
+        let Some(start) = start.filter(|_| !dir.has_started()) else {
             // A store that was put back may know of runs that have been run since.
-            match folder.read_result() {
+            match dir.read_result() {
                 Some(ending) => finish::finish_unsupervised(app, &run, &ending)?,
                 None => mark_lost(app, &run, "what it is to be started with is gone: it may have run before")?,
             };

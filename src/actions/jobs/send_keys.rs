@@ -94,19 +94,19 @@ fn check_accepts_input(run: &Job) -> Result<(), Refusal> {
 
 /// Has it typed; answers with how many bytes that were.
 fn send_to_supervisor(app: &App, run: &Job, inputs: &[TerminalInput]) -> Result<usize> {
-    let folder = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
     let id = || run.id.to_string();
     let request = Request::Input(inputs.to_vec());
     // A run that is just begun has no door yet.
     let reply = poll_until::poll_until(START_TIMEOUT, POLL_INTERVAL, || {
-        match control_socket::send_request(&folder, &request, REPLY_TIMEOUT) {
+        match control_socket::send_request(&dir, &request, REPLY_TIMEOUT) {
             Ok(Some(reply)) => Some(Ok(reply)),
             Ok(None) => {
                 let known = app.read(|tx| find::job(tx, &run.id.to_string()));
                 match known.and_then(|run| {
                     check_accepts_input(&run).map(|()| recover::supervisor_alive(&run)).map_err(Into::into)
                 }) {
-                    Ok(is_kept) if is_kept || folder.is_locked().unwrap_or(true) => None,
+                    Ok(is_kept) if is_kept || dir.is_locked().unwrap_or(true) => None,
                     Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id() }.into())),
                     Err(error) => Some(Err(error)),
                 }

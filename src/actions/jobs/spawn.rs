@@ -96,7 +96,7 @@ impl SpawnRequest {
 /// what is to yield; when it has ended by then the answer is what `poll` gives.
 ///
 /// # Errors
-/// `usage`, `invalid_value`, `not_found` for an unknown acting session; as the stores or the run's folder fail.
+/// `usage`, `invalid_value`, `not_found` for an unknown acting session; as the stores or the run's directory fail.
 pub fn spawn(app: &App, order: &SpawnRequest) -> Result<Answer> {
     let answer = submit(app, order)?;
     let Some(polled) = await_result(app, order, &answer)? else { return pending_response(app, order, answer) };
@@ -130,7 +130,7 @@ pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<
 pub fn pending_response(app: &App, order: &SpawnRequest, begun: Answer) -> Result<Answer> {
     let Some(run) = begun.ids.first().filter(|_| order.yield_for.is_some()) else { return Ok(begun) };
     let now = app.read(|tx| answer(&find::job(tx, run)?))?;
-    Ok(Answer { remarks: begun.remarks, line: begun.line, ..now })
+    Ok(Answer { notes: begun.notes, line: begun.line, ..now })
 }
 
 /// Whether a run has done what it was to do.
@@ -146,8 +146,8 @@ pub fn succeeded(polled: &JobPollView) -> bool {
 pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
     let (draft, start) = prepare(app, order)?;
     reject_self_wait(app, &draft)?;
-    let folder = JobDir::of(&app.project.jobs_dir(), &draft.id);
-    let made = create_locked_dir(order, &folder, &start)?;
+    let dir = JobDir::of(&app.project.jobs_dir(), &draft.id);
+    let made = create_locked_dir(order, &dir, &start)?;
     let mut taken = None;
     let answer = match store_watchers(app, order, &draft.id) {
         Ok(()) => enqueue(app, order, draft.clone(), &mut taken),
@@ -156,7 +156,7 @@ pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
     // A repeat of a request was answered with the first one's run: there is nothing of ours then.
     let ours = answer.as_ref().is_ok_and(|answer| answer.ids.first() == Some(&draft.id.to_string()));
     if !ours {
-        let _ = folder.remove();
+        let _ = dir.remove();
         remove_watchers(app, order, &draft.id);
         return answer;
     }
@@ -282,12 +282,15 @@ fn has_nul(word: &OsStr) -> bool {
     word.as_bytes().contains(&0)
 }
 
-/// The folder that the command runs in.
+/// The directory that the command runs in.
 fn working_dir(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
     let place = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
     path_limits::check_path("cwd", &place)?;
     if has_nul(place.as_os_str()) || !place.is_dir() {
-        return Err(Refusal::invalid("cwd", format!("{} is no folder", escape_controls(&place.to_string_lossy()))));
+        return Err(Refusal::invalid(
+            "cwd",
+            format!("{} is not a directory", escape_controls(&place.to_string_lossy())),
+        ));
     }
     Ok(place)
 }
@@ -316,14 +319,14 @@ fn environment(
     Ok(env.into_iter().collect())
 }
 
-/// Makes the run's folder and takes its lock, before anybody can know of the run.
-fn create_locked_dir(order: &SpawnRequest, folder: &JobDir, start: &StartSpec) -> Result<InheritableLock> {
-    let failed = |error| StoreError::io(format!("the run's folder {}", folder.path().display()), error);
-    folder.create(start, order.stdin.as_deref()).map_err(failed)?;
-    let held = folder.try_lock().map_err(|error| failed(error).into());
-    let held = held.and_then(|hold| hold.ok_or_else(|| errors::internal("a run's new folder is somebody else's")));
+/// Makes the run's directory and takes its lock, before anybody can know of the run.
+fn create_locked_dir(order: &SpawnRequest, dir: &JobDir, start: &StartSpec) -> Result<InheritableLock> {
+    let failed = |error| StoreError::io(format!("the run's directory {}", dir.path().display()), error);
+    dir.create(start, order.stdin.as_deref()).map_err(failed)?;
+    let held = dir.try_lock().map_err(|error| failed(error).into());
+    let held = held.and_then(|hold| hold.ok_or_else(|| errors::internal("a run's new directory is somebody else's")));
     // Here it is ours: it was not there before.
-    held.inspect_err(|_| drop(folder.remove()))
+    held.inspect_err(|_| drop(dir.remove()))
 }
 
 /// Writes down what is looked for, before anybody can know of the run.

@@ -29,14 +29,14 @@ use crate::{
 /// `usage` when nobody has handed it over; as the stores and the operating system fail.
 pub fn supervise(app: &App, id: &str) -> Result<()> {
     let id = JobId::parse(id)?;
-    let folder = JobDir::of(&app.project.jobs_dir(), &id);
+    let directory = JobDir::of(&app.project.jobs_dir(), &id);
     let not_ours = || Refusal::Usage { why: "a run is begun by: fairway exec spawn".into() };
-    let held = folder.lock_from_stdin().ok().flatten().ok_or_else(not_ours)?;
+    let held = directory.lock_from_stdin().ok().flatten().ok_or_else(not_ours)?;
     let run = app.read(|tx| Ok(jobs::find(tx, &id)?))?.ok_or_else(not_ours)?;
     if run.status != JobStatus::Starting {
         return Err(not_ours().into());
     }
-    let looked_after = supervise_job(app, &run, &folder);
+    let looked_after = supervise_job(app, &run, &directory);
     // Whatever became of it, who waits may go on.
     drop(held);
     let next = scheduler::schedule(app);
@@ -44,17 +44,17 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     looked_after.and(next)
 }
 
-fn supervise_job(app: &App, run: &Job, folder: &JobDir) -> Result<()> {
+fn supervise_job(app: &App, run: &Job, directory: &JobDir) -> Result<()> {
     let mut keeper = StoreSink {
         app,
         reopened: None,
         job: run,
-        dir: folder,
+        dir: directory,
         output: None,
         is_end_recorded: false,
         has_pending: run.attempt > 1,
     };
-    let start = match folder.start_spec().and_then(|start| Ok((start, folder.stdin()?))) {
+    let start = match directory.start_spec().and_then(|start| Ok((start, directory.stdin()?))) {
         Ok((Some(start), stdin)) => Ok((start, stdin)),
         Ok((None, _)) => Err("what it is to be started with is gone".to_owned()),
         Err(error) => Err(format!("what it is to be started with cannot be read: {error}")),
@@ -67,7 +67,7 @@ fn supervise_job(app: &App, run: &Job, folder: &JobDir) -> Result<()> {
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
     env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
     let order = JobSpec {
-        job_dir: folder,
+        job_dir: directory,
         argv: &argv,
         env: &env,
         env_tag: &mark,
@@ -80,13 +80,13 @@ fn supervise_job(app: &App, run: &Job, folder: &JobDir) -> Result<()> {
     match supervise::supervise(order, &mut keeper) {
         Ok(()) => {}
         // Nobody else would do better, and who waits for it hears why.
-        Err(SuperviseError::System(error)) if !folder.has_started() => {
+        Err(SuperviseError::System(error)) if !directory.has_started() => {
             return fail_before_start(app, run, format!("it cannot be looked after: {error}"));
         }
         Err(error) => return Err(errors::internal(error)),
     }
     // It holds the run's environment.
-    let _ = folder.remove_start_spec();
+    let _ = directory.remove_start_spec();
     // What is not told now stays owed, and is told by whoever comes next.
     keeper.has_pending = true;
     keeper.flush_notifications();

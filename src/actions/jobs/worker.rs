@@ -39,7 +39,7 @@ struct WorkerState {
 /// is at work it only says so.
 ///
 /// # Errors
-/// As the store fails, or the folder of locks.
+/// As the store fails, or the directory of locks.
 pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
     let mut done = WorkerState::default();

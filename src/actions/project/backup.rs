@@ -14,15 +14,15 @@ use crate::{
 /// Writes the store to a file, whole and checked. `force` replaces one that is there.
 ///
 /// # Errors
-/// `exists`; `not_found` while there is no store, or no folder for the file; `invalid_value`; `usage` for the store itself.
+/// `exists`; `not_found` while there is no store, or no directory for the file; `invalid_value`; `usage` for the store itself.
 pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     let target = app.env.cwd.join(file);
     if target.file_name().is_none() || target.is_dir() {
-        return Err(Refusal::Usage { why: format!("{} is a folder: name a file", file.display()) }.into());
+        return Err(Refusal::Usage { why: format!("{} is a directory: name a file", file.display()) }.into());
     }
     path_limits::check_path("the file", &target)?;
-    if let Some(folder) = target.parent().filter(|folder| !folder.is_dir()) {
-        return Err(Refusal::not_found("folder", folder.display().to_string()).into());
+    if let Some(dir) = target.parent().filter(|dir| !dir.is_dir()) {
+        return Err(Refusal::not_found("directory", dir.display().to_string()).into());
     }
     check_not_store_file(app, &target)?;
     let store = app.store_for_reading()?;

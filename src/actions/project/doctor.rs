@@ -118,8 +118,8 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
         let fix = format!("git rm --cached {path}");
         findings.push(Finding::new("store_tracked", Severity::Error, message).with_fix(fix));
     }
-    let folder = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
-    match disk::free(folder) {
+    let dir = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
+    match disk::free(dir) {
         Ok(free) if free < LOW_DISK_BYTES => {
             let message = format!("{} MiB are free where the store is", free >> 20);
             findings.push(Finding::new("disk_low", Severity::Warning, message).with_fix("make room on the disk"));
@@ -132,7 +132,7 @@ pub(super) fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
-/// The state folder and the files in it, and the store's own: those that others may look into, with mode and due mode.
+/// The state directory and the files in it, and the store's own: those that others may look into, with mode and due mode.
 fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let (state, store) = (&app.project.state, &app.project.store);
     let mut paths = vec![state.clone(), app.project.runtime_dir()];
@@ -145,7 +145,7 @@ fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     for path in paths {
         let Ok(there) = fs::symlink_metadata(&path) else { continue };
         let due = if there.is_dir() { 0o700 } else { 0o600 };
-        // A folder inside the state folder is behind its door already.
+        // A directory inside the state directory is behind its door already.
         let counts = there.is_file() || (there.is_dir() && (path == *state || path == app.project.runtime_dir()));
         if counts && there.mode() & 0o077 != 0 {
             found.push((path, there.mode() & 0o7777, due));
@@ -161,8 +161,8 @@ fn stray_files(app: &App, ours: bool) -> Vec<PathBuf> {
     if draft.exists() && (ours || matches!(try_create_lock(app), Ok(Some(_)))) {
         found.push(draft);
     }
-    let folders = [Some(app.project.state.as_path()), app.project.store.parent()];
-    for entry in folders.into_iter().flatten().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
+    let dirs = [Some(app.project.state.as_path()), app.project.store.parent()];
+    for entry in dirs.into_iter().flatten().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid =
             name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp")).and_then(|name| name.rsplit_once('.'));
@@ -184,8 +184,8 @@ fn tracked_files(app: &App) -> Vec<String> {
     let ours =
         [app.project.store.clone(), sibling_path(&app.project.store, "-wal"), app.project.state.join("local.toml")];
     let is_tracked = |path: &&PathBuf| {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
-        let tracked = Git::new(app.env.vars(), folder).first_tracked(&[name.to_owned()]);
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let tracked = Git::new(app.env.vars(), dir).first_tracked(&[name.to_owned()]);
         tracked.is_ok_and(|found| found.is_some())
     };
     ours.iter().filter(is_tracked).map(|path| display_path(app, path)).collect()

@@ -43,7 +43,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     }
     let missing = known.keys().filter(|id| !JobDir::of(&app.project.jobs_dir(), id).path().is_dir());
     for id in missing.take(MAX_PER_KIND) {
-        let message = format!("the folder of the run {id} is gone, and what it printed with it");
+        let message = format!("the directory of the run {id} is gone, and what it printed with it");
         let fix = match known.get(id) {
             Some(status) if status.is_final() => format!("fairway exec rm {id}"),
             _ => format!("fairway exec kill {id}"),
@@ -83,7 +83,7 @@ fn check_output(app: &App, found: &mut Vec<Finding>) {
     }
 }
 
-/// Removes the folders that belong to no run, with what is noted about them elsewhere.
+/// Removes the directories that belong to no run, with what is noted about them elsewhere.
 ///
 /// # Errors
 /// When one cannot be removed.
@@ -91,8 +91,8 @@ pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let Ok(known) = app.read(|tx| Ok(jobs::all(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
     for (id, path) in cleanup::orphan_dirs(app, &known) {
-        let folder = JobDir::of(&app.project.jobs_dir(), &id);
-        let held = folder.try_lock().map_err(|error| io_error(&path, error))?;
+        let dir = JobDir::of(&app.project.jobs_dir(), &id);
+        let held = dir.try_lock().map_err(|error| io_error(&path, error))?;
         if held.is_none() || app.read(|tx| Ok(jobs::find(tx, &id)?))?.is_some() {
             continue;
         }

@@ -31,7 +31,7 @@ const PASTE_TEXT: &str =
 pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     let root = Project::init_root(env, root);
     if !root.is_dir() {
-        return Err(Refusal::invalid("root", format!("{} is not a folder", root.display())).into());
+        return Err(Refusal::invalid("root", format!("{} is not a directory", root.display())).into());
     }
     let project = Project::at(root.clone(), env);
     let mut made = Vec::new();
@@ -85,7 +85,7 @@ fn write(path: &Path, content: &str, mode: u32, made: &mut Vec<PathBuf>) -> Resu
 }
 
 fn first_config(root: &Path) -> String {
-    // A folder's name may be anything; as a TOML string it is quoted.
+    // A directory's name may be anything; as a TOML string it is quoted.
     let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let quoted = toml::Value::String(name);
     let branch = current_branch(root).unwrap_or_else(|| "main".into());

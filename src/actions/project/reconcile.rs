@@ -51,7 +51,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
     }
     let runs = recover_jobs(app, dry_run);
-    let remarks = |braked| warnings(braked, &runs.warnings);
+    let notes = |braked| warnings(braked, &runs.warnings);
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
     let verdicts = assess_all(app, &found, now);
@@ -65,7 +65,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
             let held = held_tasks(tx)?;
             let marked: Vec<bool> = judged.iter().map(settles).collect();
             let report = build_report(dry_run, &judged, &marked, &held, &runs, tx)?;
-            answer(&report, &remarks(braked), false)
+            answer(&report, &notes(braked), false)
         });
     }
     app.mutate(|tx| {
@@ -74,7 +74,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         for (session, verdict) in &judged {
             marked.push(apply(tx, session, verdict)?);
         }
-        answer(&build_report(false, &judged, &marked, &held, &runs, tx)?, &remarks(braked), true)
+        answer(&build_report(false, &judged, &marked, &held, &runs, tx)?, &notes(braked), true)
     })
 }
 
@@ -305,13 +305,13 @@ fn warnings(braked: bool, failed: &[String]) -> Vec<String> {
     braked.into_iter().chain(failed.iter().cloned()).collect()
 }
 
-fn answer(report: &ReconcileView, remarks: &[String], wrote: bool) -> Result<Answer> {
+fn answer(report: &ReconcileView, notes: &[String], wrote: bool) -> Result<Answer> {
     let line =
         if report.busy { "unchanged: another reconcile is at work".to_owned() } else { format_report(report, wrote) };
     let ids = report.stale.iter().chain(&report.revived).filter_map(|finding| finding.session_id.clone()).collect();
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = ids;
-    answer.remarks = remarks.to_vec();
+    answer.notes = notes.to_vec();
     Ok(answer)
 }
 

@@ -47,12 +47,12 @@ pub(crate) fn collect_facts(
     commit: Option<&str>,
     base: Option<&str>,
 ) -> Result<GitFacts> {
-    let (folder, own, lane_base) = app.read(|tx| {
+    let (directory, own, lane_base) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
         Ok((task_worktree::dir(app, tx, &task)?, task.commit, lane.and_then(|lane| lane.base)))
     })?;
-    let git = Git::new(app.env.vars(), &folder);
+    let git = Git::new(app.env.vars(), &directory);
     let given = task_worktree::resolve_commit(&git, commit);
     let wants_commit = wanted.iter().any(|gate| matches!(gate, Gate::Checks | Gate::Reviews | Gate::BasedOn));
     let head = if wants_commit && given.is_none() && own.is_none() { git.head() } else { None };
@@ -63,10 +63,10 @@ pub(crate) fn collect_facts(
         Some(commit) if wanted.contains(&Gate::BasedOn) => git.is_ancestor(&base, commit),
         _ => None,
     };
-    Ok(GitFacts { dir: folder, given, head, evaluated_commit: judged, work: WorkFacts { clean, based, base } })
+    Ok(GitFacts { dir: directory, given, head, evaluated_commit: judged, work: WorkFacts { clean, based, base } })
 }
 
-/// Judges a task as it stands in this transaction. What git said of another folder or commit counts as not said.
+/// Judges a task as it stands in this transaction. What git said of another directory or commit counts as not said.
 ///
 /// # Errors
 /// As the store fails.
@@ -77,12 +77,12 @@ pub(crate) fn evaluate(
     wanted: &[Gate],
     seen: &GitFacts,
 ) -> Result<GateReport> {
-    let same_folder = task_worktree::dir(app, tx, task)? == seen.dir;
-    let head = seen.head.clone().filter(|_| same_folder);
+    let same_dir = task_worktree::dir(app, tx, task)? == seen.dir;
+    let head = seen.head.clone().filter(|_| same_dir);
     let commit = seen.given.clone().or_else(|| task.commit.clone()).or(head);
     let work = WorkFacts {
-        clean: seen.work.clean.filter(|_| same_folder),
-        based: seen.work.based.filter(|_| same_folder && commit == seen.evaluated_commit),
+        clean: seen.work.clean.filter(|_| same_dir),
+        based: seen.work.based.filter(|_| same_dir && commit == seen.evaluated_commit),
         base: seen.work.base.clone(),
     };
     let holders = if wanted.contains(&Gate::Reviews) { claimants(tx, &task.id)? } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! The script, state folder and socket that a session was started with: every later call gets exactly these.
+//! The script, state directory and socket that a session was started with: every later call gets exactly these.
 
 use std::path::Path;
 

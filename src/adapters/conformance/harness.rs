@@ -1,4 +1,4 @@
-//! Where a script is tried: a private folder, names of our own, and everything ended and removed when it is over.
+//! Where a script is tried: a private directory, names of our own, and everything ended and removed when it is over.
 
 use std::{
     cell::{Cell, RefCell},
@@ -63,28 +63,28 @@ pub(super) struct Harness {
 }
 
 impl Harness {
-    /// Makes the folder; from now on signals are caught.
+    /// Makes the directory; from now on signals are caught.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn new(env: &Env, script: &Path, wanted: &[String]) -> Result<Self> {
         let signals = SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
         let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
-        let (base, folder) =
-            create_temp_dir(env, &above).with_context(|| format!("cannot make a folder in {}", above.display()))?;
+        let (base, directory) =
+            create_temp_dir(env, &above).with_context(|| format!("cannot make a directory in {}", above.display()))?;
         let made = || -> io::Result<Adapter> {
             for name in ["state", "bin", "p", "w"] {
-                files::private_dir(&folder.join(name))?;
+                files::private_dir(&directory.join(name))?;
             }
-            symlink(executable::current_executable()?, folder.join("bin").join(PROBE_PROGRAM))?;
-            Adapter::new(script, &folder.join("state"), &folder, env)
+            symlink(executable::current_executable()?, directory.join("bin").join(PROBE_PROGRAM))?;
+            Adapter::new(script, &directory.join("state"), &directory, env)
         };
-        let adapter = made().inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
+        let adapter = made().inspect_err(|_| drop(fs::remove_dir_all(&directory)))?;
         Ok(Self {
             adapter,
             name_prefix: base,
             clock: env.clock,
-            dir: folder,
+            dir: directory,
             signals,
             interrupted_by: Cell::new(None),
             wanted: wanted.iter().cloned().collect(),
@@ -101,7 +101,7 @@ impl Harness {
         self.clock.now()
     }
 
-    /// The folder of everything.
+    /// The directory of everything.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -240,7 +240,7 @@ impl Harness {
         })
     }
 
-    /// Stops every session, ends whatever is left of them, and removes the folder.
+    /// Stops every session, ends whatever is left of them, and removes the directory.
     fn clean_up(&self) {
         for name in self.started.borrow().iter() {
             if !self.hung.borrow().contains("stop") {
@@ -265,14 +265,14 @@ impl Drop for Harness {
     }
 }
 
-/// A folder that nobody had, and the beginning of names to go with it.
+/// A directory that nobody had, and the beginning of names to go with it.
 fn create_temp_dir(env: &Env, above: &Path) -> io::Result<(String, PathBuf)> {
     const TRIES: usize = 100;
     for _ in 0..TRIES {
         let letters = env.ids.random_letters();
-        let folder = above.join(format!("fairway-check-{letters}"));
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            Ok(()) => return Ok((format!("fw{letters}"), folder)),
+        let directory = above.join(format!("fairway-check-{letters}"));
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Ok(()) => return Ok((format!("fw{letters}"), directory)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

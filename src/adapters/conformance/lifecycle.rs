@@ -37,7 +37,7 @@ pub(super) fn run(bench: &Harness) {
         one.stop()
     });
     bench.probe("start", "nobody holds stdout and stderr open when it is done", || closes_pipes(bench));
-    bench.probe("start", "a folder that is not there is a failure, and nothing runs", || missing_dir(bench));
+    bench.probe("start", "a directory that is not there is a failure, and nothing runs", || missing_dir(bench));
     bench.probe("start", "an empty configuration and unknown fields are legal", || minimal_config(bench));
     bench.probe("start", "what is no JSON object is a failure", || malformed_config(bench));
 }
@@ -189,7 +189,7 @@ pub(super) fn call_parallel(bench: &Harness, calls: &[(Vec<&str>, Vec<u8>)]) -> 
 }
 
 fn start_all(bench: &Harness, all: Result<&[ProbeSession<'_>], &Deviation>) -> ProbeResult {
-    let all = all.map_err(|_| Deviation::differs("folders to work in", "none"))?;
+    let all = all.map_err(|_| Deviation::differs("directories to work in", "none"))?;
     for one in all {
         bench.note_started(&["start", &one.name]);
     }
@@ -206,7 +206,7 @@ fn start_all(bench: &Harness, all: Result<&[ProbeSession<'_>], &Deviation>) -> P
 
 /// Whatever runs of them, since somebody may look at `stop` alone.
 fn stop_all(bench: &Harness, all: Result<&[ProbeSession<'_>], &Deviation>) -> ProbeResult {
-    let all = all.map_err(|_| Deviation::differs("folders to work in", "none"))?;
+    let all = all.map_err(|_| Deviation::differs("directories to work in", "none"))?;
     if all.iter().all(|one| one.process().is_none()) {
         start_all(bench, Ok(all))?;
     }
@@ -236,7 +236,7 @@ fn closes_pipes(bench: &Harness) -> ProbeResult {
 
 fn missing_dir(bench: &Harness) -> ProbeResult {
     let mut one = ProbeSession::of_probe(bench, "nowhere")?;
-    one.config.work_dir = Some(bench.dir().join("no such folder").display().to_string());
+    one.config.work_dir = Some(bench.dir().join("no such directory").display().to_string());
     let said = one.call_start()?;
     if said.end == ExitReason::Code(1) {
         one.mark_stopped();

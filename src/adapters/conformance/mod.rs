@@ -1,5 +1,5 @@
 //! The contract suite of the exec session protocol, for any script. Each group of probes has its file; they share a bench:
-//! a private folder in which sessions are started and from which nothing is left.
+//! a private directory in which sessions are started and from which nothing is left.
 
 mod attach;
 mod call_result;

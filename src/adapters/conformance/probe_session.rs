@@ -31,10 +31,10 @@ pub(super) struct ProbeSession<'a> {
 }
 
 impl<'a> ProbeSession<'a> {
-    /// A session whose program is the probe, in a folder of its own.
+    /// A session whose program is the probe, in a directory of its own.
     ///
     /// # Errors
-    /// When its folders cannot be made.
+    /// When its directories cannot be made.
     pub fn of_probe(bench: &'a Harness, tag: &str) -> Result<Self, Deviation> {
         Self::with_args(bench, tag, &[], &[])
     }
@@ -42,12 +42,12 @@ impl<'a> ProbeSession<'a> {
     /// The same with flags for the probe and words that it writes down.
     ///
     /// # Errors
-    /// When its folders cannot be made.
+    /// When its directories cannot be made.
     pub fn with_args(bench: &'a Harness, tag: &str, flags: &[&str], words: &[&str]) -> Result<Self, Deviation> {
         let mut session = Self::without_command(bench, tag)?;
-        let (agent, folder) = (bench.dir().join("bin").join(PROBE_PROGRAM), session.output_dir.clone());
+        let (agent, directory) = (bench.dir().join("bin").join(PROBE_PROGRAM), session.output_dir.clone());
         let mut argv =
-            vec![agent.display().to_string(), "adapter".into(), "probe".into(), folder.display().to_string()];
+            vec![agent.display().to_string(), "adapter".into(), "probe".into(), directory.display().to_string()];
         argv.extend(flags.iter().map(|flag| (*flag).to_owned()));
         if !words.is_empty() {
             argv.push("--".into());
@@ -60,7 +60,7 @@ impl<'a> ProbeSession<'a> {
     /// A session whose program is shell text.
     ///
     /// # Errors
-    /// When its folders cannot be made.
+    /// When its directories cannot be made.
     pub fn of_shell(bench: &'a Harness, tag: &str, command: &str) -> Result<Self, Deviation> {
         let mut session = Self::without_command(bench, tag)?;
         session.config.command = Some(command.to_owned());
@@ -69,14 +69,15 @@ impl<'a> ProbeSession<'a> {
 
     fn without_command(bench: &'a Harness, tag: &str) -> Result<Self, Deviation> {
         let name = format!("{}-{tag}", bench.name_prefix);
-        let (work, folder) = (bench.dir().join("w").join(tag), bench.dir().join("p").join(tag));
-        for folder in [&work, &folder] {
-            files::private_dir(folder).map_err(|error| Deviation::differs("a folder to work in", error.to_string()))?;
+        let (work, directory) = (bench.dir().join("w").join(tag), bench.dir().join("p").join(tag));
+        for directory in [&work, &directory] {
+            files::private_dir(directory)
+                .map_err(|error| Deviation::differs("a directory to work in", error.to_string()))?;
         }
         let env = BTreeMap::from([(TAG_VAR.to_owned(), bench.dir().display().to_string())]);
         let config =
             StartConfig { work_dir: Some(work.display().to_string()), env: Some(env), ..StartConfig::default() };
-        Ok(Self { bench, name, config, output_dir: folder, read_bytes: Cell::new(0), needs_stop: Cell::new(false) })
+        Ok(Self { bench, name, config, output_dir: directory, read_bytes: Cell::new(0), needs_stop: Cell::new(false) })
     }
 
     /// The same under another name.
@@ -86,12 +87,12 @@ impl<'a> ProbeSession<'a> {
         self
     }
 
-    /// The folder that the program is started in.
+    /// The directory that the program is started in.
     pub fn work_dir(&self) -> PathBuf {
         PathBuf::from(self.config.work_dir.as_deref().unwrap_or("/"))
     }
 
-    /// The folder that the program writes to.
+    /// The directory that the program writes to.
     pub fn output_dir(&self) -> &PathBuf {
         &self.output_dir
     }

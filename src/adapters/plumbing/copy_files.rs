@@ -31,23 +31,23 @@ pub fn copy_files(directory: &Path, base: &Path, start: &StartConfig, warn: &mut
             copy_tree(&to, &source, path, warn)?;
             continue;
         }
-        // As `cp` does: into a folder under its own name, else under the name that is given.
+        // As `cp` does: into a directory under its own name, else under the name that is given.
         let is_into = to.has_dir(path) || file.rel_dst.ends_with('/');
         let name = if is_into { source.file_name() } else { path.file_name() };
-        let folder = if is_into { path } else { path.parent().unwrap_or(path) };
+        let dir = if is_into { path } else { path.parent().unwrap_or(path) };
         let Some(name) = name else { return Err(escapes_root(path)) };
         // Who names a link means what it leads to; inside a tree it stays a link.
         let real = fs::canonicalize(&source).unwrap_or_else(|_| source.clone());
-        copy_entry(&to, &real, folder, name, warn)?;
+        copy_entry(&to, &real, dir, name, warn)?;
     }
     Ok(())
 }
 
 fn escapes_root(path: &Path) -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, format!("{} leads out of the folder", path.display()))
+    io::Error::new(io::ErrorKind::PermissionDenied, format!("{} leads out of the directory", path.display()))
 }
 
-/// Lays what is in a folder over another one.
+/// Lays what is in a directory over another one.
 fn copy_tree(to: &BeneathRoot, source: &Path, path: &Path, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut entries: Vec<PathBuf> = match fs::read_dir(source) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
@@ -70,17 +70,11 @@ fn copy_tree(to: &BeneathRoot, source: &Path, path: &Path, warn: &mut dyn FnMut(
 }
 
 /// Copies one file, or a link as a link.
-fn copy_entry(
-    to: &BeneathRoot,
-    source: &Path,
-    folder: &Path,
-    name: &OsStr,
-    warn: &mut dyn FnMut(&str),
-) -> io::Result<()> {
+fn copy_entry(to: &BeneathRoot, source: &Path, dir: &Path, name: &OsStr, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
     if name == ".." {
-        return Err(escapes_root(&folder.join(name)));
+        return Err(escapes_root(&dir.join(name)));
     }
-    let place = to.create_dir(folder)?;
+    let place = to.create_dir(dir)?;
     let done = (|| {
         let found = fs::symlink_metadata(source)?;
         if place.identity(name) == Some((found.dev(), found.ino())) {
@@ -111,8 +105,8 @@ mod tests {
     fn overlays_and_files_land_where_they_belong() {
         let home = tempfile::tempdir().unwrap();
         let (base, to) = (home.path(), home.path().join("work"));
-        for folder in ["work/sub", "pack/.hid", "mine/.hid", "tree/in"] {
-            fs::create_dir_all(base.join(folder)).unwrap();
+        for dir in ["work/sub", "pack/.hid", "mine/.hid", "tree/in"] {
+            fs::create_dir_all(base.join(dir)).unwrap();
         }
         for (file, text) in
             [("pack/.hid/a", "pack"), ("pack/b", "pack"), ("mine/.hid/a", "mine"), ("tree/in/t", "t"), ("f", "f")]

@@ -44,22 +44,22 @@ pub struct StartedPane {
 /// When the program cannot be started, or has failed meanwhile: then nothing of the session is left.
 pub fn finish_start(
     env: &Env,
-    folder: &SessionDir,
+    dir: &SessionDir,
     adapter: &Adapter,
     made: StartedPane,
     warn: &mut dyn FnMut(&str),
 ) -> io::Result<StartReport> {
-    match start_report(env, folder, adapter, made, warn) {
+    match start_report(env, dir, adapter, made, warn) {
         Ok(report) => {
-            folder.finish_start()?;
+            dir.finish_start()?;
             Ok(report)
         }
         Err(error) => {
             // It may be recording the end; only what takes too long is cut off.
-            wait_while(folder, CLEANUP_TIMEOUT, |stage| {
-                !matches!(stage, StartState::Started | StartState::Gone) && folder.is_alive().unwrap_or(false)
+            wait_while(dir, CLEANUP_TIMEOUT, |stage| {
+                !matches!(stage, StartState::Started | StartState::Gone) && dir.is_alive().unwrap_or(false)
             });
-            folder.roll_back()?;
+            dir.roll_back()?;
             Err(error)
         }
     }
@@ -67,47 +67,47 @@ pub fn finish_start(
 
 fn start_report(
     env: &Env,
-    folder: &SessionDir,
+    dir: &SessionDir,
     adapter: &Adapter,
     made: StartedPane,
     warn: &mut dyn FnMut(&str),
 ) -> io::Result<StartReport> {
-    let stopped = || io::Error::other(format!("session '{}' was stopped while it started", folder.name()));
-    let start = folder.start_config()?.ok_or_else(stopped)?;
-    let transcript = folder.transcript_path()?;
+    let stopped = || io::Error::other(format!("session '{}' was stopped while it started", dir.name()));
+    let start = dir.start_config()?.ok_or_else(stopped)?;
+    let transcript = dir.transcript_path()?;
     let report = |status: &str| StartReport {
-        session_name: Some(folder.name().to_owned()),
-        pid: folder.root().map(|root| root.pid),
+        session_name: Some(dir.name().to_owned()),
+        pid: dir.root().map(|root| root.pid),
         pane: made.pane.clone(),
         socket: made.socket.clone(),
         transcript: Some(transcript.display().to_string()),
         started_at: Some(env.now().to_string()),
         status: Some(status.to_owned()),
     };
-    wait_while(folder, START_TIMEOUT, |stage| *stage == StartState::Pending);
-    wait_while(folder, EARLY_EXIT_WINDOW, |stage| *stage == StartState::Started);
-    let mut look = SessionProbe { folder, adapter };
-    let mut stage = own_start_state(folder);
+    wait_while(dir, START_TIMEOUT, |stage| *stage == StartState::Pending);
+    wait_while(dir, EARLY_EXIT_WINDOW, |stage| *stage == StartState::Started);
+    let mut look = SessionProbe { dir, adapter };
+    let mut stage = own_start_state(dir);
     if stage == StartState::Started {
         if let Readiness::TimedOut(why) = readiness::wait(&start, &mut look) {
-            warn(&format!("session '{}' is not known to be ready: {why}", folder.name()));
+            warn(&format!("session '{}' is not known to be ready: {why}", dir.name()));
         }
-        stage = own_start_state(folder);
+        stage = own_start_state(dir);
     }
     if stage == StartState::Started {
-        let around = program_env::program_env(folder, &start, None)?;
-        let directory = folder.work_dir()?;
+        let around = program_env::program_env(dir, &start, None)?;
+        let directory = dir.work_dir()?;
         let steps = SetupCommands { env: &around, cwd: &directory };
         steps.run_all("session_setup", start.session_setup.as_deref(), warn);
         steps.run_script("session_setup_script", start.session_setup_script.as_deref(), warn);
         steps.run_all("session_live", start.session_live.as_deref(), warn);
         if let Some(text) = start.nudge.as_deref().filter(|text| !text.is_empty())
-            && let Err(error) = adapter.nudge(folder.name(), text.as_bytes())
+            && let Err(error) = adapter.nudge(dir.name(), text.as_bytes())
             && !look.has_exited()
         {
             warn(&format!("the nudge was not delivered: {error}"));
         }
-        stage = own_start_state(folder);
+        stage = own_start_state(dir);
     }
     match stage {
         StartState::Started => Ok(report("running")),
@@ -117,7 +117,7 @@ fn start_report(
             // What a pane printed last is still on its way into the file.
             let last = poll_until::poll_until(LAST_OUTPUT_TIMEOUT, Duration::from_millis(20), || {
                 let last =
-                    transcript::tail_from(&transcript, MAX_ERROR_LINES, folder.transcript_offset()).unwrap_or_default();
+                    transcript::tail_from(&transcript, MAX_ERROR_LINES, dir.transcript_offset()).unwrap_or_default();
                 Some(ansi::visible_text(&last)).filter(|last| !last.trim().is_empty())
             });
             let last = secrets::mask(&start.redacted(last.unwrap_or_default().trim()));
@@ -135,8 +135,8 @@ fn start_report(
 }
 
 /// What has become of the session, as long as it is the one that is being started here.
-fn own_start_state(folder: &SessionDir) -> StartState {
-    if folder.is_started_by_us() { folder.start_state() } else { StartState::Gone }
+fn own_start_state(dir: &SessionDir) -> StartState {
+    if dir.is_started_by_us() { dir.start_state() } else { StartState::Gone }
 }
 
 /// A command that is expected to end by itself.
@@ -145,14 +145,14 @@ fn is_one_shot(start: &StartConfig) -> bool {
 }
 
 /// Sleeps as long as the session's stage is such, but no longer than the limit.
-fn wait_while(folder: &SessionDir, limit: Duration, holds: impl Fn(&StartState) -> bool) {
+fn wait_while(dir: &SessionDir, limit: Duration, holds: impl Fn(&StartState) -> bool) {
     let deadline = Instant::now() + limit;
     let mut watch = FileWatch::new();
-    watch.watch_dir(folder.path());
+    watch.watch_dir(dir.path());
     loop {
         // Taken before the look: what ends after it is seen by the wait.
-        let root = folder.root().and_then(|root| process::pidfd(root.pid).ok().flatten());
-        if !holds(&own_start_state(folder)) {
+        let root = dir.root().and_then(|root| process::pidfd(root.pid).ok().flatten());
+        if !holds(&own_start_state(dir)) {
             return;
         }
         let left = deadline.saturating_duration_since(Instant::now());
@@ -166,20 +166,20 @@ fn wait_while(folder: &SessionDir, limit: Duration, holds: impl Fn(&StartState) 
 
 /// A session as its own script's plumbing sees it.
 struct SessionProbe<'a> {
-    folder: &'a SessionDir,
+    dir: &'a SessionDir,
     adapter: &'a Adapter,
 }
 
 impl ReadinessProbe for SessionProbe<'_> {
     fn has_program(&mut self, names: &[String]) -> Option<bool> {
-        self.folder.has_program(names).ok()
+        self.dir.has_program(names).ok()
     }
 
     fn screen(&mut self) -> Option<String> {
-        self.adapter.peek(self.folder.name(), 0).ok()
+        self.adapter.peek(self.dir.name(), 0).ok()
     }
 
     fn has_exited(&mut self) -> bool {
-        own_start_state(self.folder) != StartState::Started
+        own_start_state(self.dir) != StartState::Started
     }
 }

@@ -42,8 +42,8 @@ impl SessionDir {
         let _following = SharedLock::acquire(&self.file(FOLLOW_LOCK))?;
         let path = self.transcript_path()?;
         let mut watch = FileWatch::new();
-        if let Some(folder) = path.parent() {
-            watch.watch_dir(folder);
+        if let Some(dir) = path.parent() {
+            watch.watch_dir(dir);
         }
         let mut reading = TranscriptCursor::default();
         loop {

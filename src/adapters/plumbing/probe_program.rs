@@ -53,22 +53,22 @@ pub fn numbered_line(number: u32) -> String {
     format!("probe line {number:03}")
 }
 
-/// Writes everything down in a folder until it is ended.
+/// Writes everything down in a directory until it is ended.
 ///
 /// # Errors
-/// When the folder cannot be written to, or stdin not be read.
-pub fn run(env: &Env, folder: &Path, wish: &ProbeOptions) -> io::Result<()> {
+/// When the directory cannot be written to, or stdin not be read.
+pub fn run(env: &Env, dir: &Path, wish: &ProbeOptions) -> io::Result<()> {
     let is_deaf = ignores_sigint(&fs::read_to_string("/proc/self/status")?);
     let interrupts = SignalPipe::install(&[Signal::SIGINT])?;
     terminal::enable_cbreak()?;
-    let note = |name: &str, content: &[u8]| files::write_atomic(&folder.join(name), content, 0o600);
+    let note = |name: &str, content: &[u8]| files::write_atomic(&dir.join(name), content, 0o600);
     note(ENVIRONMENT_FILE, &fs::read("/proc/self/environ")?)?;
     note(WORK_DIR_FILE, env.cwd.as_os_str().as_bytes())?;
     let words: Vec<u8> = wish.args.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
     note(ARGS_FILE, &words)?;
     note(SIGINT_IGNORED_FILE, if is_deaf { b"true" } else { b"false" })?;
-    let mut input = create_append_file(&folder.join(INPUT_FILE))?;
-    let mut heard = create_append_file(&folder.join(INTERRUPTS_FILE))?;
+    let mut input = create_append_file(&dir.join(INPUT_FILE))?;
+    let mut heard = create_append_file(&dir.join(INTERRUPTS_FILE))?;
     let mut stdout = io::stdout().lock();
     for number in 1..=wish.lines {
         writeln!(stdout, "{}", numbered_line(number))?;
@@ -123,9 +123,9 @@ fn ignores_sigint(status: &str) -> bool {
 
 /// What was written down under a name; `None` when nothing was yet.
 #[must_use]
-pub fn read_record(folder: &Path, name: &str) -> Option<Vec<u8>> {
+pub fn read_record(dir: &Path, name: &str) -> Option<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(folder.join(name)).ok()?.read_to_end(&mut content).ok()?;
+    File::open(dir.join(name)).ok()?.read_to_end(&mut content).ok()?;
     Some(content)
 }
 

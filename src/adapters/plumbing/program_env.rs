@@ -18,13 +18,13 @@ const PWD: &str = "PWD";
 /// session has no terminal of its own.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// When the directory cannot be read.
 pub fn program_env(
-    folder: &SessionDir,
+    dir: &SessionDir,
     start: &StartConfig,
     pane: Option<&Env>,
 ) -> io::Result<BTreeMap<OsString, OsString>> {
-    let mut around = folder.caller_env()?;
+    let mut around = dir.caller_env()?;
     around.retain(|name, _| !(is_pane_var(name) || pane.is_some() && is_terminal_var(name)));
     if let Some(pane) = pane {
         let own = pane.vars().iter().filter(|(name, _)| is_pane_var(name) || is_terminal_var(name));
@@ -32,7 +32,7 @@ pub fn program_env(
     }
     // A shell between the caller and us sets it, to the caller's.
     if let Some(place) = around.get_mut(&OsString::from(PWD)) {
-        *place = folder.work_dir()?.into();
+        *place = dir.work_dir()?.into();
     }
     start.apply_env(&mut around);
     Ok(around)

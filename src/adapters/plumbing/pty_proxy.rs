@@ -69,7 +69,7 @@ pub(super) struct PtyProxy {
 
 impl PtyProxy {
     /// Starts a program in a terminal like the one at stdin.
-    pub(super) fn start(program: &Program<'_>, folder: &SessionDir, recorder: TranscriptWriter) -> io::Result<Self> {
+    pub(super) fn start(program: &Program<'_>, dir: &SessionDir, recorder: TranscriptWriter) -> io::Result<Self> {
         let mut watched = SigSet::empty();
         watched.add(Signal::SIGWINCH);
         watched.add(Signal::SIGCHLD);
@@ -78,15 +78,15 @@ impl PtyProxy {
         let signals = SignalFd::with_flags(&watched, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         let pane = Pane::open()?;
         let size = pane.size().unwrap_or(DEFAULT_SIZE);
-        let door = SessionControl::open(folder)?;
-        folder.record_size(size)?;
+        let door = SessionControl::open(dir)?;
+        dir.record_size(size)?;
         let (pty, running) = pty::spawn(program, size, pane.raw.as_ref().map(RawMode::original))?;
         Ok(Self {
             running,
             pty,
             pane,
             control: door,
-            session_dir: folder.clone(),
+            session_dir: dir.clone(),
             signals,
             transcript: recorder,
             modes: TerminalModes::default(),

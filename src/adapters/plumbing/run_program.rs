@@ -44,13 +44,8 @@ pub enum IoMode {
 ///
 /// # Errors
 /// When there is no such session, it runs already, or the program cannot be started.
-pub fn run_program(
-    env: &Env,
-    folder: &SessionDir,
-    how: IoMode,
-    ended: impl FnOnce(&StartConfig, i32),
-) -> io::Result<i32> {
-    let start = folder.start_config()?.ok_or_else(|| folder.not_found())?;
+pub fn run_program(env: &Env, dir: &SessionDir, how: IoMode, ended: impl FnOnce(&StartConfig, i32)) -> io::Result<i32> {
+    let start = dir.start_config()?.ok_or_else(|| dir.not_found())?;
     if how == IoMode::Detached {
         child::setsid();
     }
@@ -58,29 +53,28 @@ pub fn run_program(
     child::ignore_termination()?;
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let own = own.ok_or_else(|| io::Error::other("this process cannot be told from others"))?;
-    folder.become_root(&own)?;
-    run_as_root(env, folder, &start, &own, how, ended)
-        .inspect_err(|error| folder.record_start_failure(&error.to_string()))
+    dir.become_root(&own)?;
+    run_as_root(env, dir, &start, &own, how, ended).inspect_err(|error| dir.record_start_failure(&error.to_string()))
 }
 
 fn run_as_root(
     env: &Env,
-    folder: &SessionDir,
+    dir: &SessionDir,
     start: &StartConfig,
     own: &ProcessKey,
     how: IoMode,
     ended: impl FnOnce(&StartConfig, i32),
 ) -> io::Result<i32> {
-    let around = program_env::program_env(folder, start, (how != IoMode::Detached).then_some(env))?;
-    let cwd = folder.work_dir()?;
+    let around = program_env::program_env(dir, start, (how != IoMode::Detached).then_some(env))?;
+    let cwd = dir.work_dir()?;
     if !cwd.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", cwd.display())));
+        return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a directory", cwd.display())));
     }
     let argv = program_argv(start, &around, &cwd)?;
     let mark = env_tag(start);
-    let mut ward = ProgramIo::start(&Program { argv: &argv, env: &around, cwd: &cwd }, folder, how)?;
+    let mut ward = ProgramIo::start(&Program { argv: &argv, env: &around, cwd: &cwd }, dir, how)?;
     let told = match ward.running().key() {
-        Some(program) => folder.record_program(&program),
+        Some(program) => dir.record_program(&program),
         // It has ended already, which is told next.
         None => Ok(()),
     }
@@ -90,7 +84,7 @@ fn run_as_root(
         let _ = process_tree::terminate(GRACE, || process_tree::subtree(own.pid, mark.as_deref()));
     }
     let code = ward.wait_for_exit()?;
-    let noted = folder.record_exit(code);
+    let noted = dir.record_exit(code);
     ended(start, code);
     let left = process_tree::terminate(GRACE, || {
         let mut found: Vec<ProcessKey> = process_tree::subtree(own.pid, mark.as_deref())?;
@@ -101,7 +95,7 @@ fn run_as_root(
     });
     ward.drain_output();
     // Nothing of worth is left where the transcript lies elsewhere, and something to be ended is not forgotten.
-    folder.finish(own, start.transcript.is_some() && left.is_ok_and(|left| left.is_empty()))?;
+    dir.finish(own, start.transcript.is_some() && left.is_ok_and(|left| left.is_empty()))?;
     told.and(noted).map(|()| code)
 }
 
@@ -114,7 +108,7 @@ enum ProgramIo {
 }
 
 impl ProgramIo {
-    fn start(program: &Program<'_>, folder: &SessionDir, how: IoMode) -> io::Result<Self> {
+    fn start(program: &Program<'_>, dir: &SessionDir, how: IoMode) -> io::Result<Self> {
         let refused = |error: io::Error| {
             let first = program.argv.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
             io::Error::new(error.kind(), format!("{first} cannot be run: {error}"))
@@ -122,11 +116,11 @@ impl ProgramIo {
         if how == IoMode::Inherit {
             return Ok(Self::Plain(child::spawn(program, None).map_err(refused)?, None));
         }
-        let recorder = TranscriptWriter::open(&folder.transcript_path()?, MAX_TRANSCRIPT_BYTES)?;
+        let recorder = TranscriptWriter::open(&dir.transcript_path()?, MAX_TRANSCRIPT_BYTES)?;
         if how == IoMode::PtyProxy {
-            return Ok(Self::Proxied(Box::new(PtyProxy::start(program, folder, recorder).map_err(refused)?)));
+            return Ok(Self::Proxied(Box::new(PtyProxy::start(program, dir, recorder).map_err(refused)?)));
         }
-        let input = fifo::create(&folder.file(INPUT_FIFO))?;
+        let input = fifo::create(&dir.file(INPUT_FIFO))?;
         Ok(Self::Plain(child::spawn(program, Some(input)).map_err(refused)?, Some(recorder)))
     }
 
@@ -200,14 +194,14 @@ fn program_argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd:
 ///
 /// # Errors
 /// What `run` says when it cannot be.
-pub fn spawn_detached(env: &Env, folder: &SessionDir, state: &Path) -> io::Result<()> {
+pub fn spawn_detached(env: &Env, dir: &SessionDir, state: &Path) -> io::Result<()> {
     let mut around = clean_env(env);
     around.insert(vars::FAIRWAY_ADAPTER_STATE.into(), state.into());
     // A session that surrounds this one does not take it along when it ends.
-    if let Some(run) = folder.start_config()?.and_then(|start| start.var(vars::FAIRWAY_RUN_ID).map(str::to_owned)) {
+    if let Some(run) = dir.start_config()?.and_then(|start| start.var(vars::FAIRWAY_RUN_ID).map(str::to_owned)) {
         around.insert(vars::FAIRWAY_RUN_ID.into(), run.into());
     }
-    let args: Vec<OsString> = ["adapter", "run", "--apart", "--", folder.name()].map(OsString::from).to_vec();
+    let args: Vec<OsString> = ["adapter", "run", "--apart", "--", dir.name()].map(OsString::from).to_vec();
     match child::spawn_self_until_ready(&args, &around)? {
         Ok(_) => Ok(()),
         Err(said) => Err(io::Error::other(said.trim().trim_start_matches("error: ").to_owned())),

@@ -13,17 +13,17 @@ use crate::{
     os::{files, user},
 };
 
-/// The longest folder, in bytes: a socket's address holds 107, and what is laid in the folder is up to 60 longer.
+/// The longest directory, in bytes: a socket's address holds 107, and what is laid in the directory is up to 60 longer.
 const MAX_DIR_BYTES: usize = 47;
 /// The longest name that is told as it is.
 const MAX_PLAIN_NAME_BYTES: usize = 32;
 /// How much of a digest tells two names apart.
 const DIGEST_CHARS: usize = 16;
 
-/// Whose sockets lie in a folder.
+/// Whose sockets lie in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketDir {
-    /// Those of the other servers of the same state folder and program, too.
+    /// Those of the other servers of the same state directory and program, too.
     Shared,
     /// This server's alone: for programs that remove the sockets of servers that are just being started.
     Private,
@@ -32,7 +32,7 @@ pub enum SocketDir {
 /// A server's place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAddress {
-    /// The folder of its sockets: letters, digits and `/._-` only.
+    /// The directory of its sockets: letters, digits and `/._-` only.
     pub dir: PathBuf,
     /// The session's name as the multiplexer knows it: at most 33 letters, digits and `_-.`, of this session only.
     pub name: String,
@@ -51,15 +51,15 @@ impl ServerAddress {
         }
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
         let near_bytes = near.as_os_str().as_bytes();
-        let folder = if near_bytes.len() <= MAX_DIR_BYTES && near_bytes.iter().all(is_plain) {
+        let directory = if near_bytes.len() <= MAX_DIR_BYTES && near_bytes.iter().all(is_plain) {
             near
         } else {
             private_tmp_dir().join(short_digest(&who)).join(program)
         };
-        Self { dir: folder, name: server_name(session), env_tag: env_tag(state, session) }
+        Self { dir: directory, name: server_name(session), env_tag: env_tag(state, session) }
     }
 
-    /// Makes the folder: this user's alone.
+    /// Makes the directory: this user's alone.
     ///
     /// # Errors
     /// When it cannot be made, is a link or belongs to another user.
@@ -130,14 +130,14 @@ mod tests {
             }
         }
         let alone = |name: &&str| ServerAddress::of(state, "zellij", name, SocketDir::Private).dir;
-        let folders: std::collections::BTreeSet<PathBuf> = names.iter().map(alone).collect();
-        assert_eq!(folders.len(), names.len());
+        let directories: std::collections::BTreeSet<PathBuf> = names.iter().map(alone).collect();
+        assert_eq!(directories.len(), names.len());
         let digest = server_name("a.1");
         assert_ne!(server_name(&digest), digest);
     }
 
     #[test]
-    fn a_folder_that_is_too_long_or_odd_lies_elsewhere() {
+    fn a_dir_that_is_too_long_or_odd_lies_elsewhere() {
         for state in ["/s/a b", "/s/$x", &format!("/{}", "x".repeat(60))] {
             for neighbours in [SocketDir::Shared, SocketDir::Private] {
                 let of = |state: &str| ServerAddress::of(Path::new(state), "zellij", "a", neighbours);

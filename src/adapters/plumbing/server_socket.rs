@@ -1,4 +1,4 @@
-//! Where a multiplexer's private server of a state folder listens.
+//! Where a multiplexer's private server of a state directory listens.
 
 use std::{
     io,
@@ -14,11 +14,11 @@ use crate::{
 /// The longest path that is given to a socket, in bytes: an address holds 108, and servers lay files beside it.
 const MAX_PATH_BYTES: usize = 100;
 
-/// The path of a program's socket: in the state folder, or, where that is too long for an address, in a folder of this user
-/// below `/tmp` that is named by the state folder. Its folder is made and is this user's alone.
+/// The path of a program's socket: in the state directory, or, where that is too long for an address, in a directory of this user
+/// below `/tmp` that is named by the state directory. Its directory is made and is this user's alone.
 ///
 /// # Errors
-/// When the folder cannot be made, is a link or belongs to another user.
+/// When the directory cannot be made, is a link or belongs to another user.
 pub fn prepare_path(state: &Path, program: &str) -> io::Result<PathBuf> {
     files::private_dir(state)?;
     let name = format!("{program}.sock");
@@ -29,9 +29,9 @@ pub fn prepare_path(state: &Path, program: &str) -> io::Result<PathBuf> {
     let own = PathBuf::from(format!("/tmp/fairway-{}", user::uid()));
     files::private_dir(&own)?;
     let digest = builtin_scripts::sha256_hex(state.as_os_str().as_bytes());
-    let folder = own.join(digest.get(..16).unwrap_or(&digest));
-    files::private_dir(&folder)?;
-    Ok(folder.join(name))
+    let dir = own.join(digest.get(..16).unwrap_or(&digest));
+    files::private_dir(&dir)?;
+    Ok(dir.join(name))
 }
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_folder_of_any_length_has_one_place_of_its_own() {
+    fn a_state_dir_of_any_length_has_one_place_of_its_own() {
         let home = tempfile::tempdir().unwrap();
         let near = home.path().join("state");
         assert_eq!(prepare_path(&near, "tmux").unwrap(), near.join("tmux.sock"));

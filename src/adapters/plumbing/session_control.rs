@@ -1,4 +1,4 @@
-//! Where a session takes what is to be typed: a socket in its folder. One request a connection, a letter and its text, ended
+//! Where a session takes what is to be typed: a socket in its directory. One request a connection, a letter and its text, ended
 //! by the caller's end; one line as the answer, once it is typed.
 
 use std::{
@@ -15,7 +15,7 @@ use crate::os::{
     socket,
 };
 
-/// The socket's name in the session's folder.
+/// The socket's name in the session's directory.
 pub(super) const SOCKET_NAME: &str = "door";
 /// The longest request, in bytes.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -41,8 +41,8 @@ pub(super) enum Incoming {
 }
 
 impl SessionControl {
-    pub(super) fn open(folder: &SessionDir) -> io::Result<Self> {
-        Ok(Self { requests: RequestSocket::listen(folder.path(), SOCKET_NAME, Framing::Eof, MAX_REQUEST_BYTES)? })
+    pub(super) fn open(dir: &SessionDir) -> io::Result<Self> {
+        Ok(Self { requests: RequestSocket::listen(dir.path(), SOCKET_NAME, Framing::Eof, MAX_REQUEST_BYTES)? })
     }
 
     /// What to wait for.
@@ -108,10 +108,10 @@ fn encode(job: &KeyboardInput) -> Vec<u8> {
 ///
 /// # Errors
 /// When the session takes no input, or not in time.
-pub fn send_input(folder: &SessionDir, job: &KeyboardInput) -> io::Result<()> {
-    let mut stream = match socket::connect(folder.path(), SOCKET_NAME) {
+pub fn send_input(dir: &SessionDir, job: &KeyboardInput) -> io::Result<()> {
+    let mut stream = match socket::connect(dir.path(), SOCKET_NAME) {
         Ok(stream) => stream,
-        Err(_) if folder.has_exited()? => return Ok(()),
+        Err(_) if dir.has_exited()? => return Ok(()),
         Err(error) => return Err(io::Error::new(error.kind(), format!("the session takes no input: {error}"))),
     };
     stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
@@ -128,7 +128,7 @@ pub fn send_input(folder: &SessionDir, job: &KeyboardInput) -> io::Result<()> {
             Err(io::Error::other("the session did not take it in time"))
         }
         // It ended meanwhile.
-        _ if folder.has_exited()? => Ok(()),
+        _ if dir.has_exited()? => Ok(()),
         Ok(_) => Err(io::Error::other("the session did not take it")),
         Err(error) => Err(error),
     }

@@ -20,7 +20,7 @@ const MAX_REASON_CHARS: usize = 300;
 pub struct SetupCommands<'a> {
     /// The session's environment: what one leaves running is ended with the session.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// The folder that they run in.
+    /// The directory that they run in.
     pub cwd: &'a Path,
 }
 

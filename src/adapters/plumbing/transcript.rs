@@ -28,13 +28,13 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Opens a transcript to write at its end; its folder is made.
+    /// Opens a transcript to write at its end; its directory is made.
     ///
     /// # Errors
     /// When it cannot be opened, or is a link.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
-            files::private_dir(folder)?;
+        if let Some(dir) = path.parent().filter(|dir| !dir.exists()) {
+            files::private_dir(dir)?;
         }
         let mut this = Self { path: path.into(), file: None, size: 0, limit: limit.max(1) };
         this.reopen()?;

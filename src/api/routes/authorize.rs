@@ -180,8 +180,8 @@ fn decide(
         return Ok(CallDecision { session, decision: verdict, is_decided: false, recordable: false });
     }
     let verdict = guard::decide_with_rules(rules, app, &session, call);
-    let folder = app.project.store.parent().unwrap_or(&app.project.root);
-    let recordable = is_free && disk::free(folder).is_ok_and(|free| free >= MIN_FREE_BYTES);
+    let dir = app.project.store.parent().unwrap_or(&app.project.root);
+    let recordable = is_free && disk::free(dir).is_ok_and(|free| free >= MIN_FREE_BYTES);
     Ok(CallDecision { session, decision: verdict, is_decided: true, recordable })
 }
 

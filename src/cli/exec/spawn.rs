@@ -147,7 +147,7 @@ impl Args {
 /// Starts a run and shows what it prints until it has ended.
 fn watched(ctx: &Context, app: &App, order: &SpawnRequest) -> Result<Exit> {
     let started = spawn::submit(app, order)?;
-    for remark in started.remarks.iter().chain([&started.line]) {
+    for remark in started.notes.iter().chain([&started.line]) {
         ctx.out.note(&escape_controls(remark));
     }
     let run = started.ids.first().cloned().unwrap_or_default();

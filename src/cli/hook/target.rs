@@ -82,7 +82,7 @@ pub(super) fn show(ctx: &Context, answer: &Answer, change: &Change, dry_run: boo
     if !dry_run || ctx.out.json || ctx.out.quiet || !change.is_changed {
         return ctx.answer(answer);
     }
-    for remark in &answer.remarks {
+    for remark in &answer.notes {
         ctx.out.note(&escape_controls(remark));
     }
     ctx.out.text(&escape_controls(&change.diff))?;

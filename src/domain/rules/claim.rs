@@ -42,7 +42,7 @@ pub struct HeldPaths {
 pub enum PathPolicy {
     /// The claim is refused.
     Refuse,
-    /// The claim goes through, with a remark.
+    /// The claim goes through, with a note.
     Warn,
     /// Nobody looks.
     Off,

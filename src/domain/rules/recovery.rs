@@ -8,7 +8,7 @@ use crate::domain::job::{MAX_ATTEMPTS, RecoveryPolicy};
 pub struct RecoveryFacts {
     /// Its end was noted before its supervisor died.
     pub has_result: bool,
-    /// Its folder has the note that is made before the first instruction. A power cut may lose that.
+    /// Its directory has the note that is made before the first instruction. A power cut may lose that.
     pub was_started: bool,
     /// The store says that it is starting. It says otherwise, for good, before the first instruction.
     pub is_starting: bool,

@@ -556,7 +556,7 @@ impl ShellAnalysis {
                     _ => word.clone(),
                 })
                 .collect();
-            // A folder that is named like an option would be one.
+            // A directory that is named like an option would be one.
             let odd = argv
                 .iter()
                 .skip(1)

@@ -86,7 +86,7 @@ pub(super) struct ShellAnalysis {
     pub unresolved: Vec<String>,
     /// What redirections write to.
     pub writes: Vec<Arg>,
-    /// The folders that are changed to; `None`: one that cannot be told.
+    /// The directories that are changed to; `None`: one that cannot be told.
     pub dirs: Vec<Option<String>>,
     files: Files,
     /// Whether it sets a variable.

@@ -18,7 +18,7 @@ pub fn manual_steps(provider: Provider, target: &Target) -> Vec<String> {
             }
         }
         Provider::Gemini if in_project => {
-            left.push("gemini runs a project's hooks only in a folder that it trusts".to_owned());
+            left.push("gemini runs a project's hooks only in a directory that it trusts".to_owned());
         }
         Provider::Claude | Provider::Gemini => {}
     }

@@ -18,7 +18,7 @@ const MAX_LINKS: usize = 16;
 /// Whose settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// Those of a folder: the project's root.
+    /// Those of a directory: the project's root.
     Project(PathBuf),
     /// The person's.
     User,
@@ -27,7 +27,7 @@ pub enum Target {
 }
 
 impl Provider {
-    /// The folder of its settings, in a project and at home, and their file.
+    /// The directory of its settings, in a project and at home, and their file.
     const fn settings_location(self) -> (&'static str, &'static str) {
         match self {
             Self::Claude => (".claude", "settings.json"),
@@ -36,7 +36,7 @@ impl Provider {
         }
     }
 
-    /// The variable that names the person's settings folder, and whether it stands for the folder above it.
+    /// The variable that names the person's settings directory, and whether it stands for the directory above it.
     const fn settings_dir_variable(self) -> (&'static str, bool) {
         match self {
             Self::Claude => ("CLAUDE_CONFIG_DIR", false),
@@ -52,19 +52,19 @@ impl Target {
     /// # Errors
     /// `usage` when there is no home.
     pub fn path(&self, provider: Provider, env: &Env) -> Result<PathBuf, Refusal> {
-        let (folder, file) = provider.settings_location();
+        let (dir, file) = provider.settings_location();
         match self {
-            Self::Project(root) => Ok(root.join(folder).join(file)),
+            Self::Project(root) => Ok(root.join(dir).join(file)),
             Self::File(path) => Ok(env.cwd.join(path)),
             Self::User => {
                 let (variable, is_above) = provider.settings_dir_variable();
                 let moved = env.var_os(variable).map(|path| env.cwd.join(path));
-                let moved = moved.map(|path| if is_above { path.join(folder) } else { path });
-                let home = || Some(env.home.as_ref()?.join(folder));
-                let folder = moved.or_else(home);
+                let moved = moved.map(|path| if is_above { path.join(dir) } else { path });
+                let home = || Some(env.home.as_ref()?.join(dir));
+                let dir = moved.or_else(home);
                 let no_home =
-                    || Refusal::Usage { why: "there is no home folder: name the settings with --file".into() };
-                Ok(folder.ok_or_else(no_home)?.join(file))
+                    || Refusal::Usage { why: "there is no home directory: name the settings with --file".into() };
+                Ok(dir.ok_or_else(no_home)?.join(file))
             }
         }
     }
@@ -117,8 +117,8 @@ impl SettingsFile {
         let write = || match text {
             None => fs::remove_file(&self.path),
             Some(text) => {
-                if let Some(folder) = self.path.parent() {
-                    fs::create_dir_all(folder)?;
+                if let Some(dir) = self.path.parent() {
+                    fs::create_dir_all(dir)?;
                 }
                 files::write_atomic(&self.path, text.as_bytes(), self.mode.unwrap_or(NEW))
             }

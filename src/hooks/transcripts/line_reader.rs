@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn only_whole_lines_are_told_and_the_rest_the_next_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("record");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("record");
         fs::write(&path, "one\ntwo\nthr").unwrap();
         assert_eq!(read(&path, 0), (vec!["one\n".into(), "two\n".into()], 8));
         fs::write(&path, "one\ntwo\nthree\n").unwrap();
@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn what_is_no_file_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
         assert!(read_since(&pipe, 0, &mut |_| {}).is_err());
-        assert!(read_since(folder.path(), 0, &mut |_| {}).is_err());
+        assert!(read_since(dir.path(), 0, &mut |_| {}).is_err());
     }
 }

@@ -71,13 +71,13 @@ mod tests {
 
     /// What the provider's real program wrote, with long texts cut.
     fn sample(name: &str) -> Vec<u8> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents");
-        fs::read(folder.join(name)).unwrap()
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents");
+        fs::read(dir.join(name)).unwrap()
     }
 
     fn read(provider: &str, record: &[u8]) -> Read {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("record");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("record");
         fs::write(&path, record).unwrap();
         read_since(provider, &path, 0).unwrap()
     }
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn a_model_that_was_named_before_the_part_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("record");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("record");
         let text = sample("codex-0.169.0-record.jsonl");
         fs::write(&path, &text).unwrap();
         let middle = String::from_utf8(text).unwrap().find("\"resp_1\"").unwrap() as u64;

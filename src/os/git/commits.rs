@@ -36,7 +36,7 @@ impl Git<'_> {
         success.then_some(answer.is_empty())
     }
 
-    /// The commit that is checked out, if nothing else lies in the folder.
+    /// The commit that is checked out, if nothing else lies in the directory.
     #[must_use]
     pub fn clean_head(&self) -> Option<String> {
         let head = self.head()?;

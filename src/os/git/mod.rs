@@ -25,7 +25,7 @@ use super::{
 /// How long an answer may take.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Variables that point git at another repository than the one of the folder that it is given.
+/// Variables that point git at another repository than the one of the directory that it is given.
 const REPOSITORY_VARS: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -57,7 +57,7 @@ pub enum GitError {
     },
 }
 
-/// Git in one folder.
+/// Git in one directory.
 #[derive(Debug, Clone, Copy)]
 pub struct Git<'a> {
     vars: &'a BTreeMap<OsString, OsString>,
@@ -65,10 +65,10 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Git in this folder, with these variables but those that lead elsewhere.
+    /// Git in this directory, with these variables but those that lead elsewhere.
     #[must_use]
-    pub const fn new(vars: &'a BTreeMap<OsString, OsString>, folder: &'a Path) -> Self {
-        Self { vars, dir: folder }
+    pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
+        Self { vars, dir: directory }
     }
 
     /// Runs git to its end.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::{Git, GitError, QUERY_TIMEOUT};
 
 impl Git<'_> {
-    /// The first of these names in the folder that git tracks.
+    /// The first of these names in the directory that git tracks.
     ///
     /// # Errors
     /// When git does not tell.

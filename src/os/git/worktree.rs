@@ -7,14 +7,14 @@ use super::{Git, GitError, QUERY_TIMEOUT};
 /// How long git may take to fill a worktree with files, or to take them away.
 const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// The repository that a folder lies in.
+/// The repository that a directory lies in.
 #[derive(Debug, Clone, Copy)]
 pub struct Repository<'a> {
     git: Git<'a>,
 }
 
 impl<'a> Repository<'a> {
-    /// The repository around git's folder.
+    /// The repository around git's directory.
     ///
     /// # Errors
     /// When it lies in none, or there is no git.

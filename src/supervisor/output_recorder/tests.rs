@@ -18,14 +18,14 @@ struct Rows {
     batches: usize,
     refuses: bool,
     gap: Option<i64>,
-    folder: PathBuf,
+    dir: PathBuf,
     /// The most that ever lay in the files, in bytes.
     most: u64,
 }
 
 impl Rows {
     fn kept(&self) -> u64 {
-        fs::read_dir(&self.folder)
+        fs::read_dir(&self.dir)
             .unwrap()
             .map(|entry| entry.unwrap())
             .filter(|entry| entry.file_name().to_string_lossy().contains('.'))
@@ -58,14 +58,14 @@ impl Sink for Rows {
             return Err(SinkError::Store("no room".into()));
         }
         self.batches += 1;
-        let home = self.folder.parent().unwrap().to_owned();
-        let id = JobId::parse(self.folder.file_name().unwrap().to_str().unwrap()).unwrap();
-        let folder = JobDir::of(&home, &id);
+        let home = self.dir.parent().unwrap().to_owned();
+        let id = JobId::parse(self.dir.file_name().unwrap().to_str().unwrap()).unwrap();
+        let dir = JobDir::of(&home, &id);
         for item in &write_batch.items {
             let (seq, value) = match item {
                 NewItem::Output { seq, stream, segment, start, length, origin } => {
                     let (start, length) = (u64::try_from(*start).unwrap(), usize::try_from(*length).unwrap());
-                    let bytes = segments::read(&folder, *stream, *segment, start, length).unwrap().unwrap();
+                    let bytes = segments::read(&dir, *stream, *segment, start, length).unwrap().unwrap();
                     assert_eq!(bytes.len(), length);
                     (*seq, Ok((*stream, bytes, *segment * 1_000_000_000 + *origin)))
                 }
@@ -95,12 +95,12 @@ impl Sink for Rows {
 fn setting(max: u64) -> (tempfile::TempDir, JobDir, OutputRecorder, Rows) {
     let home = tempfile::tempdir().unwrap();
     let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
-    let folder = JobDir::of(home.path(), &id);
-    folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
-    folder.remove_start_spec().unwrap();
-    let rows = Rows { folder: folder.path().to_owned(), ..Rows::default() };
-    let recorder = OutputRecorder::new(folder.clone(), max, Totals::default());
-    (home, folder, recorder, rows)
+    let dir = JobDir::of(home.path(), &id);
+    dir.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
+    dir.remove_start_spec().unwrap();
+    let rows = Rows { dir: dir.path().to_owned(), ..Rows::default() };
+    let recorder = OutputRecorder::new(dir.clone(), max, Totals::default());
+    (home, dir, recorder, rows)
 }
 
 const fn at(millis: u64) -> Duration {
@@ -114,7 +114,7 @@ fn what_fits_is_kept_whole_whatever_its_pieces() {
             if max / piece > 5_000 {
                 continue;
             }
-            let (_home, _folder, mut recorder, mut rows) = setting(max);
+            let (_home, _dir, mut recorder, mut rows) = setting(max);
             let all: Vec<u8> = (0..max).map(|number| b'a' + u8::try_from(number % 26).unwrap()).collect();
             for (number, part) in (0..).zip(all.chunks(usize::try_from(piece).unwrap())) {
                 recorder.push(ItemType::Stdout, part, at(number));
@@ -136,7 +136,7 @@ fn of_more_than_fits_head_and_tail_stay_with_one_gap_and_never_more_than_that() 
     for (max, piece, flush_every) in
         [(1_000, 7, 1), (1_000, 333, 3), (1_000, 5_000, 1), (64, 1, 5), (300_000, 70_000, 2)]
     {
-        let (_home, folder, mut recorder, mut rows) = setting(max);
+        let (_home, dir, mut recorder, mut rows) = setting(max);
         let all: Vec<u8> = (0..max * 5).map(|number| b'a' + u8::try_from(number % 26).unwrap()).collect();
         for (number, part) in all.chunks(piece).enumerate() {
             recorder.push(ItemType::Stdout, part, at(0));
@@ -165,7 +165,7 @@ fn of_more_than_fits_head_and_tail_stay_with_one_gap_and_never_more_than_that() 
             stderr_bytes: 0,
             dropped_bytes: recorder.dropped_bytes,
         };
-        let mut again = OutputRecorder::new(folder, max, totals);
+        let mut again = OutputRecorder::new(dir, max, totals);
         again.push(ItemType::Stderr, &vec![b'x'; usize::try_from(max / 2).unwrap()], at(0));
         again.flush(at(0), &mut rows);
         assert_eq!(rows.text(ItemType::Stdout), [head, b"#"].concat());
@@ -176,7 +176,7 @@ fn of_more_than_fits_head_and_tail_stay_with_one_gap_and_never_more_than_that() 
 
 #[test]
 fn what_the_store_refuses_waits_and_comes_once() {
-    let (_home, _folder, mut recorder, mut rows) = setting(1 << 20);
+    let (_home, _dir, mut recorder, mut rows) = setting(1 << 20);
     recorder.push(ItemType::Stdout, b"one ", at(0));
     rows.refuses = true;
     recorder.flush(at(0), &mut rows);
@@ -196,7 +196,7 @@ fn what_the_store_refuses_waits_and_comes_once() {
 
 #[test]
 fn a_store_that_refuses_for_long_costs_no_memory_and_the_loss_is_said() {
-    let (_home, _folder, mut recorder, mut rows) = setting(64 << 20);
+    let (_home, _dir, mut recorder, mut rows) = setting(64 << 20);
     recorder.push(ItemType::Stdout, b"first", at(0));
     rows.refuses = true;
     recorder.flush(at(0), &mut rows);
@@ -219,7 +219,7 @@ fn a_store_that_refuses_for_long_costs_no_memory_and_the_loss_is_said() {
 
 #[test]
 fn the_first_is_written_at_once_and_what_follows_a_little_later() {
-    let (_home, _folder, mut recorder, mut rows) = setting(1 << 20);
+    let (_home, _dir, mut recorder, mut rows) = setting(1 << 20);
     assert_eq!(recorder.due(), None);
     recorder.push(ItemType::Stdout, b"a", at(1_000));
     assert_eq!(recorder.due(), Some(at(1_000)));
@@ -238,7 +238,7 @@ fn the_first_is_written_at_once_and_what_follows_a_little_later() {
 
 #[test]
 fn while_the_store_refuses_the_number_of_a_watchers_hits_is_kept_once() {
-    let (_home, _folder, mut recorder, mut rows) = setting(100);
+    let (_home, _dir, mut recorder, mut rows) = setting(100);
     rows.refuses = true;
     for hits in 1..=1_000 {
         recorder.record_hits(0, hits);

@@ -49,7 +49,7 @@ pub struct ToolCall {
     pub aliases: Vec<String>,
     /// What it is called with.
     pub input: Value,
-    /// The folder that it is made from.
+    /// The directory that it is made from.
     pub cwd: Option<PathBuf>,
     /// The role that the caller says it has.
     pub role: Option<String>,
@@ -284,7 +284,7 @@ fn worktree(prepared: &LoadedRules, app: &App, session: Option<&Session>) -> Res
 fn canonical_dir(path: &Path) -> Result<PathBuf, String> {
     match path.canonicalize() {
         Ok(path) if path.is_dir() => Ok(path),
-        Ok(path) => Err(format!("{} is no folder", path.display())),
+        Ok(path) => Err(format!("{} is not a directory", path.display())),
         Err(error) => Err(format!("{}: {error}", path.display())),
     }
 }

@@ -17,21 +17,21 @@ const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "
 /// What relative paths are relative to, and what they must not leave.
 #[derive(Debug, Clone)]
 pub(super) struct PathResolver {
-    /// The folder that the call is made from.
+    /// The directory that the call is made from.
     pub base: PathBuf,
     /// The worktree, or why it is not known.
     pub worktree: Result<PathBuf, String>,
 }
 
 impl PathResolver {
-    /// Where a path leads that is relative to the last of these folders; none: to where the call is made from.
+    /// Where a path leads that is relative to the last of these directories; none: to where the call is made from.
     pub(super) fn locate(&self, path: &str, below: &[String]) -> PathLocation {
         let worktree = match &self.worktree {
             Ok(worktree) => worktree,
             Err(why) => return PathLocation::Unknown(why.clone()),
         };
         if let Some(why) =
-            unresolvable_reason(path).or_else(|| below.iter().find_map(|folder| unresolvable_reason(folder)))
+            unresolvable_reason(path).or_else(|| below.iter().find_map(|directory| unresolvable_reason(directory)))
         {
             return PathLocation::Unknown(format!("'{}' {why}", path.escape_debug()));
         }
@@ -39,8 +39,8 @@ impl PathResolver {
             return PathLocation::Inside(String::new());
         }
         let mut written = self.base.clone();
-        for folder in below {
-            written.push(folder);
+        for directory in below {
+            written.push(directory);
         }
         written.push(path);
         if !written.is_absolute() {
@@ -91,7 +91,7 @@ fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     while let Some(part) = left.pop_front() {
         match Path::new(&part).components().next() {
             Some(Component::ParentDir) if missing => {
-                return Err(io::Error::other("it goes up from a folder that is not there"));
+                return Err(io::Error::other("it goes up from a directory that is not there"));
             }
             Some(Component::ParentDir) => {
                 real.pop();

@@ -42,7 +42,7 @@ pub struct HookCaller {
     pub external_session_id: String,
     /// The provider's own record of the session.
     pub transcript: Option<String>,
-    /// The folder that it works in.
+    /// The directory that it works in.
     pub cwd: Option<PathBuf>,
     /// Its process, when that is known for certain.
     pub agent_process: Option<ProcessKey>,

@@ -204,10 +204,10 @@ fn has_live_process(session: &Session) -> bool {
     root.is_some_and(|root| !matches!(root.status(), ProcessStatus::Gone(_)))
 }
 
-/// The worktree that the caller works in: the nearest folder above it that git knows.
+/// The worktree that the caller works in: the nearest directory above it that git knows.
 fn worktree_of(caller: &HookCaller) -> Option<String> {
     let cwd = caller.cwd.as_ref()?;
-    let top = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+    let top = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
     top.to_str().map(str::to_owned)
 }
 

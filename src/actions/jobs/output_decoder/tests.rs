@@ -44,10 +44,10 @@ impl FakeJob {
         let home = tempfile::tempdir().unwrap();
         let store = OutputStore::open_for_writing(&home.path().join("runs.db")).unwrap();
         let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
-        let folder = JobDir::of(home.path(), &id);
-        folder.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
-        let recorder = OutputRecorder::new(folder.clone(), max, Totals::default());
-        Self { _home: home, store, id, dir: folder, recorder }
+        let directory = JobDir::of(home.path(), &id);
+        directory.create(&StartSpec { cwd: "/".into(), argv: Vec::new(), env: Vec::new() }, None).unwrap();
+        let recorder = OutputRecorder::new(directory.clone(), max, Totals::default());
+        Self { _home: home, store, id, dir: directory, recorder }
     }
 
     fn print(&mut self, stream: ItemType, bytes: &[u8]) {

@@ -95,7 +95,7 @@ pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let commit = git.clean_head();
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
     let seen = Arc::clone(&kept);
-    let program = Program { argv: &scene.argv, folder: &scene.dir, timeout: order.timeout, merge_output: false };
+    let program = Program { argv: &scene.argv, dir: &scene.dir, timeout: order.timeout, merge_output: false };
     let ran = run_streaming::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);
@@ -268,15 +268,15 @@ fn discard_intent(app: &App, error: &StreamError) {
 
 /// Keeps the output where only its owner reads it.
 fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
-    let folder = app.project.state.join("evidence");
+    let directory = app.project.state.join("evidence");
     let name = format!("{}.log", app.env.ids.uuid(app.env.now()));
-    let path = folder.join(name);
-    let write = |folder: &Path| {
+    let path = directory.join(name);
+    let write = |directory: &Path| {
         files::private_dir(&app.project.state)?;
-        files::private_dir(folder)?;
+        files::private_dir(directory)?;
         files::write_atomic(&path, output, 0o600)
     };
-    write(&folder).with_context(|| format!("cannot keep the output in {}", folder.display()))?;
+    write(&directory).with_context(|| format!("cannot keep the output in {}", directory.display()))?;
     Ok(path)
 }
 

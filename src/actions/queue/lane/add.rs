@@ -30,15 +30,15 @@ pub fn add(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
 /// lane.
 ///
 /// # Errors
-/// `exists`, also for the branch or the folder; `not_found` for a base that git does not know; what git says.
+/// `exists`, also for the branch or the directory; `not_found` for a base that git does not know; what git says.
 pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     let said = |field: &Option<Option<String>>| field.clone().flatten();
     let base = said(&fields.base).unwrap_or_else(|| app.settings.base_branch.clone());
     let branch = said(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
-    let folder = match said(&fields.worktree) {
-        Some(folder) => folder,
+    let dir = match said(&fields.worktree) {
+        Some(dir) => dir,
         None => worktree::default_path(app, name)?,
     };
     let _held = worktree::lock(app, name)?;
@@ -46,7 +46,7 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
         return Ok(answer);
     }
     let commit = git.commit(&base)?.ok_or_else(|| Refusal::not_found("base branch", &base))?;
-    let plan = WorktreePlan { branch, commit, worktree: folder };
+    let plan = WorktreePlan { branch, commit, worktree: dir };
     worktree::create(app, &git, name, &plan, || {
         app.mutate(|tx| {
             check_absent(tx, name)?;

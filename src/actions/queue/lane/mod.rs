@@ -27,7 +27,7 @@ pub struct LanePatch {
     pub branch: Option<Option<String>>,
     /// The branch that it came from.
     pub base: Option<Option<String>>,
-    /// Its worktree's folder, absolute.
+    /// Its worktree's directory, absolute.
     pub worktree: Option<Option<String>>,
     /// How many tasks may be held in it at once.
     pub wip_limit: Option<Option<i64>>,

@@ -34,19 +34,19 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     }
     let lane = app.read(|tx| check_unused(tx, name))?;
     let made = if lane.owns_worktree { lane.branch.clone().zip(lane.worktree.clone()) } else { None };
-    let Some((branch, folder)) = made else {
+    let Some((branch, dir)) = made else {
         return app.mutate(|tx| delete(tx, &check_unused(tx, name)?, None));
     };
     let _held = worktree::lock(app, name)?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
-    let folder = Path::new(&folder);
-    check_merged(app, &git, &lane, &branch, folder)?;
+    let dir = Path::new(&dir);
+    check_merged(app, &git, &lane, &branch, dir)?;
     // Closed first: nobody claims or launches in it while its worktree goes.
     app.transaction(|tx| match check_unused(tx, name)? {
         lane if lane.status == LaneStatus::Closed => Ok(()),
         lane => status::write(tx, lane, LaneStatus::Closed),
     })?;
-    let taken = remove_worktree_and_branch(app, &git, &lane, &branch, folder);
+    let taken = remove_worktree_and_branch(app, &git, &lane, &branch, dir);
     if let Err(error) = taken {
         if lane.status != LaneStatus::Closed {
             app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
@@ -77,15 +77,15 @@ fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
 }
 
 /// Whether everything in branch and worktree is in the base too. What cannot be told is a no.
-fn check_merged(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+fn check_merged(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<()> {
     let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), why };
     let base = lane.base.as_ref().unwrap_or(&app.settings.base_branch);
     let Some(base_commit) = git.commit(base)? else {
         return Err(unsaved(format!("its base {base} is not there, so nobody can tell what is merged")).into());
     };
     let mut tips = Vec::new();
-    if folder.exists() {
-        let inside = Repository::around(Git::new(app.env.vars(), folder))?;
+    if dir.exists() {
+        let inside = Repository::around(Git::new(app.env.vars(), dir))?;
         let changes = inside.changes()?;
         if !changes.is_empty() {
             let shown = changes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(", ");
@@ -102,14 +102,14 @@ fn check_merged(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, fold
     Ok(())
 }
 
-fn remove_worktree_and_branch(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, folder: &Path) -> Result<()> {
+fn remove_worktree_and_branch(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<()> {
     let _alone = worktree::lock_git(app)?;
-    if folder.exists() && git.has_worktree(folder)? {
-        git.remove_worktree(folder, false)?;
+    if dir.exists() && git.has_worktree(dir)? {
+        git.remove_worktree(dir, false)?;
     }
     if let Some(tip) = git.branch_commit(branch)? {
         // Looked at again: a commit may have come since, and the deletion itself insists on this one.
-        check_merged(app, git, lane, branch, folder)?;
+        check_merged(app, git, lane, branch, dir)?;
         git.delete_branch(branch, &tip)?;
     }
     Ok(())
@@ -130,7 +130,7 @@ fn delete(tx: &WriteTx<'_>, lane: &Lane, branch: Option<&str>) -> Result<Answer>
     };
     let answer = Answer::new(&LaneView::new(lane, 0), &lane.name, line)?;
     Ok(match (&lane.worktree, branch) {
-        (Some(folder), None) => answer.note(format!("its worktree {folder} stays")),
+        (Some(dir), None) => answer.note(format!("its worktree {dir} stays")),
         _ => answer,
     })
 }

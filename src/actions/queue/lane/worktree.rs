@@ -30,15 +30,15 @@ pub struct WorktreePlan {
     pub branch: String,
     /// Where it begins.
     pub commit: String,
-    /// The folder.
+    /// The directory.
     pub worktree: String,
 }
 
-/// The folder of a worktree that nobody named one for: in the state folder, which git does not look into.
+/// The directory of a worktree that nobody named one for: in the state directory, which git does not look into.
 pub fn default_path(app: &App, name: &LaneName) -> Result<String> {
-    let folder = app.project.state.join("worktrees").join(name.as_str());
+    let dir = app.project.state.join("worktrees").join(name.as_str());
     let text =
-        folder.to_str().ok_or_else(|| Refusal::invalid("worktree", "lies below a folder whose name is not UTF-8"))?;
+        dir.to_str().ok_or_else(|| Refusal::invalid("worktree", "lies below a directory whose name is not UTF-8"))?;
     Ok(text.to_owned())
 }
 
@@ -105,9 +105,9 @@ pub fn prepare(
     if let Some(left) = left.filter(|left| left.answer.is_none()) {
         let plan = parse_plan(&left.fingerprint)?;
         // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
-        let folder = Path::new(&plan.worktree);
-        let half = folder.exists()
-            && Repository::around(Git::new(app.env.vars(), folder))
+        let dir = Path::new(&plan.worktree);
+        let half = dir.exists()
+            && Repository::around(Git::new(app.env.vars(), dir))
                 .and_then(|inside| inside.is_partial_checkout())
                 .unwrap_or(false);
         undo(app, git, &plan, CreatedWorktree { branch: true, worktree: true, force: half })?;
@@ -133,7 +133,7 @@ pub fn create(
         return Err(Refusal::AlreadyExists { noun: "branch", id: plan.branch.clone() }.into());
     }
     if Path::new(&plan.worktree).symlink_metadata().is_ok() {
-        return Err(Refusal::AlreadyExists { noun: "folder", id: plan.worktree.clone() }.into());
+        return Err(Refusal::AlreadyExists { noun: "directory", id: plan.worktree.clone() }.into());
     }
     let words = serde_json::to_string(plan).map_err(errors::internal)?;
     app.transaction(|tx| {
@@ -143,17 +143,17 @@ pub fn create(
         }
         Ok::<_, anyhow::Error>(())
     })?;
-    // Nobody has been told of the folder, so what is in it while this command runs is this command's.
+    // Nobody has been told of the directory, so what is in it while this command runs is this command's.
     let mut made = CreatedWorktree { branch: false, worktree: false, force: true };
     let steps = || -> Result<Answer> {
-        let folder = Path::new(&plan.worktree);
+        let dir = Path::new(&plan.worktree);
         let alone = lock_git(app)?;
         git.create_branch(&plan.branch, &plan.commit)?;
         made.branch = true;
-        git.add_worktree(folder, &plan.branch)?;
+        git.add_worktree(dir, &plan.branch)?;
         made.worktree = true;
         drop(alone);
-        Repository::around(Git::new(app.env.vars(), folder))?.checkout()?;
+        Repository::around(Git::new(app.env.vars(), dir))?.checkout()?;
         record()
     };
     steps().inspect_err(|_| {
@@ -181,10 +181,10 @@ struct CreatedWorktree {
 
 /// Takes away what was made: the branch only while it is where it began.
 fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, made: CreatedWorktree) -> Result<()> {
-    let folder = Path::new(&plan.worktree);
+    let dir = Path::new(&plan.worktree);
     let _alone = lock_git(app)?;
-    if made.worktree && folder.exists() && git.has_worktree(folder)? {
-        git.remove_worktree(folder, made.force)?;
+    if made.worktree && dir.exists() && git.has_worktree(dir)? {
+        git.remove_worktree(dir, made.force)?;
     }
     if made.branch && git.branch_commit(&plan.branch)?.as_ref() == Some(&plan.commit) {
         git.delete_branch(&plan.branch, &plan.commit)?;

@@ -45,8 +45,8 @@ pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
     let reviewer =
         words.reviewer.as_deref().map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
     let notes = words.notes.as_deref().map(|notes| text_limits::check_body("notes", notes)).transpose()?;
-    let folder = app.read(|tx| task_worktree::dir(app, tx, &lookup::task(tx, id)?))?;
-    let git = Git::new(app.env.vars(), &folder);
+    let directory = app.read(|tx| task_worktree::dir(app, tx, &lookup::task(tx, id)?))?;
+    let git = Git::new(app.env.vars(), &directory);
     let given = task_worktree::resolve_commit(&git, words.commit.as_deref());
     let head = if given.is_none() { git.head() } else { None };
     app.mutate(|tx| {
@@ -57,9 +57,9 @@ pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
             Some(domain) => domain.clone(),
             None => default_domain(app, &task, &all)?,
         };
-        // What git said of another folder does not speak of this work.
-        let same_folder = task_worktree::dir(app, tx, &task)? == folder;
-        let head = head.clone().filter(|_| same_folder);
+        // What git said of another directory does not speak of this work.
+        let same_dir = task_worktree::dir(app, tx, &task)? == directory;
+        let head = head.clone().filter(|_| same_dir);
         let review = reviews::upsert(
             tx,
             super::find_open(&all, &domain).map(|open| open.id),

@@ -142,9 +142,9 @@ fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
         .iter()
         .map(|IgnoredFieldView { task_id, what, value }| format!("{task_id}: {what} is left out: {value}"));
     for told in [absent.collect::<Vec<_>>(), ignored.collect()] {
-        answer.remarks.extend(told.iter().take(MAX_NOTES).cloned());
+        answer.notes.extend(told.iter().take(MAX_NOTES).cloned());
         if told.len() > MAX_NOTES {
-            answer.remarks.push(format!("… and {} more; --json names them all", told.len() - MAX_NOTES));
+            answer.notes.push(format!("… and {} more; --json names them all", told.len() - MAX_NOTES));
         }
     }
     Ok(answer)

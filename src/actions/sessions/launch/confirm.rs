@@ -30,7 +30,7 @@ pub(crate) fn confirm(
     tx: &WriteTx<'_>,
     plan: &LaunchPlan,
     outcome: &LaunchOutcome,
-    remarks: &[String],
+    notes: &[String],
 ) -> Result<Session> {
     let now = lookup::session(tx, &plan.session.id)?;
     if now.status.is_final() {
@@ -67,7 +67,7 @@ pub(crate) fn confirm(
         record_active_checkpoint(tx, &session)?;
     }
     if let Some(request) = &app.idempotency_key {
-        store_response(tx, request, &launch_answer(&session, remarks.to_vec())?)?;
+        store_response(tx, request, &launch_answer(&session, notes.to_vec())?)?;
     }
     Ok(session)
 }

@@ -53,7 +53,7 @@ pub struct LaunchRequest {
     pub task: Option<TaskId>,
     /// The session's id.
     pub id: Option<SessionId>,
-    /// The worktree's folder.
+    /// The worktree's directory.
     pub worktree: Option<PathBuf>,
     /// The branch.
     pub branch: Option<String>,
@@ -74,7 +74,7 @@ pub struct LaunchPlan {
     pub session: Session,
     /// The script.
     pub located: ResolvedBackend,
-    /// The folder where the script keeps its state.
+    /// The directory where the script keeps its state.
     pub state_dir: PathBuf,
     /// What the script gets.
     pub start: StartConfig,
@@ -141,9 +141,9 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
     if task.is_some_and(|task| task.state.status().is_closed()) {
         remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
     }
-    let home = || Refusal::invalid("the environment", "names no home folder; set HOME or XDG_STATE_HOME");
+    let home = || Refusal::invalid("the environment", "names no home directory; set HOME or XDG_STATE_HOME");
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
-    let session = Session { adapter_state: Some(path_text("the adapters' state folder", &state)?), ..session };
+    let session = Session { adapter_state: Some(path_text("the adapters' state directory", &state)?), ..session };
     let all = session_env(app, &session, given)?;
     let mut all = all;
     // The built-in scripts run the words, and the text only where that takes it from the variable.
@@ -295,14 +295,14 @@ fn backend(
 
 fn worktree(app: &App, wish: &LaunchRequest, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
     let stated = match &wish.worktree {
-        Some(folder) => app.env.cwd.join(folder),
+        Some(dir) => app.env.cwd.join(dir),
         None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
     };
-    let folder = normalize(&stated);
-    if folder.is_dir() {
-        return Ok(folder);
+    let dir = normalize(&stated);
+    if dir.is_dir() {
+        return Ok(dir);
     }
-    Err(Refusal::not_found("worktree", folder.display().to_string()))
+    Err(Refusal::not_found("worktree", dir.display().to_string()))
 }
 
 fn branch(wish: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
@@ -321,8 +321,8 @@ fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf
         Ok(found) if found.uid() != user::uid() => return Err(no(format!("{} is another user's", path.display()))),
         Ok(_) if files::is_writable(&path) => return Ok(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let folder = path.ancestors().skip(1).find(|folder| folder.exists());
-            if folder.is_some_and(|folder| folder.is_dir() && files::is_writable(folder)) {
+            let dir = path.ancestors().skip(1).find(|dir| dir.exists());
+            if dir.is_some_and(|dir| dir.is_dir() && files::is_writable(dir)) {
                 return Ok(path);
             }
         }

@@ -54,8 +54,8 @@ impl<'a> PostStart<'a> {
         &self.start
     }
 
-    /// Waits until the program is ready, unless the script has. That it is not ready in time is a remark.
-    pub(crate) fn wait_ready(&self, outcome: &LaunchOutcome, remarks: &mut Vec<String>) -> Readiness {
+    /// Waits until the program is ready, unless the script has. That it is not ready in time is a note.
+    pub(crate) fn wait_ready(&self, outcome: &LaunchOutcome, notes: &mut Vec<String>) -> Readiness {
         let root = match outcome {
             // A built-in one always waits for what fails at once.
             LaunchOutcome::Running(..) if self.plan.located.built_in.is_some() && !has_readiness_check(&self.start) => {
@@ -73,11 +73,11 @@ impl<'a> PostStart<'a> {
         if let Some(names) = &start.process_names
             && cannot(self.adapter.process_alive(name, names).err())
         {
-            remarks.push("this backend cannot tell whether the program runs: that was not waited for".to_owned());
+            notes.push("this backend cannot tell whether the program runs: that was not waited for".to_owned());
             start.process_names = None;
         }
         if start.ready_prompt_prefix.is_some() && cannot(self.adapter.peek(name, 0).err()) {
-            remarks.push("this backend shows nothing: the program's prompt was not waited for".to_owned());
+            notes.push("this backend shows nothing: the program's prompt was not waited for".to_owned());
             start.ready_prompt_prefix = None;
         }
         if !has_readiness_check(&start) {
@@ -85,7 +85,7 @@ impl<'a> PostStart<'a> {
         }
         let readiness = readiness::wait(&start, &mut ScriptProbe { adapter: self.adapter, name, root });
         if let Readiness::TimedOut(why) = &readiness {
-            remarks.push(format!("{name} is not known to be ready: {why}"));
+            notes.push(format!("{name} is not known to be ready: {why}"));
         }
         readiness
     }
@@ -100,10 +100,10 @@ impl<'a> PostStart<'a> {
     }
 
     /// Sets the session up and types the first prompt, as far as the script does not.
-    pub(crate) fn run(&self, app: &App, remarks: &mut Vec<String>) {
+    pub(crate) fn run(&self, app: &App, notes: &mut Vec<String>) {
         let name = self.plan.session.id.as_str();
         if self.plan.setup == Setup::Caller {
-            self.run_setup(app, remarks);
+            self.run_setup(app, notes);
         }
         let Some(text) = &self.prompt_to_type else { return };
         if let Err(error) = self.adapter.nudge(name, text.as_bytes()) {
@@ -111,17 +111,17 @@ impl<'a> PostStart<'a> {
                 AdapterError::Unsupported { .. } => "this backend cannot type".to_owned(),
                 error => error.to_string(),
             };
-            remarks.push(format!("the prompt was not delivered: {why}"));
+            notes.push(format!("the prompt was not delivered: {why}"));
         }
     }
 
-    fn run_setup(&self, app: &App, remarks: &mut Vec<String>) {
+    fn run_setup(&self, app: &App, notes: &mut Vec<String>) {
         let wish = &self.plan.start;
         let mut around = clean_env(&app.env);
         wish.apply_env(&mut around);
         let directory = wish.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new);
         let steps = SetupCommands { env: &around, cwd: directory };
-        let mut warn = |said: &str| remarks.push(wish.redacted(said));
+        let mut warn = |said: &str| notes.push(wish.redacted(said));
         steps.run_all("session_setup", wish.session_setup.as_deref(), &mut warn);
         steps.run_script("session_setup_script", wish.session_setup_script.as_deref(), &mut warn);
         steps.run_all("session_live", wish.session_live.as_deref(), &mut warn);

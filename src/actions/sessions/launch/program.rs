@@ -65,7 +65,7 @@ pub(crate) fn check(
     chosen: &Program,
     given: &BTreeMap<String, String>,
     worktree: &Path,
-    remarks: &mut Vec<String>,
+    notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     let Program { shell_text: text, argv } = chosen;
     let word = match (argv, leading_word(text)) {
@@ -75,7 +75,7 @@ pub(crate) fn check(
             if text.trim().is_empty() || text.contains('\0') {
                 return Err(Refusal::invalid("command", "must not be empty or hold a NUL"));
             }
-            remarks.push("the command is the shell's to read: whether its program exists was not checked".to_owned());
+            notes.push("the command is the shell's to read: whether its program exists was not checked".to_owned());
             return Ok(());
         }
     };

@@ -43,7 +43,7 @@ pub(crate) enum LaunchOutcome {
 }
 
 /// Does what was planned. The first prompt is typed once, by the script where it can, else by this call once the program is
-/// ready; when it cannot be typed, a remark says so.
+/// ready; when it cannot be typed, a note says so.
 ///
 /// # Errors
 /// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
@@ -84,7 +84,7 @@ pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
     // What was sent to it while it started.
     remarks.extend(prompt::try_deliver(app, id));
     let answer = launch_answer(&session, remarks)?;
-    if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.remarks != kept) {
+    if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.notes != kept) {
         app.transaction(|tx| store_response(tx, request, &answer))?;
     }
     Ok(answer)
@@ -171,6 +171,6 @@ pub(crate) fn launch_answer(session: &Session, remarks: Vec<String>) -> Result<A
         ),
     };
     let mut answer = Answer::new(&SessionView::from(session), id, line)?;
-    answer.remarks = remarks;
+    answer.notes = remarks;
     Ok(answer)
 }

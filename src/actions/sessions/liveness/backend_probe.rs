@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What makes two sessions one call: backend, script, state folder and socket, as recorded.
+/// What makes two sessions one call: backend, script, state directory and socket, as recorded.
 type EndpointKey = (Option<String>, String, String, Option<String>);
 
 /// A script that may be called, and what it listed.

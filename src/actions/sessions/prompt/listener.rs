@@ -50,7 +50,7 @@ impl AsFd for Listener {
 /// Listens for a session's messages from now on.
 ///
 /// # Errors
-/// When nothing can be bound in the project's folder.
+/// When nothing can be bound in the project's directory.
 pub fn listen(app: &App, session: &SessionId, kind: ListenerKind) -> Result<Listener> {
     let presence = NamedListener::bind_replacing(&socket_dir(app), &socket_name(session, kind))
         .context("to listen for messages")?;

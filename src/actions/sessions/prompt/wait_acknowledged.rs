@@ -28,7 +28,7 @@ impl AckWaiter {
     /// Waits from now on, so long.
     ///
     /// # Errors
-    /// When nothing can be bound in the project's folder.
+    /// When nothing can be bound in the project's directory.
     pub fn with_timeout(app: &App, limit: Duration) -> Result<Self> {
         Ok(Self { waiter: app.waiter("prompt")?, deadline: Instant::now() + limit, timeout: limit })
     }

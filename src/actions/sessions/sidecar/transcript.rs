@@ -60,8 +60,8 @@ impl TranscriptTail {
 
     /// Wakes when it grows, is replaced, or comes to be.
     pub(super) fn watch(&self, watch: &mut FileWatch) {
-        if let Some(folder) = self.path.ancestors().skip(1).find(|folder| folder.is_dir()) {
-            watch.watch_dir(folder);
+        if let Some(dir) = self.path.ancestors().skip(1).find(|dir| dir.is_dir()) {
+            watch.watch_dir(dir);
         }
         if self.path.is_file() {
             watch.watch_file(&self.path);

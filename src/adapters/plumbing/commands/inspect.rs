@@ -40,7 +40,7 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     Ok(session_dir(env, name)?.has_program(&names)?)
 }
 
-/// The live sessions whose names begin so, sorted; with a file's name only those whose folder holds one.
+/// The live sessions whose names begin so, sorted; with a file's name only those whose directory holds one.
 ///
 /// # Errors
 /// When it cannot be told of one of them.
@@ -78,11 +78,11 @@ pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
 /// # Errors
 /// When the session cannot be looked at.
 pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
-    let folder = session_dir(env, name)?;
-    if !folder.is_alive()? {
+    let dir = session_dir(env, name)?;
+    if !dir.is_alive()? {
         return Ok(None);
     }
-    let found = fs::metadata(folder.transcript_path()?).ok();
+    let found = fs::metadata(dir.transcript_path()?).ok();
     Ok(found.map(|found| Timestamp::from_millis(found.mtime() * 1_000 + found.mtime_nsec() / 1_000_000)))
 }
 
@@ -111,7 +111,7 @@ pub struct SessionInfo {
     pub transcript: PathBuf,
     /// Where the program starts.
     pub working_dir: PathBuf,
-    /// The session's private folder. Its own name is a word of letters, digits, `_`, `-` and `%` that only this session has.
+    /// The session's private directory. Its own name is a word of letters, digits, `_`, `-` and `%` that only this session has.
     pub session_dir: PathBuf,
 }
 
@@ -120,12 +120,12 @@ pub struct SessionInfo {
 /// # Errors
 /// When there is no such session.
 pub fn info(env: &Env, name: &str) -> Result<SessionInfo> {
-    let folder = session_dir(env, name)?;
-    let start = folder.start_config()?.ok_or_else(|| folder.not_found())?;
+    let dir = session_dir(env, name)?;
+    let start = dir.start_config()?.ok_or_else(|| dir.not_found())?;
     Ok(SessionInfo {
         terminal: start.terminal.unwrap_or_default(),
-        transcript: folder.transcript_path()?,
-        working_dir: folder.work_dir()?,
-        session_dir: folder.path().to_owned(),
+        transcript: dir.transcript_path()?,
+        working_dir: dir.work_dir()?,
+        session_dir: dir.path().to_owned(),
     })
 }

@@ -26,7 +26,7 @@ use crate::{
 /// # Errors
 /// When there is no home directory to have it in.
 pub fn state_dir(env: &Env) -> Result<PathBuf, Refusal> {
-    let none = || Refusal::invalid("the environment", "names no home folder; set HOME or FAIRWAY_ADAPTER_STATE");
+    let none = || Refusal::invalid("the environment", "names no home directory; set HOME or FAIRWAY_ADAPTER_STATE");
     adapters::state_dir(env).ok_or_else(none)
 }
 

@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long a command may take that is shown a terminal.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The place of a session's server; its folder is made.
+/// The place of a session's server; its directory is made.
 ///
 /// # Errors
 /// When it cannot be made or is not this user's alone.
@@ -47,8 +47,8 @@ fn address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Resul
 /// # Errors
 /// When something would not die.
 pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<()> {
-    let folder = session_dir(env, name)?;
-    if folder.is_alive()? || (folder.is_starting() && !folder.is_started_by_us()) {
+    let directory = session_dir(env, name)?;
+    if directory.is_alive()? || (directory.is_starting() && !directory.is_started_by_us()) {
         return Ok(());
     }
     let seat = address(env, program, name, neighbours)?;
@@ -59,7 +59,7 @@ pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -
     }
     if neighbours == SocketDir::Private {
         let _ = fs::remove_dir_all(&seat.dir);
-        // What lies elsewhere has the folder around it to itself, too.
+        // What lies elsewhere has the directory around it to itself, too.
         if seat.dir.ends_with(program) {
             let _ = seat.dir.parent().map(fs::remove_dir);
         }
@@ -70,10 +70,10 @@ pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -
     Ok(())
 }
 
-/// What a dead server, or one that asked it in vain, may have left in its folder: `<pid>.<name>`, `<pid>.<name>-query…`, or
-/// `<name>` one folder down.
+/// What a dead server, or one that asked it in vain, may have left in its directory: `<pid>.<name>`, `<pid>.<name>-query…`, or
+/// `<name>` one directory down.
 fn stale_sockets(seat: &ServerAddress) -> Vec<PathBuf> {
-    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let entries = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten().collect::<Vec<_>>();
     let mut found = Vec::new();
     for entry in entries(&seat.dir) {
         let path = entry.path();

@@ -8,23 +8,23 @@ use super::session_dir;
 pub use super::state_dir;
 use crate::{adapters::plumbing::server_socket, domain::Refusal, env::Env};
 
-/// Whether a session's root process lives, and its folder; `None` when there is no such session. A script keeps there what
+/// Whether a session's root process lives, and its directory; `None` when there is no such session. A script keeps there what
 /// goes with the session.
 ///
 /// # Errors
 /// When it cannot be told whether it lives.
 pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
-    let folder = session_dir(env, name)?;
-    if !folder.path().is_dir() {
+    let dir = session_dir(env, name)?;
+    if !dir.path().is_dir() {
         return Ok(None);
     }
-    Ok(Some((folder.is_alive()?, folder.path().to_owned())))
+    Ok(Some((dir.is_alive()?, dir.path().to_owned())))
 }
 
-/// The socket of this state folder's private server of a program.
+/// The socket of this state directory's private server of a program.
 ///
 /// # Errors
-/// When its folder cannot be made or is not this user's alone.
+/// When its directory cannot be made or is not this user's alone.
 pub fn socket_path(env: &Env, program: &str) -> Result<PathBuf> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if program.is_empty() || program.len() > 32 || !program.chars().all(is_plain) {

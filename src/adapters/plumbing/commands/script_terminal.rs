@@ -77,17 +77,16 @@ impl Terminal for ScriptTerminal<'_> {
 /// When another text is being typed for too long, the text is too long, or the script fails.
 pub fn submit(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<()> {
     let text = read_limited("the text", from, MAX_TEXT_BYTES)?;
-    let folder = session_dir(env, name)?;
-    if !folder.path().is_dir() {
+    let dir = session_dir(env, name)?;
+    if !dir.path().is_dir() {
         return Ok(());
     }
-    let _turn = folder
-        .lock_input(LOCK_TIMEOUT)?
-        .ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
+    let _turn =
+        dir.lock_input(LOCK_TIMEOUT)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
     let mut terminal = ScriptTerminal { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
     match submit_text::submit_text(&mut terminal, &text, &Timeouts::default()) {
         // It has ended meanwhile.
-        Err(_) if folder.has_exited()? => Ok(()),
+        Err(_) if dir.has_exited()? => Ok(()),
         done => Ok(done.map(drop)?),
     }
 }

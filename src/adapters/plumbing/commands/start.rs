@@ -28,7 +28,7 @@ const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// # Errors
 /// When a live session of that name already exists, or the text is no configuration; then nothing is left.
 pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)) -> Result<()> {
-    let folder = session_dir(env, name)?;
+    let dir = session_dir(env, name)?;
     if name.chars().any(char::is_control) {
         return Err(Refusal::invalid("the session's name", "must not hold control characters").into());
     }
@@ -49,14 +49,14 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     let mut around = clean_env(env);
     // Another orchestrator's session may surround the call as well; what is its own is not this one's.
     around.retain(|name, _| !name.as_encoded_bytes().starts_with(b"GC_"));
-    // But for the state folder: the same script, called from inside, must find the same place.
+    // But for the state directory: the same script, called from inside, must find the same place.
     if [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].iter().any(|name| env.var_os(name).is_some()) {
         around.insert(vars::GC_EXEC_STATE_DIR.into(), state_dir(env)?.into());
     }
     let unpacked = StartFiles { start: &start, caller_env: &around, work_dir: &directory, starter: starter.as_ref() };
-    folder.create(&unpacked)?;
+    dir.create(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
-        let around = program_env::program_env(&folder, &start, None)?;
+        let around = program_env::program_env(&dir, &start, None)?;
         // What makes the directory runs where the caller is, and goes before what is laid into it.
         let is_there = directory.is_dir();
         let steps = SetupCommands { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
@@ -65,7 +65,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
         }
         steps.run_all("pre_start", start.pre_start.as_deref(), warn);
         if !directory.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a folder", directory.display())));
+            return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a directory", directory.display())));
         }
         if !is_there {
             plumbing::copy_files(&directory, &env.cwd, &start, warn)?;
@@ -73,22 +73,22 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
         Ok(())
     };
     prepared().map_err(|error| {
-        let _ = folder.roll_back();
+        let _ = dir.roll_back();
         error.into()
     })
 }
 
-/// Copies a file, or what is in a folder, below the directory where a session's program started. A session that is not there
+/// Copies a file, or what is in a directory, below the directory where a session's program started. A session that is not there
 /// is no failure; `warn` is told of what cannot be copied.
 ///
 /// # Errors
 /// When it would be written outside of the directory.
 pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMut(&str)) -> Result<()> {
-    let folder = session_dir(env, name)?;
-    if !folder.is_alive()? {
+    let dir = session_dir(env, name)?;
+    if !dir.is_alive()? {
         return Ok(());
     }
-    let directory = folder.work_dir()?;
+    let directory = dir.work_dir()?;
     let file = CopyFile { src: from.to_string_lossy().into_owned(), rel_dst: to.to_owned() };
     let start = StartConfig { copy_files: Some(vec![file]), ..StartConfig::default() };
     Ok(plumbing::copy_files(&directory, &env.cwd, &start, warn)?)
@@ -126,8 +126,8 @@ pub fn finish_start(
     made: StartedPane,
     warn: &mut dyn FnMut(&str),
 ) -> Result<StartReport> {
-    let folder = session_dir(env, name)?;
+    let dir = session_dir(env, name)?;
     let socket = env.var(vars::FAIRWAY_BACKEND_SOCKET);
     let adapter = Adapter::new(&env.cwd.join(script), &state_dir(env)?, &env.cwd, env)?.with_socket(socket);
-    Ok(plumbing::finish_start(env, &folder, &adapter, made, warn)?)
+    Ok(plumbing::finish_start(env, &dir, &adapter, made, warn)?)
 }

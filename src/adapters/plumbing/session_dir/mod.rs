@@ -1,4 +1,4 @@
-//! A session's folder in the state folder: what it was started with. `stage` tells what has become of it, `ending` ends it.
+//! A session's directory in the state directory: what it was started with. `stage` tells what has become of it, `ending` ends it.
 
 mod cleanup;
 mod state;
@@ -24,7 +24,7 @@ use crate::{
 
 /// What was unpacked; it holds the environment and goes with the session.
 const START_FILE: &str = "start.json";
-/// The session's name, since a folder's name is not always one.
+/// The session's name, since a directory's name is not always one.
 const NAME_FILE: &str = "name";
 /// The environment of whoever started it, entries with NUL between them.
 const ENVIRONMENT_FILE: &str = "environment";
@@ -62,7 +62,7 @@ pub struct StartFiles<'a> {
 pub(super) use cleanup::env_tag;
 pub use state::StartState;
 
-/// A session's folder, there or not.
+/// A session's directory, there or not.
 #[derive(Debug, Clone)]
 pub struct SessionDir {
     state_dir: PathBuf,
@@ -71,13 +71,13 @@ pub struct SessionDir {
 }
 
 impl SessionDir {
-    /// The folder of a session's name, which may be any text without NUL.
+    /// The directory of a session's name, which may be any text without NUL.
     #[must_use]
     pub fn of(state: &Path, name: &str) -> Self {
         Self { state_dir: state.into(), path: state.join(dir_name(name)), name: name.into() }
     }
 
-    /// The folder itself.
+    /// The directory itself.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -184,7 +184,7 @@ impl SessionDir {
             .unwrap_or_default()
     }
 
-    /// The live sessions of a state folder whose names begin so; with a file's name only those whose folder holds one.
+    /// The live sessions of a state directory whose names begin so; with a file's name only those whose directory holds one.
     ///
     /// # Errors
     /// When it cannot be told of one: no name may then be taken for absent.
@@ -220,7 +220,7 @@ impl SessionDir {
 
     fn lock_state_dir(&self) -> io::Result<FileLock> {
         FileLock::acquire_within(&self.state_dir.join(".lock"), LOCK_TIMEOUT)?
-            .ok_or_else(|| io::Error::other("the adapters' state folder is locked"))
+            .ok_or_else(|| io::Error::other("the adapters' state directory is locked"))
     }
 
     pub(super) fn write_file(&self, name: &str, text: &[u8]) -> io::Result<()> {
@@ -236,7 +236,7 @@ fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// A name as the name of one folder; what is too long for a file system is told by its digest.
+/// A name as the name of one directory; what is too long for a file system is told by its digest.
 fn dir_name(name: &str) -> String {
     let safe = format!("s-{}", escape_name(name));
     if safe.len() > 200 { format!("l-{}", crate::adapters::builtin_scripts::sha256_hex(name.as_bytes())) } else { safe }
@@ -260,12 +260,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_never_leaves_its_folder() {
+    fn a_name_never_leaves_its_dir() {
         let state = Path::new("/s");
         for name in ["..", ".", "", "a/b", "/etc", "a\nb", ".lock", &"x".repeat(5_000), "é"] {
-            let folder = SessionDir::of(state, name);
-            assert_eq!(folder.path.parent(), Some(state), "{name}");
-            assert_ne!(folder.path.file_name().unwrap(), ".lock");
+            let dir = SessionDir::of(state, name);
+            assert_eq!(dir.path.parent(), Some(state), "{name}");
+            assert_ne!(dir.path.file_name().unwrap(), ".lock");
         }
         assert_ne!(dir_name("a.b"), dir_name("a%2Eb"));
     }
@@ -273,27 +273,27 @@ mod tests {
     #[test]
     fn a_live_session_is_not_recycled_and_a_dead_one_is() {
         let home = tempfile::tempdir().unwrap();
-        let folder = SessionDir::of(&home.path().join("state"), "x");
+        let dir = SessionDir::of(&home.path().join("state"), "x");
         let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
         let unpack = |starter: Option<&ProcessKey>| {
             let (start, around) = (StartConfig::default(), BTreeMap::new());
-            folder.create(&StartFiles { start: &start, caller_env: &around, work_dir: Path::new("/"), starter })
+            dir.create(&StartFiles { start: &start, caller_env: &around, work_dir: Path::new("/"), starter })
         };
         unpack(Some(&own)).unwrap();
         assert!(unpack(None).unwrap_err().to_string().contains("already exists"));
-        folder.become_root(&own).unwrap();
-        assert!(folder.is_alive().unwrap());
-        assert!(folder.become_root(&own).is_err());
+        dir.become_root(&own).unwrap();
+        assert!(dir.is_alive().unwrap());
+        assert!(dir.become_root(&own).is_err());
         assert!(unpack(None).is_err());
-        folder.set_root(&ProcessKey { started: own.started + 1, ..own.clone() }).unwrap();
-        assert!(!folder.is_alive().unwrap());
+        dir.set_root(&ProcessKey { started: own.started + 1, ..own.clone() }).unwrap();
+        assert!(!dir.is_alive().unwrap());
         // Still being started by a live process.
         assert!(unpack(None).is_err());
-        folder.finish_start().unwrap();
+        dir.finish_start().unwrap();
         unpack(None).unwrap();
         // Never a signal to what only shares the number.
-        folder.set_root(&ProcessKey { started: own.started + 1, ..own }).unwrap();
-        folder.kill_tree().unwrap();
-        folder.kill_tree().unwrap();
+        dir.set_root(&ProcessKey { started: own.started + 1, ..own }).unwrap();
+        dir.kill_tree().unwrap();
+        dir.kill_tree().unwrap();
     }
 }
