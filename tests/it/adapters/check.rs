@@ -11,7 +11,7 @@ use fairway::os::{process::ProcessKey, tree, wait};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{World, world::Run};
+use crate::common::{World, require, world::Run};
 
 /// A folder without a project, in real time, with the scripts that lie.
 struct Bench(World);
@@ -108,16 +108,6 @@ fn failures(report: &Value) -> String {
     told
 }
 
-/// Whether a multiplexer is there. Where it is not, the test says so and passes; under CI it must be there.
-fn there(program: &str) -> bool {
-    let found = std::process::Command::new(program).arg("-V").output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "{program} is missing; tests/run.sh installs it");
-    if !found {
-        println!("skipped: {program} is not installed; tests/run.sh installs it");
-    }
-    found
-}
-
 const REQUIRED: [&str; 3] = ["start", "stop", "is-running"];
 
 #[test]
@@ -142,21 +132,21 @@ fn shell_passes() {
 
 #[test]
 fn tmux_passes() {
-    if there("tmux") {
+    if require::program("tmux") {
         passes("tmux", &all());
     }
 }
 
 #[test]
 fn screen_passes() {
-    if there("screen") {
+    if require::program("screen") {
         passes("screen", &all());
     }
 }
 
 #[test]
 fn zellij_passes() {
-    if there("zellij") {
+    if require::program("zellij") {
         passes("zellij", &all());
     }
 }

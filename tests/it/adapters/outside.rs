@@ -4,7 +4,7 @@ use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,10 @@ use fairway::os::wait;
 use serde_json::json;
 
 use super::{Caller, eventually, given};
-use crate::common::world::{FAIRWAY, Run};
+use crate::common::{
+    require,
+    world::{FAIRWAY, Run},
+};
 
 macro_rules! with_each {
     ($($test:ident)*) => {
@@ -31,15 +34,9 @@ with_each! {
     without_a_terminal_nobody_attaches_to_one
 }
 
-/// Where the multiplexer is missing, the test says so and passes; under CI it must be there.
 fn with(backend: &str, test: impl FnOnce(&Caller)) {
-    let version = if backend == "tmux" { "-V" } else { "--version" };
-    let found = backend == "shell" || Command::new(backend).arg(version).stdin(Stdio::null()).output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "{backend} is missing; tests/run.sh installs it");
-    if found {
+    if backend == "shell" || require::program(backend) {
         test(&Caller::of(backend));
-    } else {
-        println!("skipped: there is no {backend} here");
     }
 }
 

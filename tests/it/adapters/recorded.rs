@@ -26,6 +26,7 @@ use serde_json::{Value, json};
 use super::{Caller, eventually, given, holds, naming, tmux::reader};
 use crate::common::{
     race::race,
+    require,
     world::{FAIRWAY, Run},
 };
 
@@ -71,14 +72,9 @@ with_each! {
     a_folder_of_sockets_that_is_named_is_used
 }
 
-/// Where the multiplexer is missing, the test says so and passes; under CI it must be there.
 fn with(backend: &str, test: impl FnOnce(&Caller)) {
-    let found = Command::new(backend).arg("--version").stdin(Stdio::null()).output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "{backend} is missing; tests/run.sh installs it");
-    if found {
+    if require::program(backend) {
         test(&Caller::of(backend));
-    } else {
-        println!("skipped: {backend} is not installed; tests/run.sh installs it");
     }
 }
 

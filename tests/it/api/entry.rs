@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::common::require;
 
 fn ask(port: u16, headers: &str) -> u16 {
     let text = format!("GET /health HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
@@ -65,8 +66,7 @@ fn without_the_flag_there_is_no_port() {
 
 #[test]
 fn another_user_is_not_answered_at_the_socket() {
-    if !nix::unistd::Uid::effective().is_root() {
-        println!("skipped: only root can become somebody else");
+    if !require::root() {
         return;
     }
     let world = world();

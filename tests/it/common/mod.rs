@@ -11,6 +11,7 @@ pub mod models;
 pub mod mount;
 pub mod npm;
 pub mod race;
+pub mod require;
 pub mod verbs;
 pub mod world;
 

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    World,
+    World, require,
     world::{FAIRWAY, Run},
 };
 
@@ -52,10 +52,9 @@ fn namespace() -> Option<Command> {
 #[test]
 fn a_reused_pid_is_another_process() {
     let world = World::new();
-    let Some(mut command) = namespace() else {
-        println!("skipped: no pid namespace can be had here");
-        return;
-    };
+    let namespace = namespace();
+    require::met(namespace.is_some(), "no pid namespace can be made: it needs root, or unprivileged user namespaces");
+    let Some(mut command) = namespace else { return };
     let run: Run = command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())

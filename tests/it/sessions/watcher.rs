@@ -13,7 +13,10 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};
-use crate::common::world::{FAIRWAY, Run};
+use crate::common::{
+    require,
+    world::{FAIRWAY, Run},
+};
 
 const THREAD: &str = "01a1f9d1-efcf-7f13-a7c8-07004617cf34";
 
@@ -72,16 +75,6 @@ fn the_script_hands_on_every_word_and_the_exit_code() {
     assert!(ran(&mut script(&world, &copy, &["--state", "x"])).exits(1).stderr.contains("fairway adapter install"));
 }
 
-/// Whether python3 is there; where it is not, the test says so and passes. `tests/run.sh` installs it.
-fn has_python() -> bool {
-    let found = Command::new("python3").arg("--version").output().is_ok_and(|run| run.status.success());
-    assert!(found || std::env::var_os("CI").is_none(), "python3 is missing; tests/run.sh installs it");
-    if !found {
-        println!("skipped: python3 is not installed; tests/run.sh installs it");
-    }
-    found
-}
-
 fn watcher(world: &Sessions, args: &[&str]) -> Command {
     let mut command = script(world, root().join("examples/watchers/codex-app-server.py"), args);
     command.args(["--role", "backend", "--task-id", "T-1"]);
@@ -109,7 +102,7 @@ fn activities(world: &Sessions) -> Vec<String> {
 
 #[test]
 fn a_recorded_stream_becomes_events_and_reading_it_again_changes_nothing() {
-    if !has_python() {
+    if !require::program("python3") {
         return;
     }
     let world = with_task();
@@ -167,7 +160,7 @@ fn status(flags: &[&str]) -> String {
 
 #[test]
 fn questions_errors_and_what_comes_after_them() {
-    if !has_python() {
+    if !require::program("python3") {
         return;
     }
     let world = with_task();
@@ -212,7 +205,7 @@ fn questions_errors_and_what_comes_after_them() {
 /// A stream stays open while the agent waits: what is known is told at once, not with the next message.
 #[test]
 fn a_live_stream_is_told_while_it_is_open() {
-    if !has_python() {
+    if !require::program("python3") {
         return;
     }
     let world = with_task();
@@ -232,7 +225,7 @@ fn a_live_stream_is_told_while_it_is_open() {
 
 #[test]
 fn a_refusal_is_said_and_the_stream_goes_on() {
-    if !has_python() {
+    if !require::program("python3") {
         return;
     }
     let world = with_task();
