@@ -8,7 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{World, world::Run};
+use crate::common::{
+    World,
+    again::{again, part},
+    scratch,
+    world::Run,
+};
 
 /// The root that a command finds from a folder.
 #[track_caller]
@@ -239,4 +244,32 @@ fn a_configuration_alone_is_a_project() {
     assert!(!world.root().join(".fairway").exists());
     world.run(["task", "add", "T-1", "t"]).exits(0);
     assert!(world.store().is_file());
+}
+
+/// An empty `.git` makes git fail in every directory below it.
+#[test]
+fn test_projects_ignore_repositories_above_the_temporary_directory() {
+    const NAME: &str = "project::test_projects_ignore_repositories_above_the_temporary_directory";
+    if part().is_some() {
+        let world = World::new();
+        assert_eq!(scratch::marker_above(world.dir()), None);
+        world.run(["trust"]).exits(0);
+        world.run(["task", "add", "one"]).exits(0);
+        return;
+    }
+    let world = World::bare();
+    for (marker, is_dir) in [(".git", true), (".git", false), (".fairway.toml", false)] {
+        let above = world.dir().join(format!("above-{marker}-{is_dir}"));
+        let temporary = above.join("tmp");
+        fs::create_dir_all(&temporary).unwrap();
+        if is_dir {
+            fs::create_dir(above.join(marker)).unwrap();
+        } else {
+            fs::write(above.join(marker), "").unwrap();
+        }
+        assert_eq!(scratch::marker_above(&temporary), Some(above.join(marker)));
+        let mut command = again(&world, NAME, "below", &temporary);
+        let run = Run::from(command.env("TMPDIR", &temporary).output().unwrap()).exits(0);
+        assert!(run.stdout.contains("1 passed"), "{run:#?}");
+    }
 }

@@ -101,10 +101,11 @@ fn run_sh_permits_no_skipped_test() {
 
 #[test]
 fn missing_program_skips_or_fails_as_the_variable_says() {
+    const MISSING: &str = "no-such-program-of-fairway";
     const NAME: &str = "scripts::missing_program_skips_or_fails_as_the_variable_says";
     if part().is_some() {
         assert!(require::program("sh"));
-        assert!(!require::program("no-such-program-of-fairway"));
+        assert!(!require::program(MISSING));
         return;
     }
     let world = World::bare();

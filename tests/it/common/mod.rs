@@ -12,6 +12,7 @@ pub mod mount;
 pub mod npm;
 pub mod race;
 pub mod require;
+pub mod scratch;
 pub mod verbs;
 pub mod world;
 

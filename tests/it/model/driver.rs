@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use super::op::{
     ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
 };
-use crate::common::{World, invariants};
+use crate::common::{World, invariants, scratch};
 
 /// The name under which somebody holds tasks.
 pub fn name(who: Who) -> String {
@@ -151,7 +151,8 @@ pub struct InProcess {
 impl InProcess {
     pub fn new() -> Self {
         let memory = PathBuf::from("/dev/shm");
-        let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let clean = memory.is_dir() && scratch::marker_above(&memory).is_none();
+        let folder = if clean { memory } else { scratch::root() };
         let home = tempfile::Builder::new().prefix("fw-model").tempdir_in(folder).unwrap();
         std::fs::write(home.path().join(".fairway.toml"), "").unwrap();
         let mut env = Env::real();

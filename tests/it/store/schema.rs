@@ -5,7 +5,7 @@ use std::path::Path;
 use fairway::store::output::OutputStore;
 use rusqlite::Connection;
 
-use crate::common::World;
+use crate::common::{World, scratch};
 
 #[test]
 fn the_schema_is_as_it_was_when_it_was_last_looked_at() {
@@ -15,7 +15,7 @@ fn the_schema_is_as_it_was_when_it_was_last_looked_at() {
 
 #[test]
 fn the_schema_of_output_is_as_it_was_when_it_was_last_looked_at() {
-    let home = tempfile::tempdir().unwrap();
+    let home = scratch::directory("fw");
     let path = home.path().join("runs.db");
     drop(OutputStore::open_for_writing(&path).unwrap());
     insta::assert_snapshot!(schema(&path));
