@@ -104,7 +104,7 @@ fn imports_point_down_only() {
 }
 
 #[test]
-fn an_upward_step_and_an_unknown_module_are_found() {
+fn upward_imports_and_unknown_modules_are_found() {
     let code =
         code("use crate::{domain::Refusal, cli::{Context, Exit}};\n// crate::store\nlet x = crate::nowhere::y();");
     let named = named(&code);

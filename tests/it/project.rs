@@ -47,7 +47,7 @@ fn shares_the_store(world: &World, folder: &Path, id: &str) {
 }
 
 #[test]
-fn upwards_to_the_first_configuration() {
+fn nearest_configuration_above_is_the_project() {
     let world = World::bare();
     let root = world.root();
     let below = root.join("a/b");
@@ -148,7 +148,7 @@ fn init_in_a_linked_worktree_makes_the_main_ones_project() {
 }
 
 #[test]
-fn init_goes_where_the_other_commands_look_and_says_what_it_hides() {
+fn init_creates_the_project_that_commands_find() {
     let mut world = World::new();
     let inner = world.root().join("inner");
     fs::create_dir(&inner).unwrap();
@@ -179,7 +179,7 @@ fn a_project_below_the_top_has_its_counterpart_below_the_top() {
 }
 
 #[test]
-fn of_a_bare_repository_the_folder_that_holds_it() {
+fn bare_repository_project_is_its_parent_directory() {
     let world = World::in_git();
     let home = world.dir().join("bare");
     fs::create_dir(&home).unwrap();
@@ -248,8 +248,8 @@ fn a_configuration_alone_is_a_project() {
 
 /// An empty `.git` makes git fail in every directory below it.
 #[test]
-fn test_projects_ignore_repositories_above_the_temporary_directory() {
-    const NAME: &str = "project::test_projects_ignore_repositories_above_the_temporary_directory";
+fn test_projects_ignore_repositories_above_them() {
+    const NAME: &str = "project::test_projects_ignore_repositories_above_them";
     if part().is_some() {
         let world = World::new();
         assert_eq!(scratch::marker_above(world.dir()), None);

@@ -28,10 +28,10 @@ macro_rules! with_each {
 
 with_each! {
     the_program_is_found_in_path_and_nothing_is_open_to_others
-    who_types_to_a_program_that_has_just_ended_is_not_at_fault
-    a_program_finds_the_sessions_beside_its_own_and_may_end_itself
+    typing_to_an_exiting_program_succeeds
+    program_lists_other_sessions_and_stops_its_own
     no_descriptor_of_the_caller_stays_open
-    without_a_terminal_nobody_attaches_to_one
+    attach_without_a_terminal_fails
 }
 
 fn with(backend: &str, test: impl FnOnce(&Caller)) {
@@ -80,7 +80,7 @@ fn the_program_is_found_in_path_and_nothing_is_open_to_others(caller: &Caller) {
 }
 
 /// What a program leaves behind may take a while to end, and the session with it.
-fn who_types_to_a_program_that_has_just_ended_is_not_at_fault(caller: &Caller) {
+fn typing_to_an_exiting_program_succeeds(caller: &Caller) {
     let left = "(exec </dev/null >/dev/null 2>&1; while :; do sleep 0.2; done)";
     caller.start("s-1", &format!("trap '' TERM HUP; read -r word; {left} & exit 0"), json!({}));
     caller.call(&["nudge", "s-1"], "go").exits(0);
@@ -96,7 +96,7 @@ fn who_types_to_a_program_that_has_just_ended_is_not_at_fault(caller: &Caller) {
 }
 
 /// The script is called from inside and outside, wherever the caller keeps its state.
-fn a_program_finds_the_sessions_beside_its_own_and_may_end_itself(caller: &Caller) {
+fn program_lists_other_sessions_and_stops_its_own(caller: &Caller) {
     let (script, out) = (caller.script.display(), caller.world.dir().join("out"));
     let fairway = format!("FAIRWAY_BIN='{FAIRWAY}' '{script}'");
     let inside = format!(
@@ -145,7 +145,7 @@ fn no_descriptor_of_the_caller_stays_open(caller: &Caller) {
     caller.said(&["stop", "s-1"]);
 }
 
-fn without_a_terminal_nobody_attaches_to_one(caller: &Caller) {
+fn attach_without_a_terminal_fails(caller: &Caller) {
     // Without a multiplexer there is none to be shown, and what the program prints is followed.
     if caller.script.ends_with("shell.sh") {
         return;

@@ -49,24 +49,24 @@ macro_rules! with_each {
 
 with_each! {
     a_session_from_start_to_stop
-    what_is_missing_is_answered_and_what_is_unknown_is_said_so
+    missing_sessions_and_unknown_operations_are_reported
     texts_arrive_exactly_in_the_right_one_of_four
     a_paste_cannot_be_broken_out_of
     two_texts_at_once_do_not_mix
     enter_is_pressed_again_when_it_was_swallowed
     a_program_that_reads_nothing_fails_the_nudge_and_only_that
     keys_by_their_names
-    a_frozen_server_is_a_failure_in_two_seconds_and_never_false
+    frozen_server_fails_calls_and_never_answers_false
     a_server_that_was_killed_takes_its_program_along
     the_end_of_a_program_is_the_end_of_its_server
     the_callers_locks_do_not_stay_in_the_server
-    nothing_of_the_surroundings_reaches_program_or_server
+    caller_environment_stays_out_of_program_and_server
     a_server_that_a_session_started_outlives_it
     a_start_that_is_cut_off_leaves_nothing
     stop_ends_the_whole_tree
     starts_at_once_under_one_name_and_under_many
     scrollback_is_seen_to_its_end_and_cleared
-    somebody_attached_is_seen_and_gives_the_size
+    attached_terminal_is_reported_and_sets_the_size
     a_state_folder_too_deep_for_a_socket_has_one_elsewhere
     another_scripts_sessions_are_not_its_own
     a_folder_of_sockets_that_is_named_is_used
@@ -188,7 +188,7 @@ fn a_session_from_start_to_stop(caller: &Caller) {
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("s-")), "{left:?}");
 }
 
-fn what_is_missing_is_answered_and_what_is_unknown_is_said_so(caller: &Caller) {
+fn missing_sessions_and_unknown_operations_are_reported(caller: &Caller) {
     for (args, answer) in [
         (&["is-running", "x"][..], "false\n"),
         (&["process-alive", "x"], "false\n"),
@@ -404,7 +404,7 @@ fn keys_by_their_names(caller: &Caller) {
     caller.said(&["stop", "y"]);
 }
 
-fn a_frozen_server_is_a_failure_in_two_seconds_and_never_false(caller: &Caller) {
+fn frozen_server_fails_calls_and_never_answers_false(caller: &Caller) {
     let report = caller.start("x", "exec cat", json!({}));
     let server = server(caller, &report);
     server.signal(Signal::SIGSTOP).unwrap();
@@ -498,7 +498,7 @@ fn the_callers_locks_do_not_stay_in_the_server(caller: &Caller) {
     caller.said(&["stop", "x"]);
 }
 
-fn nothing_of_the_surroundings_reaches_program_or_server(caller: &Caller) {
+fn caller_environment_stays_out_of_program_and_server(caller: &Caller) {
     let mut command = caller.command(&["start", "x"]);
     for name in ["FAIRWAY_SESSION_ID", "FAIRWAY_LAUNCH", "TMUX", "STY", "WINDOW", "ZELLIJ", "ZELLIJ_SESSION_NAME"] {
         command.env(name, "surrounding");
@@ -626,7 +626,7 @@ fn scrollback_is_seen_to_its_end_and_cleared(caller: &Caller) {
     caller.said(&["stop", "x"]);
 }
 
-fn somebody_attached_is_seen_and_gives_the_size(caller: &Caller) {
+fn attached_terminal_is_reported_and_sets_the_size(caller: &Caller) {
     caller.start("x", "while :; do stty size; sleep 0.2; done", json!({"terminal": {"rows": 33, "cols": 99}}));
     eventually("the size asked for", || caller.said(&["peek", "x", "1"]).contains("33 99").then_some(()));
     let script = caller.script.display().to_string();

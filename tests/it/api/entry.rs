@@ -12,7 +12,7 @@ fn ask(port: u16, headers: &str) -> u16 {
 }
 
 #[test]
-fn the_port_wants_a_token_and_the_right_host_and_no_browser() {
+fn port_requires_token_and_host_and_refuses_browsers() {
     let world = world();
     let server = Server::start(&world, &["--http", "--session", "s1"]);
     let port = server.port();
@@ -48,7 +48,7 @@ fn the_port_wants_a_token_and_the_right_host_and_no_browser() {
 }
 
 #[test]
-fn without_the_flag_there_is_no_port() {
+fn port_without_the_flag_is_closed() {
     let world = world();
     let server = Server::start(&world, &[]);
     assert_eq!(server.at["port"], json!(null));
@@ -65,7 +65,7 @@ fn without_the_flag_there_is_no_port() {
 }
 
 #[test]
-fn another_user_is_not_answered_at_the_socket() {
+fn socket_refuses_other_users() {
     if !require::root() {
         return;
     }

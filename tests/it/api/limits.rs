@@ -11,7 +11,7 @@ fn healthy(world: &World) {
 }
 
 #[test]
-fn a_body_is_at_most_a_mebibyte() {
+fn body_above_a_mebibyte_is_refused() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");
@@ -41,7 +41,7 @@ fn a_body_is_at_most_a_mebibyte() {
 }
 
 #[test]
-fn a_head_without_end_is_refused() {
+fn oversized_or_invalid_head_is_refused() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let text = format!("GET /health HTTP/1.1\r\nhost: x\r\nlong: {}\r\n\r\n", "x".repeat(4 << 20));
@@ -56,7 +56,7 @@ fn a_head_without_end_is_refused() {
 }
 
 #[test]
-fn a_thousand_silent_connections_keep_nobody_out() {
+fn silent_connections_do_not_block_others() {
     let world = world();
     let server = Server::start(&world, &[]);
     let mut kept = link(&world);
@@ -72,7 +72,7 @@ fn a_thousand_silent_connections_keep_nobody_out() {
 }
 
 #[test]
-fn when_everybody_is_being_served_the_next_is_told_so() {
+fn connection_above_the_limit_gets_503() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let followers: Vec<Reader> = (0..256).map(|_| Reader::of(&world, "/events", None)).collect();
@@ -90,7 +90,7 @@ fn when_everybody_is_being_served_the_next_is_told_so() {
 }
 
 #[test]
-fn who_is_slow_is_let_go_and_who_hangs_up_half_is_answered() {
+fn slow_clients_time_out_and_half_closed_ones_are_answered() {
     let world = world();
     let server = Server::start(&world, &["--http"]);
     let token = fs::read_to_string(runtime(&world).join("worker.token")).unwrap();

@@ -119,12 +119,12 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
 }
 
 #[test]
-fn an_approval_that_nobody_answers_in_time_is_the_providers_again() {
+fn unanswered_approval_returns_to_the_provider() {
     if let Some(part) = part() {
         return play(&part);
     }
     let world = world();
-    let hook = hook(&world, "approvals::an_approval_that_nobody_answers_in_time_is_the_providers_again", 1);
+    let hook = hook(&world, "approvals::unanswered_approval_returns_to_the_provider", 1);
     assert_eq!(said(hook), "None");
     let approval = asked(&world);
     assert_eq!((&approval["status"], &approval["answerable"]), (&json!("pending"), &json!(false)));
@@ -138,12 +138,12 @@ fn an_approval_that_nobody_answers_in_time_is_the_providers_again() {
 }
 
 #[test]
-fn a_provider_that_goes_on_ends_the_wait() {
+fn provider_activity_ends_the_wait() {
     if let Some(part) = part() {
         return play(&part);
     }
     let world = world();
-    let hook = hook(&world, "approvals::a_provider_that_goes_on_ends_the_wait", 60_000);
+    let hook = hook(&world, "approvals::provider_activity_ends_the_wait", 60_000);
     let id = asked(&world)["id"].to_string();
     let app = house(world.root());
     let session = app.read(|tx| fairway::actions::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
@@ -157,12 +157,12 @@ fn a_provider_that_goes_on_ends_the_wait() {
 }
 
 #[test]
-fn of_two_answers_at_once_one_counts() {
+fn concurrent_answers_count_once() {
     if let Some(part) = part() {
         return play(&part);
     }
     let world = world();
-    let hook = hook(&world, "approvals::of_two_answers_at_once_one_counts", 60_000);
+    let hook = hook(&world, "approvals::concurrent_answers_count_once", 60_000);
     let id = asked(&world)["id"].to_string();
     let outputs = crate::common::race::race(8, |number| {
         world.fairway(["approvals", "answer", &id, if number % 2 == 0 { "allow" } else { "deny" }])

@@ -3,7 +3,7 @@
 use crate::common::{World, cast};
 
 #[test]
-fn what_agents_ask_for_is_listed_and_answered() {
+fn approvals_are_listed_and_answered() {
     let world = World::new();
     world.register("s1");
     world.register("s2");

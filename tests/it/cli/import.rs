@@ -9,7 +9,7 @@ use crate::common::World;
 const BACKLOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/backlog-677.jsonl");
 
 #[test]
-fn a_file_comes_in_whole_and_a_second_time_changes_nothing() {
+fn repeated_import_changes_nothing() {
     let world = World::new();
     fs::write(
         world.root().join("tasks.yaml"),
@@ -113,7 +113,7 @@ fn a_file_comes_in_whole_and_a_second_time_changes_nothing() {
 
 /// The acceptance of `model.md`: 677 real tasks with what they point at.
 #[test]
-fn a_real_backlog_comes_in_whole() {
+fn real_backlog_is_imported_completely() {
     let world = World::new();
     let report = world.json(["task", "import", BACKLOG]);
     assert_eq!((&report["imported"], &report["unchanged"]), (&json!(677), &json!(0)));
@@ -175,7 +175,7 @@ fn a_real_backlog_comes_in_whole() {
 
 /// Export, import elsewhere, export: the same bytes. What is held comes in unheld, and says so.
 #[test]
-fn our_own_export_goes_round() {
+fn export_import_roundtrip() {
     let (from, to, through_yaml) = (World::new(), World::new(), World::new());
     from.run(["task", "import", BACKLOG]).exits(0);
     let odd = [
@@ -263,7 +263,7 @@ fn an_import_never_claims() {
 }
 
 #[test]
-fn a_beads_issue_keeps_its_words() {
+fn imported_beads_issue_keeps_its_text() {
     let world = World::new();
     let issue = json!({
         "id": "bd-1", "title": "t", "description": "what", "design": "how", "acceptance_criteria": "when", "notes": "also",
@@ -350,7 +350,7 @@ fn a_broken_line_imports_nothing() {
 
 /// A circle may close through tasks that were here before and waited for one that comes only now.
 #[test]
-fn a_circle_through_what_is_here_is_found() {
+fn cycle_through_existing_tasks_is_refused() {
     let world = World::new();
     world.run_with(["task", "import", "-"], b"- {id: a, title: t, depends_on: [b]}\n").exits(0);
     let error = world
@@ -365,7 +365,7 @@ fn a_circle_through_what_is_here_is_found() {
 
 /// Twenty thousand tasks in one chain: the graph is walked once, and without recursion.
 #[test]
-fn a_long_chain_comes_in() {
+fn long_dependency_chain_is_imported() {
     let world = World::new();
     let lines: String = (0..20_000)
         .map(|n| {

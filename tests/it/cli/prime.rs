@@ -3,7 +3,7 @@
 use crate::common::{World, cast};
 
 #[test]
-fn everything_that_an_agent_needs_to_know() {
+fn context_contains_every_section() {
     let world = World::new();
     cast::lane(&world, "ui", None, None);
     cast::session(&world, "s1", "frontend", Some("ui"));

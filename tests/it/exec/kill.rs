@@ -22,7 +22,7 @@ fn up(place: &Place<'_>, run: &str) {
 }
 
 #[test]
-fn when_it_returns_everything_is_dead_and_written() {
+fn kill_returns_after_every_process_died() {
     let world = World::new();
     let place = Place::of(&world);
     for (words, least) in [
@@ -50,7 +50,7 @@ fn when_it_returns_everything_is_dead_and_written() {
 }
 
 #[test]
-fn one_that_obeys_the_first_signal_is_canceled_all_the_same() {
+fn job_that_obeys_the_first_signal_is_canceled() {
     let world = World::new();
     let place = Place::of(&world);
     let run = place.spawn(["--shell", "trap 'echo bye; exit 0' INT; echo up; while :; do sleep 0.05; done"]);
@@ -62,7 +62,7 @@ fn one_that_obeys_the_first_signal_is_canceled_all_the_same() {
 }
 
 #[test]
-fn one_that_is_stopped_hears_of_it() {
+fn stopped_job_is_killed_before_the_grace_ends() {
     let world = World::new();
     let place = Place::of(&world);
     let run = place.spawn(["--shell", "echo up; kill -STOP $$; sleep 600"]);
@@ -73,7 +73,7 @@ fn one_that_is_stopped_hears_of_it() {
 }
 
 #[test]
-fn ten_at_once_all_see_the_end() {
+fn concurrent_kills_all_return() {
     let world = World::new();
     let place = Place::of(&world);
     let run = place.spawn(["--shell", DEAF]);
@@ -93,7 +93,7 @@ fn ten_at_once_all_see_the_end() {
 }
 
 #[test]
-fn one_that_waits_is_taken_out_of_its_queue() {
+fn kill_removes_a_queued_job() {
     let world = World::new();
     let place = Place::of(&world);
     let first = place.spawn(["--queue", "q", "--", "sleep", "600"]);
@@ -111,7 +111,7 @@ fn one_that_waits_is_taken_out_of_its_queue() {
 }
 
 #[test]
-fn one_that_nobody_looks_after_is_ended_too() {
+fn kill_ends_job_without_supervisor() {
     let world = World::new();
     let place = Place::of(&world);
     let run = place.spawn(["--shell", DEAF]);
@@ -138,7 +138,7 @@ fn a_repeat_gets_the_first_answer_and_nonsense_is_refused() {
 }
 
 #[test]
-fn nonsense_and_silence_at_the_door_disturb_nobody() {
+fn invalid_or_silent_control_clients_change_nothing() {
     let world = World::new();
     let place = Place::of(&world);
     let run = place.spawn(["--shell", "echo up; sleep 600"]);
@@ -164,7 +164,7 @@ fn nonsense_and_silence_at_the_door_disturb_nobody() {
 }
 
 #[test]
-fn who_is_born_while_the_others_are_told_is_told_too() {
+fn processes_forked_during_a_kill_are_signalled() {
     let world = World::new();
     let place = Place::of(&world);
     let since = Instant::now();

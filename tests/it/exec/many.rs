@@ -15,7 +15,7 @@ use crate::common::World;
 const MANY: usize = 200;
 
 #[test]
-fn two_hundred_runs_at_once_all_run_and_all_end() {
+fn two_hundred_parallel_jobs_all_finish() {
     let world = World::new();
     let place = Place::of(&world);
     // Whoever opens it to read waits for one who writes.
@@ -49,7 +49,7 @@ fn two_hundred_runs_at_once_all_run_and_all_end() {
 }
 
 #[test]
-fn with_ten_thousand_finished_runs_a_poll_is_as_fast_as_with_one() {
+fn poll_time_is_independent_of_finished_jobs() {
     let worlds = [World::new(), World::new()];
     let [few, many] = [0, 1].map(|number| Place::of(&worlds[number]));
     let [small, large] = [&few, &many].map(|place| {
@@ -96,7 +96,7 @@ fn ticks(key: &ProcessKey) -> u64 {
 }
 
 #[test]
-fn while_nothing_happens_nobody_wakes() {
+fn idle_processes_use_no_cpu() {
     let world = World::new();
     let place = Place::of(&world);
     let runs: Vec<String> = (0..5).map(|_| place.spawn(["--queue", "", "--pty", "--", "sleep", "300"])).collect();

@@ -17,7 +17,7 @@ fn kept(place: &Place<'_>, run: &str) -> u64 {
 }
 
 #[test]
-fn a_gigabyte_against_a_mebibyte_keeps_head_and_tail_and_stalls_nobody() {
+fn output_above_the_limit_keeps_head_and_tail() {
     let world = World::new();
     let place = Place::of(&world);
     // Numbers of nine digits and a line's end: ten bytes each.
@@ -56,7 +56,7 @@ fn a_gigabyte_against_a_mebibyte_keeps_head_and_tail_and_stalls_nobody() {
 }
 
 #[test]
-fn a_character_and_a_pattern_that_are_split_anywhere_are_whole() {
+fn split_characters_and_matches_are_joined() {
     const LINE: &str = "läuft: ✓ bereit 🚀\n";
     let world = World::new();
     let place = Place::of(&world);

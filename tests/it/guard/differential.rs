@@ -273,7 +273,7 @@ fn variants() -> Vec<String> {
 }
 
 #[test]
-fn whatever_real_shells_run_was_denied() {
+fn commands_run_by_real_shells_were_denied() {
     let mut lines: Vec<String> = cases(BYPASSES);
     lines.extend(variants());
     for shell in ["bash", "dash"] {

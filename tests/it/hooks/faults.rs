@@ -43,7 +43,7 @@ fn fails_closed(world: &World, about: &str) {
 }
 
 #[test]
-fn what_cannot_be_read_is_denied() {
+fn malformed_payload_is_denied() {
     let world = World::new();
     for (vendor, moment) in VENDORS {
         let whole = command(vendor, "x", "true");
@@ -92,7 +92,7 @@ fn what_cannot_be_read_is_denied() {
 }
 
 #[test]
-fn what_is_too_large_is_denied() {
+fn oversized_payload_is_denied() {
     let world = World::new();
     for (vendor, _) in VENDORS {
         let mut whole = command(vendor, "x", "true");
@@ -174,7 +174,7 @@ fn a_full_disk_denies() {
 }
 
 #[test]
-fn a_fault_of_our_own_denies() {
+fn panic_or_crash_in_the_hook_denies() {
     let mut world = World::new();
     for fault in ["panic", "crash"] {
         world.set("FAIRWAY_TEST_FAULT", fault);
@@ -183,7 +183,7 @@ fn a_fault_of_our_own_denies() {
 }
 
 #[test]
-fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
+fn hanging_or_signalled_hook_denies() {
     let mut world = World::new();
     world.set("FAIRWAY_TEST_FAULT", "hang");
     let hang = |vendor: &str, moment: &str| {
@@ -230,7 +230,7 @@ fn a_project_whose_configuration_was_taken_away_denies() {
 }
 
 #[test]
-fn a_project_that_is_named_and_is_not_there_denies() {
+fn missing_named_project_denies() {
     let world = World::bare();
     for (vendor, moment) in VENDORS {
         let call = command(vendor, "x", "true").to_string();
@@ -239,7 +239,7 @@ fn a_project_that_is_named_and_is_not_there_denies() {
 }
 
 #[test]
-fn a_no_that_nobody_can_read_is_an_exit_code() {
+fn unwritable_denial_becomes_an_exit_code() {
     let world = World::new();
     for (vendor, moment) in VENDORS {
         let mut call = command(vendor, "fairway-canary", "true");
@@ -253,7 +253,7 @@ fn a_no_that_nobody_can_read_is_an_exit_code() {
 }
 
 #[test]
-fn surroundings_that_cannot_be_meant_deny() {
+fn invalid_environment_denies() {
     let world = World::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     let call = |vendor: &str, moment: &str, name: &str, value: &str| {

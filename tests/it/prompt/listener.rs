@@ -27,8 +27,8 @@ fn listen() {
 }
 
 #[test]
-fn one_listens_at_a_time_and_one_that_was_killed_does_not() {
-    const NAME: &str = "prompt::listener::one_listens_at_a_time_and_one_that_was_killed_does_not";
+fn one_listener_at_a_time() {
+    const NAME: &str = "prompt::listener::one_listener_at_a_time";
     if part().is_some() {
         return listen();
     }

@@ -142,8 +142,8 @@ fn world() -> World {
 }
 
 #[test]
-fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
-    const NAME: &str = "prompt::storm::of_1000_prompts_none_is_lost_and_none_is_doubled";
+fn thousand_prompts_are_delivered_once_each() {
+    const NAME: &str = "prompt::storm::thousand_prompts_are_delivered_once_each";
     if let Some(part) = part() {
         return play(&part);
     }
@@ -195,8 +195,8 @@ fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
 }
 
 #[test]
-fn the_control_that_marks_after_showing_doubles_them() {
-    const NAME: &str = "prompt::storm::the_control_that_marks_after_showing_doubles_them";
+fn control_that_marks_after_showing_repeats_prompts() {
+    const NAME: &str = "prompt::storm::control_that_marks_after_showing_repeats_prompts";
     if let Some(part) = part() {
         return play(&part);
     }

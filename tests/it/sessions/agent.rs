@@ -10,7 +10,7 @@ use super::{Sessions, eventually, marked, text};
 use crate::common::{models::Models, npm::Agent};
 
 #[test]
-fn claude_code_is_launched_prompted_nudged_and_its_death_is_found() {
+fn claude_code_is_launched_prompted_and_nudged() {
     let Some(claude) = Agent::Claude.program() else { return };
     let (model, world) = (Models::start(), Sessions::new());
     let vars = Agent::Claude.settle_in(&world, &model);

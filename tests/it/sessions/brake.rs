@@ -73,7 +73,7 @@ fn count(list: &Value) -> usize {
 }
 
 #[test]
-fn no_failure_to_ask_marks_anybody() {
+fn backend_errors_never_mark_sessions_stale() {
     let mut fleet = Fleet::new();
     for (fault, says) in [
         ("exit 1", "echo 'no server' >&2; exit 1"),
@@ -123,7 +123,7 @@ fn swap(path: &Path, mut look: impl FnMut(&Path)) {
 }
 
 #[test]
-fn a_script_that_hangs_is_waited_for_once() {
+fn hanging_script_is_asked_once() {
     let mut fleet = Fleet::new();
     fleet.says("sleep 600");
     let began = std::time::Instant::now();

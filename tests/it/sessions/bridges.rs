@@ -31,7 +31,7 @@ fn stub(world: &Sessions) -> PathBuf {
 }
 
 #[test]
-fn the_launch_gets_exactly_what_was_said() {
+fn bridge_passes_launch_arguments_exactly() {
     let world = Sessions::new();
     let stub = stub(&world).display().to_string();
     let odd = "say 'x' \"y\" $(touch canary) `id`; *\n--flag";
@@ -100,7 +100,7 @@ fn a_bridge_launches_and_a_refusal_is_its_exit_code() {
 }
 
 #[test]
-fn a_surrounding_sessions_own_places_are_not_taken_over() {
+fn bridge_inherits_no_paths_of_the_outer_session() {
     let world = Sessions::new();
     for lane in ["ui", "api"] {
         world.run(["lane", "add", lane]).exits(0);
@@ -159,7 +159,7 @@ impl Drop for Tmux {
 }
 
 #[test]
-fn a_tmux_pane_that_is_there_is_adopted() {
+fn existing_tmux_pane_is_adopted() {
     if !require::program("tmux") {
         return;
     }

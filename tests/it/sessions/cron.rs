@@ -77,7 +77,7 @@ fn with_a_dead_one() -> Sessions {
 }
 
 #[test]
-fn the_crontabs_command_gives_the_same_answer_in_a_bare_environment() {
+fn crontab_command_works_in_a_bare_environment() {
     let world = with_a_dead_one();
     let queue = world.queue();
     let full = world.json(["session", "reconcile", "--dry-run"]);
@@ -94,7 +94,7 @@ fn the_crontabs_command_gives_the_same_answer_in_a_bare_environment() {
 }
 
 #[test]
-fn of_eight_at_once_one_works_and_seven_say_so() {
+fn eight_parallel_reconciles_run_once() {
     let world = Sessions::new();
     let go = world.dir().join("go");
     // A backend that answers when the test says so: the one who asks it is at work until then.
@@ -138,7 +138,7 @@ fn of_eight_at_once_one_works_and_seven_say_so() {
 }
 
 #[test]
-fn the_units_are_what_systemd_reads() {
+fn systemd_units_pass_verification() {
     let world = Sessions::new();
     let folder = world.dir().join("units");
     fs::create_dir(&folder).unwrap();

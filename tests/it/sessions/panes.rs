@@ -121,7 +121,7 @@ fn a_pane_lives_until_it_is_dead_or_gone() {
 }
 
 #[test]
-fn a_pane_of_a_server_that_died_is_not_the_one_that_got_its_id() {
+fn pane_with_a_reused_id_is_another_pane() {
     let world = Sessions::new();
     let server = Server::start(&world);
     let pane = server.pane("sleep 600");
@@ -141,7 +141,7 @@ fn a_pane_of_a_server_that_died_is_not_the_one_that_got_its_id() {
 }
 
 #[test]
-fn a_frozen_server_makes_nobody_stale_and_costs_two_seconds_once() {
+fn frozen_server_marks_no_session_stale() {
     let world = Sessions::new();
     let server = Server::start(&world);
     for id in ["a", "b", "c", "d"] {

@@ -68,7 +68,7 @@ fn texts_that_are_sent_at_once_do_not_mix() {
 }
 
 #[test]
-fn a_program_that_does_not_read_makes_a_failure_and_no_wait_without_end() {
+fn nudge_to_a_program_that_does_not_read_fails() {
     let caller = Caller::new();
     caller.start("x", &json!({"command": "sleep 300"}));
     let text = vec![b'x'; 900_000];

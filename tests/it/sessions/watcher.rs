@@ -36,7 +36,7 @@ fn ran(command: &mut Command) -> Run {
 }
 
 #[test]
-fn the_script_hands_on_every_word_and_the_exit_code() {
+fn script_forwards_arguments_and_the_exit_code() {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     let real = root().join("session-adapters/provider-event.sh");
@@ -101,7 +101,7 @@ fn activities(world: &Sessions) -> Vec<String> {
 }
 
 #[test]
-fn a_recorded_stream_becomes_events_and_reading_it_again_changes_nothing() {
+fn recorded_stream_becomes_events_once() {
     if !require::program("python3") {
         return;
     }
@@ -204,7 +204,7 @@ fn questions_errors_and_what_comes_after_them() {
 
 /// A stream stays open while the agent waits: what is known is told at once, not with the next message.
 #[test]
-fn a_live_stream_is_told_while_it_is_open() {
+fn live_stream_is_reported_while_open() {
     if !require::program("python3") {
         return;
     }
@@ -224,7 +224,7 @@ fn a_live_stream_is_told_while_it_is_open() {
 }
 
 #[test]
-fn a_refusal_is_said_and_the_stream_goes_on() {
+fn refused_event_is_reported_and_the_stream_continues() {
     if !require::program("python3") {
         return;
     }

@@ -8,13 +8,13 @@ use rusqlite::Connection;
 use crate::common::{World, scratch};
 
 #[test]
-fn the_schema_is_as_it_was_when_it_was_last_looked_at() {
+fn store_schema_matches_its_snapshot() {
     let world = World::new();
     insta::assert_snapshot!(schema(&world.store()));
 }
 
 #[test]
-fn the_schema_of_output_is_as_it_was_when_it_was_last_looked_at() {
+fn output_schema_matches_its_snapshot() {
     let home = scratch::directory("fw");
     let path = home.path().join("runs.db");
     drop(OutputStore::open_for_writing(&path).unwrap());

@@ -80,12 +80,12 @@ fn shells_take_each_task_once(shells: usize, tasks: u32) {
 }
 
 #[test]
-fn sixteen_shells_that_claim_until_nothing_is_ready_take_each_of_120_tasks_once() {
+fn sixteen_shells_claim_each_task_once() {
     shells_take_each_task_once(16, 120);
 }
 
 #[test]
-fn sixty_four_shells_take_each_of_640_tasks_once_and_none_is_told_that_the_store_is_busy() {
+fn sixty_four_shells_claim_each_task_once() {
     shells_take_each_task_once(64, 640);
 }
 
@@ -166,8 +166,8 @@ fn work_deferred(number: &str) {
 }
 
 #[test]
-fn sixty_four_workers_share_5000_tasks_fairly_and_nobody_waits_long() {
-    const NAME: &str = "storm::claims::sixty_four_workers_share_5000_tasks_fairly_and_nobody_waits_long";
+fn sixty_four_workers_share_tasks_fairly() {
+    const NAME: &str = "storm::claims::sixty_four_workers_share_tasks_fairly";
     if let Some(number) = part() {
         return work(&number);
     }
@@ -239,8 +239,8 @@ fn waits_without_stalls(shares: &[Vec<Claimed>]) -> Vec<u128> {
 
 /// What the storm above would show if a claim were not one IMMEDIATE transaction.
 #[test]
-fn the_control_that_reads_and_then_writes_fails_in_the_same_storm() {
-    const NAME: &str = "storm::claims::the_control_that_reads_and_then_writes_fails_in_the_same_storm";
+fn control_with_deferred_transactions_fails() {
+    const NAME: &str = "storm::claims::control_with_deferred_transactions_fails";
     if let Some(number) = part() {
         return work_deferred(&number);
     }

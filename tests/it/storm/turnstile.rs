@@ -48,8 +48,8 @@ fn claim(world: &World) -> Duration {
 }
 
 #[test]
-fn a_killed_holder_and_a_killed_waiter_hold_nobody_up() {
-    const NAME: &str = "storm::turnstile::a_killed_holder_and_a_killed_waiter_hold_nobody_up";
+fn killed_lock_holder_and_waiter_block_no_writer() {
+    const NAME: &str = "storm::turnstile::killed_lock_holder_and_waiter_block_no_writer";
     if let Some(part) = part() {
         return stand(&part);
     }
@@ -68,8 +68,8 @@ fn a_killed_holder_and_a_killed_waiter_hold_nobody_up() {
 }
 
 #[test]
-fn a_stopped_holder_costs_the_others_their_patience_and_no_more() {
-    const NAME: &str = "storm::turnstile::a_stopped_holder_costs_the_others_their_patience_and_no_more";
+fn stopped_lock_holder_delays_writers_by_the_timeout() {
+    const NAME: &str = "storm::turnstile::stopped_lock_holder_delays_writers_by_the_timeout";
     if let Some(part) = part() {
         return stand(&part);
     }
