@@ -13,6 +13,7 @@ pub mod npm;
 pub mod race;
 pub mod require;
 pub mod scratch;
+pub mod soak;
 pub mod verbs;
 pub mod world;
 

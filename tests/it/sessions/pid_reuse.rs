@@ -32,20 +32,25 @@ kill -0 "$second"
 kill -9 "$second"
 "#;
 
-/// A shell in a pid namespace, if this machine lets us have one.
+/// A shell in a pid namespace with its own `/proc`; `None` where none can be made. In a changed root the root directory is
+/// no mount point, so there `/proc` alone is made private.
 fn namespace() -> Option<Command> {
+    const OWN_PROC: &str = "mount --make-private /proc && mount -t proc proc /proc || exit 1\n";
     [
-        &["--pid", "--fork", "--mount-proc", "--kill-child"][..],
-        &["-Ur", "--pid", "--fork", "--mount-proc", "--kill-child"],
+        (&["--pid", "--fork", "--mount-proc", "--kill-child"][..], ""),
+        (&["-Ur", "--pid", "--fork", "--mount-proc", "--kill-child"], ""),
+        (&["--pid", "--fork", "--kill-child", "--mount", "--propagation", "unchanged"], OWN_PROC),
     ]
     .into_iter()
-    .find_map(|flags| {
-        let mut probe = Command::new("unshare");
-        probe.args(flags).args(["/bin/sh", "-c", "echo 100 >/proc/sys/kernel/ns_last_pid"]);
+    .find_map(|(flags, before)| {
+        let shell = |script: &str| {
+            let mut command = Command::new("unshare");
+            command.args(flags).args(["/bin/sh", "-c", &format!("{before}{script}")]);
+            command
+        };
+        let mut probe = shell("echo 100 >/proc/sys/kernel/ns_last_pid");
         let works = probe.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
-        let mut command = Command::new("unshare");
-        command.args(flags).args(["/bin/sh", "-c", SCRIPT]);
-        works.then_some(command)
+        works.then(|| shell(SCRIPT))
     })
 }
 
