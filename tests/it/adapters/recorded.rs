@@ -361,7 +361,8 @@ fn a_program_that_reads_nothing_fails_the_nudge_and_only_that(caller: &Caller) {
     let begun = Instant::now();
     let run = caller.call(&["nudge", "x"], vec![b'x'; 300_000]).exits(1);
     assert!(run.stderr.contains("does not take its input"), "{run:?}");
-    assert!(begun.elapsed() < Duration::from_secs(28), "less than the protocol's limit");
+    // The protocol's limit is 30 s.
+    crate::common::soak::took(begun.elapsed(), ..Duration::from_secs(28), "the failed nudge");
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");
     caller.said(&["stop", "x"]);
     nothing_is_left(caller);
@@ -419,7 +420,7 @@ fn frozen_server_fails_calls_and_never_answers_false(caller: &Caller) {
         let run = caller.call(args, "").exits(1);
         let took = begun.elapsed();
         assert!(run.stdout.is_empty() && run.stderr.contains(&why), "{args:?}: {run:?}");
-        assert!(took < Duration::from_millis(2_500), "{args:?} took {took:?}");
+        crate::common::soak::took(took, ..Duration::from_millis(2_500), args[0]);
     }
     // What needs no server is answered, and what is typed needs none.
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");

@@ -25,7 +25,7 @@ fn fails(caller: &Caller, args: &[&str], why: &str) {
     assert!(run.stdout.is_empty() && run.stderr.contains(why), "{args:?}: {run:?}");
     // Ending a tree has its own grace.
     let limit = Duration::from_millis(if args[0] == "stop" { 8_000 } else { 2_500 });
-    assert!(took < limit, "{args:?} took {took:?}");
+    crate::common::soak::took(took, ..limit, args[0]);
 }
 
 #[test]

@@ -95,10 +95,11 @@ fn slow_request_does_not_delay_shutdown() {
     let start = Instant::now();
     server.signal(Signal::SIGTERM);
     assert_eq!(server.ended().code, Some(0));
-    assert!(start.elapsed() < Duration::from_secs(9), "{:?}", start.elapsed());
+    crate::common::soak::took(start.elapsed(), ..Duration::from_secs(9), "the shutdown");
 }
 
 #[test]
+#[ignore = "it measures time; `just soak` runs it"]
 fn idle_server_uses_no_cpu() {
     let world = world();
     let server = Server::start(&world, &["--http"]);

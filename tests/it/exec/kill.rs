@@ -67,9 +67,8 @@ fn stopped_job_is_killed_before_the_grace_ends() {
     let place = Place::of(&world);
     let run = place.spawn(["--shell", "echo up; kill -STOP $$; sleep 600"]);
     up(&place, &run);
-    let since = Instant::now();
-    place.json(["exec", "kill", &run, "--grace", "60s"]);
-    assert!(since.elapsed() < Duration::from_secs(30));
+    // A kill that waited for the grace would hang.
+    place.json(["exec", "kill", &run, "--grace", "1h"]);
 }
 
 #[test]
@@ -167,12 +166,10 @@ fn invalid_or_silent_control_clients_change_nothing() {
 fn processes_forked_during_a_kill_are_signalled() {
     let world = World::new();
     let place = Place::of(&world);
-    let since = Instant::now();
     for _ in 0..10 {
         let run = place.spawn(["--shell", "sleep 600 & setsid sleep 600 & sleep 600"]);
-        place.run(["exec", "kill", &run, "--grace", "30s"]).exits(0);
+        // A process without the signal would be waited for as long as the grace: about every other kill would hang.
+        place.run(["exec", "kill", &run, "--grace", "1h"]).exits(0);
     }
-    // Else about every other one is waited for as long as may be.
-    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
     place.nobody_left("all were ended");
 }

@@ -49,6 +49,7 @@ fn two_hundred_parallel_jobs_all_finish() {
 }
 
 #[test]
+#[ignore = "it measures time; `just soak` runs it"]
 fn poll_time_is_independent_of_finished_jobs() {
     let worlds = [World::new(), World::new()];
     let [few, many] = [0, 1].map(|number| Place::of(&worlds[number]));
@@ -96,6 +97,7 @@ fn ticks(key: &ProcessKey) -> u64 {
 }
 
 #[test]
+#[ignore = "it measures time; `just soak` runs it"]
 fn idle_processes_use_no_cpu() {
     let world = World::new();
     let place = Place::of(&world);
@@ -135,7 +137,7 @@ fn idle_processes_use_no_cpu() {
     };
     assert!(wait::until(PATIENCE, Duration::ZERO, is_calm).is_some(), "never idle: {there:?}");
     let before = all();
-    std::thread::sleep(Duration::from_secs(if std::env::var_os("FAIRWAY_SOAK").is_some() { 60 } else { 5 }));
+    std::thread::sleep(Duration::from_secs(if crate::common::soak::is_on() { 60 } else { 5 }));
     for ((key, before), after) in there.iter().zip(before).zip(all()) {
         let words = fs::read_to_string(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default().replace('\0', " ");
         assert_eq!(after - before, 0, "ticks of one of {} processes, {words}", there.len());

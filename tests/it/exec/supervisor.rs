@@ -134,6 +134,7 @@ fn wakes(key: &ProcessKey) -> (String, Vec<u64>) {
 }
 
 #[test]
+#[ignore = "it measures time; `just soak` runs it"]
 fn idle_supervisor_never_wakes() {
     let world = World::new();
     let place = Place::of(&world);

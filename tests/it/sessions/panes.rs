@@ -156,7 +156,8 @@ fn frozen_server_marks_no_session_stale() {
     assert_eq!(ids(&report["unknown"]), ["a", "b", "c", "d"], "{report:#}");
     assert!(report["unknown"][0]["reason"].as_str().unwrap().contains("did not answer"), "{report:#}");
     // Four calls would take eight.
-    assert!((Duration::from_secs(2)..Duration::from_secs(6)).contains(&took), "{took:?}");
+    assert!(took >= Duration::from_secs(2), "{took:?}");
+    crate::common::soak::took(took, ..Duration::from_secs(6), "one call");
     assert_eq!(ids(&settle(&world)["unknown"]), Vec::<&str>::new());
 }
 

@@ -24,7 +24,7 @@ use rusqlite::{Connection, ErrorCode};
 use crate::common::{
     World,
     again::{StartLine, WAIT, again, errors, on_the_line, part, place},
-    fill,
+    fill, soak,
     world::FAIRWAY,
 };
 
@@ -86,11 +86,10 @@ fn sixteen_shells_claim_each_task_once() {
 
 #[test]
 fn sixty_four_shells_claim_each_task_once() {
-    shells_take_each_task_once(64, 640);
+    shells_take_each_task_once(64, if soak::is_on() { 640 } else { 160 });
 }
 
 const WORKERS: usize = 64;
-const TASKS: u32 = 5_000;
 
 /// The house of a worker, through the library: one connection for all its claims.
 fn house(number: &str) -> App {
@@ -171,9 +170,10 @@ fn sixty_four_workers_share_tasks_fairly() {
     if let Some(number) = part() {
         return work(&number);
     }
+    let tasks = if soak::is_on() { 5_000 } else { 1_280 };
     let world = World::new();
     world.real_time();
-    fill::ready_tasks(&world.store(), TASKS);
+    fill::ready_tasks(&world.store(), tasks);
     let place = world.dir().join("storm");
     let worker = |number: usize| again(&world, NAME, &number.to_string(), &place);
     let (ended, span) = StartLine::of(&place, WORKERS, worker).go();
@@ -188,9 +188,9 @@ fn sixty_four_workers_share_tasks_fairly() {
     let shares: Vec<Vec<Claimed>> = got.iter().map(|lines| lines.iter().map(read).collect()).collect();
     let taken = taken(shares.iter().flatten().map(|claimed| claimed.task.as_str()));
     assert!(taken.values().all(|times| *times == 1), "taken twice: {taken:?}");
-    assert_eq!(taken.len(), TASKS as usize, "tasks that nobody got");
+    assert_eq!(taken.len(), tasks as usize, "tasks that nobody got");
     let fewest = got.iter().map(Vec::len).min().unwrap();
-    assert!(fewest * WORKERS * 2 >= TASKS as usize, "one worker got only {fewest} tasks");
+    assert!(fewest * WORKERS * 2 >= tasks as usize, "one worker got only {fewest} tasks");
 
     // Tasks are taken in their order: the number is the turn. Between two turns of one worker everybody else has one, or
     // two when it was slow to come back; on any machine.
@@ -201,10 +201,12 @@ fn sixty_four_workers_share_tasks_fairly() {
     waits.sort_unstable();
     let (median, worst) = (waits[waits.len() / 2], waits[waits.len() - 1]);
     println!(
-        "{TASKS} claims in {span:?}: median wait {median} µs, worst {worst} µs, fewest {fewest}, passed by {passed:?}"
+        "{tasks} claims in {span:?}: median wait {median} µs, worst {worst} µs, fewest {fewest}, passed by {passed:?}"
     );
     // The median is the queue itself: 63 others go first. On a slow machine that alone may take long.
-    assert!(worst <= 200_000.max(5 * median), "the worst wait was {worst} µs, the median {median} µs");
+    if soak::is_on() {
+        assert!(worst <= 200_000.max(5 * median), "the worst wait was {worst} µs, the median {median} µs");
+    }
 }
 
 /// One claim of a worker.

@@ -63,8 +63,8 @@ fn killed_lock_holder_and_waiter_block_no_writer() {
     waiter.wait().unwrap();
     signal(&holder, Signal::SIGKILL);
     holder.wait().unwrap();
-    assert!(claim(&world) < Duration::from_secs(2));
-    assert!(claim(&world) < Duration::from_secs(2));
+    crate::common::soak::took(claim(&world), ..Duration::from_secs(2), "a claim");
+    crate::common::soak::took(claim(&world), ..Duration::from_secs(2), "a claim");
 }
 
 #[test]
@@ -78,7 +78,8 @@ fn stopped_lock_holder_delays_writers_by_the_timeout() {
     let mut holder = starts(&world, NAME, "holder", "stands");
     signal(&holder, Signal::SIGSTOP);
     let took = claim(&world);
-    assert!((Duration::from_secs(4)..Duration::from_secs(15)).contains(&took), "{took:?}");
+    assert!(took >= Duration::from_secs(4), "{took:?}");
+    crate::common::soak::took(took, ..Duration::from_secs(15), "the claim");
     signal(&holder, Signal::SIGKILL);
     holder.wait().unwrap();
 }
