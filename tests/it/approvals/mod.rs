@@ -3,13 +3,11 @@
 use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
-    rc::Rc,
     time::Duration,
 };
 
 use fairway::{
     actions::{App, approval},
-    config::{Layers, Project, Settings},
     domain::{Actor, SessionId},
     env::Env,
 };
@@ -17,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     common::{
-        World,
+        self, World,
         again::{again, part, place},
         invariants,
     },
@@ -26,27 +24,15 @@ use crate::{
 
 const CANARY: &str = "sk-canary0123456789abcdef";
 
-/// The house as a hook of the session `s1` has it.
-fn house(root: PathBuf) -> App {
+/// The use cases as a hook of the session `s1` calls them.
+fn app(root: PathBuf) -> App {
     let env = Env::real();
-    let project = Project::at(root, &env);
-    let layers = Layers::load(&project, &env).unwrap();
-    let settings = Settings::from_layers(&layers, &project).unwrap();
-    let session = SessionId::parse("s1").unwrap();
-    let actor = Actor {
-        name: "s1".into(),
-        session: Some(session),
-        run_id: Some("run-s1".into()),
-        role: None,
-        lane: None,
-        epoch: None,
-    };
-    App::new(Rc::new(env), project, layers, settings, actor, None)
+    common::app::app(&root, env, Actor { run_id: Some("run-s1".into()), ..common::app::session("s1") })
 }
 
 /// The part of a hook: asks, waits so many milliseconds as its part says, and prints what came of it.
-fn play(part: &str) {
-    let app = house(place());
+fn run_part(part: &str) {
+    let app = app(place());
     let session = app.read(|tx| fairway::actions::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     let input = json!({ "command": format!("deploy --token {CANARY}"), "API_KEY": CANARY });
     let id = approval::ask(&app, &session, "acme", "Bash", &input, true).unwrap();
@@ -93,7 +79,7 @@ fn world() -> World {
 #[test]
 fn an_answer_wakes_the_hook_that_waits_for_it() {
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     for (answer, expected) in [
@@ -121,7 +107,7 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
 #[test]
 fn unanswered_approval_returns_to_the_provider() {
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     let hook = hook(&world, "approvals::unanswered_approval_returns_to_the_provider", 1);
@@ -140,12 +126,12 @@ fn unanswered_approval_returns_to_the_provider() {
 #[test]
 fn provider_activity_ends_the_wait() {
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     let hook = hook(&world, "approvals::provider_activity_ends_the_wait", 60_000);
     let id = asked(&world)["id"].to_string();
-    let app = house(world.root());
+    let app = app(world.root());
     let session = app.read(|tx| fairway::actions::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     // Another tool of the same turn has run: that says nothing about this one.
     app.write(|tx| approval::over(tx, &session, Some("Read"))).unwrap();
@@ -159,12 +145,12 @@ fn provider_activity_ends_the_wait() {
 #[test]
 fn concurrent_answers_count_once() {
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     let hook = hook(&world, "approvals::concurrent_answers_count_once", 60_000);
     let id = asked(&world)["id"].to_string();
-    let outputs = crate::common::race::race(8, |number| {
+    let outputs = common::race::race(8, |number| {
         world.fairway(["approvals", "answer", &id, if number % 2 == 0 { "allow" } else { "deny" }])
     });
     let line = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
@@ -180,7 +166,7 @@ fn concurrent_answers_count_once() {
 #[test]
 fn an_approval_that_was_answered_in_silence_is_found() {
     let world = world();
-    crate::common::cast::approval(&world, "s1", "Bash", true);
+    common::cast::approval(&world, "s1", "Bash", true);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     assert_eq!(invariants::broken(&conn), None);
     conn.execute_batch("BEGIN; UPDATE approvals SET status = 'allowed', answered_at = 1, answered_by = 'x'").unwrap();

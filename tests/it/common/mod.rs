@@ -1,6 +1,7 @@
 //! What tests share.
 
 pub mod again;
+pub mod app;
 pub mod cast;
 pub mod codes;
 pub mod fill;

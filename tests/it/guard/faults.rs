@@ -13,7 +13,7 @@ use super::{GUARD, check_text, world_with};
 use crate::common::{World, world::Run};
 
 #[track_caller]
-fn is_no(run: Run) -> Run {
+fn assert_denied(run: Run) -> Run {
     assert_ne!(run.code, Some(0), "{run:#?}");
     assert_eq!(run.json()["allowed"], false, "{run:#?}");
     assert!(!run.json()["reason"].as_str().unwrap().is_empty(), "{run:#?}");
@@ -46,11 +46,11 @@ fn malformed_calls_are_denied() {
         r#"{"run_id":"run-s1","tool":"Bash","input":{"command":"ls"}} trailing"#,
         &big,
     ] {
-        is_no(world.run_with(["guard", "check", "--json"], document.as_bytes()));
+        assert_denied(world.run_with(["guard", "check", "--json"], document.as_bytes()));
     }
-    is_no(world.run_with(["guard", "check", "--json"], b"\xff\xfe"));
-    is_no(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{"]));
-    is_no(world.run(["guard", "check", "--json", "--session", "nobody", "--tool", "Bash", "--input", "{}"]));
+    assert_denied(world.run_with(["guard", "check", "--json"], b"\xff\xfe"));
+    assert_denied(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{"]));
+    assert_denied(world.run(["guard", "check", "--json", "--session", "nobody", "--tool", "Bash", "--input", "{}"]));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn unfinished_stdin_is_denied_in_time() {
     let open = child.stdin.take();
     let run: Run = child.wait_with_output().unwrap().into();
     drop(open);
-    is_no(run);
+    assert_denied(run);
     crate::common::soak::took(begun.elapsed(), ..Duration::from_secs(20), "the denial");
 }
 
@@ -73,7 +73,7 @@ fn panic_is_denied() {
     let world = world_with(GUARD);
     let words = ["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{\"command\":\"true\"}"];
     world.run(words).exits(0);
-    is_no(world.fairway(words).env("FAIRWAY_TEST_FAULT", "panic").output().unwrap().into());
+    assert_denied(world.fairway(words).env("FAIRWAY_TEST_FAULT", "panic").output().unwrap().into());
 }
 
 #[test]
@@ -87,13 +87,13 @@ fn broken_configuration_is_denied() {
     ] {
         let world = world_with(GUARD);
         fs::write(world.root().join(".fairway.toml"), text).unwrap();
-        is_no(check_text(&world, "ls"));
+        assert_denied(check_text(&world, "ls"));
     }
     let world = world_with(GUARD);
     fs::remove_file(world.root().join(".fairway.toml")).unwrap();
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
     fs::write(world.root().join(".fairway.toml"), GUARD).unwrap();
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn trust_file_writable_by_others_is_denied() {
     for entry in fs::read_dir(folder).unwrap() {
         fs::set_permissions(entry.unwrap().path(), fs::Permissions::from_mode(0o666)).unwrap();
     }
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn locked_store_is_denied_in_time() {
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     conn.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let begun = Instant::now();
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
     crate::common::soak::took(begun.elapsed(), ..Duration::from_secs(10), "the denial");
     conn.execute_batch("ROLLBACK").unwrap();
     check_text(&world, "ls").exits(0);
@@ -123,11 +123,11 @@ fn damaged_or_missing_store_is_denied() {
     let world = world_with(GUARD);
     let bytes = fs::read(world.store()).unwrap();
     fs::write(world.store(), b"this is no store at all, whatever it says").unwrap();
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
     for suffix in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(world.store().with_file_name(format!("fairway.db{suffix}")));
     }
-    is_no(check_text(&world, "ls"));
+    assert_denied(check_text(&world, "ls"));
     fs::write(world.store(), bytes).unwrap();
 }
 
@@ -143,12 +143,12 @@ fn unresolvable_texts_are_denied() {
     ] {
         let document =
             json!({"run_id": "run-s1", "tool": "Bash", "input": {"command": format!("{text}'")}}).to_string();
-        is_no(world.run_with(["guard", "check", "--json"], document.as_bytes()));
+        assert_denied(world.run_with(["guard", "check", "--json"], document.as_bytes()));
     }
 }
 
 #[test]
 fn call_outside_a_project_is_denied() {
     let world = World::bare();
-    is_no(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{}"]));
+    assert_denied(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{}"]));
 }

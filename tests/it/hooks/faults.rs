@@ -26,7 +26,7 @@ fn turn_end(vendor: &str) -> &'static str {
 
 /// Fails unless it failed where nobody is stopped by that.
 #[track_caller]
-fn harmless(run: &Run) {
+fn assert_no_side_effect(run: &Run) {
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:#?}");
     assert_eq!(run.stderr.lines().count(), 1, "{run:#?}");
     assert!(run.stderr.starts_with("fairway hook: ") && !run.stderr.contains("panicked"), "{run:#?}");
@@ -38,7 +38,7 @@ fn fails_closed(world: &World, about: &str) {
     for (vendor, _) in VENDORS {
         let reason = denied(vendor, &world.hook(vendor, &command(vendor, "x", "true")));
         assert!(reason.len() > 10, "{about}: {reason}");
-        harmless(&world.hook(vendor, &event(turn_end(vendor), "x", json!({}))));
+        assert_no_side_effect(&world.hook(vendor, &event(turn_end(vendor), "x", json!({}))));
     }
 }
 
@@ -85,8 +85,8 @@ fn malformed_payload_is_denied() {
         // One that came in at another door is a tool call all the same.
         denied(vendor, &world.hook_bytes(vendor, "Stop", whole.to_string().as_bytes()));
         denied(vendor, &world.hook_bytes(vendor, "Unknown", whole.to_string().as_bytes()));
-        harmless(&world.hook_bytes(vendor, turn_end(vendor), b""));
-        harmless(&world.hook_bytes(vendor, turn_end(vendor), b"garbage"));
+        assert_no_side_effect(&world.hook_bytes(vendor, turn_end(vendor), b""));
+        assert_no_side_effect(&world.hook_bytes(vendor, turn_end(vendor), b"garbage"));
     }
     assert!(world.sessions().is_empty());
 }

@@ -8,7 +8,6 @@ use fairway::{
         session::{end, heartbeat, reconcile, upsert},
         task::{Force, add, block, cancel, claim, done, release, reopen, resume, submit},
     },
-    config::{Layers, Project, Settings},
     domain::{
         Actor, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict, session::SessionStatus,
         task::Words,
@@ -22,7 +21,7 @@ use tempfile::TempDir;
 use super::op::{
     ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
 };
-use crate::common::{World, invariants, scratch};
+use crate::common::{World, app, invariants, scratch};
 
 /// The name under which somebody holds tasks.
 pub fn name(who: Who) -> String {
@@ -160,11 +159,8 @@ impl InProcess {
         // No folder has such a name, so no git is forked to ask about it: that would take longer than everything else,
         // and hold the locks of the other thread until its exec.
         env.cwd = PathBuf::from("\0");
-        let project = Project::at(home.path().to_path_buf(), &env);
-        let layers = Layers::load(&project, &env).unwrap();
-        let settings = Settings::from_layers(&layers, &project).unwrap();
-        let path = project.store.clone();
-        let app = App::new(Rc::new(env), project, layers, settings, actor(Who::Person, None), None);
+        let app = app::app(home.path(), env, actor(Who::Person, None));
+        let path = app.project.store.clone();
         for (number, task) in TASKS.iter().enumerate() {
             let mut words = Words::titled("one".into());
             if number == 2 {

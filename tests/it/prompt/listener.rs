@@ -10,7 +10,7 @@ use fairway::{
     os::{detach, wait},
 };
 
-use super::{hook, house, id};
+use super::{app_at, hook, id};
 use crate::common::{
     World,
     again::{again, part, place},
@@ -19,7 +19,7 @@ use crate::common::{
 
 /// The part of a hook that waits until another takes its place.
 fn listen() {
-    let app = house(&place(), "s1", fairway::env::Env::real().now());
+    let app = app_at(&place(), "s1", fairway::env::Env::real().now());
     let listener = listener::listen(&app, &id("s1"), Kind::Wait).unwrap();
     while !listener.is_replaced() {
         detach::sleep(&[std::os::fd::AsFd::as_fd(&listener)], None);

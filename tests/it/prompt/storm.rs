@@ -16,7 +16,7 @@ use fairway::{
 use nix::sys::signal::{Signal, raise};
 use rusqlite::Connection;
 
-use super::{LIMIT, a_prompt, house, session_of};
+use super::{LIMIT, a_prompt, app_at, session_of};
 use crate::common::{
     World,
     again::{StartLine, again, errors, on_the_line, part, place},
@@ -29,7 +29,7 @@ const HOOKS: usize = 6;
 
 /// Sends its share.
 fn send(root: &Path, number: usize, now: Timestamp) {
-    let app = house(root, "sender", now);
+    let app = app_at(root, "sender", now);
     on_the_line();
     for each in 0..PROMPTS / SENDERS {
         let priority = Priority::ALL[each % 3];
@@ -49,8 +49,8 @@ enum Death {
 
 /// Hooks of one session, one after the other, as different as a turn has them: each shows what it is given, in a file of its
 /// own. The third text is the last for one that is killed.
-fn bring(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp) {
-    let app = house(root, "s1", now);
+fn deliver(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp) {
+    let app = app_at(root, "s1", now);
     let session = session_of(&app);
     let mut out = OpenOptions::new().create(true).append(true).open(shown.join(format!("shown-{number}"))).unwrap();
     on_the_line();
@@ -103,14 +103,14 @@ fn bring_in_good_faith(root: &Path, shown: &Path, number: usize) {
     }
 }
 
-fn play(part: &str) {
+fn run_part(part: &str) {
     let (root, words) = (place().join("../project"), part.split(' ').collect::<Vec<_>>());
     let (number, now) = (words[1].parse().unwrap(), Env::real().now());
     match words[0] {
         "send" => send(&root, number, now),
-        "bring" => bring(&root, &place(), number, Death::Never, now),
-        "before" => bring(&root, &place(), number, Death::BeforeShowing, now),
-        "after" => bring(&root, &place(), number, Death::AfterShowing, now),
+        "bring" => deliver(&root, &place(), number, Death::Never, now),
+        "before" => deliver(&root, &place(), number, Death::BeforeShowing, now),
+        "after" => deliver(&root, &place(), number, Death::AfterShowing, now),
         _ => bring_in_good_faith(&root, &place(), number),
     }
 }
@@ -145,7 +145,7 @@ fn world() -> World {
 fn thousand_prompts_are_delivered_once_each() {
     const NAME: &str = "prompt::storm::thousand_prompts_are_delivered_once_each";
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
     let place = world.dir().join("storm");
@@ -198,10 +198,10 @@ fn thousand_prompts_are_delivered_once_each() {
 fn control_that_marks_after_showing_repeats_prompts() {
     const NAME: &str = "prompt::storm::control_that_marks_after_showing_repeats_prompts";
     if let Some(part) = part() {
-        return play(&part);
+        return run_part(&part);
     }
     let world = world();
-    let app = house(&world.root(), "sender", world.now());
+    let app = app_at(&world.root(), "sender", world.now());
     for each in 0..200 {
         prompt::send(&app, &a_prompt("s1", &format!("<{each}>"), Priority::Normal)).unwrap();
     }

@@ -12,7 +12,7 @@ use fairway::{
     os::wait,
 };
 
-use super::{column, house, id, set_activity, set_hooked, status};
+use super::{app_at, column, id, set_activity, set_hooked, status};
 use crate::common::{World, world::Run};
 
 /// A session that keeps each line it reads in a file, and how often it was interrupted in another.
@@ -125,7 +125,7 @@ fn prompt_with_hook_or_listener_is_not_typed() {
     typist.prompt(&["for the next tool", "--priority", "urgent"]);
     assert_eq!([1, 2, 3].map(|id| status(world, id)), ["queued", "queued", "queued"]);
     set_activity(world, "s1", "idle");
-    let app = house(&world.root(), "s1", Env::real().now());
+    let app = app_at(&world.root(), "s1", Env::real().now());
     let listener = listener::listen(&app, &id("s1"), Kind::Wait).unwrap();
     typist.prompt(&["for who listens"]);
     assert_eq!((typist.got().as_str(), status(world, 4).as_str()), ("", "queued"));

@@ -5,18 +5,15 @@ mod lifecycle;
 mod prime;
 mod telemetry;
 
-use std::rc::Rc;
-
 use fairway::{
     actions::{App, failure},
-    config::{Layers, Project, Settings},
     domain::{Actor, SessionId},
     env::{Clock, Env, Timestamp},
 };
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::World;
+use crate::common::{self, World};
 
 /// The use cases on a world's store, at the time that the world has.
 pub fn app(world: &World) -> App {
@@ -28,11 +25,7 @@ pub fn at(world: &World, now: Timestamp) -> App {
     let mut env = Env::real();
     env.clock = Clock::Fixed(now);
     env.cwd = world.root();
-    let project = Project::at(world.root(), &env);
-    let layers = Layers::load(&project, &env).unwrap();
-    let settings = Settings::from_layers(&layers, &project).unwrap();
-    let actor = Actor { name: "test@here".into(), session: None, run_id: None, role: None, lane: None, epoch: None };
-    App::new(Rc::new(env), project, layers, settings, actor, None)
+    common::app::app(&world.root(), env, common::app::person("test@here"))
 }
 
 /// The same house with a session in it.

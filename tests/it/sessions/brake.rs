@@ -48,7 +48,7 @@ impl Fleet {
 
     /// Reconciles, and demands that nobody was marked.
     #[track_caller]
-    fn unharmed(&mut self, fault: &str) {
+    fn assert_unchanged(&mut self, fault: &str) {
         let before = self.world.queue();
         let report = self.world.json(["session", "reconcile"]);
         assert_eq!(self.world.queue(), before, "{fault}");
@@ -93,20 +93,20 @@ fn backend_errors_never_mark_sessions_stale() {
         ),
     ] {
         fleet.says(says);
-        fleet.unharmed(fault);
+        fleet.assert_unchanged(fault);
     }
     fleet.says("echo false");
     fs::set_permissions(&fleet.script, fs::Permissions::from_mode(0o777)).unwrap();
-    fleet.unharmed("a script that others can write to");
+    fleet.assert_unchanged("a script that others can write to");
     fs::set_permissions(&fleet.script, fs::Permissions::from_mode(0o644)).unwrap();
-    fleet.unharmed("a script that cannot be run");
+    fleet.assert_unchanged("a script that cannot be run");
     fs::set_permissions(&fleet.script, fs::Permissions::from_mode(0o755)).unwrap();
     let text = fs::read(&fleet.script).unwrap();
     fs::write(&fleet.script, "#!/nowhere/sh\n").unwrap();
-    fleet.unharmed("a script without its interpreter");
+    fleet.assert_unchanged("a script without its interpreter");
     fs::write(&fleet.script, &text).unwrap();
-    swap(&fleet.script.clone(), |_| fleet.unharmed("a script that is gone"));
-    swap(&fleet.state(), |_| fleet.unharmed("a state folder that is gone"));
+    swap(&fleet.script.clone(), |_| fleet.assert_unchanged("a script that is gone"));
+    swap(&fleet.state(), |_| fleet.assert_unchanged("a state folder that is gone"));
     // The control: the same sessions, and an answer.
     fleet.says("case $1 in list-running) exit 2 ;; esac; echo false");
     let report = fleet.world.json(["session", "reconcile"]);
@@ -128,7 +128,7 @@ fn hanging_script_is_asked_once() {
     let calls = fleet.world.dir().join("calls");
     fleet.says(&format!("echo \"$1\" >>'{}'; sleep 600", calls.display()));
     let began = std::time::Instant::now();
-    fleet.unharmed("a script that hangs");
+    fleet.assert_unchanged("a script that hangs");
     assert_eq!(fs::read_to_string(calls).unwrap().lines().count(), 1);
     // Its limit is 30 s; twenty of them would take ten minutes.
     crate::common::soak::took(began.elapsed(), ..std::time::Duration::from_secs(60), "one limit");

@@ -6,7 +6,6 @@ use std::{
     fs,
     path::Path,
     process::Command,
-    rc::Rc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -15,8 +14,7 @@ use fairway::{
         App, failure,
         task::claim::{self, Wish},
     },
-    config::{Layers, Project, Settings},
-    domain::Actor,
+    config::Project,
     env::Env,
 };
 use rusqlite::{Connection, ErrorCode};
@@ -24,7 +22,7 @@ use rusqlite::{Connection, ErrorCode};
 use crate::common::{
     World,
     again::{StartLine, WAIT, again, errors, on_the_line, part, place},
-    fill, soak,
+    app, fill, soak,
     world::FAIRWAY,
 };
 
@@ -91,20 +89,16 @@ fn sixty_four_shells_claim_each_task_once() {
 
 const WORKERS: usize = 64;
 
-/// The house of a worker, through the library: one connection for all its claims.
-fn house(number: &str) -> App {
+/// The use cases of a worker, through the library: one connection for all its claims.
+fn worker_app(number: &str) -> App {
     let env = Env::real();
-    let project = Project::discover(&env, None).unwrap();
-    let layers = Layers::load(&project, &env).unwrap();
-    let settings = Settings::from_layers(&layers, &project).unwrap();
-    let actor =
-        Actor { name: format!("worker-{number}"), session: None, run_id: None, role: None, lane: None, epoch: None };
-    App::new(Rc::new(env), project, layers, settings, actor, None)
+    let root = Project::discover(&env, None).unwrap().root;
+    app::app(&root, env, app::person(&format!("worker-{number}")))
 }
 
 /// A worker: `0 TASK BEGIN END`, in microseconds, for each claim, the code of a failure otherwise.
 fn work(number: &str) {
-    let app = house(number);
+    let app = worker_app(number);
     app.store_for_writing().unwrap();
     on_the_line();
     let mut journal = String::new();
