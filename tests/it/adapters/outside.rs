@@ -99,8 +99,9 @@ fn typing_to_an_exiting_program_succeeds(caller: &Caller) {
 fn program_lists_other_sessions_and_stops_its_own(caller: &Caller) {
     let (script, out) = (caller.script.display(), caller.world.dir().join("out"));
     let fairway = format!("FAIRWAY_BIN='{FAIRWAY}' '{script}'");
+    // The shell itself writes to the terminal: it may live long enough to print that its command was terminated.
     let inside = format!(
-        "read -r word; {{ {fairway} list-running ''; {fairway} stop s-1; }} >'{}' 2>&1; exec sleep 300",
+        "read -r word; {{ {fairway} list-running '' 2>&1; {fairway} stop s-1 2>&1; }} >'{}'; exec sleep 300",
         out.display()
     );
     let call = |args: &[&str], stdin: &str| -> Run {
