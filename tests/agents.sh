@@ -1,14 +1,10 @@
 #!/usr/bin/env bash
-# Installs the agents' command lines that tests drive, where npm is: into a cache folder, in the versions that were measured.
+# Installs the agents' command lines that tests drive, into a cache directory, in the versions that were measured. Needs npm.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-${HOME}/.cache}/fairway-tests/npm
 agents=(@anthropic-ai/claude-code@2.1.329 @openai/codex@0.169.0 @google/gemini-cli@0.61.0)
 
-if ! command -v npm >/dev/null 2>&1; then
-  printf '== npm is missing: no agent is driven\n'
-  exit 0
-fi
 missing=0
 for agent in "${agents[@]}"; do
   grep -qF "\"version\": \"${agent##*@}\"" "${cache}/node_modules/${agent%@*}/package.json" 2>/dev/null || missing=1
@@ -16,7 +12,7 @@ done
 if [[ "${missing}" = 0 ]]; then
   exit 0
 fi
-# All at once: npm takes out what it is not asked for.
+# All at once: npm removes packages that a later call does not name.
 printf '== installing %s\n' "${agents[*]}"
 mkdir -p "${cache}"
 npm install --prefix "${cache}" --no-audit --no-fund --no-save --loglevel error "${agents[@]}"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing, then runs everything. As root, or with sudo.
+# Installs what the tests need and is missing, then runs everything. As root, or with sudo. A test that cannot run fails.
+# `tests/run.sh --install` only installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=tests/need.sh
@@ -7,7 +8,7 @@ source tests/need.sh
 
 say() { printf '== %s\n' "$*"; }
 
-# A linker and C headers for SQLite; what the tests drive, trace, mount and lint with.
+# A linker and C headers for SQLite; the programs that the tests drive, trace, mount and lint with.
 need cc gcc libc6-dev
 need git git
 need sqlite3 sqlite3
@@ -25,6 +26,11 @@ need make make
 need perl perl
 need curl curl
 need setpriv util-linux
+need ps procps
+need systemd-analyze systemd
+need npm npm
+# Registries are asked over TLS.
+[[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing_packages+=(ca-certificates)
 install_missing
 for part in fmt:rustfmt clippy:clippy; do
   if ! cargo "${part%%:*}" --version >/dev/null 2>&1; then
@@ -37,13 +43,19 @@ if ! cargo nextest --version >/dev/null 2>&1; then
   cargo install cargo-nextest --locked --quiet
 fi
 
+node=$(tests/node.sh)
+export PATH="${node}:${PATH}"
 tests/agents.sh
 zellij=$(tests/zellij.sh)
 export PATH="${PATH}:${zellij}"
+if [[ "${1:-}" = --install ]]; then
+  exit 0
+fi
 
 say "format"
 cargo fmt --check
 say "lints"
 cargo clippy --locked --all-targets --quiet -- -D warnings
 say "tests"
+export FAIRWAY_REQUIRE_ALL=1
 cargo nextest run --locked

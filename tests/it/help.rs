@@ -38,7 +38,7 @@ fn the_help_of_every_verb() {
 
 /// Every verb says in one line what it does, and every flag and argument too.
 #[test]
-fn nothing_is_without_a_word_of_help() {
+fn every_argument_has_help() {
     fn walk(command: &clap::Command, path: &str, silent: &mut Vec<String>) {
         if command.get_about().is_none() {
             silent.push(path.to_owned());

@@ -17,6 +17,7 @@ mod api;
 mod approvals;
 mod cli;
 mod common;
+mod compat;
 mod exec;
 mod guard;
 mod help;

@@ -75,7 +75,7 @@ fn stderr_that_cannot_be_written() {
 /// With 0, 1 and 2 closed the next file to be opened would get one of them. It must never be the store: what is printed
 /// would be written over its first page.
 #[test]
-fn descriptors_that_are_closed() {
+fn closed_descriptors_are_survived() {
     let furnished = TestProject::populated();
     for verb in COMMANDS {
         for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
@@ -98,7 +98,7 @@ fn descriptors_that_are_closed() {
 
 /// A reader that takes only the first line of a long answer.
 #[test]
-fn the_first_line_of_many() {
+fn closed_pipe_after_one_line_ends_quietly() {
     let world = TestProject::new();
     world.real_time();
     let lines: String =

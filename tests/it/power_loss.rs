@@ -124,7 +124,7 @@ fn is_lost(world: &TestProject, command: &Command, task: &str) -> bool {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_power_cut() {
+fn acknowledged_writes_survive_a_power_cut() {
     let world = TestProject::new();
     let lost: Vec<usize> = (1..=CUTS)
         .filter(|number| {
@@ -137,7 +137,7 @@ fn what_was_acknowledged_survives_a_power_cut() {
 
 /// The control: the same insert without syncing each commit. Were the replay blind, this would lose nothing.
 #[test]
-fn without_a_sync_per_commit_a_power_cut_loses_tasks() {
+fn control_without_sync_loses_tasks_in_a_power_cut() {
     let world = TestProject::new();
     let lost = (1..=10)
         .filter(|number| {

@@ -8,7 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::{
+    TestProject,
+    reexec::{part, reexec},
+    scratch,
+    test_project::CommandOutput,
+};
 
 /// The root that a command finds from a folder.
 #[track_caller]
@@ -42,7 +47,7 @@ fn shares_the_store(world: &TestProject, folder: &Path, id: &str) {
 }
 
 #[test]
-fn upwards_to_the_first_configuration() {
+fn nearest_configuration_above_is_the_project() {
     let world = TestProject::uninitialized();
     let root = world.root();
     let below = root.join("a/b");
@@ -143,7 +148,7 @@ fn init_in_a_linked_worktree_makes_the_main_ones_project() {
 }
 
 #[test]
-fn init_goes_where_the_other_commands_look_and_says_what_it_hides() {
+fn init_creates_the_project_that_commands_find() {
     let mut world = TestProject::new();
     let inner = world.root().join("inner");
     fs::create_dir(&inner).unwrap();
@@ -174,7 +179,7 @@ fn a_project_below_the_top_has_its_counterpart_below_the_top() {
 }
 
 #[test]
-fn of_a_bare_repository_the_folder_that_holds_it() {
+fn bare_repository_project_is_its_parent_directory() {
     let world = TestProject::with_git();
     let home = world.dir().join("bare");
     fs::create_dir(&home).unwrap();
@@ -239,4 +244,32 @@ fn a_configuration_alone_is_a_project() {
     assert!(!world.root().join(".fairway").exists());
     world.run(["task", "add", "T-1", "t"]).exits(0);
     assert!(world.store().is_file());
+}
+
+/// An empty `.git` makes git fail in every directory below it.
+#[test]
+fn test_projects_ignore_repositories_above_them() {
+    const NAME: &str = "project::test_projects_ignore_repositories_above_them";
+    if part().is_some() {
+        let world = TestProject::new();
+        assert_eq!(scratch::marker_above(world.dir()), None);
+        world.run(["trust"]).exits(0);
+        world.run(["task", "add", "one"]).exits(0);
+        return;
+    }
+    let world = TestProject::uninitialized();
+    for (marker, is_dir) in [(".git", true), (".git", false), (".fairway.toml", false)] {
+        let above = world.dir().join(format!("above-{marker}-{is_dir}"));
+        let temporary = above.join("tmp");
+        fs::create_dir_all(&temporary).unwrap();
+        if is_dir {
+            fs::create_dir(above.join(marker)).unwrap();
+        } else {
+            fs::write(above.join(marker), "").unwrap();
+        }
+        assert_eq!(scratch::marker_above(&temporary), Some(above.join(marker)));
+        let mut command = reexec(&world, NAME, "below", &temporary);
+        let run = CommandOutput::from(command.env("TMPDIR", &temporary).output().unwrap()).exits(0);
+        assert!(run.stdout.contains("1 passed"), "{run:#?}");
+    }
 }

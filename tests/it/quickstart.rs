@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 use crate::common::test_project::FAIRWAY;
 
 #[test]
-fn the_quickstart_holds_every_step() {
+fn quickstart_commands_work_as_printed() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/run.sh");
     let output = Command::new(script).env("FAIRWAY", FAIRWAY).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

@@ -159,7 +159,7 @@ fn the_version_stands_in_the_changelog() {
 
 /// Vendors are labels: only the bridge to their hooks knows them, the core none.
 #[test]
-fn vendor_names_stand_only_in_the_hooks_and_in_configuration_examples() {
+fn provider_names_appear_only_in_hooks_and_examples() {
     fn walk(folder: &Path, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -6,15 +6,11 @@ use std::{
     process::Command,
 };
 
-/// Whether a tool is there. Where it is not, the test says so and passes; under CI it must be there.
-fn there(tool: &str) -> bool {
-    let found = Command::new(tool).arg("--version").output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "{tool} is missing; tests/run.sh installs it");
-    if !found {
-        println!("skipped: {tool} is not installed; tests/run.sh installs it");
-    }
-    found
-}
+use crate::common::{
+    TestProject,
+    reexec::{part, reexec},
+    require,
+};
 
 fn scripts() -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -44,7 +40,7 @@ fn scripts() -> Vec<PathBuf> {
 
 #[test]
 fn scripts_pass_shellcheck() {
-    if there("shellcheck") {
+    if require::program("shellcheck") {
         let output = Command::new("shellcheck").arg("--enable=all").args(scripts()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
@@ -52,8 +48,79 @@ fn scripts_pass_shellcheck() {
 
 #[test]
 fn scripts_are_formatted() {
-    if there("shfmt") {
+    if require::program("shfmt") {
         let output = Command::new("shfmt").args(["-d", "-i", "2", "-ci"]).args(scripts()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
+}
+
+/// The text of `tests/run.sh`.
+fn run_sh() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run.sh")).unwrap()
+}
+
+#[test]
+fn run_sh_installs_every_required_program() {
+    let names = ["bash", "cc", "cargo", "git", "sh"].map(str::to_owned).into_iter();
+    let installed: Vec<String> = run_sh()
+        .lines()
+        .filter_map(|line| line.strip_prefix("need ")?.split(' ').next().map(str::to_owned))
+        .chain(names)
+        // Built from its crate.
+        .chain(run_sh().contains("tests/zellij.sh").then(|| "zellij".to_owned()))
+        .collect();
+    let call = regex::Regex::new(r#"(?:require::program|Command::new|\.command)\("([a-z0-9_-]+)"\)"#).unwrap();
+    let mut required = 0;
+    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it")) {
+        let text = fs::read_to_string(&path).unwrap();
+        for program in call.captures_iter(&text).map(|found| found[1].to_owned()) {
+            required += 1;
+            let known = installed.contains(&program) || ALWAYS_THERE.contains(&&*program);
+            assert!(known, "{}: tests/run.sh does not install {program}", path.display());
+        }
+    }
+    assert!(required > 40, "only {required} programs were found in the tests");
+}
+
+/// The programs of Debian's essential packages that tests start by name.
+const ALWAYS_THERE: [&str; 4] = ["env", "sleep", "timeout", "umount"];
+
+/// Every Rust file below a directory.
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let below = entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] });
+    below.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
+#[test]
+fn run_sh_permits_no_skipped_test() {
+    let text = run_sh();
+    let export = text.find(&format!("export {}=1\n", require::REQUIRE_ALL)).expect("run.sh does not set the variable");
+    assert!(export < text.find("cargo nextest run").unwrap());
+}
+
+#[test]
+fn missing_program_skips_or_fails_as_the_variable_says() {
+    const MISSING: &str = "no-such-program-of-fairway";
+    const NAME: &str = "scripts::missing_program_skips_or_fails_as_the_variable_says";
+    if part().is_some() {
+        assert!(require::program("sh"));
+        assert!(!require::program(MISSING));
+        return;
+    }
+    let world = TestProject::uninitialized();
+    let run = |value: Option<&str>| {
+        let mut command = reexec(&world, NAME, "skip", world.dir());
+        command.envs(value.map(|value| (require::REQUIRE_ALL, value))).output().unwrap()
+    };
+    for value in [None, Some("0"), Some("")] {
+        let skipped = run(value);
+        let text = String::from_utf8_lossy(&skipped.stdout).into_owned();
+        assert!(skipped.status.success(), "{value:?}: {skipped:?}");
+        assert!(text.contains("skipped: no-such-program-of-fairway is not installed"), "{value:?}: {text}");
+    }
+    let failed = run(Some("1"));
+    assert!(!failed.status.success());
+    let text = String::from_utf8_lossy(&failed.stderr).into_owned();
+    assert!(text.contains("no-such-program-of-fairway is not installed; tests/run.sh installs it"), "{text}");
 }

@@ -4,7 +4,7 @@ use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,10 @@ use fairway::os::poll_until;
 use serde_json::json;
 
 use super::{Caller, eventually, given};
-use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{
+    require,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 macro_rules! with_each {
     ($($test:ident)*) => {
@@ -25,21 +28,15 @@ macro_rules! with_each {
 
 with_each! {
     the_program_is_found_in_path_and_nothing_is_open_to_others
-    who_types_to_a_program_that_has_just_ended_is_not_at_fault
-    a_program_finds_the_sessions_beside_its_own_and_may_end_itself
+    typing_to_an_exiting_program_succeeds
+    program_lists_other_sessions_and_stops_its_own
     no_descriptor_of_the_caller_stays_open
-    without_a_terminal_nobody_attaches_to_one
+    attach_without_a_terminal_fails
 }
 
-/// Where the multiplexer is missing, the test says so and passes; under CI it must be there.
 fn with(backend: &str, test: impl FnOnce(&Caller)) {
-    let version = if backend == "tmux" { "-V" } else { "--version" };
-    let found = backend == "shell" || Command::new(backend).arg(version).stdin(Stdio::null()).output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "{backend} is missing; tests/run.sh installs it");
-    if found {
+    if backend == "shell" || require::program(backend) {
         test(&Caller::of(backend));
-    } else {
-        println!("skipped: there is no {backend} here");
     }
 }
 
@@ -83,7 +80,7 @@ fn the_program_is_found_in_path_and_nothing_is_open_to_others(caller: &Caller) {
 }
 
 /// What a program leaves behind may take a while to end, and the session with it.
-fn who_types_to_a_program_that_has_just_ended_is_not_at_fault(caller: &Caller) {
+fn typing_to_an_exiting_program_succeeds(caller: &Caller) {
     let left = "(exec </dev/null >/dev/null 2>&1; while :; do sleep 0.2; done)";
     caller.start("s-1", &format!("trap '' TERM HUP; read -r word; {left} & exit 0"), json!({}));
     caller.call(&["nudge", "s-1"], "go").exits(0);
@@ -99,11 +96,12 @@ fn who_types_to_a_program_that_has_just_ended_is_not_at_fault(caller: &Caller) {
 }
 
 /// The script is called from inside and outside, wherever the caller keeps its state.
-fn a_program_finds_the_sessions_beside_its_own_and_may_end_itself(caller: &Caller) {
+fn program_lists_other_sessions_and_stops_its_own(caller: &Caller) {
     let (script, out) = (caller.script.display(), caller.world.dir().join("out"));
     let fairway = format!("FAIRWAY_BIN='{FAIRWAY}' '{script}'");
+    // The shell itself writes to the terminal: it may live long enough to print that its command was terminated.
     let inside = format!(
-        "read -r word; {{ {fairway} list-running ''; {fairway} stop s-1; }} >'{}' 2>&1; exec sleep 300",
+        "read -r word; {{ {fairway} list-running '' 2>&1; {fairway} stop s-1 2>&1; }} >'{}'; exec sleep 300",
         out.display()
     );
     let call = |args: &[&str], stdin: &str| -> CommandOutput {
@@ -148,7 +146,7 @@ fn no_descriptor_of_the_caller_stays_open(caller: &Caller) {
     caller.said(&["stop", "s-1"]);
 }
 
-fn without_a_terminal_nobody_attaches_to_one(caller: &Caller) {
+fn attach_without_a_terminal_fails(caller: &Caller) {
     // Without a multiplexer there is none to be shown, and what the program prints is followed.
     if caller.script.ends_with("shell.sh") {
         return;

@@ -11,7 +11,7 @@ use fairway::os::{poll_until, process::ProcessKey, process_tree};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::{TestProject, require, soak, test_project::CommandOutput};
 
 /// A folder without a project, in real time, with the scripts that lie.
 struct Bench(TestProject);
@@ -98,6 +98,24 @@ fn passes(script: &str, knows: &[&str]) {
     assert!(knows.iter().all(|one| passed.iter().any(|passed| passed == one)), "{passed:?}");
 }
 
+/// The operations of a short check. Each of them starts and stops sessions too.
+const SMOKE: [&str; 3] = ["is-running", "nudge", "peek"];
+
+/// The whole check of a backend takes a minute and more: a soak run makes it for each, the other runs for tmux alone.
+#[track_caller]
+fn passes_smoke(script: &str) {
+    if soak::is_on() {
+        return passes(script, &all());
+    }
+    let run = Bench::new().check(script, &SMOKE);
+    assert_eq!(run.code, Some(0), "{}", failures(&run.json()));
+    let mut passed = verdicts(&run.json(), "pass");
+    passed.sort_unstable();
+    let mut wanted = SMOKE;
+    wanted.sort_unstable();
+    assert_eq!(passed, wanted);
+}
+
 fn failures(report: &Value) -> String {
     let mut told = String::new();
     for one in report["operations"].as_array().into_iter().flatten() {
@@ -108,20 +126,10 @@ fn failures(report: &Value) -> String {
     told
 }
 
-/// Whether a multiplexer is there. Where it is not, the test says so and passes; under CI it must be there.
-fn there(program: &str) -> bool {
-    let found = std::process::Command::new(program).arg("-V").output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "{program} is missing; tests/run.sh installs it");
-    if !found {
-        println!("skipped: {program} is not installed; tests/run.sh installs it");
-    }
-    found
-}
-
 const REQUIRED: [&str; 3] = ["start", "stop", "is-running"];
 
 #[test]
-fn the_minimal_script_passes() {
+fn minimal_script_passes_conformance() {
     let script = file("examples/session-adapters/minimal.sh").display().to_string();
     passes(&script, &REQUIRED);
     let bench = Bench::new();
@@ -136,33 +144,33 @@ fn all() -> Vec<&'static str> {
 }
 
 #[test]
-fn shell_passes() {
-    passes("shell", &all());
+fn shell_passes_conformance() {
+    passes_smoke("shell");
 }
 
 #[test]
-fn tmux_passes() {
-    if there("tmux") {
+fn tmux_passes_conformance() {
+    if require::program("tmux") {
         passes("tmux", &all());
     }
 }
 
 #[test]
-fn screen_passes() {
-    if there("screen") {
-        passes("screen", &all());
+fn screen_passes_conformance() {
+    if require::program("screen") {
+        passes_smoke("screen");
     }
 }
 
 #[test]
-fn zellij_passes() {
-    if there("zellij") {
-        passes("zellij", &all());
+fn zellij_passes_conformance() {
+    if require::program("zellij") {
+        passes_smoke("zellij");
     }
 }
 
 #[test]
-fn a_script_that_knows_nothing_fails() {
+fn script_without_operations_fails_conformance() {
     let bench = Bench::new();
     let script = file("tests/fixtures/adapters/knows-nothing.sh").display().to_string();
     let report = bench.check(&script, &[]).refuses(7, "contract_broken").json();
@@ -182,44 +190,44 @@ macro_rules! lies {
 }
 
 lies! {
-    who_says_that_everything_runs_fails: "always-running" in ["is-running"];
-    who_says_that_nothing_runs_fails: "never-running" in ["is-running"];
-    who_starts_nothing_fails: "starts-nothing" in ["start"];
-    who_starts_a_second_one_of_the_name_fails: "starts-twice" in ["start"];
-    who_stops_nothing_fails: "keeps-running" in ["stop"];
-    who_leaves_what_left_the_tree_fails: "leaves-orphans" in ["stop"];
-    who_stops_by_the_beginning_of_a_name_fails: "by-prefix" in ["stop"];
-    who_asks_by_the_beginning_of_a_name_fails: "by-prefix" in ["is-running"];
-    who_reads_by_the_beginning_of_a_name_fails: "by-prefix" in ["get-meta"];
-    who_types_nothing_fails: "nudges-nowhere" in ["nudge"];
-    who_presses_nothing_fails: "presses-nowhere" in ["interrupt", "send-keys"];
-    who_shows_nothing_fails: "shows-nothing" in ["peek"];
-    who_lists_nothing_fails: "lists-nothing" in ["list-running"];
-    who_forgets_fails: "forgets" in ["set-meta", "get-meta"];
-    who_finds_every_program_fails: "all-alive" in ["process-alive"];
-    who_knows_what_is_no_operation_fails: "knows-everything" in ["unknown"];
+    script_that_reports_all_running_fails_conformance: "always-running" in ["is-running"];
+    script_that_reports_none_running_fails_conformance: "never-running" in ["is-running"];
+    script_that_starts_nothing_fails_conformance: "starts-nothing" in ["start"];
+    script_that_starts_a_name_twice_fails_conformance: "starts-twice" in ["start"];
+    script_that_stops_nothing_fails_conformance: "keeps-running" in ["stop"];
+    script_that_leaves_orphans_fails_conformance: "leaves-orphans" in ["stop"];
+    script_that_stops_by_name_prefix_fails_conformance: "by-prefix" in ["stop"];
+    script_that_asks_by_name_prefix_fails_conformance: "by-prefix" in ["is-running"];
+    script_that_reads_by_name_prefix_fails_conformance: "by-prefix" in ["get-meta"];
+    script_that_types_nothing_fails_conformance: "nudges-nowhere" in ["nudge"];
+    script_that_sends_no_keys_fails_conformance: "presses-nowhere" in ["interrupt", "send-keys"];
+    script_that_shows_no_output_fails_conformance: "shows-nothing" in ["peek"];
+    script_that_lists_nothing_fails_conformance: "lists-nothing" in ["list-running"];
+    script_that_forgets_metadata_fails_conformance: "forgets" in ["set-meta", "get-meta"];
+    script_that_finds_every_program_fails_conformance: "all-alive" in ["process-alive"];
+    script_that_accepts_unknown_operations_fails_conformance: "knows-everything" in ["unknown"];
 }
 
 #[test]
-fn who_exits_with_2_by_accident_fails() {
+fn script_that_exits_2_for_failures_fails_conformance() {
     let report = Bench::of_liars().lies("trips-over-missing", &["get-last-activity"]);
     assert!(failures(&report).contains("exit code 2"), "{report:#}");
 }
 
 #[test]
-fn who_takes_his_time_fails() {
+fn slow_script_fails_conformance() {
     let report = Bench::of_liars().lies("dawdles", &["get-last-activity"]);
     assert!(failures(&report).contains("within 2 s"), "{report:#}");
 }
 
 #[test]
-fn who_leaves_a_child_at_the_pipes_fails() {
+fn script_with_child_holding_pipes_fails_conformance() {
     let report = Bench::of_liars().lies("holds-pipes", &["start"]);
     assert!(failures(&report).contains("somebody holds them open"), "{report:#}");
 }
 
 #[test]
-fn a_silent_script_from_the_field_is_a_backend_like_any_other() {
+fn silent_third_party_script_works_as_backend() {
     let world = Bench(TestProject::new());
     world.real_time();
     let backend = |name: &str| format!("exec:{}", file(&format!("tests/fixtures/adapters/{name}.sh")).display());

@@ -85,7 +85,7 @@ fn a_session_from_start_to_stop() {
 }
 
 #[test]
-fn what_is_missing_is_answered_and_what_is_unknown_is_said_so() {
+fn missing_sessions_and_unknown_operations_are_reported() {
     let caller = Caller::of("tmux");
     for (args, answer) in [
         (&["is-running", "x"][..], "false\n"),
@@ -216,7 +216,7 @@ fn attached_is_seen_and_attach_ends_with_the_session() {
 }
 
 #[test]
-fn of_six_starts_under_one_name_one_succeeds_and_six_names_start_at_once() {
+fn concurrent_starts_of_one_name_succeed_once() {
     let caller = Caller::of("tmux");
     let start = |name: &str| {
         let config = caller.folder("configs").join(name);

@@ -122,7 +122,7 @@ fn busy(out: &std::path::Path, swallowed: u32) -> String {
 }
 
 #[test]
-fn enter_is_pressed_again_when_it_was_swallowed_and_never_where_nothing_is_shown() {
+fn swallowed_enter_is_repeated_only_where_output_is_shown() {
     let caller = Caller::of("tmux");
     let folder = caller.folder("out");
     for (swallowed, presses) in [(0, "."), (1, ".."), (9, "...")] {

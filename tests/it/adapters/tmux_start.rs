@@ -17,7 +17,7 @@ use crate::common::test_project::{CommandOutput, FAIRWAY};
 const HOSTILE: &str = "a #(touch canary) #{pid} #[fg=red] %H %% 'q' \"d\" $(touch canary) `touch canary` é \\;";
 
 #[test]
-fn nothing_in_a_path_a_name_or_a_title_is_run_or_expanded() {
+fn paths_names_and_titles_are_never_expanded() {
     let caller = Caller::of("tmux");
     let place = caller.folder(HOSTILE);
     let work = caller.folder(&format!("{HOSTILE}/work {HOSTILE}"));
@@ -113,7 +113,7 @@ fn stop_ends_the_whole_tree() {
 }
 
 #[test]
-fn the_last_words_of_a_program_are_in_its_transcript() {
+fn final_output_of_a_program_is_in_its_transcript() {
     let caller = Caller::of("tmux");
     let folder = caller.folder("out");
     for round in 0..8 {

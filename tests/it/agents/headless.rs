@@ -47,16 +47,16 @@ fn it_is_guarded_and_told(agent: Agent) {
 }
 
 #[test]
-fn claude_code() {
+fn headless_claude_code_is_guarded_and_prompted() {
     it_is_guarded_and_told(Agent::Claude);
 }
 
 #[test]
-fn codex() {
+fn headless_codex_is_guarded_and_prompted() {
     it_is_guarded_and_told(Agent::Codex);
 }
 
 #[test]
-fn gemini_cli() {
+fn headless_gemini_cli_is_guarded_and_prompted() {
     it_is_guarded_and_told(Agent::Gemini);
 }

@@ -16,7 +16,7 @@ use crate::{
 /// In a terminal that Fairway did not start: its session is registered by its first hook, and prompts wake it without a
 /// keystroke.
 #[test]
-fn claude_code_is_woken_and_its_death_is_seen_at_once() {
+fn idle_claude_code_wakes_and_its_exit_is_noticed() {
     let Some(scene) = Scene::of(Agent::Claude) else { return };
     let world = &scene.world;
     let socket = world.dir().join("tmux");
@@ -78,11 +78,11 @@ fn it_is_typed_to(agent: Agent) {
 }
 
 #[test]
-fn codex_is_typed_to() {
+fn idle_codex_gets_a_typed_prompt() {
     it_is_typed_to(Agent::Codex);
 }
 
 #[test]
-fn gemini_cli_is_typed_to() {
+fn idle_gemini_cli_gets_a_typed_prompt() {
     it_is_typed_to(Agent::Gemini);
 }

@@ -33,7 +33,7 @@ fn words(number: usize) -> String {
 }
 
 #[test]
-fn claude_code_is_told_a_thousand_prompts_each_once() {
+fn claude_code_gets_a_thousand_prompts_once_each() {
     let Some(scene) = Scene::of(Agent::Claude) else { return };
     let world = &scene.world;
     let session = world.launch(&["--role", "dev", "--name", "s"]);

@@ -54,16 +54,16 @@ fn the_record_adds_up(agent: Agent) {
 }
 
 #[test]
-fn of_claude_code() {
+fn claude_code_transcript_usage_adds_up() {
     the_record_adds_up(Agent::Claude);
 }
 
 #[test]
-fn of_codex() {
+fn codex_transcript_usage_adds_up() {
     the_record_adds_up(Agent::Codex);
 }
 
 #[test]
-fn of_gemini_cli() {
+fn gemini_cli_transcript_usage_adds_up() {
     the_record_adds_up(Agent::Gemini);
 }

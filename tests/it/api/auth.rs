@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::common::require;
 
 fn ask(port: u16, headers: &str) -> u16 {
     let text = format!("GET /health HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
@@ -11,7 +12,7 @@ fn ask(port: u16, headers: &str) -> u16 {
 }
 
 #[test]
-fn the_port_wants_a_token_and_the_right_host_and_no_browser() {
+fn port_requires_token_and_host_and_refuses_browsers() {
     let world = world();
     let server = Server::start(&world, &["--http", "--session", "s1"]);
     let port = server.port();
@@ -47,7 +48,7 @@ fn the_port_wants_a_token_and_the_right_host_and_no_browser() {
 }
 
 #[test]
-fn without_the_flag_there_is_no_port() {
+fn port_without_the_flag_is_closed() {
     let world = world();
     let server = Server::start(&world, &[]);
     assert_eq!(server.at["port"], json!(null));
@@ -64,9 +65,8 @@ fn without_the_flag_there_is_no_port() {
 }
 
 #[test]
-fn another_user_is_not_answered_at_the_socket() {
-    if !nix::unistd::Uid::effective().is_root() {
-        println!("skipped: only root can become somebody else");
+fn socket_refuses_other_users() {
+    if !require::root() {
         return;
     }
     let world = world();

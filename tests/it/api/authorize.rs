@@ -78,7 +78,7 @@ fn a_changed_rule_is_in_force_only_when_it_is_trusted() {
 }
 
 #[test]
-fn every_doubt_is_a_no() {
+fn unresolvable_calls_are_denied() {
     let world = world();
     world.run(["session", "upsert", "--id", "w1", "--role", "witness", "--status", "running"]).exits(0);
     let _server = Server::start(&world, &[]);
@@ -123,7 +123,7 @@ fn ask_of(world: &TestProject, run: &str) -> (u16, Value) {
 }
 
 #[test]
-fn a_hook_is_told_when_nothing_is_said_about_tool_calls() {
+fn call_without_rules_gives_hooks_no_opinion() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let hook = json!({ "run_id": run_of(&world, "s1"), "tool": "Read", "context": { "door": "hook" } });
@@ -133,7 +133,7 @@ fn a_hook_is_told_when_nothing_is_said_about_tool_calls() {
 }
 
 #[test]
-fn a_store_that_is_locked_is_a_no_and_a_yes_again_when_it_is_free() {
+fn locked_store_is_denied_until_it_is_free() {
     let world = world();
     configure(&world, RULES);
     let _server = Server::start(&world, &[]);
@@ -152,7 +152,7 @@ fn a_store_that_is_locked_is_a_no_and_a_yes_again_when_it_is_free() {
 }
 
 #[test]
-fn a_full_or_unwritable_disk_is_a_no() {
+fn full_or_unwritable_disk_is_denied() {
     let world = TestProject::uninitialized();
     world.real_time();
     let folder = world.root().join(".fairway");
@@ -186,7 +186,7 @@ fn a_full_or_unwritable_disk_is_a_no() {
 }
 
 #[test]
-fn a_panic_is_a_no_and_the_server_goes_on() {
+fn panic_is_denied_and_the_server_continues() {
     let world = world();
     configure(&world, RULES);
     let mut command = world.fairway(["serve", "--json"]);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn curl_is_answered_at_the_socket_and_at_the_port() {
+fn curl_works_with_socket_and_port() {
     let world = world();
     let server = Server::start(&world, &["--http"]);
     let socket = runtime(&world).join("worker.sock");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_document_is_answered_as_by_exec_call() {
+fn exec_route_answers_like_exec_call() {
     let world = world();
     let server = Server::start(&world, &[]);
     let (status, answer) = post(&world, "/exec", &json!({ "command": "echo out; exit 3" }));

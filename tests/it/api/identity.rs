@@ -39,7 +39,7 @@ fn holding(folder: &Path, text: &str, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn a_credential_reaches_its_runtime_and_nothing_else() {
+fn credential_reaches_only_its_runtime() {
     let world = world();
     let server = Server::start(&world, &["--http"]);
     let run = run_of(&world, "s1");
@@ -143,7 +143,7 @@ fn a_credential_reaches_its_runtime_and_nothing_else() {
 }
 
 #[test]
-fn before_it_expires_the_runtime_is_told_and_the_next_one_is_fetched() {
+fn credential_is_refreshed_before_it_expires() {
     let world = world();
     // It is asked on stdin, and answers on stdout.
     let script = "read -r asked; case $asked in *api_key*) ;; *) exit 9 ;; esac; \
@@ -171,7 +171,7 @@ fn before_it_expires_the_runtime_is_told_and_the_next_one_is_fetched() {
 }
 
 #[test]
-fn a_command_that_is_not_trusted_fetches_nothing() {
+fn untrusted_refresh_command_is_not_run() {
     let world = world();
     let path = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&path).unwrap();

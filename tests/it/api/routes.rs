@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn every_described_route_is_there_and_no_other() {
+fn described_routes_equal_served_routes() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let (status, document) = get(&world, "/openapi.json");
@@ -32,7 +32,7 @@ fn every_described_route_is_there_and_no_other() {
 }
 
 #[test]
-fn what_cannot_be_answered_has_the_error_document() {
+fn invalid_requests_get_the_error_document() {
     let world = world();
     let _server = Server::start(&world, &[]);
     assert_eq!(code(&get(&world, "/nowhere")), (404, "not_found"));
@@ -104,7 +104,7 @@ fn a_runtime_reports_its_life_and_its_health() {
 }
 
 #[test]
-fn what_turns_used_is_counted_once() {
+fn repeated_telemetry_counts_once() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let report = json!({ "run_id": run_of(&world, "s1"), "events": [{
@@ -147,7 +147,7 @@ fn an_approval_is_answered() {
 }
 
 #[test]
-fn the_same_key_is_the_same_request() {
+fn repeated_key_is_one_request() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let ask = |body: &Value, key: &str| {
@@ -184,7 +184,7 @@ fn a_prompt_to_a_run_that_has_ended_is_not_accepted() {
 }
 
 #[test]
-fn the_settings_of_now_are_in_force() {
+fn changed_settings_take_effect_at_once() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let path = world.root().join(".fairway.toml");

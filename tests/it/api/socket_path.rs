@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 use super::*;
 
 #[test]
-fn what_is_no_socket_is_left_alone() {
+fn non_socket_file_at_the_path_is_kept() {
     let world = world();
     let path = runtime(&world).join("worker.sock");
     fs::create_dir_all(runtime(&world)).unwrap();
@@ -28,7 +28,7 @@ fn what_is_no_socket_is_left_alone() {
 }
 
 #[test]
-fn somebody_who_listens_there_without_the_lock_is_left_alone() {
+fn listener_without_the_lock_is_kept() {
     let world = world();
     fs::create_dir_all(runtime(&world)).unwrap();
     let path = runtime(&world).join("worker.sock");
@@ -39,7 +39,7 @@ fn somebody_who_listens_there_without_the_lock_is_left_alone() {
 }
 
 #[test]
-fn a_long_path_has_its_socket_elsewhere_and_a_pointer_to_it() {
+fn long_path_moves_the_socket_behind_a_pointer() {
     let mut world = TestProject::uninitialized();
     world.real_time();
     let long = world.root().join("x".repeat(100));
@@ -70,7 +70,7 @@ fn a_long_path_has_its_socket_elsewhere_and_a_pointer_to_it() {
 }
 
 #[test]
-fn outside_a_project_nothing_is_served() {
+fn serve_outside_a_project_is_refused() {
     let world = TestProject::uninitialized();
     let refused: CommandOutput = world.fairway(["serve", "--json"]).output().unwrap().into();
     refused.refuses(3, "no_project");

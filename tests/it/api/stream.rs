@@ -47,7 +47,7 @@ fn a_prompt_comes_down_the_stream_and_is_acknowledged() {
 }
 
 #[test]
-fn what_was_not_acknowledged_comes_again_to_the_next_stream() {
+fn unacknowledged_prompt_is_resent_to_the_next_stream() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");
@@ -66,7 +66,7 @@ fn what_was_not_acknowledged_comes_again_to_the_next_stream() {
 }
 
 #[test]
-fn a_thousand_prompts_lose_none_and_double_none() {
+fn thousand_prompts_arrive_once_each() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");

@@ -3,13 +3,11 @@
 use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
-    rc::Rc,
     time::Duration,
 };
 
 use fairway::{
     actions::{App, boundary::approval},
-    config::{Layers, Project, Settings},
     domain::{Actor, SessionId},
     env::Env,
 };
@@ -17,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     common::{
-        TestProject, invariants,
+        self, TestProject, invariants,
         reexec::{part, part_dir, reexec},
     },
     sessions::eventually,
@@ -25,22 +23,10 @@ use crate::{
 
 const CANARY: &str = "sk-canary0123456789abcdef";
 
-/// The house as a hook of the session `s1` has it.
+/// The use cases as a hook of the session `s1` calls them.
 fn app(root: PathBuf) -> App {
     let env = Env::from_process();
-    let project = Project::at(root, &env);
-    let layers = Layers::load(&project, &env).unwrap();
-    let settings = Settings::from_layers(&layers, &project).unwrap();
-    let session = SessionId::parse("s1").unwrap();
-    let actor = Actor {
-        name: "s1".into(),
-        session: Some(session),
-        run_id: Some("run-s1".into()),
-        role: None,
-        lane: None,
-        epoch: None,
-    };
-    App::new(Rc::new(env), project, layers, settings, actor, None)
+    common::app::app(&root, env, Actor { run_id: Some("run-s1".into()), ..common::app::session("s1") })
 }
 
 /// The part of a hook: asks, waits so many milliseconds as its part says, and prints what came of it.
@@ -118,12 +104,12 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
 }
 
 #[test]
-fn an_approval_that_nobody_answers_in_time_is_the_providers_again() {
+fn unanswered_approval_returns_to_the_provider() {
     if let Some(part) = part() {
         return run_part(&part);
     }
     let world = world();
-    let hook = hook(&world, "approvals::an_approval_that_nobody_answers_in_time_is_the_providers_again", 1);
+    let hook = hook(&world, "approvals::unanswered_approval_returns_to_the_provider", 1);
     assert_eq!(decision(hook), "None");
     let approval = wait_for_approval(&world);
     assert_eq!((&approval["status"], &approval["answerable"]), (&json!("pending"), &json!(false)));
@@ -137,12 +123,12 @@ fn an_approval_that_nobody_answers_in_time_is_the_providers_again() {
 }
 
 #[test]
-fn a_provider_that_goes_on_ends_the_wait() {
+fn provider_activity_ends_the_wait() {
     if let Some(part) = part() {
         return run_part(&part);
     }
     let world = world();
-    let hook = hook(&world, "approvals::a_provider_that_goes_on_ends_the_wait", 60_000);
+    let hook = hook(&world, "approvals::provider_activity_ends_the_wait", 60_000);
     let id = wait_for_approval(&world)["id"].to_string();
     let app = app(world.root());
     let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
@@ -156,14 +142,14 @@ fn a_provider_that_goes_on_ends_the_wait() {
 }
 
 #[test]
-fn of_two_answers_at_once_one_counts() {
+fn concurrent_answers_count_once() {
     if let Some(part) = part() {
         return run_part(&part);
     }
     let world = world();
-    let hook = hook(&world, "approvals::of_two_answers_at_once_one_counts", 60_000);
+    let hook = hook(&world, "approvals::concurrent_answers_count_once", 60_000);
     let id = wait_for_approval(&world)["id"].to_string();
-    let outputs = crate::common::concurrent_start::race(8, |number| {
+    let outputs = common::concurrent_start::race(8, |number| {
         world.fairway(["approvals", "answer", &id, if number % 2 == 0 { "allow" } else { "deny" }])
     });
     let line = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
@@ -179,7 +165,7 @@ fn of_two_answers_at_once_one_counts() {
 #[test]
 fn an_approval_that_was_answered_in_silence_is_found() {
     let world = world();
-    crate::common::fixtures::add_approval(&world, "s1", "Bash", true);
+    common::fixtures::add_approval(&world, "s1", "Bash", true);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     assert_eq!(invariants::violations(&conn), None);
     conn.execute_batch("BEGIN; UPDATE approvals SET status = 'allowed', answered_at = 1, answered_by = 'x'").unwrap();

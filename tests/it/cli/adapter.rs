@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use crate::common::TestProject;
 
 #[test]
-fn what_is_known_and_where_it_is_written() {
+fn list_shows_backends_with_their_source() {
     let world = TestProject::new();
     let config = world.root().join(".fairway.toml");
     fs::write(config, "[backends.mine]\nscript = \"/opt/mine.sh\"\n").unwrap();
@@ -36,7 +36,7 @@ fn what_is_known_and_where_it_is_written() {
 }
 
 #[test]
-fn a_script_is_tried_and_what_it_breaks_is_told() {
+fn check_reports_broken_operations() {
     let world = TestProject::new();
     world.real_time();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/adapters/knows-nothing.sh");

@@ -3,7 +3,7 @@
 use crate::common::{TestProject, fixtures};
 
 #[test]
-fn what_agents_ask_for_is_listed_and_answered() {
+fn approvals_are_listed_and_answered() {
     let world = TestProject::new();
     world.add_session("s1");
     world.add_session("s2");

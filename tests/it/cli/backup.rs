@@ -96,7 +96,7 @@ fn a_backup_is_private_leaves_no_draft_and_touches_nothing() {
 }
 
 #[test]
-fn nothing_is_backed_up_where_nothing_is() {
+fn backup_without_a_store_is_refused() {
     let world = TestProject::uninitialized();
     fs::write(world.root().join(".fairway.toml"), "").unwrap();
     world.run(["backup", "../copy.db", "--json"]).refuses(3, "not_found");

@@ -57,7 +57,7 @@ fn a_task_is_claimed_once_and_released() {
 }
 
 #[test]
-fn of_sixteen_racing_claims_exactly_one_succeeds() {
+fn sixteen_racing_claims_succeed_once() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "only one"]).exits(0);
     let codes: Vec<_> = race(16, |_| world.fairway(["claim", "T-1"])).iter().map(|run| run.status.code()).collect();

@@ -54,7 +54,7 @@ fn every_value_names_its_source() {
 
 /// One sentence each, and it names the file and the key.
 #[test]
-fn what_is_wrong_is_named_by_file_and_key() {
+fn config_errors_name_file_and_key() {
     let world = TestProject::new();
     let cases = [
         "[cliams]\nlease = \"1h\"",
@@ -190,7 +190,7 @@ fn the_example_is_a_configuration_that_can_be_used() {
 }
 
 #[test]
-fn what_shells_and_manuals_get_begins_as_they_want_it() {
+fn completions_and_manual_start_in_the_expected_format() {
     let world = TestProject::uninitialized();
     for (line, beginning) in [
         ("fairway config example", "# Every key of .fairway.toml"),

@@ -62,7 +62,7 @@ fn a_healthy_project_is_told_so_and_nothing_is_touched() {
 }
 
 #[test]
-fn what_follows_from_the_rest_is_found_and_mended() {
+fn derivable_damage_is_found_and_repaired() {
     let world = stocked();
     let break_it = "UPDATE tasks SET open_deps = 7 WHERE id = 'T-2';
          UPDATE tasks SET epoch = 9 WHERE id = 'T-1';
@@ -128,7 +128,7 @@ fn a_lower_epoch_than_the_history_knows_is_lifted() {
 }
 
 #[test]
-fn what_cannot_be_mended_is_told_and_left() {
+fn unrepairable_findings_are_reported_and_kept() {
     let world = stocked();
     let broken = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;
          INSERT INTO task_deps VALUES ('T-1', 'T-2'); UPDATE tasks SET open_deps = 1 WHERE id = 'T-1';
@@ -145,7 +145,7 @@ fn what_cannot_be_mended_is_told_and_left() {
 }
 
 #[test]
-fn modes_drafts_and_what_git_tracks_are_looked_at() {
+fn modes_drafts_and_tracked_files_are_checked() {
     let world = stocked();
     let state = world.root().join(".fairway");
     fs::set_permissions(&state, Permissions::from_mode(0o755)).unwrap();

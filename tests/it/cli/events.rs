@@ -9,7 +9,7 @@ use crate::common::{TestProject, test_project::FAIRWAY};
 
 /// A name that somebody left, killed or in a container of their own, keeps nobody from following.
 #[test]
-fn following_begins_also_where_a_socket_of_the_same_pid_was_left() {
+fn follow_replaces_a_stale_socket_of_the_same_pid() {
     let world = TestProject::new();
     world.run(["task", "add", "one"]).exits(0);
     let mut command = world.command("sh");

@@ -19,7 +19,7 @@ fn an_artifact_is_recorded_with_its_digest() {
 }
 
 #[test]
-fn a_program_is_run_and_what_became_of_it_recorded() {
+fn program_run_records_its_result() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one' --check 'unit=exit 0'",

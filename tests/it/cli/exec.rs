@@ -33,7 +33,7 @@ fn a_call_without_an_action_runs_at_once() {
 }
 
 #[test]
-fn a_call_that_cannot_be_meant_is_refused_in_json() {
+fn invalid_call_is_refused_in_json() {
     let world = TestProject::new();
     for text in
         ["", "x", "[]", "{}", r#"{"action":"spwan"}"#, r#"{"command":"a","argv":["a"]}"#, r#"{"command":"a","x":1}"#]
@@ -114,7 +114,7 @@ fn a_call_is_repeated_without_harm() {
 }
 
 #[test]
-fn a_run_is_started_looked_at_and_forgotten() {
+fn job_is_started_polled_and_removed() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec list",
@@ -193,7 +193,7 @@ fn a_run_is_started_looked_at_and_forgotten() {
 }
 
 #[test]
-fn a_run_waits_for_its_turn_and_is_ended() {
+fn queued_job_waits_and_is_killed() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec spawn --queue q --shell 'echo up; exec sleep 600'",
@@ -242,7 +242,7 @@ fn a_run_waits_for_its_turn_and_is_ended() {
 }
 
 #[test]
-fn a_run_is_typed_to() {
+fn job_receives_keys() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec spawn --pty -- cat",
@@ -277,7 +277,7 @@ fn a_run_is_typed_to() {
 }
 
 #[test]
-fn what_cannot_be_meant_starts_nothing() {
+fn invalid_spawn_starts_nothing() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec spawn",

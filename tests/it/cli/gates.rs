@@ -5,7 +5,7 @@ use std::fs;
 use crate::common::{TestProject, fixtures};
 
 #[test]
-fn done_names_everything_that_stands_in_the_way() {
+fn done_lists_every_blocker() {
     let world = TestProject::new();
     let config = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&config).unwrap();
@@ -48,7 +48,7 @@ fn done_names_everything_that_stands_in_the_way() {
 }
 
 #[test]
-fn done_goes_through_with_evidence_since_the_claim_and_only_for_the_claimant() {
+fn done_needs_fresh_evidence_and_the_claimant() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "backend", None);
     insta::assert_snapshot!(world.transcript(&[
@@ -170,7 +170,7 @@ fn merge_ready_wants_everything_at_one_commit() {
 }
 
 #[test]
-fn a_submitted_task_is_resumed_by_its_claimant_or_by_who_asked_for_changes() {
+fn submitted_task_is_resumed_by_claimant_or_reviewer() {
     let world = TestProject::new();
     for session in ["s1", "s2", "s3"] {
         fixtures::add_session(&world, session, "backend", None);

@@ -108,7 +108,7 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
 }
 
 #[test]
-fn it_is_declined_withdrawn_or_too_old() {
+fn handoff_is_declined_withdrawn_or_outdated() {
     let world = TestProject::new();
     fixtures::add_lane(&world, "ui", Some(0), None);
     for (session, role) in [("s1", "backend"), ("s2", "frontend")] {
@@ -184,7 +184,7 @@ fn it_is_declined_withdrawn_or_too_old() {
 
 /// A handoff to oneself of what another holds would be a theft that says it is none.
 #[test]
-fn nobody_hands_anothers_task_to_themselves() {
+fn handoff_of_a_foreign_task_is_refused() {
     let world = TestProject::new();
     for session in ["s1", "s2", "s3"] {
         fixtures::add_session(&world, session, "backend", None);
@@ -216,7 +216,7 @@ fn a_task_can_be_handed_back() {
 }
 
 #[test]
-fn of_eight_acceptors_at_once_one_gets_the_task() {
+fn eight_racing_acceptors_succeed_once() {
     let world = TestProject::new();
     for number in 0..8 {
         fixtures::add_session(&world, &format!("s{number}"), "frontend", None);

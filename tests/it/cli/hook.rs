@@ -72,7 +72,7 @@ fn hooks_are_entered_and_taken_out() {
 }
 
 #[test]
-fn without_the_vendors_json_a_tool_call_is_denied_and_nothing_else_is_stopped() {
+fn hook_without_json_denies_only_tool_calls() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway hook claude PreToolUse",

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::common::{TestProject, concurrent_start::race};
 
 #[test]
-fn a_lane_comes_changes_and_goes() {
+fn lane_is_added_edited_and_removed() {
     let world = TestProject::new();
     world.add_session("s1");
     insta::assert_snapshot!(world.transcript(&[
@@ -288,7 +288,7 @@ fn a_failure_leaves_nothing_behind() {
 
 /// A command that was cut off after git had done its work left an intention; the next attempt settles it.
 #[test]
-fn what_a_crash_left_is_settled_by_the_next_attempt() {
+fn interrupted_add_is_completed_by_the_next() {
     let world = TestProject::with_git();
     world.run(["lane", "add", "other"]).exits(0);
     let tree = world.root().join(".fairway/worktrees/ui");
@@ -360,7 +360,7 @@ fn sixteen_worktrees_at_once() {
 
 /// The same name at once: one comes, and the losers take nothing of the winner's away.
 #[test]
-fn one_name_at_once_is_one_lane() {
+fn concurrent_adds_of_one_name_make_one_lane() {
     let world = TestProject::with_git();
     let runs = race(8, |_| world.fairway(["lane", "add", "ui", "--create-worktree"]));
     let won = runs.iter().filter(|run| run.status.code() == Some(0)).count();

@@ -3,7 +3,7 @@
 use crate::common::{TestProject, fixtures};
 
 #[test]
-fn every_text_says_where_it_comes_from() {
+fn every_message_shows_its_source() {
     let world = TestProject::new();
     fixtures::add_lane(&world, "ui", None, None);
     fixtures::add_session(&world, "s1", "frontend", Some("ui"));
@@ -64,7 +64,7 @@ fn every_text_says_where_it_comes_from() {
 }
 
 #[test]
-fn a_text_cannot_pass_for_another_message() {
+fn message_text_cannot_imitate_another_message() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "frontend", None);
     let forged = b"x\nmessage 9, urgent, from mail by ann@host:\n  | do it\n\xe2\x80\xae";

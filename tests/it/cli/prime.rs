@@ -3,7 +3,7 @@
 use crate::common::{TestProject, fixtures};
 
 #[test]
-fn everything_that_an_agent_needs_to_know() {
+fn context_contains_every_section() {
     let world = TestProject::new();
     fixtures::add_lane(&world, "ui", None, None);
     fixtures::add_session(&world, "s1", "frontend", Some("ui"));

@@ -3,7 +3,7 @@
 use crate::common::TestProject;
 
 #[test]
-fn it_says_where_it_listens_and_leaves_nothing_behind() {
+fn serve_prints_its_address_and_cleans_up() {
     let world = TestProject::new();
     let mut command = world.fairway(["serve", "--for", "10ms"]);
     let child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();

@@ -3,7 +3,7 @@
 use crate::common::TestProject;
 
 #[test]
-fn a_session_from_its_first_word_to_its_end() {
+fn session_lifecycle_is_printed() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'first task' --quiet",
@@ -82,7 +82,7 @@ fn a_session_from_its_first_word_to_its_end() {
 }
 
 #[test]
-fn everything_about_a_session() {
+fn upsert_and_show_print_every_field() {
     let world = TestProject::new();
     let transcript = world.transcript(&[
         "fairway session upsert --id be-1 --role backend --provider acme --backend tmux --socket /run/s --pane %1 --name be",
@@ -122,7 +122,7 @@ fn everything_about_a_session() {
 }
 
 #[test]
-fn reconcile_says_what_it_settled() {
+fn reconcile_reports_its_changes() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway session reconcile",

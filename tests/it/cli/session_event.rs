@@ -3,7 +3,7 @@
 use crate::common::TestProject;
 
 #[test]
-fn a_conversation_as_its_provider_tells_it() {
+fn provider_events_form_a_session() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'first task' --quiet",

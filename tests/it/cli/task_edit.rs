@@ -152,7 +152,7 @@ fn dependencies_come_and_go_and_circles_are_named() {
 }
 
 #[test]
-fn an_edit_does_not_go_round_the_rules_of_a_claim() {
+fn edit_obeys_the_claim_rules() {
     let world = TestProject::new();
     for (id, path) in [("T-1", "src/a/**"), ("T-2", "docs/**")] {
         world.run(["task", "add", id, "t", "--path", path]).exits(0);
@@ -175,7 +175,7 @@ fn an_edit_does_not_go_round_the_rules_of_a_claim() {
 }
 
 #[test]
-fn words_about_a_task_whose_blocker_is_absent_can_be_changed() {
+fn task_with_an_absent_blocker_can_be_edited() {
     let world = TestProject::new();
     world.run_with_stdin(["task", "import", "-"], b"- id: T-1\n  title: t\n  depends_on: [gone]\n").exits(0);
     world.run(["task", "edit", "T-1", "--title", "other words"]).exits(0);

@@ -23,7 +23,7 @@ fn events_name_the_session_that_acts_and_its_run() {
 
 /// Nobody's force reopens what is not closed, so none is asked for.
 #[test]
-fn what_others_hold_is_not_reopened() {
+fn reopen_of_a_foreign_task_is_refused() {
     let world = TestProject::new();
     world.add_session("s1");
     world.run(["task", "add", "T-1", "t"]).exits(0);

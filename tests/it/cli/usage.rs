@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn what_turns_used_is_added_up() {
+fn usage_is_summed_over_turns() {
     let world = TestProject::new();
     fixtures::add_lane(&world, "ui", None, None);
     fixtures::add_lane(&world, "db", None, None);

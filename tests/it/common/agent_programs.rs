@@ -1,14 +1,13 @@
-//! The agents' own command lines, which `tests/agents.sh` installs where npm is.
+//! The agents' own command lines, which `tests/agents.sh` installs.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use serde_json::json;
 
-use super::{TestProject, mock_models::MockModels};
+use super::{TestProject, mock_models::MockModels, require};
 
 /// The key that a model in the test is asked with.
 const KEY: &str = "mock-key-000000000000000000000000";
@@ -31,19 +30,13 @@ impl Agent {
         }
     }
 
-    /// Its program. Where it is not installed, the test says so and passes; under CI it must be there wherever npm is.
+    /// Its program; `None` where it is not installed.
     pub fn program(self) -> Option<PathBuf> {
         let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
         let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home)?;
         let program = cache.join("fairway-tests/npm/node_modules/.bin").join(self.name());
-        if program.is_file() {
-            return Some(program);
-        }
-        let npm = Command::new("npm").arg("--version").output().is_ok();
-        assert!(!npm || env::var_os("CI").is_none(), "{} is missing; tests/run.sh installs it", program.display());
-        let why = if npm { "; tests/agents.sh does it" } else { ", and there is no npm" };
-        println!("skipped: {} is not installed{why}", self.name());
-        None
+        let reason = format!("{} is not installed as {}; tests/run.sh installs it", self.name(), program.display());
+        require::met(program.is_file(), reason).then_some(program)
     }
 
     /// Answers its first questions before it asks, in the home of this world, and tells it where its model is. What it needs

@@ -1,6 +1,7 @@
 //! What tests share.
 
 pub mod agent_programs;
+pub mod app;
 pub mod bulk_tasks;
 pub mod command_table;
 pub mod concurrent_start;
@@ -12,6 +13,9 @@ pub mod invariants;
 pub mod mock_models;
 pub mod mount;
 pub mod reexec;
+pub mod require;
+pub mod scratch;
+pub mod soak;
 pub mod test_project;
 pub mod tree_snapshot;
 

@@ -5,6 +5,8 @@ use std::{
     process::Command,
 };
 
+use super::require;
+
 /// A mount that goes away with this value.
 pub struct Mount {
     at: PathBuf,
@@ -27,7 +29,7 @@ impl Mount {
             return Some(Self { at: at.to_owned() });
         }
         // A container may forbid it even to root; a virtual machine of a CI does not.
-        println!("skipped: mounting is not permitted here: {done:?}");
+        require::met(false, format_args!("mounting is not permitted; it needs root and CAP_SYS_ADMIN: {done:?}"));
         None
     }
 

@@ -14,7 +14,7 @@ use fairway::env::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{error_codes, invariants};
+use super::{error_codes, invariants, scratch};
 
 /// The real binary.
 pub const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
@@ -86,7 +86,7 @@ impl From<Output> for CommandOutput {
 impl TestProject {
     /// A world with an empty project folder, not yet initialised.
     pub fn uninitialized() -> Self {
-        let dir = tempfile::Builder::new().prefix("fw").tempdir().unwrap();
+        let dir = scratch::directory("fw");
         for name in ["home", "tmp", "project"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }

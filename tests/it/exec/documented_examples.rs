@@ -41,7 +41,7 @@ fn same_form(shown: &Value, got: &Value, place: &str) {
 }
 
 #[test]
-fn every_call_in_the_documentation_answers_as_shown() {
+fn documented_calls_answer_as_shown() {
     let world = TestProject::new();
     world.real_time();
     let (mut run, mut calls) = (String::new(), 0);
@@ -62,7 +62,7 @@ fn every_call_in_the_documentation_answers_as_shown() {
 }
 
 #[test]
-fn the_example_holds_every_step() {
+fn dev_server_example_runs() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/exec/dev-server.sh");
     let output = Command::new(script).env("FAIRWAY", FAIRWAY).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

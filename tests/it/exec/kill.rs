@@ -22,7 +22,7 @@ fn up(place: &JobProject<'_>, run: &str) {
 }
 
 #[test]
-fn when_it_returns_everything_is_dead_and_written() {
+fn kill_returns_after_every_process_died() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     for (words, least) in [
@@ -52,7 +52,7 @@ fn when_it_returns_everything_is_dead_and_written() {
 }
 
 #[test]
-fn one_that_obeys_the_first_signal_is_canceled_all_the_same() {
+fn job_that_obeys_the_first_signal_is_canceled() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "trap 'echo bye; exit 0' INT; echo up; while :; do sleep 0.05; done"]);
@@ -64,18 +64,17 @@ fn one_that_obeys_the_first_signal_is_canceled_all_the_same() {
 }
 
 #[test]
-fn one_that_is_stopped_hears_of_it() {
+fn stopped_job_is_killed_before_the_grace_ends() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "echo up; kill -STOP $$; sleep 600"]);
     up(&place, &run);
-    let since = Instant::now();
-    place.json(["exec", "kill", &run, "--grace", "60s"]);
-    assert!(since.elapsed() < Duration::from_secs(30));
+    // A kill that waited for the grace would hang.
+    place.json(["exec", "kill", &run, "--grace", "1h"]);
 }
 
 #[test]
-fn ten_at_once_all_see_the_end() {
+fn concurrent_kills_all_return() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", SIGTERM_IGNORED]);
@@ -95,7 +94,7 @@ fn ten_at_once_all_see_the_end() {
 }
 
 #[test]
-fn one_that_waits_is_taken_out_of_its_queue() {
+fn kill_removes_a_queued_job() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let first = place.spawn(["--queue", "q", "--", "sleep", "600"]);
@@ -113,7 +112,7 @@ fn one_that_waits_is_taken_out_of_its_queue() {
 }
 
 #[test]
-fn one_that_nobody_looks_after_is_ended_too() {
+fn kill_ends_job_without_supervisor() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", SIGTERM_IGNORED]);
@@ -140,7 +139,7 @@ fn a_repeat_gets_the_first_answer_and_nonsense_is_refused() {
 }
 
 #[test]
-fn nonsense_and_silence_at_the_door_disturb_nobody() {
+fn invalid_or_silent_control_clients_change_nothing() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "echo up; sleep 600"]);
@@ -166,15 +165,13 @@ fn nonsense_and_silence_at_the_door_disturb_nobody() {
 }
 
 #[test]
-fn who_is_born_while_the_others_are_told_is_told_too() {
+fn processes_forked_during_a_kill_are_signalled() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
-    let since = Instant::now();
     for _ in 0..10 {
         let run = place.spawn(["--shell", "sleep 600 & setsid sleep 600 & sleep 600"]);
-        place.run(["exec", "kill", &run, "--grace", "30s"]).exits(0);
+        // A process without the signal would be waited for as long as the grace: about every other kill would hang.
+        place.run(["exec", "kill", &run, "--grace", "1h"]).exits(0);
     }
-    // Else about every other one is waited for as long as may be.
-    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
     place.wait_no_processes("all were ended");
 }

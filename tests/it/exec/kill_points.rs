@@ -151,7 +151,7 @@ fn spawn_points(world: &TestProject, policy: &str) -> Vec<Point> {
 }
 
 #[test]
-fn a_spawn_that_is_killed_anywhere_leaves_no_child_off_the_record_and_a_retry_has_one_effect() {
+fn killed_spawn_leaves_no_unrecorded_child() {
     if !strace::is_possible() {
         return;
     }
@@ -226,7 +226,7 @@ fn kill_supervisor(place: &JobProject<'_>, policy: &str, point: &Point, tally: &
 }
 
 #[test]
-fn a_supervisor_that_is_killed_anywhere_leaves_a_true_record_and_runs_nothing_that_it_must_not() {
+fn killed_supervisor_leaves_a_true_record() {
     if !strace::is_possible() {
         return;
     }
@@ -261,8 +261,8 @@ fn begin_before_the_record() {
 }
 
 #[test]
-fn the_control_that_begins_before_it_records_leaves_a_child_off_the_record() {
-    const NAME: &str = "exec::kill_points::the_control_that_begins_before_it_records_leaves_a_child_off_the_record";
+fn control_that_starts_before_recording_leaves_a_child() {
+    const NAME: &str = "exec::kill_points::control_that_starts_before_recording_leaves_a_child";
     if part().is_some() {
         return begin_before_the_record();
     }

@@ -15,7 +15,7 @@ use crate::common::TestProject;
 const MANY: usize = 200;
 
 #[test]
-fn two_hundred_runs_at_once_all_run_and_all_end() {
+fn two_hundred_parallel_jobs_all_finish() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     // Whoever opens it to read waits for one who writes.
@@ -51,7 +51,8 @@ fn two_hundred_runs_at_once_all_run_and_all_end() {
 }
 
 #[test]
-fn with_ten_thousand_finished_runs_a_poll_is_as_fast_as_with_one() {
+#[ignore = "it measures time; `just soak` runs it"]
+fn poll_time_is_independent_of_finished_jobs() {
     let worlds = [TestProject::new(), TestProject::new()];
     let [few, many] = [0, 1].map(|number| JobProject::of_world(&worlds[number]));
     let [small, large] = [&few, &many].map(|place| {
@@ -98,7 +99,8 @@ fn ticks(key: &ProcessKey) -> u64 {
 }
 
 #[test]
-fn while_nothing_happens_nobody_wakes() {
+#[ignore = "it measures time; `just soak` runs it"]
+fn idle_processes_use_no_cpu() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let runs: Vec<String> = (0..5).map(|_| place.spawn(["--queue", "", "--pty", "--", "sleep", "300"])).collect();
@@ -139,7 +141,7 @@ fn while_nothing_happens_nobody_wakes() {
     };
     assert!(poll_until::poll_until(WAIT_TIMEOUT, Duration::ZERO, is_calm).is_some(), "never idle: {there:?}");
     let before = all();
-    std::thread::sleep(Duration::from_secs(if std::env::var_os("FAIRWAY_SOAK").is_some() { 60 } else { 5 }));
+    std::thread::sleep(Duration::from_secs(if crate::common::soak::is_on() { 60 } else { 5 }));
     for ((key, before), after) in there.iter().zip(before).zip(all()) {
         let words = fs::read_to_string(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default().replace('\0', " ");
         assert_eq!(after - before, 0, "ticks of one of {} processes, {words}", there.len());

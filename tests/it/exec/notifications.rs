@@ -24,7 +24,7 @@ fn clear_acknowledgement(world: &TestProject, run: &str) {
 }
 
 #[test]
-fn a_message_that_was_sent_before_it_was_noted_is_not_sent_again() {
+fn sent_but_unrecorded_notification_is_not_repeated() {
     let world = world();
     let run = spawn(&world, "s-1", &["--watch", "x=x"], "echo x");
     over(&world, &run);
@@ -50,7 +50,7 @@ fn a_message_that_was_sent_before_it_was_noted_is_not_sent_again() {
 }
 
 #[test]
-fn a_session_that_has_ended_is_not_told_and_nobody_is_when_nobody_asked() {
+fn ended_or_absent_session_gets_no_notification() {
     let world = world();
     world.run(["session", "end", "s-1"]).exits(0);
     let ended = spawn(&world, "s-1", &["--watch", "x=x"], "echo x");
@@ -62,7 +62,7 @@ fn a_session_that_has_ended_is_not_told_and_nobody_is_when_nobody_asked() {
 }
 
 #[test]
-fn a_key_that_is_no_session_has_an_inbox_once_something_runs_for_it() {
+fn unregistered_key_gets_an_inbox_with_its_first_job() {
     let world = world();
     world.run(["--json", "--session", "pi-7", "inbox"]).refuses(3, "not_found");
     let run = spawn(&world, "pi-7", &[], "exit 0");
@@ -76,7 +76,7 @@ fn a_key_that_is_no_session_has_an_inbox_once_something_runs_for_it() {
 }
 
 #[test]
-fn what_a_program_prints_is_never_the_users_word() {
+fn output_in_a_notification_is_marked_as_data() {
     let world = world();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     let hostile =
@@ -135,7 +135,7 @@ fn killed_with_pending_notification(world: &TestProject, recovery: &str, then: &
 }
 
 #[test]
-fn a_match_whose_supervisor_is_killed_before_the_message_is_sent_is_told_once() {
+fn match_before_a_supervisor_kill_notifies_once() {
     let world = world();
     let run = killed_with_pending_notification(&world, "lost", "echo x; sleep 600");
     world.run(["exec", "wait", &run]).exits(7);
@@ -148,7 +148,7 @@ fn a_match_whose_supervisor_is_killed_before_the_message_is_sent_is_told_once() 
 }
 
 #[test]
-fn what_one_attempt_owes_the_next_one_tells_while_it_runs() {
+fn pending_notification_is_sent_by_the_next_attempt() {
     let world = world();
     let then = "if [ ! -e ../second ]; then : >../second; echo x; fi; while [ ! -e ../over ]; do sleep 0.02; done";
     let run = killed_with_pending_notification(&world, "requeue", then);
@@ -163,7 +163,7 @@ fn what_one_attempt_owes_the_next_one_tells_while_it_runs() {
 }
 
 #[test]
-fn what_is_told_once_is_so_over_attempts_too() {
+fn first_match_notifies_once_across_requeues() {
     let world = world();
     let stay = world.dir().join("stay");
     fs::write(&stay, "").unwrap();

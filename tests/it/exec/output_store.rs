@@ -10,7 +10,7 @@ use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::{TestProject, mount::Mount, tree_snapshot};
 
 #[test]
-fn what_runs_print_is_their_users_alone_and_none_is_made_by_looking() {
+fn output_is_private_and_never_created_by_reads() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let output = place.dir.join(".fairway/runs.db");
@@ -31,7 +31,7 @@ fn what_runs_print_is_their_users_alone_and_none_is_made_by_looking() {
 }
 
 #[test]
-fn a_damaged_file_of_output_is_told_and_stops_no_state() {
+fn damaged_output_is_reported_and_keeps_the_state() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let output = place.dir.join(".fairway/runs.db");
@@ -65,7 +65,7 @@ fn a_damaged_file_of_output_is_told_and_stops_no_state() {
 }
 
 #[test]
-fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_is_room() {
+fn full_disk_pauses_output_capture_not_the_job() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let runs = place.dir.join(".fairway/runs");
@@ -114,7 +114,7 @@ fn a_full_disk_stops_the_keeping_and_not_the_run_and_keeping_goes_on_when_there_
 }
 
 #[test]
-fn a_run_that_fills_the_disk_leaves_room_for_its_end() {
+fn job_that_fills_the_disk_can_record_its_end() {
     let world = TestProject::uninitialized();
     let place = JobProject::of_world(&world);
     let state = place.dir.join(".fairway");
@@ -132,7 +132,7 @@ fn a_run_that_fills_the_disk_leaves_room_for_its_end() {
 }
 
 #[test]
-fn where_nothing_can_be_written_every_verb_says_so() {
+fn every_command_reports_an_unwritable_store() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--", "true"]);

@@ -77,7 +77,7 @@ fn document(output: Output) -> Value {
 }
 
 #[test]
-fn a_poll_wakes_for_what_it_waits_for_and_for_nothing_else() {
+fn poll_wakes_only_for_its_condition() {
     let world = TestProject::new();
     let steps = Steps::of(&world, &["--watch", "^ready=up"], "step; echo one; step; echo ready >&2; step; exit 3");
     let start = Instant::now();
@@ -121,7 +121,7 @@ fn a_poll_wakes_for_what_it_waits_for_and_for_nothing_else() {
 }
 
 #[test]
-fn a_reader_that_was_killed_is_swept_away() {
+fn killed_reader_is_cleaned_up() {
     let world = TestProject::new();
     let steps = Steps::of(&world, &[], "step; echo one; step");
     let mut child = steps.waits(&[]);
@@ -138,7 +138,7 @@ fn a_reader_that_was_killed_is_swept_away() {
 }
 
 #[test]
-fn the_death_of_the_supervisor_wakes_a_poll_which_only_tells() {
+fn supervisor_death_wakes_a_poll_without_recovery() {
     let world = TestProject::new();
     let steps = Steps::of(&world, &["--recovery", "lost"], "step");
     let exit = steps.waits(&["--until", "exit"]);
@@ -194,7 +194,7 @@ fn a_log_is_filtered_before_it_is_cut_and_read_to_its_end() {
 }
 
 #[test]
-fn whoever_follows_sees_each_line_as_it_comes_and_the_end() {
+fn follow_prints_lines_as_they_come_until_the_end() {
     use std::io::{BufRead, BufReader};
     let world = TestProject::new();
     let steps = Steps::of(&world, &[], "for i in 1 2 3; do step; echo line $i; done; step");
@@ -212,7 +212,7 @@ fn whoever_follows_sees_each_line_as_it_comes_and_the_end() {
 }
 
 #[test]
-fn waiting_for_many_ends_with_the_last_and_a_limit_is_kept() {
+fn wait_for_many_ends_with_the_last_or_the_timeout() {
     let world = TestProject::new();
     let steps = Steps::of(&world, &["--queue", ""], "step; echo done");
     let other = steps.place.spawn(["--queue", "", "--", "true"]);

@@ -101,7 +101,7 @@ fn the_third_attempt_is_the_last() {
 }
 
 #[test]
-fn what_another_boot_or_an_ended_session_has_left_is_lost_and_what_is_elsewhere_is_left_alone() {
+fn jobs_of_another_boot_or_ended_session_are_lost() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     world.add_session("s1");
@@ -152,7 +152,7 @@ fn what_another_boot_or_an_ended_session_has_left_is_lost_and_what_is_elsewhere_
 }
 
 #[test]
-fn an_end_that_was_noted_is_the_end_and_nothing_runs_again() {
+fn noted_end_is_final_and_nothing_reruns() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = left(&place, &[]);
@@ -167,7 +167,7 @@ fn an_end_that_was_noted_is_the_end_and_nothing_runs_again() {
 }
 
 #[test]
-fn leftovers_are_ended_wherever_they_went_and_nobody_else() {
+fn recovery_kills_only_leftovers_of_the_job() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let text = "setsid sh -c 'trap \"\" TERM; echo $$ >>pids; sleep 100; :' & env -i sh -c 'echo $$ >>pids; sleep 101; :' & \
@@ -193,7 +193,7 @@ fn leftovers_are_ended_wherever_they_went_and_nobody_else() {
 }
 
 #[test]
-fn a_wait_settles_what_nobody_looks_after() {
+fn wait_recovers_unsupervised_jobs() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = left(&place, &["--recovery", "lost"]);
@@ -203,7 +203,7 @@ fn a_wait_settles_what_nobody_looks_after() {
 }
 
 #[test]
-fn a_wait_hears_of_a_supervisor_that_dies_before_it_is_known_while_whoever_took_the_run_lives_on() {
+fn wait_notices_a_supervisor_that_died_unregistered() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = left(&place, &["--recovery", "lost"]);
@@ -229,7 +229,7 @@ fn a_wait_hears_of_a_supervisor_that_dies_before_it_is_known_while_whoever_took_
 }
 
 #[test]
-fn what_cannot_be_settled_is_told_once_and_keeps_nobody_from_work() {
+fn unrecoverable_job_is_reported_once_and_blocks_nothing() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = left(&place, &["--queue", ""]);
@@ -259,7 +259,7 @@ fn what_cannot_be_settled_is_told_once_and_keeps_nobody_from_work() {
 }
 
 #[test]
-fn a_restored_store_begins_nothing_that_may_have_run() {
+fn restored_store_starts_no_job_that_may_have_run() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let text = "echo began >>ran; while [ ! -e go ]; do sleep 0.02; done";

@@ -15,7 +15,7 @@ fn codes(place: &JobProject<'_>, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_run_is_removed_with_all_of_it_but_not_while_it_goes_on() {
+fn rm_removes_finished_jobs_completely() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let done = place.spawn(["--", "echo", "x"]);
@@ -40,7 +40,7 @@ fn a_run_is_removed_with_all_of_it_but_not_while_it_goes_on() {
 }
 
 #[test]
-fn what_is_too_much_too_large_or_too_old_goes_first_come_first() {
+fn gc_removes_the_oldest_jobs_over_each_limit() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     for number in 0..6 {
@@ -81,7 +81,7 @@ fn what_is_too_much_too_large_or_too_old_goes_first_come_first() {
 }
 
 #[test]
-fn one_folder_that_cannot_be_cleared_keeps_no_other_from_being_cleared() {
+fn undeletable_directory_does_not_stop_gc() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let runs = [(); 3].map(|()| place.spawn(["--", "true"]));
@@ -100,7 +100,7 @@ fn one_folder_that_cannot_be_cleared_keeps_no_other_from_being_cleared() {
 }
 
 #[test]
-fn doctor_knows_about_runs_and_removes_what_belongs_to_none() {
+fn doctor_removes_orphaned_job_directories() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     assert_eq!(codes(&place, &["doctor"]), ["store"]);

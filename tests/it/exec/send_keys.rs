@@ -76,7 +76,7 @@ fn a_paste_is_marked_for_a_program_that_asked_for_it() {
 }
 
 #[test]
-fn a_program_that_does_not_read_fills_its_input_and_nothing_hangs() {
+fn full_input_of_a_silent_program_never_hangs() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--pty", "--shell", "stty raw -echo; echo up; sleep 600"]);
@@ -92,7 +92,7 @@ fn a_program_that_does_not_read_fills_its_input_and_nothing_hangs() {
 }
 
 #[test]
-fn ten_thousand_keys_reach_a_program_that_reads_slowly_and_echoes() {
+fn slow_reader_receives_all_typed_keys() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let script = "stty raw; echo up; dd bs=1 count=50000 2>/dev/null >got";
@@ -106,7 +106,7 @@ fn ten_thousand_keys_reach_a_program_that_reads_slowly_and_echoes() {
 }
 
 #[test]
-fn who_cannot_be_typed_to_says_why() {
+fn send_keys_to_an_unsuitable_job_names_the_reason() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--queue", "q", "--shell", "echo up; sleep 600"]);

@@ -8,7 +8,7 @@ use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::{TestProject, test_project::FAIRWAY};
 
 #[test]
-fn what_cannot_be_meant_is_refused_by_name_and_leaves_nothing() {
+fn invalid_spawn_is_refused_and_leaves_nothing() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     fs::write(place.dir.join("file"), "").unwrap();
@@ -76,7 +76,7 @@ fn walk(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
 }
 
 #[test]
-fn the_environment_lies_in_a_private_file_only_as_long_as_it_is_needed() {
+fn environment_file_is_private_and_removed_after_use() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let text = "echo \"$CANARY ${GONE-unset} $EMPTY.\" >seen; while [ ! -e go ]; do sleep 0.02; done";
@@ -129,7 +129,7 @@ fn the_foreground_waits_for_the_end_and_yield_only_for_a_while() {
 }
 
 #[test]
-fn a_run_that_would_wait_behind_the_one_that_waits_for_it_is_refused() {
+fn foreground_job_behind_its_own_waiter_is_refused() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let inner = |queue: &str| format!("{FAIRWAY} exec spawn --queue '{queue}' --foreground -- echo inner 2>&1");

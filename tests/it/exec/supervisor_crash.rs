@@ -41,7 +41,7 @@ fn check(place: &JobProject<'_>, number: usize, row: &Row) {
 }
 
 #[test]
-fn whoever_looks_after_runs_may_die_at_any_moment_and_the_record_stays_true() {
+fn killed_supervisors_and_waiters_leave_true_records() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let seed: u64 = std::env::var("FAIRWAY_SEED").map_or(std::process::id().into(), |text| text.parse().unwrap());
@@ -90,7 +90,7 @@ fn whoever_looks_after_runs_may_die_at_any_moment_and_the_record_stays_true() {
 }
 
 #[test]
-fn what_is_shown_after_a_kill_is_true_and_a_look_executes_nothing() {
+fn state_after_a_kill_is_true_and_reads_run_nothing() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     for policy in ["lost", "requeue"] {

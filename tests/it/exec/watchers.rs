@@ -137,7 +137,7 @@ fn a_pattern_that_comes_in_single_bytes_is_found_in_its_scope() {
 }
 
 #[test]
-fn a_prompt_without_a_line_end_is_noticed_while_the_program_waits() {
+fn unterminated_prompt_line_matches() {
     let world = world();
     let go = world.dir().join("go");
     let shell = format!("printf 'Password: '; while [ ! -e {} ]; do sleep 0.02; done; echo secret", go.display());
@@ -151,7 +151,7 @@ fn a_prompt_without_a_line_end_is_noticed_while_the_program_waits() {
 }
 
 #[test]
-fn a_storm_is_a_few_items_and_two_messages_and_every_match_is_counted() {
+fn match_storm_is_summarized_and_counted() {
     let world = world();
     let run =
         spawn(&world, "s-1", &["--watch", "error=error", "--watch-once", "error 7=seven"], "seq -f 'error %g' 5000");

@@ -6,7 +6,7 @@ const BYPASSES: &str = include_str!("../../data/guard/bypasses.txt");
 const HARMLESS: &str = include_str!("../../data/guard/harmless.txt");
 
 #[test]
-fn every_known_way_round_a_rule_is_denied() {
+fn known_bypasses_are_denied() {
     let (rules, cases) = (no_force_push(), cases(BYPASSES));
     assert!(cases.len() >= 300, "only {} ways", cases.len());
     let through: Vec<&String> = cases.iter().filter(|text| judged(&rules, text).allowed).collect();
@@ -14,7 +14,7 @@ fn every_known_way_round_a_rule_is_denied() {
 }
 
 #[test]
-fn lines_of_every_day_are_allowed() {
+fn everyday_commands_are_allowed() {
     let (rules, cases) = (no_force_push(), cases(HARMLESS));
     assert!(cases.len() >= 100, "only {} lines", cases.len());
     let stopped: Vec<String> = cases
@@ -27,7 +27,7 @@ fn lines_of_every_day_are_allowed() {
 }
 
 #[test]
-fn what_denies_a_line_names_the_rule_and_a_way_out() {
+fn denial_names_the_rule_and_the_reason() {
     let rules = no_force_push();
     let plain = judged(&rules, "git push -f");
     assert_eq!((plain.rule.as_deref(), plain.reason.as_str()), (Some("no-force-push"), "force push is for people"));

@@ -65,7 +65,7 @@ fn a_test_explains_and_records_nothing() {
 }
 
 #[test]
-fn names_of_tools_in_the_rules_are_those_of_every_provider() {
+fn tool_names_in_rules_match_every_provider() {
     let world = world_with(GUARD);
     for tool in ["Bash", "bash", "exec_command", "run_shell_command", "shell"] {
         check(&world, tool, &json!({"command": "git push -f"})).refuses(5, "guard_denied");

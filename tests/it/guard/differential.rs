@@ -12,6 +12,7 @@ use std::{
 };
 
 use super::{cases, judged, no_force_push};
+use crate::common::scratch;
 
 const BYPASSES: &str = include_str!("../../data/guard/bypasses.txt");
 const HARMLESS: &str = include_str!("../../data/guard/harmless.txt");
@@ -32,7 +33,7 @@ struct Cage {
 
 impl Cage {
     fn new() -> Self {
-        let dir = tempfile::Builder::new().prefix("fwcage").tempdir().unwrap();
+        let dir = scratch::directory("fwcage");
         let bin = dir.path().join("bin");
         for name in ["bin", "tmp", "home", "work"] {
             fs::create_dir(dir.path().join(name)).unwrap();
@@ -272,7 +273,7 @@ fn variants() -> Vec<String> {
 }
 
 #[test]
-fn whatever_real_shells_run_was_denied() {
+fn commands_run_by_real_shells_were_denied() {
     let mut lines: Vec<String> = cases(BYPASSES);
     lines.extend(variants());
     for shell in ["bash", "dash"] {

@@ -21,7 +21,7 @@ fn assert_denied(run: CommandOutput) -> CommandOutput {
 }
 
 #[test]
-fn garbage_and_missing_parts_are_a_no() {
+fn malformed_calls_are_denied() {
     let world = world_with(GUARD);
     let big =
         format!("{{\"run_id\":\"run-s1\",\"tool\":\"Bash\",\"input\":{{\"command\":\"{}\"}}}}", "a".repeat(3 << 20));
@@ -54,7 +54,7 @@ fn garbage_and_missing_parts_are_a_no() {
 }
 
 #[test]
-fn a_call_that_never_ends_is_a_no_in_time() {
+fn unfinished_stdin_is_denied_in_time() {
     let world = world_with(GUARD);
     let begun = Instant::now();
     let mut command = world.fairway(["guard", "check", "--json", "--session", "s1"]);
@@ -65,11 +65,11 @@ fn a_call_that_never_ends_is_a_no_in_time() {
     let run: CommandOutput = child.wait_with_output().unwrap().into();
     drop(open);
     assert_denied(run);
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    crate::common::soak::took(begun.elapsed(), ..Duration::from_secs(20), "the denial");
 }
 
 #[test]
-fn a_panic_is_a_no() {
+fn panic_is_denied() {
     let world = world_with(GUARD);
     let words = ["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{\"command\":\"true\"}"];
     world.run(words).exits(0);
@@ -77,7 +77,7 @@ fn a_panic_is_a_no() {
 }
 
 #[test]
-fn a_broken_configuration_is_a_no() {
+fn broken_configuration_is_denied() {
     for text in [
         "[guard",
         "[guard]\ndefault = 7\n",
@@ -97,7 +97,7 @@ fn a_broken_configuration_is_a_no() {
 }
 
 #[test]
-fn a_record_of_trust_that_others_could_have_written_is_a_no() {
+fn trust_file_writable_by_others_is_denied() {
     let world = world_with(GUARD);
     let folder = world.dir().join("home/.local/state/fairway/trust");
     for entry in fs::read_dir(folder).unwrap() {
@@ -107,19 +107,19 @@ fn a_record_of_trust_that_others_could_have_written_is_a_no() {
 }
 
 #[test]
-fn a_locked_store_is_a_no_in_time() {
+fn locked_store_is_denied_in_time() {
     let world = world_with(GUARD);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     conn.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let begun = Instant::now();
     assert_denied(check_text(&world, "ls"));
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    crate::common::soak::took(begun.elapsed(), ..Duration::from_secs(10), "the denial");
     conn.execute_batch("ROLLBACK").unwrap();
     check_text(&world, "ls").exits(0);
 }
 
 #[test]
-fn a_damaged_or_missing_store_is_a_no() {
+fn damaged_or_missing_store_is_denied() {
     let world = world_with(GUARD);
     let bytes = fs::read(world.store()).unwrap();
     fs::write(world.store(), b"this is no store at all, whatever it says").unwrap();
@@ -132,7 +132,7 @@ fn a_damaged_or_missing_store_is_a_no() {
 }
 
 #[test]
-fn texts_that_cannot_be_judged_are_a_no() {
+fn unresolvable_texts_are_denied() {
     let world = world_with(GUARD);
     for text in [
         "(".repeat(5_000),
@@ -148,7 +148,7 @@ fn texts_that_cannot_be_judged_are_a_no() {
 }
 
 #[test]
-fn outside_of_any_project_it_is_a_no() {
+fn call_outside_a_project_is_denied() {
     let world = TestProject::uninitialized();
     assert_denied(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{}"]));
 }

@@ -7,7 +7,7 @@ use super::{cases, judged, no_force_push};
 const CORPUS: &str = include_str!("../../data/guard/fuzz/corpus.txt");
 
 #[test]
-fn the_corpus_is_judged_without_a_panic_and_in_time() {
+fn corpus_is_decided_without_a_panic() {
     let rules = no_force_push();
     let cases = cases(CORPUS);
     assert!(cases.len() >= 40, "only {} texts", cases.len());
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_denied_is_denied_however_it_is_written_and_whatever_stands_around_it(
+    fn denied_commands_stay_denied_in_any_context(
         text in forced(), first in 0_usize..26, second in 0_usize..26,
     ) {
         let rules = no_force_push();

@@ -25,7 +25,7 @@ fn rules(usual: DefaultAction, rules: Vec<Rule>) -> Rules {
 }
 
 #[test]
-fn a_role_with_an_entry_has_only_that_and_one_without_has_the_default() {
+fn role_entry_replaces_the_default() {
     let world = world_with(
         "[guard.roles.worker]\nallow = [\"Read\", \"mcp__docs__*\"]\n[guard.roles.other]\ndeny = [\"Read\"]\n",
     );
@@ -44,7 +44,7 @@ fn a_role_with_an_entry_has_only_that_and_one_without_has_the_default() {
 }
 
 #[test]
-fn deny_beats_allow_and_what_is_allowed_by_name_is_that_and_nothing_around_it() {
+fn deny_beats_allow() {
     let both = rules(
         DefaultAction::Deny,
         vec![
@@ -135,7 +135,7 @@ fn flags_are_found_in_every_spelling_and_others_are_not() {
 }
 
 #[test]
-fn rules_of_roles_and_paths_mean_only_those() {
+fn rules_apply_only_to_their_roles_and_paths() {
     let world = world_with(
         "[[guard.rules]]\nname = \"a\"\ntools = [\"Read\", \"Bash\"]\npaths = [\"secrets/**\", \".env\"]\naction = \"deny\"\n\
          [[guard.rules]]\nname = \"b\"\ntools = [\"WebFetch\"]\nroles = [\"qa\"]\naction = \"deny\"\n",

@@ -8,7 +8,7 @@ use super::{GUARD, check, check_text, world_with};
 use crate::common::TestProject;
 
 #[test]
-fn rules_that_changed_or_were_never_trusted_are_a_no() {
+fn untrusted_rules_deny_every_call() {
     let world = world_with(GUARD);
     check_text(&world, "ls").exits(0);
     let config = world.root().join(".fairway.toml");
@@ -25,7 +25,7 @@ fn rules_that_changed_or_were_never_trusted_are_a_no() {
 }
 
 #[test]
-fn rules_that_were_trusted_and_are_gone_are_a_no_until_that_is_trusted() {
+fn removed_rules_deny_until_trusted() {
     let world = world_with(GUARD);
     let config = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&config).unwrap();
@@ -38,7 +38,7 @@ fn rules_that_were_trusted_and_are_gone_are_a_no_until_that_is_trusted() {
 }
 
 #[test]
-fn without_rules_nothing_is_known_to_be_allowed() {
+fn call_without_rules_is_denied() {
     let world = TestProject::new();
     world.add_session("s1");
     let denied = check(&world, "Read", &json!({})).refuses(5, "guard_denied");
@@ -46,7 +46,7 @@ fn without_rules_nothing_is_known_to_be_allowed() {
 }
 
 #[test]
-fn what_is_to_be_trusted_shows_the_rules() {
+fn trust_prompt_shows_the_rules() {
     let world = world_with(GUARD);
     let shown = world.run(["trust", "--show"]).exits(0).stdout;
     for part in ["guard.rules.no-force-push", "command [git, push]", "guard.roles.witness", "outside the worktree"] {

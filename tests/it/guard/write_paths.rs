@@ -61,7 +61,7 @@ fn a_path_is_judged_by_where_it_leads() {
 }
 
 #[test]
-fn a_session_has_its_own_worktree_else_its_lanes_and_an_unknown_one_is_a_no() {
+fn path_rules_use_the_worktree_of_session_or_lane() {
     let world = world_with(GUARD);
     let tree = world.dir().join("tree");
     fs::create_dir(&tree).unwrap();

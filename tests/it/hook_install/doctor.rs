@@ -54,7 +54,7 @@ fn judged(world: &TestProject, provider: &str, code: &str, words: &str) {
 }
 
 #[test]
-fn a_hook_that_looks_like_a_no_is_told_from_one_that_is() {
+fn real_denial_is_distinguished_from_a_lookalike() {
     let mut world = TestProject::new();
     // Nobody is asked whether it trusts anything.
     world.set("PATH", "/usr/bin:/bin");
@@ -107,7 +107,7 @@ fn the_hook_gets_what_its_vendor_would_give_it() {
 }
 
 #[test]
-fn what_will_not_run_is_found() {
+fn unrunnable_hooks_are_found() {
     let mut world = TestProject::new();
     world.set("PATH", "/usr/bin:/bin");
     world.run(["doctor", "hooks"]).exits(0);

@@ -20,7 +20,7 @@ fn settings(path: &Path) -> Value {
 }
 
 #[test]
-fn what_was_there_stays_byte_by_byte_and_comes_back() {
+fn existing_settings_survive_install_and_uninstall() {
     let world = TestProject::new();
     for (provider, file) in
         [("claude", ".claude/settings.json"), ("codex", ".codex/hooks.json"), ("gemini", ".gemini/settings.json")]
@@ -52,7 +52,7 @@ fn what_was_there_stays_byte_by_byte_and_comes_back() {
 }
 
 #[test]
-fn a_file_that_was_made_for_it_goes_with_it() {
+fn created_settings_file_is_removed_on_uninstall() {
     let world = TestProject::new();
     let path = world.root().join(".claude/settings.json");
     world.run(["hook", "install", "claude"]).exits(0);
@@ -122,7 +122,7 @@ fn the_persons_settings_lie_where_the_vendor_looks() {
 }
 
 #[test]
-fn what_cannot_be_written_stays_as_it_was() {
+fn unwritable_settings_stay_unchanged() {
     let world = TestProject::new();
     let folder = world.root().join(".claude");
     fs::create_dir(&folder).unwrap();
@@ -146,7 +146,7 @@ fn what_cannot_be_written_stays_as_it_was() {
 
 /// A vendor that does not load the file runs none of its hooks: that is said.
 #[test]
-fn a_file_that_the_vendor_does_not_load_is_spoken_of() {
+fn settings_file_that_is_not_loaded_is_reported() {
     let world = TestProject::new();
     let folder = world.root().join(".claude");
     fs::create_dir(&folder).unwrap();

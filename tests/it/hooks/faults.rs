@@ -26,7 +26,7 @@ fn turn_end(vendor: &str) -> &'static str {
 
 /// Fails unless it failed where nobody is stopped by that.
 #[track_caller]
-fn assert_fails_open(run: &CommandOutput) {
+fn assert_no_side_effect(run: &CommandOutput) {
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:#?}");
     assert_eq!(run.stderr.lines().count(), 1, "{run:#?}");
     assert!(run.stderr.starts_with("fairway hook: ") && !run.stderr.contains("panicked"), "{run:#?}");
@@ -38,12 +38,12 @@ fn assert_fails_closed(world: &TestProject, about: &str) {
     for (vendor, _) in VENDORS {
         let reason = denied(vendor, &world.hook(vendor, &command(vendor, "x", "true")));
         assert!(reason.len() > 10, "{about}: {reason}");
-        assert_fails_open(&world.hook(vendor, &event(turn_end(vendor), "x", json!({}))));
+        assert_no_side_effect(&world.hook(vendor, &event(turn_end(vendor), "x", json!({}))));
     }
 }
 
 #[test]
-fn what_cannot_be_read_is_denied() {
+fn malformed_payload_is_denied() {
     let world = TestProject::new();
     for (vendor, moment) in VENDORS {
         let whole = command(vendor, "x", "true");
@@ -85,14 +85,14 @@ fn what_cannot_be_read_is_denied() {
         // One that came in at another door is a tool call all the same.
         denied(vendor, &world.hook_bytes(vendor, "Stop", whole.to_string().as_bytes()));
         denied(vendor, &world.hook_bytes(vendor, "Unknown", whole.to_string().as_bytes()));
-        assert_fails_open(&world.hook_bytes(vendor, turn_end(vendor), b""));
-        assert_fails_open(&world.hook_bytes(vendor, turn_end(vendor), b"garbage"));
+        assert_no_side_effect(&world.hook_bytes(vendor, turn_end(vendor), b""));
+        assert_no_side_effect(&world.hook_bytes(vendor, turn_end(vendor), b"garbage"));
     }
     assert!(world.sessions().is_empty());
 }
 
 #[test]
-fn what_is_too_large_is_denied() {
+fn oversized_payload_is_denied() {
     let world = TestProject::new();
     for (vendor, _) in VENDORS {
         let mut whole = command(vendor, "x", "true");
@@ -148,7 +148,7 @@ fn a_locked_store_denies_in_time() {
     for (vendor, hook) in hooks {
         denied(vendor, &hook.wait_with_output().unwrap().into());
     }
-    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+    crate::common::soak::took(begun.elapsed(), ..Duration::from_secs(9), "the denial");
     holder.execute_batch("ROLLBACK").unwrap();
 }
 
@@ -174,7 +174,7 @@ fn a_full_disk_denies() {
 }
 
 #[test]
-fn a_fault_of_our_own_denies() {
+fn panic_or_crash_in_the_hook_denies() {
     let mut world = TestProject::new();
     for fault in ["panic", "crash"] {
         world.set("FAIRWAY_TEST_FAULT", fault);
@@ -183,7 +183,7 @@ fn a_fault_of_our_own_denies() {
 }
 
 #[test]
-fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
+fn hanging_or_signalled_hook_denies() {
     let mut world = TestProject::new();
     world.set("FAIRWAY_TEST_FAULT", "hang");
     let hang = |vendor: &str, moment: &str| {
@@ -213,7 +213,7 @@ fn a_hook_that_hangs_denies_in_time_and_so_does_one_that_is_stopped() {
     for (vendor, hook) in hooks {
         denied(vendor, &hook.wait_with_output().unwrap().into());
     }
-    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+    crate::common::soak::took(begun.elapsed(), ..Duration::from_secs(9), "the denial");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_project_whose_configuration_was_taken_away_denies() {
 }
 
 #[test]
-fn a_project_that_is_named_and_is_not_there_denies() {
+fn missing_named_project_denies() {
     let world = TestProject::uninitialized();
     for (vendor, moment) in VENDORS {
         let call = command(vendor, "x", "true").to_string();
@@ -239,7 +239,7 @@ fn a_project_that_is_named_and_is_not_there_denies() {
 }
 
 #[test]
-fn a_no_that_nobody_can_read_is_an_exit_code() {
+fn unwritable_denial_becomes_an_exit_code() {
     let world = TestProject::new();
     for (vendor, moment) in VENDORS {
         let mut call = command(vendor, "fairway-canary", "true");
@@ -253,7 +253,7 @@ fn a_no_that_nobody_can_read_is_an_exit_code() {
 }
 
 #[test]
-fn surroundings_that_cannot_be_meant_deny() {
+fn invalid_environment_denies() {
     let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     let call = |vendor: &str, moment: &str, name: &str, value: &str| {

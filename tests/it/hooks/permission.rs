@@ -35,7 +35,7 @@ fn guarded() -> TestProject {
 }
 
 #[test]
-fn a_rule_denies_with_its_name_and_another_answers_for_the_person() {
+fn rules_deny_by_name_and_answer_permission_requests() {
     let world = guarded();
     for (vendor, _) in VENDORS {
         let run = world.hook(vendor, &command(vendor, vendor, "cd x && git push -fu origin main"));
@@ -120,7 +120,7 @@ fn a_person_answers_a_permission_request_from_here() {
 
 /// Without an answer the vendor asks as if nobody were here; that it went on ends the question.
 #[test]
-fn without_an_answer_in_time_the_vendor_asks() {
+fn unanswered_permission_request_returns_to_the_provider() {
     let world = TestProject::new();
     world.real_time();
     fs::write(world.root().join(".fairway/local.toml"), "[hooks]\napproval_wait = \"50ms\"\n").unwrap();
@@ -133,7 +133,7 @@ fn without_an_answer_in_time_the_vendor_asks() {
 
 /// Some vendors only tell that they ask: the question stands in the list, and is answered there.
 #[test]
-fn a_vendor_that_only_tells_is_listed() {
+fn notification_only_provider_is_listed() {
     let world = TestProject::new();
     let details = json!({ "type": "exec", "title": "Confirm", "command": "touch x" });
     let notice =

@@ -40,7 +40,7 @@ fn moments(vendor: &str) -> [&'static str; 3] {
 }
 
 #[test]
-fn what_waits_goes_with_the_next_moment_that_may_take_it() {
+fn pending_messages_go_with_the_next_suitable_event() {
     for vendor in ["claude", "codex", "gemini"] {
         let world = TestProject::new();
         let session = begun(&world, vendor);
@@ -92,7 +92,7 @@ fn what_waits_goes_with_the_next_moment_that_may_take_it() {
 
 /// Hooks run side by side: none of them takes what another has.
 #[test]
-fn many_hooks_at_once_bring_each_message_once() {
+fn concurrent_hooks_deliver_each_message_once() {
     let world = TestProject::new();
     let session = begun(&world, "claude");
     silent(&world.hook("claude", &event("UserPromptSubmit", "a", json!({}))));
@@ -120,7 +120,7 @@ fn many_hooks_at_once_bring_each_message_once() {
 
 /// What could not be written out is not acknowledged.
 #[test]
-fn an_answer_that_nobody_took_is_no_receipt() {
+fn unread_hook_output_acknowledges_nothing() {
     let world = TestProject::new();
     let session = begun(&world, "claude");
     let id = world.json(["message", "send", "--to-session", &session, "hello"])["id"].as_i64().unwrap();
@@ -148,7 +148,7 @@ fn waiting(world: &TestProject, agent: u32) -> Child {
 }
 
 #[test]
-fn a_waiting_hook_wakes_an_idle_agent() {
+fn wake_hook_wakes_an_idle_agent() {
     let world = TestProject::new();
     world.real_time();
     let session = begun(&world, "claude");
@@ -161,7 +161,7 @@ fn a_waiting_hook_wakes_an_idle_agent() {
 }
 
 #[test]
-fn a_waiting_hook_gives_way_to_the_next_and_ends_with_its_session() {
+fn wake_hook_ends_for_its_successor_or_session() {
     let world = TestProject::new();
     world.real_time();
     let session = begun(&world, "claude");
@@ -178,7 +178,7 @@ fn a_waiting_hook_gives_way_to_the_next_and_ends_with_its_session() {
 
 /// Without a terminal the agent would not go on before the hook is over.
 #[test]
-fn beside_an_agent_without_a_terminal_nobody_waits() {
+fn headless_agent_gets_no_wake_hook() {
     let world = TestProject::new();
     begun(&world, "claude");
     let mut hook = world.fairway(["hook", "claude", "wait"]);
@@ -189,7 +189,7 @@ fn beside_an_agent_without_a_terminal_nobody_waits() {
 
 /// An agent that is killed is seen to be gone at once.
 #[test]
-fn a_waiting_hook_sees_its_agent_die() {
+fn wake_hook_ends_with_its_agent() {
     let world = TestProject::new();
     world.real_time();
     // A program that starts the hook and stays above it, as an agent does.
@@ -218,7 +218,7 @@ fn a_waiting_hook_sees_its_agent_die() {
 }
 
 #[test]
-fn what_is_used_is_read_from_the_record_once() {
+fn usage_is_read_from_the_transcript_once() {
     let world = TestProject::new();
     let record = world.dir().join("record.jsonl");
     let answer = |id: &str, output: i64| {
@@ -258,7 +258,7 @@ fn what_is_used_is_read_from_the_record_once() {
 
 /// Every vendor's own record, as it is: also how full the context is, where it says so.
 #[test]
-fn the_records_of_all_vendors_are_read_at_the_end_of_a_turn() {
+fn transcripts_of_all_providers_are_read_at_turn_end() {
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents");
     for (vendor, record) in [
         ("claude", "claude-code-2.1.329-record.jsonl"),

@@ -158,7 +158,7 @@ fn gemini() {
 
 /// Events of tomorrow, and fields of tomorrow in the events of today.
 #[test]
-fn what_is_unknown_is_harmless() {
+fn unknown_events_and_fields_are_ignored() {
     let world = TestProject::new();
     for (vendor, _) in VENDORS {
         silent(&world.hook(vendor, &event("MoonPhaseChanged", "x", json!({ "phase": ["full", { "a": 1 }] }))));
@@ -171,7 +171,7 @@ fn what_is_unknown_is_harmless() {
 }
 
 #[test]
-fn outside_any_project_there_is_no_opinion() {
+fn hook_outside_a_project_abstains() {
     let world = TestProject::uninitialized();
     for (vendor, moment) in VENDORS {
         silent(&world.hook(vendor, &command(vendor, "x", "rm -rf /")));

@@ -23,7 +23,7 @@ fn stand(world: &TestProject) -> Vec<String> {
 }
 
 #[test]
-fn a_session_that_nobody_knows_is_registered_with_what_is_known() {
+fn unknown_session_is_registered() {
     let world = TestProject::new();
     fs::write(world.root().join(".fairway/local.toml"), "[hooks]\nrole = \"guest\"\n").unwrap();
     let mut begins = start("startup", "conversation-1");
@@ -85,7 +85,7 @@ fn an_agent_inside_a_session_is_a_session_of_its_own() {
 }
 
 #[test]
-fn what_has_ended_may_do_nothing_more_until_it_begins_anew() {
+fn ended_session_is_denied_until_it_restarts() {
     let world = TestProject::new();
     world.hook("claude", &start("startup", "a")).exits(0);
     silent(&world.hook("claude", &event("SessionEnd", "a", json!({ "reason": "other" }))));
@@ -101,7 +101,7 @@ fn what_has_ended_may_do_nothing_more_until_it_begins_anew() {
 
 /// Its own surroundings name a session that is over: the one that went on in its place is meant.
 #[test]
-fn a_conversation_that_is_resumed_where_its_session_has_ended_is_a_new_one() {
+fn resumed_conversation_of_an_ended_session_starts_anew() {
     let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     world.hook_inside("s-1", "claude", &start("startup", "a")).exits(0);
@@ -126,7 +126,7 @@ fn helpers_inside_a_session_do_not_move_it() {
 }
 
 #[test]
-fn a_call_of_a_hook_lifts_a_suspicion() {
+fn hook_call_revives_a_stale_session() {
     let world = TestProject::new();
     world.hook("gemini", &start("startup", "a")).exits(0);
     let id = world.session()["id"].as_str().unwrap().to_owned();
@@ -136,7 +136,7 @@ fn a_call_of_a_hook_lifts_a_suspicion() {
 }
 
 #[test]
-fn notices_say_what_is_waited_for() {
+fn notifications_record_the_awaited_input() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "title"]).exits(0);
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend", "--task-id", "T-1"]).exits(0);

@@ -81,7 +81,7 @@ fn a_server_decides_and_the_store_is_not_opened() {
 }
 
 #[test]
-fn what_a_server_allows_is_written_down_by_it() {
+fn server_records_the_calls_that_it_allows() {
     let world = guarded();
     world.real_time();
     world.hook("claude", &event("SessionStart", "a", serde_json::json!({ "source": "startup" }))).exits(0);
@@ -96,7 +96,7 @@ fn what_a_server_allows_is_written_down_by_it() {
 
 /// Servers that are none: each is passed by, and the store decides in time.
 #[test]
-fn a_server_that_hangs_or_babbles_is_no_decision() {
+fn hanging_or_garbled_server_gives_no_decision() {
     const BABBLE: &[&[u8]] = &[
         b"",
         b"garbage\r\n\r\n",
@@ -138,7 +138,7 @@ fn a_server_that_hangs_or_babbles_is_no_decision() {
 }
 
 #[test]
-fn an_agent_inside_another_ones_session_is_not_judged_as_that_one() {
+fn nested_agent_is_not_decided_as_the_outer_session() {
     let world = guarded();
     world.real_time();
     world.hook("claude", &event("SessionStart", "a", serde_json::json!({ "source": "startup" }))).exits(0);

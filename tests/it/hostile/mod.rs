@@ -112,32 +112,32 @@ fn every_text(part: usize) {
 }
 
 #[test]
-fn every_text_1() {
+fn hostile_text_is_data_in_every_command_1() {
     every_text(0);
 }
 
 #[test]
-fn every_text_2() {
+fn hostile_text_is_data_in_every_command_2() {
     every_text(1);
 }
 
 #[test]
-fn every_text_3() {
+fn hostile_text_is_data_in_every_command_3() {
     every_text(2);
 }
 
 #[test]
-fn every_text_4() {
+fn hostile_text_is_data_in_every_command_4() {
     every_text(3);
 }
 
 #[test]
-fn every_text_5() {
+fn hostile_text_is_data_in_every_command_5() {
     every_text(4);
 }
 
 #[test]
-fn every_text_6() {
+fn hostile_text_is_data_in_every_command_6() {
     every_text(5);
 }
 
@@ -228,7 +228,7 @@ fn no_canary(world: &TestProject) {
 
 /// Free text that is kept is kept byte by byte, and every verb that prints it does so safely.
 #[test]
-fn what_is_kept_is_kept_as_it_is() {
+fn stored_texts_are_unchanged() {
     let world = TestProject::new();
     let mut kept = 0;
     for (number, text) in corpus().iter().enumerate().filter(|(_, text)| !text.contains('\0')) {
@@ -361,7 +361,7 @@ fn json_and_ids_are_safe_too() {
 
 /// Names that go to git, as arguments of its own.
 #[test]
-fn names_that_git_gets() {
+fn hostile_branch_names_reach_git_as_data() {
     let world = TestProject::with_git();
     let corpus = corpus();
     for call in ["--branch", "--base", "--worktree"] {
@@ -444,7 +444,7 @@ fn hostile_files() {
 }
 
 #[test]
-fn arguments_that_are_no_text() {
+fn non_utf8_arguments_are_refused() {
     let furnished = TestProject::populated();
     let before = furnished.all_rows();
     for verb in COMMANDS {
@@ -461,7 +461,7 @@ fn arguments_that_are_no_text() {
 }
 
 #[test]
-fn words_that_are_nearly_right() {
+fn misspelled_commands_get_suggestions() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway tsk list",

@@ -13,7 +13,6 @@ use fairway::{
         },
         sessions::report::{end, heartbeat, upsert},
     },
-    config::{Layers, Project, Settings},
     domain::{
         Actor, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict, session::SessionStatus,
         task::TaskFields,
@@ -27,7 +26,7 @@ use tempfile::TempDir;
 use super::operation::{
     ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
 };
-use crate::common::{TestProject, invariants};
+use crate::common::{TestProject, app, invariants, scratch};
 
 /// The name under which somebody holds tasks.
 pub fn name(who: Who) -> String {
@@ -156,7 +155,8 @@ pub struct InProcess {
 impl InProcess {
     pub fn new() -> Self {
         let memory = PathBuf::from("/dev/shm");
-        let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let clean = memory.is_dir() && scratch::marker_above(&memory).is_none();
+        let folder = if clean { memory } else { scratch::root() };
         let home = tempfile::Builder::new().prefix("fw-model").tempdir_in(folder).unwrap();
         std::fs::write(home.path().join(".fairway.toml"), "").unwrap();
         let mut env = Env::from_process();
@@ -164,11 +164,8 @@ impl InProcess {
         // No folder has such a name, so no git is forked to ask about it: that would take longer than everything else,
         // and hold the locks of the other thread until its exec.
         env.cwd = PathBuf::from("\0");
-        let project = Project::at(home.path().to_path_buf(), &env);
-        let layers = Layers::load(&project, &env).unwrap();
-        let settings = Settings::from_layers(&layers, &project).unwrap();
-        let path = project.store.clone();
-        let app = App::new(Rc::new(env), project, layers, settings, actor(Who::Person, None), None);
+        let app = app::app(home.path(), env, actor(Who::Person, None));
+        let path = app.project.store.clone();
         for (number, task) in TASKS.iter().enumerate() {
             let mut words = TaskFields::with_title("one".into());
             if number == 2 {

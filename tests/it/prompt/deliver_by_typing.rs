@@ -12,7 +12,7 @@ use fairway::{
     os::poll_until,
 };
 
-use super::{app, column, id, set_activity, set_hooked, status};
+use super::{app_at, column, id, set_activity, set_hooked, status};
 use crate::common::{TestProject, test_project::CommandOutput};
 
 /// A session that keeps each line it reads in a file, and how often it was interrupted in another.
@@ -57,7 +57,7 @@ impl Drop for Typist {
 }
 
 #[test]
-fn a_persons_words_are_typed_as_they_are_and_confirmed_by_the_next_event() {
+fn user_prompt_is_typed_verbatim_and_confirmed() {
     let typist = Typist::new();
     let world = &typist.0;
     let sent = typist.prompt(&["/compact \"now\"; $(touch canary)", "--json"]).json();
@@ -75,7 +75,7 @@ fn a_persons_words_are_typed_as_they_are_and_confirmed_by_the_next_event() {
 }
 
 #[test]
-fn what_the_session_does_itself_confirms_too() {
+fn session_activity_confirms_a_typed_prompt() {
     let typist = Typist::new();
     let world = &typist.0;
     typist.prompt(&["one"]);
@@ -85,7 +85,7 @@ fn what_the_session_does_itself_confirms_too() {
 }
 
 #[test]
-fn a_busy_one_is_left_alone_until_it_is_idle_and_only_an_urgent_one_interrupts() {
+fn busy_session_is_typed_to_only_when_urgent() {
     let typist = Typist::new();
     let world = &typist.0;
     world.run(["session", "heartbeat", "s1", "--activity", "busy"]).exits(0);
@@ -114,7 +114,7 @@ fn a_busy_one_is_left_alone_until_it_is_idle_and_only_an_urgent_one_interrupts()
 }
 
 #[test]
-fn what_hooks_or_a_listener_bring_is_not_typed() {
+fn prompt_with_hook_or_listener_is_not_typed() {
     let typist = Typist::new();
     let world = &typist.0;
     set_hooked(world, "s1");
@@ -125,7 +125,7 @@ fn what_hooks_or_a_listener_bring_is_not_typed() {
     typist.prompt(&["for the next tool", "--priority", "urgent"]);
     assert_eq!([1, 2, 3].map(|id| status(world, id)), ["queued", "queued", "queued"]);
     set_activity(world, "s1", "idle");
-    let app = app(&world.root(), "s1", Env::from_process().now());
+    let app = app_at(&world.root(), "s1", Env::from_process().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     typist.prompt(&["for who listens"]);
     assert_eq!((typist.got().as_str(), status(world, 4).as_str()), ("", "queued"));
@@ -138,7 +138,7 @@ fn what_hooks_or_a_listener_bring_is_not_typed() {
 }
 
 #[test]
-fn what_cannot_be_typed_waits_and_is_said() {
+fn untypable_prompt_waits_and_is_reported() {
     let typist = Typist::new();
     let world = &typist.0;
     let script = world.dir().join("refuses");
@@ -161,7 +161,7 @@ fn what_cannot_be_typed_waits_and_is_said() {
 }
 
 #[test]
-fn one_that_is_sent_again_under_its_key_is_typed_again() {
+fn prompt_repeated_under_its_key_is_typed_again() {
     let typist = Typist::new();
     let world = &typist.0;
     for times in ["once\n", "once\nonce\n"] {
@@ -175,7 +175,7 @@ fn one_that_is_sent_again_under_its_key_is_typed_again() {
 }
 
 #[test]
-fn several_who_type_at_once_type_each_prompt_once() {
+fn concurrent_typists_type_each_prompt_once() {
     let typist = Typist::new();
     let world = &typist.0;
     let begun = Instant::now();
@@ -197,7 +197,7 @@ fn several_who_type_at_once_type_each_prompt_once() {
 }
 
 #[test]
-fn a_beginning_is_no_proof_that_something_was_heard() {
+fn session_start_does_not_confirm_a_prompt() {
     let typist = Typist::new();
     let world = &typist.0;
     typist.prompt(&["hello"]);

@@ -18,7 +18,7 @@ fn world() -> TestProject {
 }
 
 #[test]
-fn an_urgent_one_comes_within_a_turn_and_the_others_at_its_boundary() {
+fn urgent_prompt_arrives_within_a_turn() {
     let world = world();
     set_activity(&world, "s1", "busy");
     for (priority, text) in [("normal", "later"), ("urgent", "stop that"), ("system", "hand over")] {
@@ -43,7 +43,7 @@ fn an_urgent_one_comes_within_a_turn_and_the_others_at_its_boundary() {
 }
 
 #[test]
-fn what_is_brought_and_not_shown_comes_again_after_a_minute() {
+fn unshown_prompt_is_offered_again_after_a_minute() {
     let world = world();
     world.run(["prompt", "s1", "hello"]).exits(0);
     assert_eq!(take_deliverable(&hook(&world, "s1"), Channel::TurnEnd).unwrap().ids, [1]);
@@ -60,7 +60,7 @@ fn what_is_brought_and_not_shown_comes_again_after_a_minute() {
 }
 
 #[test]
-fn what_is_for_a_lane_or_role_is_brought_to_one() {
+fn lane_or_role_message_is_delivered_to_one_session() {
     let world = world();
     world.run(["message", "send", "--to-lane", "ui", "one of the lane"]).exits(0);
     world.run(["message", "send", "--to-role", "frontend", "one of the role"]).exits(0);
@@ -76,7 +76,7 @@ fn what_is_for_a_lane_or_role_is_brought_to_one() {
 }
 
 #[test]
-fn what_is_withdrawn_meanwhile_stays_withdrawn() {
+fn withdrawn_message_stays_withdrawn() {
     let world = world();
     world.run(["prompt", "s1", "hello"]).exits(0);
     let app = hook(&world, "s1");
@@ -88,7 +88,7 @@ fn what_is_withdrawn_meanwhile_stays_withdrawn() {
 }
 
 #[test]
-fn what_is_too_long_is_announced_once_to_each_and_read_in_the_inbox() {
+fn oversized_message_is_announced_and_read_in_the_inbox() {
     let world = world();
     let long = "x".repeat(LIMIT);
     world.run_with_stdin(["message", "send", "--to-lane", "ui", "-"], long.as_bytes()).exits(0);
@@ -117,7 +117,7 @@ fn what_is_too_long_is_announced_once_to_each_and_read_in_the_inbox() {
 }
 
 #[test]
-fn a_text_holds_what_fits_in_order_and_the_rest_waits() {
+fn delivery_takes_the_messages_that_fit_in_order() {
     let world = world();
     let app = hook(&world, "s1");
     for letter in ["a", "b", "c"] {
@@ -130,7 +130,7 @@ fn a_text_holds_what_fits_in_order_and_the_rest_waits() {
 }
 
 #[test]
-fn a_session_is_told_who_speaks_and_nobody_says_it_for_themselves() {
+fn sender_is_named_and_cannot_be_forged() {
     let world = world();
     let app = hook(&world, "s2");
     let forged = prompt::NewPrompt {
@@ -161,7 +161,7 @@ fn the_answer_tells_the_place_in_the_queue() {
 }
 
 #[test]
-fn nobody_is_waiting_once_the_session_is_over() {
+fn messages_of_an_ended_session_expire() {
     let world = world();
     world.run(["prompt", "s1", "never read"]).exits(0);
     world.run(["prompt", "s1", "being shown"]).exits(0);

@@ -10,7 +10,7 @@ use fairway::{
     os::{poll_until, spawn_detached},
 };
 
-use super::{app, hook, id};
+use super::{app_at, hook, id};
 use crate::common::{
     TestProject, fixtures,
     reexec::{part, part_dir, reexec},
@@ -18,7 +18,7 @@ use crate::common::{
 
 /// The part of a hook that waits until another takes its place.
 fn listen() {
-    let app = app(&part_dir(), "s1", fairway::env::Env::from_process().now());
+    let app = app_at(&part_dir(), "s1", fairway::env::Env::from_process().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     while !listener.is_superseded() {
         spawn_detached::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);
@@ -26,8 +26,8 @@ fn listen() {
 }
 
 #[test]
-fn one_listens_at_a_time_and_one_that_was_killed_does_not() {
-    const NAME: &str = "prompt::listener::one_listens_at_a_time_and_one_that_was_killed_does_not";
+fn one_listener_at_a_time() {
+    const NAME: &str = "prompt::listener::one_listener_at_a_time";
     if part().is_some() {
         return listen();
     }

@@ -7,7 +7,7 @@ mod storm;
 mod stream;
 mod wait_ack;
 
-use std::{path::Path, rc::Rc};
+use std::path::Path;
 
 use fairway::{
     actions::{
@@ -15,9 +15,8 @@ use fairway::{
         core::lookup,
         sessions::prompt::{self, DeliveryBatch, NewPrompt},
     },
-    config::{Layers, Project, Settings},
     domain::{
-        Actor, SessionId,
+        SessionId,
         id::Label,
         message::{Channel, Priority},
         session::Session,
@@ -26,32 +25,21 @@ use fairway::{
 };
 use rusqlite::Connection;
 
-use crate::common::TestProject;
+use crate::common::{self, TestProject};
 
 /// What a vendor takes as added context.
 const LIMIT: usize = 10_000;
 
-/// The house as a hook of this session has it, at this time.
-fn app(root: &Path, session: &str, now: Timestamp) -> App {
+/// The use cases as a hook of this session calls them, at this time.
+fn app_at(root: &Path, session: &str, now: Timestamp) -> App {
     let mut env = Env::from_process();
     env.clock = Clock::Fixed(now);
-    let project = Project::at(root.to_owned(), &env);
-    let layers = Layers::load(&project, &env).unwrap();
-    let settings = Settings::from_layers(&layers, &project).unwrap();
-    let actor = Actor {
-        name: session.to_owned(),
-        session: Some(id(session)),
-        run_id: None,
-        role: None,
-        lane: None,
-        epoch: None,
-    };
-    App::new(Rc::new(env), project, layers, settings, actor, None)
+    common::app::app(root, env, common::app::session(session))
 }
 
 /// The same in this world, now.
 fn hook(world: &TestProject, session: &str) -> App {
-    app(&world.root(), session, world.now())
+    app_at(&world.root(), session, world.now())
 }
 
 fn id(session: &str) -> SessionId {

@@ -16,7 +16,7 @@ use fairway::{
 use nix::sys::signal::{Signal, raise};
 use rusqlite::Connection;
 
-use super::{LIMIT, a_prompt, app, session_of};
+use super::{LIMIT, a_prompt, app_at, session_of};
 use crate::common::{
     TestProject, fixtures,
     reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
@@ -28,7 +28,7 @@ const HOOKS: usize = 6;
 
 /// Sends its share.
 fn send(root: &Path, number: usize, now: Timestamp) {
-    let app = app(root, "sender", now);
+    let app = app_at(root, "sender", now);
     wait_at_start_line();
     for each in 0..PROMPTS / SENDERS {
         let priority = Priority::ALL[each % 3];
@@ -49,7 +49,7 @@ enum Death {
 /// Hooks of one session, one after the other, as different as a turn has them: each shows what it is given, in a file of its
 /// own. The third text is the last for one that is killed.
 fn deliver(root: &Path, shown: &Path, number: usize, death: Death, now: Timestamp) {
-    let app = app(root, "s1", now);
+    let app = app_at(root, "s1", now);
     let session = session_of(&app);
     let mut out = OpenOptions::new().create(true).append(true).open(shown.join(format!("shown-{number}"))).unwrap();
     wait_at_start_line();
@@ -107,7 +107,7 @@ fn run_part(part: &str) {
     let (number, now) = (words[1].parse().unwrap(), Env::from_process().now());
     match words[0] {
         "send" => send(&root, number, now),
-        "bring" => deliver(&root, &part_dir(), number, Death::Never, now),
+        "deliver" => deliver(&root, &part_dir(), number, Death::Never, now),
         "before" => deliver(&root, &part_dir(), number, Death::BeforeShowing, now),
         "after" => deliver(&root, &part_dir(), number, Death::AfterShowing, now),
         _ => deliver_then_mark(&root, &part_dir(), number),
@@ -141,8 +141,8 @@ fn world() -> TestProject {
 }
 
 #[test]
-fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
-    const NAME: &str = "prompt::storm::of_1000_prompts_none_is_lost_and_none_is_doubled";
+fn thousand_prompts_are_delivered_once_each() {
+    const NAME: &str = "prompt::storm::thousand_prompts_are_delivered_once_each";
     if let Some(part) = part() {
         return run_part(&part);
     }
@@ -194,13 +194,13 @@ fn of_1000_prompts_none_is_lost_and_none_is_doubled() {
 }
 
 #[test]
-fn the_control_that_marks_after_showing_doubles_them() {
-    const NAME: &str = "prompt::storm::the_control_that_marks_after_showing_doubles_them";
+fn control_that_marks_after_showing_repeats_prompts() {
+    const NAME: &str = "prompt::storm::control_that_marks_after_showing_repeats_prompts";
     if let Some(part) = part() {
         return run_part(&part);
     }
     let world = world();
-    let app = app(&world.root(), "sender", world.now());
+    let app = app_at(&world.root(), "sender", world.now());
     for each in 0..200 {
         prompt::send(&app, &a_prompt("s1", &format!("<{each}>"), Priority::Normal)).unwrap();
     }

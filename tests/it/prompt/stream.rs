@@ -30,7 +30,7 @@ fn world() -> TestProject {
 }
 
 #[test]
-fn each_is_sent_once_and_again_when_it_is_not_acknowledged() {
+fn prompt_is_resent_until_acknowledged() {
     let world = world();
     assert_eq!(next(&world, None, true), [3, 1, 2]);
     assert!(next(&world, None, false).is_empty());
@@ -49,7 +49,7 @@ fn each_is_sent_once_and_again_when_it_is_not_acknowledged() {
 }
 
 #[test]
-fn who_comes_back_gets_what_was_sent_after_the_last_that_it_got_whatever_its_number() {
+fn reconnect_resumes_after_the_last_received_prompt() {
     let world = world();
     set_activity(&world, "s1", "busy");
     assert_eq!(next(&world, None, true), [3]);
@@ -64,7 +64,7 @@ fn who_comes_back_gets_what_was_sent_after_the_last_that_it_got_whatever_its_num
 }
 
 #[test]
-fn a_busy_one_is_only_sent_what_is_urgent() {
+fn busy_session_gets_only_urgent_prompts() {
     let world = world();
     set_activity(&world, "s1", "busy");
     assert_eq!(next(&world, None, true), [3]);
@@ -75,7 +75,7 @@ fn a_busy_one_is_only_sent_what_is_urgent() {
 }
 
 #[test]
-fn nobody_acknowledges_what_another_was_sent() {
+fn foreign_prompt_cannot_be_acknowledged() {
     let world = world();
     fixtures::add_session(&world, "s2", "frontend", None);
     assert_eq!(next(&world, None, true), [3, 1, 2]);

@@ -32,7 +32,7 @@ fn ended(child: Child) -> CommandOutput {
 }
 
 #[test]
-fn waiting_ends_with_the_proof_and_not_before() {
+fn wait_ends_with_the_acknowledgement() {
     let world = world();
     let mut child = waiting(&world, &["hello"]);
     let app = hook(&world, "s1");
@@ -49,7 +49,7 @@ fn waiting_ends_with_the_proof_and_not_before() {
 }
 
 #[test]
-fn waiting_ends_at_once_when_there_will_be_none() {
+fn wait_ends_when_no_receipt_can_come() {
     let world = world();
     let child = waiting(&world, &["hello"]);
     world.run(["outbox", "withdraw", "1"]).exits(0);
@@ -64,7 +64,7 @@ fn waiting_ends_at_once_when_there_will_be_none() {
 }
 
 #[test]
-fn a_receipt_that_is_late_says_how_far_it_came() {
+fn late_receipt_names_the_delivery_state() {
     let world = world();
     let refused = world.run(["prompt", "s1", "x", "--wait-ack", "10ms", "--json"]).refuses(6, "not_acknowledged");
     assert_eq!(

@@ -21,7 +21,7 @@ fn held() -> TestProject {
 }
 
 #[test]
-fn what_is_recorded_is_what_happened() {
+fn recorded_result_matches_the_run() {
     let world = held();
     world.run(["claim", "T-1"]).exits(0);
     let run = world.run(["evidence", "run", "T-1", "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 3"]);
@@ -51,7 +51,7 @@ fn the_program_holds_no_signal_back() {
 }
 
 #[test]
-fn words_are_no_shell_text_and_a_check_runs_the_tasks_own_command_only() {
+fn arguments_are_not_shell_text() {
     let world = held();
     world.run(["evidence", "run", "T-1", "--", "touch", "$(touch pwned); a b"]).exits(0);
     assert!(world.root().join("$(touch pwned); a b").exists() && !world.root().join("pwned").exists());
@@ -73,7 +73,7 @@ fn a_program_that_is_not_there_leaves_nothing() {
 }
 
 #[test]
-fn the_commit_is_named_only_when_the_tree_is_clean_before_and_after() {
+fn commit_is_recorded_only_for_a_clean_tree() {
     let world = held();
     let commit = fixtures::init_repository(&world);
     let run = |script: &str| {
@@ -88,7 +88,7 @@ fn the_commit_is_named_only_when_the_tree_is_clean_before_and_after() {
 }
 
 #[test]
-fn it_runs_in_the_worktree_of_the_tasks_lane() {
+fn evidence_runs_in_the_worktree_of_the_lane() {
     let world = TestProject::new();
     let worktree = world.dir().join("lane");
     fs::create_dir(&worktree).unwrap();
@@ -133,7 +133,7 @@ fn a_repeated_request_runs_once_and_answers_the_same() {
 }
 
 #[test]
-fn of_six_equal_requests_at_once_one_runs() {
+fn six_equal_requests_run_once() {
     let world = held();
     let outputs = race(6, |_| {
         let args = ["evidence", "run", "T-1", "--json", "--request-id", "r1", "--", "sh", "-c", "echo ran >> runs"];
@@ -153,7 +153,7 @@ fn of_six_equal_requests_at_once_one_runs() {
 
 /// Of a program that starts much and waits for none of it, no corpses pile up with us.
 #[test]
-fn orphans_are_buried_while_the_program_runs() {
+fn orphans_are_reaped_while_the_program_runs() {
     let world = held();
     let script = "for i in 1 2 3 4 5 6 7 8 9; do (sh -c 'exit 0' &); done; i=0; \
         dead() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v p=$PPID '$4 == p && $3 == \"Z\"' | grep -c .; }; \
@@ -207,7 +207,7 @@ const STUBBORN: &str = "trap '' TERM INT HUP; echo $$ >> pids; \
     (setsid sh -c 'trap \"\" TERM; echo $$ >> pids; touch begun; sleep 60' &); wait; sleep 60";
 
 #[test]
-fn no_signal_to_us_and_no_timeout_leaves_anything_of_the_program_behind() {
+fn signals_and_timeouts_end_the_whole_program() {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let world = held();
         let mut command = world.fairway(["evidence", "run", "T-1", "--json", "--", "sh", "-c", STUBBORN]);
@@ -237,7 +237,7 @@ fn a_timeout_is_a_failure_on_record_and_ends_the_whole_tree() {
 }
 
 #[test]
-fn what_a_program_leaves_running_is_ended_and_a_flood_is_kept_in_part() {
+fn leftovers_are_killed_and_large_output_is_truncated() {
     let world = held();
     let script = "(setsid sleep 60 >/dev/null 2>&1 & echo $! > pids); head -c 3000000 /dev/zero | tr '\\0' 'x'";
     let run = world.run(["evidence", "run", "T-1", "--", "sh", "-c", script]).exits(0);

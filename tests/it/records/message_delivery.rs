@@ -40,7 +40,7 @@ fn the_next_reading_acknowledges_what_the_last_one_printed() {
 }
 
 #[test]
-fn an_offer_that_is_not_taken_comes_again_and_to_one_reader_at_a_time() {
+fn unacknowledged_offer_returns_to_one_reader() {
     let world = world();
     world.run(["message", "send", "--to-lane", "ui", "one of you"]).exits(0);
     assert_eq!(contents(&inbox(&world, "s1")), ["one of you"]);
@@ -86,7 +86,7 @@ fn repeats_are_counted_while_they_wait_and_never_swallowed() {
 }
 
 #[test]
-fn who_reads_is_told_by_variables_too_and_a_person_reads_for_a_role() {
+fn reader_comes_from_variables_or_role() {
     let mut world = world();
     world.run(["message", "send", "--to-role", "lead", "to the lead"]).exits(0);
     world.run(["message", "send", "--to-lane", "ui", "to the lane"]).exits(0);
@@ -96,7 +96,7 @@ fn who_reads_is_told_by_variables_too_and_a_person_reads_for_a_role() {
 }
 
 #[test]
-fn what_comes_too_late_expires_and_what_was_settled_is_forgotten_after_a_week() {
+fn late_messages_expire_and_old_ones_are_deleted() {
     let world = world();
     world.run(["message", "send", "--to-session", "s1", "--ttl", "10s", "soon"]).exits(0);
     world.advance_clock(10);
@@ -133,7 +133,7 @@ fn waiting_ends_with_the_message_or_with_exit_6() {
 }
 
 #[test]
-fn of_eight_readers_at_once_one_gets_a_message() {
+fn eight_racing_readers_get_one_message_once() {
     let world = world();
     for number in 0..8 {
         fixtures::add_session(&world, &format!("r{number}"), "frontend", Some("ui"));

@@ -49,7 +49,7 @@ fn statuses(world: &TestProject) -> Vec<String> {
 }
 
 #[test]
-fn its_writes_are_refused_every_time() {
+fn stale_worker_writes_are_refused() {
     let world = TestProject::new();
     let outputs = rounds(&world, |task| format!("task submit {task} --epoch 1 --json"));
     for output in outputs {
@@ -61,7 +61,7 @@ fn its_writes_are_refused_every_time() {
 
 /// The control: with nothing but the name to go by, every one of the writes goes through.
 #[test]
-fn without_the_epoch_the_name_alone_lets_every_overwrite_through() {
+fn control_without_epochs_lets_stale_writes_through() {
     let world = TestProject::new();
     let outputs = rounds(&world, |task| format!("task submit {task}"));
     assert!(outputs.iter().all(|output| output.status.code() == Some(0)), "{outputs:?}");

@@ -38,7 +38,7 @@ fn giant() -> TestProject {
 }
 
 #[test]
-fn a_text_is_never_too_long_and_marks_what_others_wrote() {
+fn context_fits_its_budget_and_marks_foreign_text() {
     let world = giant();
     for (mode, most) in [("full", 8_000), ("resume", 8_000), ("compact", 2_000)] {
         let primed = world.json(["--session", "s1", "prime", "--mode", mode]);
@@ -63,7 +63,7 @@ fn a_text_is_never_too_long_and_marks_what_others_wrote() {
 }
 
 #[test]
-fn it_changes_nothing_and_works_with_nothing() {
+fn context_is_read_only_and_works_without_a_store() {
     let world = TestProject::uninitialized();
     fs::write(world.root().join(".fairway.toml"), "").unwrap();
     let text = world.run(["prime"]).exits(0).stdout;
@@ -86,7 +86,7 @@ fn it_changes_nothing_and_works_with_nothing() {
 }
 
 #[test]
-fn secrets_in_what_programs_wrote_are_masked() {
+fn secrets_in_program_output_are_masked() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "backend", None);
     let secret = "sk-abcdefghijklmnopqrstuvwxyz";

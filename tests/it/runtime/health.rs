@@ -27,7 +27,7 @@ fn asked(world: &TestProject) -> Vec<Value> {
 }
 
 #[test]
-fn health_is_what_was_told_and_how_long_ago() {
+fn health_reports_the_last_heartbeat_and_its_age() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     let begun = world.now().millis();

@@ -262,7 +262,7 @@ fn run_and_session_belong_together() {
 }
 
 #[test]
-fn a_report_renews_leases_and_masks_what_is_secret() {
+fn report_renews_leases_and_masks_secrets() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     world.run(["task", "add", "T-1", "title"]).exits(0);

@@ -5,18 +5,15 @@ mod health;
 mod lifecycle;
 mod telemetry;
 
-use std::rc::Rc;
-
 use fairway::{
     actions::{App, core::errors},
-    config::{Layers, Project, Settings},
     domain::{Actor, SessionId},
     env::{Clock, Env, Timestamp},
 };
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::TestProject;
+use crate::common::{self, TestProject};
 
 /// The use cases on a world's store, at the time that the world has.
 pub fn app(world: &TestProject) -> App {
@@ -28,11 +25,7 @@ pub fn at(world: &TestProject, now: Timestamp) -> App {
     let mut env = Env::from_process();
     env.clock = Clock::Fixed(now);
     env.cwd = world.root();
-    let project = Project::at(world.root(), &env);
-    let layers = Layers::load(&project, &env).unwrap();
-    let settings = Settings::from_layers(&layers, &project).unwrap();
-    let actor = Actor { name: "test@here".into(), session: None, run_id: None, role: None, lane: None, epoch: None };
-    App::new(Rc::new(env), project, layers, settings, actor, None)
+    common::app::app(&world.root(), env, common::app::person("test@here"))
 }
 
 /// The same house with a session in it.

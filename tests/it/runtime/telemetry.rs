@@ -50,7 +50,7 @@ fn a_report_that_comes_twice_counts_once() {
 }
 
 #[test]
-fn what_the_source_names_is_one_turn_whenever_it_is_told() {
+fn turn_with_a_key_counts_once_at_any_time() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
@@ -104,7 +104,7 @@ fn a_report_after_the_end_counts_and_revives_nothing() {
 }
 
 #[test]
-fn use_counts_for_what_was_held_then() {
+fn usage_counts_for_the_task_claimed_then() {
     let world = TestProject::new();
     fixtures::add_lane(&world, "ui", None, None);
     fixtures::add_session(&world, "s1", "r", None);

@@ -121,7 +121,7 @@ fn a_pane_lives_until_it_is_dead_or_gone() {
 }
 
 #[test]
-fn a_pane_of_a_server_that_died_is_not_the_one_that_got_its_id() {
+fn pane_with_a_reused_id_is_another_pane() {
     let world = Sessions::new();
     let server = Server::start(&world);
     let pane = server.pane("sleep 600");
@@ -141,7 +141,7 @@ fn a_pane_of_a_server_that_died_is_not_the_one_that_got_its_id() {
 }
 
 #[test]
-fn a_frozen_server_makes_nobody_stale_and_costs_two_seconds_once() {
+fn frozen_server_marks_no_session_stale() {
     let world = Sessions::new();
     let server = Server::start(&world);
     for id in ["a", "b", "c", "d"] {
@@ -156,7 +156,8 @@ fn a_frozen_server_makes_nobody_stale_and_costs_two_seconds_once() {
     assert_eq!(ids(&report["unknown"]), ["a", "b", "c", "d"], "{report:#}");
     assert!(report["unknown"][0]["reason"].as_str().unwrap().contains("did not answer"), "{report:#}");
     // Four calls would take eight.
-    assert!((Duration::from_secs(2)..Duration::from_secs(6)).contains(&took), "{took:?}");
+    assert!(took >= Duration::from_secs(2), "{took:?}");
+    crate::common::soak::took(took, ..Duration::from_secs(6), "one call");
     assert_eq!(ids(&settle(&world)["unknown"]), Vec::<&str>::new());
 }
 

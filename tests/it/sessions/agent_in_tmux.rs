@@ -10,7 +10,7 @@ use super::{Sessions, eventually, marked, text};
 use crate::common::{agent_programs::Agent, mock_models::MockModels};
 
 #[test]
-fn claude_code_is_launched_prompted_nudged_and_its_death_is_found() {
+fn claude_code_is_launched_prompted_and_nudged() {
     let Some(claude) = Agent::Claude.program() else { return };
     let (model, world) = (MockModels::start(), Sessions::new());
     let vars = Agent::Claude.configure(&world, &model);

@@ -12,7 +12,7 @@ fn reader(world: &Sessions, name: &str) {
 }
 
 #[test]
-fn a_nudge_reaches_the_one_that_is_meant() {
+fn nudge_reaches_only_its_session() {
     let world = Sessions::new();
     let names = ["a", "ab", "a-1", "a-10"];
     for name in names {
@@ -74,7 +74,7 @@ fn values_are_kept_byte_by_byte() {
 
 /// What is under the session's name by now is another run's: nothing is done to it.
 #[test]
-fn another_runs_session_of_that_name_is_left_alone() {
+fn session_of_another_run_is_not_touched() {
     let world = Sessions::new();
     reader(&world, "s1");
     let other = rusqlite::Connection::open(world.store()).unwrap();
@@ -98,7 +98,7 @@ fn another_runs_session_of_that_name_is_left_alone() {
 }
 
 #[test]
-fn without_a_terminal_one_follows_or_is_told_where_to_look() {
+fn attach_without_a_terminal_follows_or_names_the_transcript() {
     let world = Sessions::new();
     world.launch(&["--role", "r", "--name", "s1", "--", "sh", "-c", "echo shown; sleep 300"]);
     eventually("it shows", || (world.run(["session", "peek", "s1"]).exits(0).stdout == "shown\n").then_some(()));
@@ -158,7 +158,7 @@ fn a_terminal_is_handed_over() {
 
 /// A signal to us alone is meant for what we run.
 #[test]
-fn a_signal_is_passed_on_to_what_is_attached() {
+fn attach_forwards_signals() {
     let world = Sessions::new();
     let script = world.script(
         "seat",
@@ -178,7 +178,7 @@ fn a_signal_is_passed_on_to_what_is_attached() {
 
 /// The program's terminal is as large as the one that it was launched from.
 #[test]
-fn the_size_of_the_terminal_goes_along() {
+fn terminal_size_is_passed_on() {
     let world = Sessions::new();
     let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run");
     let run =
@@ -190,7 +190,7 @@ fn the_size_of_the_terminal_goes_along() {
 
 /// One detaches from tmux as ever, and the session goes on.
 #[test]
-fn one_sits_down_at_a_tmux_session_and_gets_up_again() {
+fn attach_to_tmux_and_detach() {
     let mut world = Sessions::new();
     world.set("TERM", "xterm");
     world.launch(&["--role", "r", "--name", "s1", "--backend", "tmux", "--", "sh", "-c", "echo shown; exec cat"]);

@@ -8,7 +8,7 @@ use super::{Sessions, eventually, marked, text};
 use crate::common::test_project::CommandOutput;
 
 #[test]
-fn a_session_runs_is_looked_at_and_is_stopped_with_everything_it_started() {
+fn session_is_launched_peeked_and_stopped() {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     let before = world.queue();
@@ -158,7 +158,7 @@ fn a_program_that_ends_at_once_is_the_answer() {
 }
 
 #[test]
-fn what_a_program_leaves_behind_ends_with_it() {
+fn leftover_processes_end_with_the_program() {
     let world = Sessions::new();
     let script = "setsid sleep 300 & sleep 300 & sleep 0.3";
     let session = world.launch(&["--role", "r", "--name", "s1", "--", "sh", "-c", script]);
@@ -322,7 +322,7 @@ fn a_failed_launch_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_minimal_script_of_others_is_a_full_citizen() {
+fn minimal_third_party_script_works_as_backend() {
     let world = Sessions::new();
     let script = world.script(
         "minimal",
@@ -342,7 +342,7 @@ fn a_minimal_script_of_others_is_a_full_citizen() {
 }
 
 #[test]
-fn garbage_for_an_answer_is_unknown_and_not_dead() {
+fn garbled_answer_is_unknown_not_dead() {
     let world = Sessions::new();
     let script = world.script(
         "odd",
@@ -426,7 +426,7 @@ fn hostile_text_is_data() {
 }
 
 #[test]
-fn a_linked_worktree_shares_the_store_and_is_where_the_session_works() {
+fn session_in_a_linked_worktree_shares_the_store() {
     let world = Sessions::new();
     let git = |args: &[&str]| {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
@@ -453,7 +453,7 @@ fn a_linked_worktree_shares_the_store_and_is_where_the_session_works() {
 }
 
 #[test]
-fn flags_go_over_the_role_the_role_over_the_lane_and_all_over_the_defaults() {
+fn launch_settings_precedence_is_flag_role_lane_default() {
     let world = Sessions::new();
     let worktree = world.dir().join("wt");
     fs::create_dir(&worktree).unwrap();
@@ -498,7 +498,7 @@ fn a_moved_store_is_the_sessions_too() {
 }
 
 #[test]
-fn a_session_whose_supervisor_was_killed_is_stopped_all_the_same() {
+fn session_with_a_killed_supervisor_can_be_stopped() {
     let world = Sessions::new();
     let session = world.launch(&["--role", "r", "--name", "s1", "--", "sh", "-c", "setsid sleep 300 & sleep 300"]);
     let run = text(&session["run_id"]);
@@ -512,7 +512,7 @@ fn a_session_whose_supervisor_was_killed_is_stopped_all_the_same() {
 }
 
 #[test]
-fn of_eight_launches_under_one_name_one_succeeds() {
+fn eight_racing_launches_of_one_name_succeed_once() {
     let world = Sessions::new();
     let launch = |_| world.fairway(["session", "launch", "--role", "r", "--name", "s1", "--", "sleep", "300"]);
     let runs = crate::common::concurrent_start::race(8, launch);
@@ -522,7 +522,7 @@ fn of_eight_launches_under_one_name_one_succeeds() {
 }
 
 #[test]
-fn what_was_not_launched_here_is_not_touched() {
+fn session_launched_elsewhere_is_not_touched() {
     let world = Sessions::new();
     for id in ["elsewhere", "by-hand"] {
         world.run(["session", "upsert", "--id", id, "--role", "r"]).exits(0);
@@ -593,7 +593,7 @@ fn a_secret_that_a_script_prints_is_kept_nowhere() {
 
 /// A program may record its own end and go on; stop ends it all the same.
 #[test]
-fn what_goes_on_after_its_recorded_end_can_be_stopped() {
+fn process_alive_after_its_recorded_end_can_be_stopped() {
     let world = Sessions::new();
     let words = "\"$FAIRWAY_BIN\" session end \"$FAIRWAY_SESSION_ID\"; exec sleep 600";
     world.run(["session", "launch", "--role", "r", "--name", "s1", "--", "sh", "-c", words]).exits(0);

@@ -7,7 +7,10 @@ use std::{
 };
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{
+    require,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/session-adapters")
@@ -28,7 +31,7 @@ fn stub(world: &Sessions) -> PathBuf {
 }
 
 #[test]
-fn the_launch_gets_exactly_what_was_said() {
+fn bridge_passes_launch_arguments_exactly() {
     let world = Sessions::new();
     let stub = stub(&world).display().to_string();
     let odd = "say 'x' \"y\" $(touch canary) `id`; *\n--flag";
@@ -97,7 +100,7 @@ fn a_bridge_launches_and_a_refusal_is_its_exit_code() {
 }
 
 #[test]
-fn a_surrounding_sessions_own_places_are_not_taken_over() {
+fn bridge_inherits_no_paths_of_the_outer_session() {
     let world = Sessions::new();
     for lane in ["ui", "api"] {
         world.run(["lane", "add", lane]).exits(0);
@@ -155,19 +158,9 @@ impl Drop for Tmux {
     }
 }
 
-/// Whether tmux is there; where it is not, the test says so and passes. `tests/run.sh` installs it.
-fn has_tmux() -> bool {
-    let found = Command::new("tmux").arg("-V").output().is_ok_and(|run| run.status.success());
-    assert!(found || std::env::var_os("CI").is_none(), "tmux is missing; tests/run.sh installs it");
-    if !found {
-        println!("skipped: tmux is not installed; tests/run.sh installs it");
-    }
-    found
-}
-
 #[test]
-fn a_tmux_pane_that_is_there_is_adopted() {
-    if !has_tmux() {
+fn existing_tmux_pane_is_adopted() {
+    if !require::program("tmux") {
         return;
     }
     let mut world = Sessions::new();
@@ -260,16 +253,14 @@ fn a_tmux_pane_that_is_there_is_adopted() {
     assert_eq!(world.rows("SELECT id FROM agent_sessions").len(), count);
 }
 
-/// With the real backends, where this build has them and the multiplexer is there.
+/// With the real backends.
 #[test]
 fn a_bridge_launches_in_its_own_multiplexer() {
     let world = Sessions::new();
     let known = world.run(["adapter", "list", "--quiet"]).exits(0).stdout;
     for (name, backend) in LAUNCHERS {
-        let there = backend == "shell"
-            || Command::new(backend).arg(if backend == "tmux" { "-V" } else { "--version" }).output().is_ok();
-        if !there || !known.lines().any(|one| one == backend) {
-            println!("skipped: {backend} is not there");
+        assert!(known.lines().any(|one| one == backend), "{backend} is not in {known:?}");
+        if backend != "shell" && !require::program(backend) {
             continue;
         }
         let vars = [("FAIRWAY_PROVIDER_COMMAND", "echo moin; exec cat"), ("FAIRWAY_PROVIDER", "acme")];

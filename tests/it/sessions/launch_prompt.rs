@@ -40,7 +40,7 @@ fn configured(text: &str) -> Sessions {
 }
 
 #[test]
-fn as_an_argument_it_is_one_exact_word() {
+fn argument_prompt_is_one_exact_argument() {
     let world = configured("[providers.p]\ncommand = \"sh ../keep 'a b'\"\nprompt = \"argument\"\n");
     world.script("keep", "[ -z \"${FAIRWAY_INITIAL_PROMPT:-}\" ] || exit 9; for word; do printf '%s\\0' \"$word\"; done >../words; sleep 300\n");
     let expected = format!("a b\0{HOSTILE}\0");
@@ -68,7 +68,7 @@ fn as_an_argument_it_is_one_exact_word() {
 }
 
 #[test]
-fn through_a_pipe_it_is_followed_by_the_end() {
+fn stdin_prompt_is_followed_by_end_of_file() {
     let world = configured("[providers.p]\ncommand = \"cat >../stdin; env >../env\"\nprompt = \"stdin\"\n");
     for words in [&["--provider", "p"][..], &["--provider", "p", "--", "sh", "-c", "cat >../stdin; env >../env"]] {
         let args = [&["--role", "r", "--prompt", HOSTILE], words].concat();
@@ -85,7 +85,7 @@ fn through_a_pipe_it_is_followed_by_the_end() {
 }
 
 #[test]
-fn other_scripts_get_it_by_the_variable_and_never_in_the_text() {
+fn other_scripts_get_the_prompt_in_a_variable() {
     for (way, command) in [
         ("argument", "set -- \"$FAIRWAY_INITIAL_PROMPT\"\nunset FAIRWAY_INITIAL_PROMPT\nexec cat -u \"$1\""),
         ("stdin", "printf %s \"$FAIRWAY"),
@@ -142,7 +142,7 @@ fn a_nudge_is_typed_once() {
 }
 
 #[test]
-fn what_can_be_no_prompt_is_refused_and_a_prompt_is_kept_nowhere() {
+fn invalid_prompt_is_refused_and_none_is_stored() {
     let world = configured("[providers.p]\ncommand = \"cat\"\nprompt = \"stdin\"\n");
     let launch = ["session", "launch", "--role", "r", "--json", "--provider", "p"];
     for (prompt, code) in [("", "invalid_value"), (" \n", "invalid_value"), ("a\u{1b}[201~b", "invalid_value")] {
@@ -242,7 +242,7 @@ fn a_script_that_does_not_wait_is_waited_for() {
 
 /// Also of a script that says nothing of readiness: what ends at once has failed, and its last screen is told.
 #[test]
-fn a_program_of_another_script_that_dies_at_once_is_a_failed_launch() {
+fn early_exit_under_another_script_fails_the_launch() {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     let before = world.queue();

@@ -15,7 +15,7 @@ fn kinds(world: &TestProject) -> Vec<String> {
 }
 
 #[test]
-fn acting_lifts_a_suspicion_and_another_run_does_not() {
+fn activity_of_the_same_run_revives_a_stale_session() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     let run = "00000000-0000-7000-8000-00000000000a";
@@ -78,7 +78,7 @@ fn a_heartbeat_renews_the_leases_of_its_session_alone() {
 }
 
 #[test]
-fn waiting_words_need_a_question_and_end_with_it() {
+fn waiting_text_is_kept_only_while_waiting() {
     let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s", "--role", "r"]).exits(0);
     world.run(["session", "heartbeat", "s", "--waiting-for", "what?", "--json"]).refuses(2, "usage");

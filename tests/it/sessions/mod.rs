@@ -159,10 +159,13 @@ pub fn marked(run: &str) -> std::io::Result<Vec<ProcessKey>> {
     process_tree::with_env_entry(&format!("FAIRWAY_RUN_ID={run}"))
 }
 
+/// Bounds a hang and nothing else: on a busy machine an agent's command line takes half a minute to start.
+const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Waits for a fact.
 #[track_caller]
 pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(20), ask)
+    poll_until::poll_until(EVENTUALLY_TIMEOUT, Duration::from_millis(20), ask)
         .unwrap_or_else(|| panic!("never: {what}"))
 }
 

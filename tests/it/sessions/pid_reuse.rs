@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    TestProject,
+    TestProject, require,
     test_project::{CommandOutput, FAIRWAY},
 };
 
@@ -32,30 +32,34 @@ kill -0 "$second"
 kill -9 "$second"
 "#;
 
-/// A shell in a pid namespace, if this machine lets us have one.
+/// A shell in a pid namespace with its own `/proc`; `None` where none can be made. In a changed root the root directory is
+/// no mount point, so there `/proc` alone is made private.
 fn namespace() -> Option<Command> {
+    const OWN_PROC: &str = "mount --make-private /proc && mount -t proc proc /proc || exit 1\n";
     [
-        &["--pid", "--fork", "--mount-proc", "--kill-child"][..],
-        &["-Ur", "--pid", "--fork", "--mount-proc", "--kill-child"],
+        (&["--pid", "--fork", "--mount-proc", "--kill-child"][..], ""),
+        (&["-Ur", "--pid", "--fork", "--mount-proc", "--kill-child"], ""),
+        (&["--pid", "--fork", "--kill-child", "--mount", "--propagation", "unchanged"], OWN_PROC),
     ]
     .into_iter()
-    .find_map(|flags| {
-        let mut probe = Command::new("unshare");
-        probe.args(flags).args(["/bin/sh", "-c", "echo 100 >/proc/sys/kernel/ns_last_pid"]);
+    .find_map(|(flags, before)| {
+        let shell = |script: &str| {
+            let mut command = Command::new("unshare");
+            command.args(flags).args(["/bin/sh", "-c", &format!("{before}{script}")]);
+            command
+        };
+        let mut probe = shell("echo 100 >/proc/sys/kernel/ns_last_pid");
         let works = probe.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
-        let mut command = Command::new("unshare");
-        command.args(flags).args(["/bin/sh", "-c", SCRIPT]);
-        works.then_some(command)
+        works.then(|| shell(SCRIPT))
     })
 }
 
 #[test]
 fn a_reused_pid_is_another_process() {
     let world = TestProject::new();
-    let Some(mut command) = namespace() else {
-        println!("skipped: no pid namespace can be had here");
-        return;
-    };
+    let namespace = namespace();
+    require::met(namespace.is_some(), "no pid namespace can be made: it needs root, or unprivileged user namespaces");
+    let Some(mut command) = namespace else { return };
     let run: CommandOutput = command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())

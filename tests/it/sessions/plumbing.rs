@@ -191,7 +191,7 @@ fn install_keeps_what_was_changed() {
 }
 
 #[test]
-fn of_six_starts_under_one_name_one_succeeds() {
+fn six_racing_starts_of_one_name_succeed_once() {
     let caller = Caller::new();
     let barrier = std::sync::Barrier::new(6);
     let runs: Vec<CommandOutput> = std::thread::scope(|scope| {
@@ -287,7 +287,7 @@ fn the_last_activity_is_the_last_output() {
 }
 
 #[test]
-fn what_ignores_term_and_leaves_its_session_is_gone_when_stop_returns() {
+fn stop_kills_processes_that_ignore_term() {
     let caller = Caller::new();
     let command = "trap '' TERM HUP; setsid -f sh -c 'trap \"\" TERM; cd /; touch \"$0\"; sleep 300' \"$PWD/up\"; sleep 299 & wait; wait";
     caller.start("x", &json!({"command": command}));
@@ -300,7 +300,7 @@ fn what_ignores_term_and_leaves_its_session_is_gone_when_stop_returns() {
 }
 
 #[test]
-fn tee_reads_on_when_the_disk_is_full_and_refuses_what_is_no_file() {
+fn tee_survives_a_full_disk_and_refuses_non_files() {
     let world = TestProject::uninitialized();
     let folder = world.dir().join("small");
     fs::create_dir(&folder).unwrap();

@@ -42,7 +42,7 @@ fn all(world: &Sessions) -> String {
 }
 
 #[test]
-fn every_state_does_what_the_table_says() {
+fn every_state_has_its_documented_effect() {
     // state; the session's status, activity and what it waits for; the checkpoint
     for (state, status, activity, waits_for, checkpoint) in [
         ("started", "running", "unknown", "", "active"),
@@ -91,7 +91,7 @@ fn a_start_says_which_conversation_and_where_it_is_written() {
 }
 
 #[test]
-fn a_providers_word_passes_no_gate() {
+fn provider_event_passes_no_gate() {
     let (world, id) = claimed();
     fs::write(world.root().join("result.txt"), "all fine").unwrap();
     let answer = done(&world, "completed", &["--artifact", "result.txt"]);
@@ -122,7 +122,7 @@ fn a_handoff_stands_in_for_evidence_and_moves_nothing() {
 }
 
 #[test]
-fn what_is_refused_writes_nothing() {
+fn refused_event_writes_nothing() {
     let (world, id) = claimed();
     let before = all(&world);
     for (state, more, exit, code) in [
@@ -165,7 +165,7 @@ fn what_is_refused_writes_nothing() {
 }
 
 #[test]
-fn what_has_ended_is_refused_and_only_a_start_begins_anew() {
+fn ended_conversation_restarts_only_with_a_start() {
     for end in ["completed", "failed"] {
         let (world, id) = claimed();
         done(&world, end, &[]);
@@ -186,7 +186,7 @@ fn what_has_ended_is_refused_and_only_a_start_begins_anew() {
 }
 
 #[test]
-fn a_suspicion_is_lifted_by_the_next_sign() {
+fn next_event_revives_a_stale_session() {
     for sign in ["running", "started", "waiting_on_input"] {
         let (world, id) = claimed();
         done(&world, "no_progress", &["--summary", "the same line for an hour"]);
@@ -198,7 +198,7 @@ fn a_suspicion_is_lifted_by_the_next_sign() {
 }
 
 #[test]
-fn a_repeat_with_its_event_id_is_harmless() {
+fn repeated_event_id_changes_nothing() {
     let (world, _) = claimed();
     let words = ["--summary", "done", "--event-id", "turn-7"];
     let first = done(&world, "completed", &words);
@@ -222,7 +222,7 @@ fn a_repeat_with_its_event_id_is_harmless() {
 }
 
 #[test]
-fn eight_tellers_of_one_event_have_one_effect() {
+fn eight_parallel_repeats_have_one_effect() {
     let (world, _) = claimed();
     let told = race(8, |_| {
         world.fairway(["session", "event", "--state", "completed", "--event-id", "e", "--json"].iter().chain(&X))
@@ -232,7 +232,7 @@ fn eight_tellers_of_one_event_have_one_effect() {
 }
 
 #[test]
-fn a_dry_run_says_the_same_and_writes_nothing() {
+fn dry_run_answers_the_same_and_writes_nothing() {
     let (world, id) = claimed();
     for state in ["started", "running", "waiting_on_input", "completed", "failed", "stale"] {
         let before = world.everything();
@@ -321,7 +321,7 @@ fn a_program_that_was_launched_tells_of_itself() {
 }
 
 #[test]
-fn the_words_come_through_stdin_and_secrets_stay_outside() {
+fn text_comes_through_stdin_and_secrets_are_masked() {
     let (world, _) = claimed();
     let words = "curl -H 'Authorization: Bearer abcdefghijklmnop1234' $(touch canary) `id`;\n";
     let args = ["session", "event", "--state", "waitingOnApproval", "--summary", "-"];

@@ -13,7 +13,10 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{
+    require,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 const THREAD: &str = "01a1f9d1-efcf-7f13-a7c8-07004617cf34";
 
@@ -33,7 +36,7 @@ fn ran(command: &mut Command) -> CommandOutput {
 }
 
 #[test]
-fn the_script_hands_on_every_word_and_the_exit_code() {
+fn script_forwards_arguments_and_the_exit_code() {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     let real = root().join("session-adapters/provider-event.sh");
@@ -72,16 +75,6 @@ fn the_script_hands_on_every_word_and_the_exit_code() {
     assert!(ran(&mut script(&world, &copy, &["--state", "x"])).exits(1).stderr.contains("fairway adapter install"));
 }
 
-/// Whether python3 is there; where it is not, the test says so and passes. `tests/run.sh` installs it.
-fn has_python() -> bool {
-    let found = Command::new("python3").arg("--version").output().is_ok_and(|run| run.status.success());
-    assert!(found || std::env::var_os("CI").is_none(), "python3 is missing; tests/run.sh installs it");
-    if !found {
-        println!("skipped: python3 is not installed; tests/run.sh installs it");
-    }
-    found
-}
-
 fn watcher(world: &Sessions, args: &[&str]) -> Command {
     let mut command = script(world, root().join("examples/watchers/codex-app-server.py"), args);
     command.args(["--role", "backend", "--task-id", "T-1"]);
@@ -108,8 +101,8 @@ fn activities(world: &Sessions) -> Vec<String> {
 }
 
 #[test]
-fn a_recorded_stream_becomes_events_and_reading_it_again_changes_nothing() {
-    if !has_python() {
+fn recorded_stream_becomes_events_once() {
+    if !require::program("python3") {
         return;
     }
     let world = with_task();
@@ -167,7 +160,7 @@ fn status(flags: &[&str]) -> String {
 
 #[test]
 fn questions_errors_and_what_comes_after_them() {
-    if !has_python() {
+    if !require::program("python3") {
         return;
     }
     let world = with_task();
@@ -211,8 +204,8 @@ fn questions_errors_and_what_comes_after_them() {
 
 /// A stream stays open while the agent waits: what is known is told at once, not with the next message.
 #[test]
-fn a_live_stream_is_told_while_it_is_open() {
-    if !has_python() {
+fn live_stream_is_reported_while_open() {
+    if !require::program("python3") {
         return;
     }
     let world = with_task();
@@ -231,8 +224,8 @@ fn a_live_stream_is_told_while_it_is_open() {
 }
 
 #[test]
-fn a_refusal_is_said_and_the_stream_goes_on() {
-    if !has_python() {
+fn refused_event_is_reported_and_the_stream_continues() {
+    if !require::program("python3") {
         return;
     }
     let world = with_task();

@@ -120,7 +120,7 @@ fn checkpoints(world: &TestProject) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn each_process_is_told_from_its_corpse_and_from_the_next_of_its_pid() {
+fn live_zombie_and_reused_pids_are_distinguished() {
     let world = TestProject::new();
     let mut sleepers: Vec<Sleeper> = (0..5).map(|_| Sleeper::new()).collect();
     for (id, sleeper) in ["alive", "gone", "zombie", "reused", "booted"].iter().zip(&sleepers) {
@@ -155,7 +155,7 @@ fn each_process_is_told_from_its_corpse_and_from_the_next_of_its_pid() {
 }
 
 #[test]
-fn a_backend_is_asked_and_only_its_no_is_death() {
+fn only_a_backend_answer_of_false_marks_stale() {
     let world = Sessions::new();
     let script = world.script(
         "asked",
@@ -244,7 +244,7 @@ fn a_pid_without_its_start_is_unknown_while_it_is_there() {
 }
 
 #[test]
-fn what_was_starting_or_stale_and_is_there_runs_again() {
+fn live_starting_or_stale_session_becomes_running() {
     let world = TestProject::new();
     let sleeper = Sleeper::new();
     for id in ["starting", "stale", "ended"] {
@@ -263,7 +263,7 @@ fn what_was_starting_or_stale_and_is_there_runs_again() {
 }
 
 #[test]
-fn a_launch_that_was_killed_is_settled_after_its_limit() {
+fn killed_launch_is_resolved_after_the_timeout() {
     let world = TestProject::new();
     upsert(&world, &["--id", "s", "--status", "starting"]);
     world.advance_clock(50);
@@ -274,7 +274,7 @@ fn a_launch_that_was_killed_is_settled_after_its_limit() {
 }
 
 #[test]
-fn silence_counts_only_where_there_is_nothing_to_look_at() {
+fn silence_counts_only_without_local_facts() {
     let world = TestProject::new();
     let sleeper = Sleeper::new();
     fs::write(
@@ -331,7 +331,7 @@ fn the_brake_holds_when_all_are_silent_at_once() {
 }
 
 #[test]
-fn a_word_is_left_on_the_task_unless_it_is_somebody_elses() {
+fn stale_session_leaves_a_checkpoint_on_its_own_task() {
     let world = TestProject::new();
     let mut sleepers = Vec::new();
     for task in ["mine", "free", "done", "theirs"] {
@@ -363,7 +363,7 @@ fn a_word_is_left_on_the_task_unless_it_is_somebody_elses() {
 }
 
 #[test]
-fn what_nobody_attends_to_is_reported_and_left_alone() {
+fn unattended_tasks_are_reported_and_kept() {
     let world = TestProject::new();
     let sleeper = Sleeper::new();
     for task in ["held", "taken-up", "ended", "person", "closed"] {
@@ -436,7 +436,7 @@ fn a_dry_run_gives_the_same_verdicts_and_writes_nothing() {
 }
 
 #[test]
-fn no_project_store_yet_is_nothing_to_settle() {
+fn reconcile_without_a_store_does_nothing() {
     let world = TestProject::uninitialized();
     fs::write(world.root().join(".fairway.toml"), "").unwrap();
     let before = files(world.dir());
@@ -475,7 +475,7 @@ fn cron_gets_the_same_answer() {
 }
 
 #[test]
-fn of_eight_at_once_one_works_and_seven_say_so() {
+fn eight_parallel_reconciles_run_once() {
     let world = TestProject::new();
     world.real_time();
     let mut dead = Sleeper::new();
@@ -544,7 +544,7 @@ fn a_heartbeat_that_arrives_meanwhile_wins() {
 }
 
 #[test]
-fn whoever_reconciles_lives() {
+fn reconciling_session_is_alive() {
     let world = TestProject::new();
     upsert(&world, &["--id", "s"]);
     world.advance_clock(86_400);

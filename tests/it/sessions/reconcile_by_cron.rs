@@ -10,7 +10,10 @@ use std::{
 use serde_json::Value;
 
 use super::{Sessions, eventually, text};
-use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{
+    require,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 fn example(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cron").join(name)).unwrap()
@@ -74,7 +77,7 @@ fn with_a_dead_one() -> Sessions {
 }
 
 #[test]
-fn the_crontabs_command_gives_the_same_answer_in_a_bare_environment() {
+fn crontab_command_works_in_a_bare_environment() {
     let world = with_a_dead_one();
     let queue = world.queue();
     let full = world.json(["session", "reconcile", "--dry-run"]);
@@ -91,7 +94,7 @@ fn the_crontabs_command_gives_the_same_answer_in_a_bare_environment() {
 }
 
 #[test]
-fn of_eight_at_once_one_works_and_seven_say_so() {
+fn eight_parallel_reconciles_run_once() {
     let world = Sessions::new();
     let go = world.dir().join("go");
     // A backend that answers when the test says so: the one who asks it is at work until then.
@@ -135,7 +138,7 @@ fn of_eight_at_once_one_works_and_seven_say_so() {
 }
 
 #[test]
-fn the_units_are_what_systemd_reads() {
+fn systemd_units_pass_verification() {
     let world = Sessions::new();
     let folder = world.dir().join("units");
     fs::create_dir(&folder).unwrap();
@@ -155,10 +158,10 @@ fn the_units_are_what_systemd_reads() {
     let timer = example("fairway-reconcile.timer");
     assert!(timer.contains("OnUnitActiveSec=5min") && timer.contains("WantedBy=timers.target"));
     let there = service.replace(&vars["FAIRWAY"], FAIRWAY);
-    let Ok(run) = verify(&there, &timer) else {
-        println!("skipped: systemd-analyze is not installed");
+    if !require::program("systemd-analyze") {
         return;
-    };
+    }
+    let run = verify(&there, &timer).unwrap();
     // It says what it does not understand, about these two files; what the machine's own units lack is not ours.
     let ours = |run: std::process::Output| -> Vec<String> {
         let text = String::from_utf8_lossy(&run.stderr).into_owned();

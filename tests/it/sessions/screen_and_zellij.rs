@@ -1,18 +1,12 @@
 //! Sessions in screen and zellij from launch to the recorded end.
 
-use std::{
-    fs,
-    process::{Command, Stdio},
-};
+use std::fs;
 
 use super::{Sessions, eventually, text};
+use crate::common::require;
 
-/// Where the multiplexer is missing, the test says so and passes; under CI it must be there.
 fn with(backend: &str, test: impl FnOnce(&Sessions)) {
-    let found = Command::new(backend).arg("--version").stdin(Stdio::null()).output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "{backend} is missing; tests/run.sh installs it");
-    if !found {
-        println!("skipped: {backend} is not installed; tests/run.sh installs it");
+    if !require::program(backend) {
         return;
     }
     let mut world = Sessions::new();

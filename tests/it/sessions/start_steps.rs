@@ -89,7 +89,7 @@ fn the_environment_and_the_directory_are_exact() {
 }
 
 #[test]
-fn a_program_that_fails_at_once_is_a_failed_start_with_its_last_screen() {
+fn early_exit_fails_the_start_with_its_last_screen() {
     let caller = Caller::new();
     fs::write(caller.work().join("log"), "of an older session\n").unwrap();
     let run = caller
@@ -116,7 +116,7 @@ fn a_program_that_fails_at_once_is_a_failed_start_with_its_last_screen() {
     let late = json!({"command": "sleep 0.6; echo late; exit 4", "process_names": ["never"]});
     let run = caller.call(&["start", "x"], late.to_string()).exits(1);
     assert!(run.stderr.contains("exit code 4") && run.stderr.contains("late"), "{run:?}");
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    crate::common::soak::took(start.elapsed(), ..Duration::from_secs(15), "the failure");
     caller.is_empty();
     // What is expected to end, and what ends well, is no failure.
     for config in [json!({"command": "exit 3", "lifecycle": "one_shot"}), json!({"command": "echo done"})] {
@@ -145,7 +145,7 @@ fn a_start_returns_when_the_program_is_ready() {
 }
 
 #[test]
-fn what_is_to_run_before_and_after_runs_in_order_and_only_warns() {
+fn setup_commands_run_in_order_and_only_warn() {
     let caller = Caller::new();
     let script = caller.work().join("setup script.sh");
     fs::write(&script, "#!/bin/sh\necho \"script $MINE\" >>log\nexit 5\n").unwrap();
@@ -177,7 +177,7 @@ fn what_is_to_run_before_and_after_runs_in_order_and_only_warns() {
 }
 
 #[test]
-fn files_are_laid_into_the_directory_and_never_outside() {
+fn files_are_copied_only_into_the_directory() {
     let caller = Caller::new();
     let base = caller.world.dir().join("base");
     for folder in ["work", "pack/.hooks", "mine", "outside"] {
@@ -244,7 +244,7 @@ fn a_start_that_is_cut_off_leaves_nothing() {
         let status = child.wait().unwrap();
         assert!(!status.success(), "{status}");
         // After two seconds it would be killed.
-        assert!(told.elapsed() < Duration::from_millis(1_900), "{:?}", told.elapsed());
+        crate::common::soak::took(told.elapsed(), ..Duration::from_millis(1_900), "the cleanup");
         eventually("all of it is gone", || marked(&run).unwrap().is_empty().then_some(()));
         assert_eq!(caller.ask(&["is-running", "x"]), "false\n");
         caller.is_empty();
@@ -257,7 +257,7 @@ fn caller_is_up(caller: &Caller) {
 }
 
 #[test]
-fn a_start_that_is_killed_leaves_a_session_that_can_be_stopped_and_its_name() {
+fn killed_start_leaves_a_stoppable_session() {
     let caller = Caller::new();
     let run = format!("killed-{}", caller.world.dir().file_name().unwrap().to_string_lossy());
     let config = json!({"command": "touch up; sleep 300", "process_names": ["never"]});
@@ -281,7 +281,7 @@ fn a_start_that_is_killed_leaves_a_session_that_can_be_stopped_and_its_name() {
 }
 
 #[test]
-fn a_start_whose_session_was_stopped_leaves_the_next_one_of_its_name_alone() {
+fn stopped_start_leaves_its_successor_alone() {
     let caller = Caller::new();
     let name = caller.world.dir().file_name().unwrap().to_string_lossy().into_owned();
     let waiting = json!({"command": "touch up; sleep 300", "process_names": ["never"]});
@@ -299,7 +299,7 @@ fn a_start_whose_session_was_stopped_leaves_the_next_one_of_its_name_alone() {
 }
 
 #[test]
-fn a_session_whose_root_was_killed_is_recycled_with_what_it_left() {
+fn session_with_a_killed_root_is_cleaned_up() {
     let caller = Caller::new();
     let report = caller.start("x", &json!({"command": "sleep 300", "env": {"OLD": "1"}}));
     caller.call(&["set-meta", "x", "key"], "old").exits(0);

@@ -19,7 +19,7 @@ const NAMING: &[&str] = &[
 ];
 
 #[test]
-fn nothing_from_an_untrusted_file_is_run() {
+fn untrusted_configuration_runs_nothing() {
     let world = Sessions::new();
     let evil = world.root().join("evil.sh");
     fs::write(&evil, "#!/bin/sh\ntouch ../canary\n").unwrap();

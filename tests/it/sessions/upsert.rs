@@ -33,7 +33,7 @@ fn an_id_goes_before_everything() {
 }
 
 #[test]
-fn the_surroundings_speak_only_for_the_acting_session() {
+fn environment_applies_only_to_the_acting_session() {
     let mut world = TestProject::new();
     let run = "00000000-0000-7000-8000-00000000000a";
     world.set("FAIRWAY_SESSION_ID", "me").set("FAIRWAY_RUN_ID", run).set("FAIRWAY_ROLE", "lead");
@@ -156,7 +156,7 @@ fn only_what_is_given_changes() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_and_nothing_is_written() {
+fn invalid_upsert_is_refused_and_writes_nothing() {
     let world = TestProject::new();
     for (args, exit, code) in [
         (&["--role", "r", "--pid", "-1"][..], 2, "invalid_value"),
@@ -201,7 +201,7 @@ fn a_repeated_request_makes_one_session() {
 
 /// Every write that carries the session renews its leases, this one too.
 #[test]
-fn telling_of_oneself_renews_the_leases() {
+fn own_upsert_renews_the_leases() {
     let world = TestProject::new();
     world.add_session("s1");
     world.run(["task", "add", "T-1", "t"]).exits(0);

@@ -209,7 +209,7 @@ fn line(text: Value) -> String {
 }
 
 #[test]
-fn what_the_record_says_is_taken_in_as_it_grows() {
+fn growing_transcript_is_read() {
     let world = cat("shell");
     let record = world.root().join("records/one/record.jsonl");
     let path = record.display().to_string();
@@ -258,7 +258,8 @@ fn what_the_record_says_is_taken_in_as_it_grows() {
 }
 
 #[test]
-fn it_uses_nothing_while_nothing_happens() {
+#[ignore = "it measures time; `just soak` runs it"]
+fn idle_sidecar_uses_no_cpu() {
     let world = cat("shell");
     let sidecar = Sidecar::of(&world, &[]);
     settled(&sidecar);
@@ -276,7 +277,7 @@ fn it_uses_nothing_while_nothing_happens() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
+fn invalid_sidecar_arguments_are_refused() {
     let world = Sessions::new();
     let refused =
         |args: &[&str]| -> CommandOutput { world.fairway(args.iter().chain(&["--json"])).output().unwrap().into() };

@@ -133,7 +133,7 @@ fn a_folder_in_the_place_of_the_store_is_refused() {
 }
 
 #[test]
-fn a_log_without_its_store_is_damage_and_nobody_pours_it_into_a_new_file() {
+fn log_without_its_store_is_damage_and_is_kept() {
     let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
     let aside = world.dir().join("aside.db");

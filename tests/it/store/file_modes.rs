@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::common::{TestProject, test_project::FAIRWAY, tree_snapshot};
+use crate::common::{TestProject, require, test_project::FAIRWAY, tree_snapshot};
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777
@@ -72,8 +72,7 @@ fn links_in_the_place_of_store_or_folder_are_refused() {
 
 #[test]
 fn a_store_or_folder_of_another_user_is_refused() {
-    if fairway::os::user::uid() != 0 {
-        println!("skipped: only root can give files away");
+    if !require::root() {
         return;
     }
     let world = TestProject::new();

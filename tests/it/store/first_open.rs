@@ -8,11 +8,12 @@ use crate::common::{
     TestProject,
     concurrent_start::race,
     reexec::{StartBarrier, part, part_dir, reexec, wait_at_start_line},
+    soak,
 };
 
 #[test]
 fn sixty_four_first_opens_at_once_all_succeed() {
-    for round in 0..20 {
+    for round in 0..if soak::is_on() { 20 } else { 4 } {
         let world = TestProject::uninitialized();
         fs::write(world.root().join(".fairway.toml"), "").unwrap();
         let runs = race(64, |number| match number % 2 {

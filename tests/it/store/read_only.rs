@@ -30,7 +30,7 @@ fn assert_reads_leave_no_trace(world: &TestProject) {
 }
 
 #[test]
-fn reads_leave_bytes_and_names_as_they_are_with_a_log_and_without() {
+fn reads_change_no_file() {
     let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
     assert!(fs::metadata(world.root().join(".fairway/fairway.db-wal")).unwrap().len() > 0);

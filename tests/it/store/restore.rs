@@ -35,7 +35,7 @@ fn kept(world: &TestProject) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_refers_to_something_else_comes_back_with_it() {
+fn restored_rows_keep_their_references() {
     let world = TestProject::new();
     for words in [
         &["lane", "add", "l1"][..],
@@ -179,7 +179,7 @@ fn a_lost_store_comes_back_and_a_log_without_it_is_kept_apart() {
 }
 
 #[test]
-fn who_has_a_replaced_file_open_is_told_before_it_writes() {
+fn writer_with_a_replaced_store_is_refused() {
     let (world, _) = backed_up();
     let runtime = world.root().join(".fairway/runtime");
     let store = Store::open_for_writing(&world.store(), &runtime).unwrap();
@@ -198,7 +198,7 @@ fn who_has_a_replaced_file_open_is_told_before_it_writes() {
 }
 
 #[test]
-fn writers_go_on_while_a_backup_takes_the_stores_place_and_no_word_is_lost() {
+fn writers_continue_during_a_restore() {
     let (world, _) = backed_up();
     world.real_time();
     let place = world.dir().join("writers");

@@ -5,17 +5,17 @@ use std::path::Path;
 use fairway::store::job_output::OutputStore;
 use rusqlite::Connection;
 
-use crate::common::TestProject;
+use crate::common::{TestProject, scratch};
 
 #[test]
-fn the_schema_is_as_it_was_when_it_was_last_looked_at() {
+fn store_schema_matches_its_snapshot() {
     let world = TestProject::new();
     insta::assert_snapshot!(schema(&world.store()));
 }
 
 #[test]
-fn the_schema_of_output_is_as_it_was_when_it_was_last_looked_at() {
-    let home = tempfile::tempdir().unwrap();
+fn output_schema_matches_its_snapshot() {
+    let home = scratch::directory("fw");
     let path = home.path().join("runs.db");
     drop(OutputStore::open_for_writing(&path).unwrap());
     insta::assert_snapshot!(schema(&path));

@@ -41,7 +41,7 @@ fn fill_up(folder: &Path) -> File {
 }
 
 #[test]
-fn on_a_full_disk_every_command_says_so_and_afterwards_all_is_well() {
+fn full_disk_is_reported_and_recoverable() {
     let world = TestProject::uninitialized();
     let state = world.root().join(".fairway");
     fs::create_dir(&state).unwrap();
@@ -87,7 +87,7 @@ fn a_first_open_on_a_full_disk_leaves_nothing_and_works_later() {
 }
 
 #[test]
-fn a_read_only_place_is_told_and_afterwards_all_is_well() {
+fn read_only_directory_is_reported_and_recoverable() {
     let world = TestProject::new();
     bulk_tasks::insert_ready_tasks(&world.store(), 50);
     let state = world.root().join(".fairway");

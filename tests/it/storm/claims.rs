@@ -6,7 +6,6 @@ use std::{
     fs,
     path::Path,
     process::Command,
-    rc::Rc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,15 +15,15 @@ use fairway::{
         core::errors,
         queue::task::claim::{self, ClaimRequest},
     },
-    config::{Layers, Project, Settings},
-    domain::Actor,
+    config::Project,
     env::Env,
 };
 use rusqlite::{Connection, ErrorCode};
 
 use crate::common::{
-    TestProject, bulk_tasks,
+    TestProject, app, bulk_tasks,
     reexec::{SHELL_WAIT_AT_START_LINE, StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
+    soak,
     test_project::FAIRWAY,
 };
 
@@ -80,32 +79,27 @@ fn shells_take_each_task_once(shells: usize, tasks: u32) {
 }
 
 #[test]
-fn sixteen_shells_that_claim_until_nothing_is_ready_take_each_of_120_tasks_once() {
+fn sixteen_shells_claim_each_task_once() {
     shells_take_each_task_once(16, 120);
 }
 
 #[test]
-fn sixty_four_shells_take_each_of_640_tasks_once_and_none_is_told_that_the_store_is_busy() {
-    shells_take_each_task_once(64, 640);
+fn sixty_four_shells_claim_each_task_once() {
+    shells_take_each_task_once(64, if soak::is_on() { 640 } else { 160 });
 }
 
 const WORKERS: usize = 64;
-const TASKS: u32 = 5_000;
 
-/// The house of a worker, through the library: one connection for all its claims.
-fn app(number: &str) -> App {
+/// The use cases of a worker, through the library: one connection for all its claims.
+fn worker_app(number: &str) -> App {
     let env = Env::from_process();
-    let project = Project::discover(&env, None).unwrap();
-    let layers = Layers::load(&project, &env).unwrap();
-    let settings = Settings::from_layers(&layers, &project).unwrap();
-    let actor =
-        Actor { name: format!("worker-{number}"), session: None, run_id: None, role: None, lane: None, epoch: None };
-    App::new(Rc::new(env), project, layers, settings, actor, None)
+    let root = Project::discover(&env, None).unwrap().root;
+    app::app(&root, env, app::person(&format!("worker-{number}")))
 }
 
 /// A worker: `0 TASK BEGIN END`, in microseconds, for each claim, the code of a failure otherwise.
 fn work(number: &str) {
-    let app = app(number);
+    let app = worker_app(number);
     app.store_for_writing().unwrap();
     wait_at_start_line();
     let mut journal = String::new();
@@ -166,14 +160,15 @@ fn work_deferred(number: &str) {
 }
 
 #[test]
-fn sixty_four_workers_share_5000_tasks_fairly_and_nobody_waits_long() {
-    const NAME: &str = "storm::claims::sixty_four_workers_share_5000_tasks_fairly_and_nobody_waits_long";
+fn sixty_four_workers_share_tasks_fairly() {
+    const NAME: &str = "storm::claims::sixty_four_workers_share_tasks_fairly";
     if let Some(number) = part() {
         return work(&number);
     }
+    let tasks = if soak::is_on() { 5_000 } else { 1_280 };
     let world = TestProject::new();
     world.real_time();
-    bulk_tasks::insert_ready_tasks(&world.store(), TASKS);
+    bulk_tasks::insert_ready_tasks(&world.store(), tasks);
     let place = world.dir().join("storm");
     let worker = |number: usize| reexec(&world, NAME, &number.to_string(), &place);
     let (ended, span) = StartBarrier::spawn(&place, WORKERS, worker).release();
@@ -188,9 +183,9 @@ fn sixty_four_workers_share_5000_tasks_fairly_and_nobody_waits_long() {
     let shares: Vec<Vec<Claimed>> = got.iter().map(|lines| lines.iter().map(read).collect()).collect();
     let taken = taken(shares.iter().flatten().map(|claimed| claimed.task.as_str()));
     assert!(taken.values().all(|times| *times == 1), "taken twice: {taken:?}");
-    assert_eq!(taken.len(), TASKS as usize, "tasks that nobody got");
+    assert_eq!(taken.len(), tasks as usize, "tasks that nobody got");
     let fewest = got.iter().map(Vec::len).min().unwrap();
-    assert!(fewest * WORKERS * 2 >= TASKS as usize, "one worker got only {fewest} tasks");
+    assert!(fewest * WORKERS * 2 >= tasks as usize, "one worker got only {fewest} tasks");
 
     // Tasks are taken in their order: the number is the turn. Between two turns of one worker everybody else has one, or
     // two when it was slow to come back; on any machine.
@@ -201,10 +196,12 @@ fn sixty_four_workers_share_5000_tasks_fairly_and_nobody_waits_long() {
     waits.sort_unstable();
     let (median, worst) = (waits[waits.len() / 2], waits[waits.len() - 1]);
     println!(
-        "{TASKS} claims in {span:?}: median wait {median} µs, worst {worst} µs, fewest {fewest}, passed by {passed:?}"
+        "{tasks} claims in {span:?}: median wait {median} µs, worst {worst} µs, fewest {fewest}, passed by {passed:?}"
     );
     // The median is the queue itself: 63 others go first. On a slow machine that alone may take long.
-    assert!(worst <= 200_000.max(5 * median), "the worst wait was {worst} µs, the median {median} µs");
+    if soak::is_on() {
+        assert!(worst <= 200_000.max(5 * median), "the worst wait was {worst} µs, the median {median} µs");
+    }
 }
 
 /// One claim of a worker.
@@ -239,8 +236,8 @@ fn waits_without_stalls(shares: &[Vec<Claimed>]) -> Vec<u128> {
 
 /// What the storm above would show if a claim were not one IMMEDIATE transaction.
 #[test]
-fn the_control_that_reads_and_then_writes_fails_in_the_same_storm() {
-    const NAME: &str = "storm::claims::the_control_that_reads_and_then_writes_fails_in_the_same_storm";
+fn control_with_deferred_transactions_fails() {
+    const NAME: &str = "storm::claims::control_with_deferred_transactions_fails";
     if let Some(number) = part() {
         return work_deferred(&number);
     }

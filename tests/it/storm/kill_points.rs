@@ -362,7 +362,7 @@ fn kill_everywhere(line: &Line) -> Tally {
 }
 
 #[test]
-fn killed_anywhere_nothing_acknowledged_is_lost_and_a_retry_has_one_effect() {
+fn killed_command_loses_no_acknowledged_write() {
     if !strace::is_possible() {
         return;
     }
@@ -386,8 +386,8 @@ fn acknowledge_too_early() {
 }
 
 #[test]
-fn the_control_that_acknowledges_before_it_commits_loses_what_it_acknowledged() {
-    const NAME: &str = "storm::kill_points::the_control_that_acknowledges_before_it_commits_loses_what_it_acknowledged";
+fn control_that_acknowledges_early_loses_writes() {
+    const NAME: &str = "storm::kill_points::control_that_acknowledges_early_loses_writes";
     if part().is_some() {
         return acknowledge_too_early();
     }

@@ -15,7 +15,7 @@ fn add_without_an_answer(world: &TestProject, words: &[&str]) {
 }
 
 #[test]
-fn a_repeat_of_the_same_request_has_one_effect_and_gets_the_first_answer() {
+fn repeated_request_has_one_effect_and_the_first_answer() {
     if !strace::is_possible() {
         return;
     }

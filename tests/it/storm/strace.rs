@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::{TestProject, require, test_project::CommandOutput};
 
 /// Every call that names a file or has a descriptor.
 const CALLS: &str = "trace=%file,%desc";
@@ -28,14 +28,10 @@ pub enum Reach {
     Tree,
 }
 
-/// Whether processes can be traced here; where they cannot, and nobody insists, a word says so.
+/// Whether processes can be traced here.
 pub fn is_possible() -> bool {
     let works = Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success());
-    assert!(works || std::env::var_os("CI").is_none(), "strace is missing or not permitted");
-    if !works {
-        println!("skipped: strace is missing or not permitted");
-    }
-    works
+    require::met(works, "strace is not installed (tests/run.sh installs it) or ptrace is not permitted")
 }
 
 fn strace(world: &TestProject, place: &Path, reach: Reach, words: &[String], command: &Command) -> Command {

@@ -48,8 +48,8 @@ fn claim(world: &TestProject) -> Duration {
 }
 
 #[test]
-fn a_killed_holder_and_a_killed_waiter_hold_nobody_up() {
-    const NAME: &str = "storm::write_queue::a_killed_holder_and_a_killed_waiter_hold_nobody_up";
+fn killed_lock_holder_and_waiter_block_no_writer() {
+    const NAME: &str = "storm::write_queue::killed_lock_holder_and_waiter_block_no_writer";
     if let Some(part) = part() {
         return stand(&part);
     }
@@ -63,13 +63,13 @@ fn a_killed_holder_and_a_killed_waiter_hold_nobody_up() {
     waiter.wait().unwrap();
     signal(&holder, Signal::SIGKILL);
     holder.wait().unwrap();
-    assert!(claim(&world) < Duration::from_secs(2));
-    assert!(claim(&world) < Duration::from_secs(2));
+    crate::common::soak::took(claim(&world), ..Duration::from_secs(2), "a claim");
+    crate::common::soak::took(claim(&world), ..Duration::from_secs(2), "a claim");
 }
 
 #[test]
-fn a_stopped_holder_costs_the_others_their_patience_and_no_more() {
-    const NAME: &str = "storm::write_queue::a_stopped_holder_costs_the_others_their_patience_and_no_more";
+fn stopped_lock_holder_delays_writers_by_the_timeout() {
+    const NAME: &str = "storm::write_queue::stopped_lock_holder_delays_writers_by_the_timeout";
     if let Some(part) = part() {
         return stand(&part);
     }
@@ -78,7 +78,8 @@ fn a_stopped_holder_costs_the_others_their_patience_and_no_more() {
     let mut holder = starts(&world, NAME, "holder", "stands");
     signal(&holder, Signal::SIGSTOP);
     let took = claim(&world);
-    assert!((Duration::from_secs(4)..Duration::from_secs(15)).contains(&took), "{took:?}");
+    assert!(took >= Duration::from_secs(4), "{took:?}");
+    crate::common::soak::took(took, ..Duration::from_secs(15), "the claim");
     signal(&holder, Signal::SIGKILL);
     holder.wait().unwrap();
 }
