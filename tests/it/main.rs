@@ -17,6 +17,7 @@ mod api;
 mod approvals;
 mod cli;
 mod common;
+mod docs;
 mod exec;
 mod floors;
 mod guard;

@@ -1,0 +1,46 @@
+//! The documentation uses the words of its glossary.
+
+use regex::Regex;
+
+use super::{markdown::prose, pages, text};
+
+/// Words that the glossary replaces, for every page that people write.
+const FORBIDDEN: &[&str] = &[
+    r"\bwhoever\b",
+    r"\bwhomever\b",
+    r"\bnobody\b",
+    r"\bsomebody\b",
+    r"\bone who\b",
+    r"\ba no\b",
+    r"\bvendors?\b",
+    r"\bfolders?\b",
+    r"\bsign of life\b",
+    r"\bclaimer\b",
+    r"\bbackground runs?\b",
+    r"\bsit down\b",
+    r"\bin the way\b",
+    r"\bcannot be told\b",
+    r"\bwith a sentence\b",
+];
+
+/// Parts that are made from the sources, whose texts have tests of their own, and the glossary's own column of other words.
+fn is_exempt(page: &str) -> bool {
+    ["docs/reference/cli.md", "docs/reference/config.md", "docs/glossary.md", "docs/guarantees.md"].contains(&page)
+}
+
+#[test]
+fn documents_use_the_words_of_the_glossary() {
+    let words: Vec<Regex> = FORBIDDEN.iter().map(|word| Regex::new(&format!("(?i){word}")).unwrap()).collect();
+    let (mut found, mut lines) = (Vec::new(), 0);
+    for page in pages().into_iter().filter(|page| !is_exempt(page)) {
+        let source = text(&page);
+        for (number, line) in prose(&source) {
+            lines += 1;
+            found.extend(words.iter().filter_map(|word| word.find(line)).map(|word| {
+                format!("{page}:{number}: '{}'", word.as_str())
+            }));
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(lines > 1_000, "only {lines} lines were read");
+}
