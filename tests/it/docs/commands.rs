@@ -48,18 +48,16 @@ run_pages! {
     lanes_and_worktrees: "docs/guides/lanes-and-worktrees.md",
     reviews_and_gates: "docs/guides/reviews-and-gates.md",
     sessions: "docs/guides/sessions.md",
-    terminal_backends: "docs/guides/terminal-backends.md",
     prompts: "docs/guides/prompts.md",
     jobs: "docs/guides/jobs.md",
     guard: "docs/guides/guard.md",
     hooks: "docs/guides/hooks.md",
     approvals: "docs/guides/approvals.md",
-    sidecar: "docs/guides/sidecar.md",
     provider_events: "docs/guides/provider-events.md",
-    reports: "docs/guides/reports.md",
+    usage_and_health: "docs/guides/usage-and-health.md",
     worker_api: "docs/guides/worker-api.md",
     cron: "docs/guides/cron.md",
-    backend_check: "docs/guides/backend-scripts.md",
+    backend_scripts: "docs/guides/backend-scripts.md",
     troubleshooting: "docs/troubleshooting.md",
 }
 
@@ -166,6 +164,7 @@ impl Normal {
     fn shown(&mut self, text: &str) -> String {
         const JOBS: &[&str] = &["8c1e03d4", "5f20a9b7", "c3d94e16", "0b7f6a52", "e41d8c09", "96a25bf3"];
         let mut text = text
+            .replace(FAIRWAY, "/home/ann/.cargo/bin/fairway")
             .replace(&format!("{}/project", self.dir), "/home/ann/shop")
             .replace(&format!("{}/home", self.dir), "/home/ann")
             .replace(&format!("{}/tmp", self.dir), "/tmp")
