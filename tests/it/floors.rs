@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// Every top-level module and its floor; see `docs/architecture.md`.
+/// Every top-level module and its floor; see `docs/design/architecture.md`.
 const FLOORS: &[(&str, u8)] = &[
     ("cli", 6),
     ("api", 5),
