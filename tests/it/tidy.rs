@@ -82,7 +82,10 @@ fn words_behind(path: &str, before: &[&str]) -> Vec<String> {
 #[track_caller]
 fn differ_in_nothing(source: &BTreeSet<String>, document: &BTreeSet<String>) {
     let (missing, made_up) = (source - document, document - source);
-    assert!(missing.is_empty() && made_up.is_empty(), "not in docs/reference/codes.md: {missing:?}; only there: {made_up:?}");
+    assert!(
+        missing.is_empty() && made_up.is_empty(),
+        "not in docs/reference/codes.md: {missing:?}; only there: {made_up:?}"
+    );
 }
 
 /// Every code that a reader can meet is in docs/reference/codes.md, and nothing else is.

@@ -26,7 +26,38 @@ use crate::common::{
 };
 
 /// Blocks that cannot run here, by page and first line. Each has its reason on the page.
-const NOT_RUN: &[(&str, &str)] = &[];
+const NOT_RUN: &[(&str, &str)] = &[
+    ("CONTRIBUTING.md", "cargo build"),
+    ("CONTRIBUTING.md", "INSTA_UPDATE=always cargo nextest run -E 'test(/^cli::/) + test(/^help::/)'   # snapshots"),
+    (
+        "README.md",
+        "examples/quickstart/run.sh   # builds Fairway and runs the whole workflow on a small backlog, with comments",
+    ),
+    ("README.md", "cargo install --path . --locked"),
+    (
+        "docs/guides/cron.md",
+        "cp examples/cron/fairway-reconcile.service examples/cron/fairway-reconcile.timer ~/.config/systemd/user/",
+    ),
+    ("docs/guides/sidecar.md", "fairway sidecar --session cart-1"),
+    ("docs/guides/terminal-backends.md", "tmux -S ~/.local/state/fairway/adapters/tmux.sock attach -t '=s-NAME'"),
+    ("docs/guides/terminal-backends.md", "SCREENDIR=~/.local/state/fairway/adapters/screen screen -x PANE"),
+    ("docs/guides/worker-api.md", "fairway serve          # on .fairway/runtime/worker.sock"),
+    ("docs/reference/backend-plumbing.md", "trap roll_back TERM"),
+    ("examples/exec/README.md", "examples/exec/dev-server.sh                            # with fairway in PATH"),
+    (
+        "examples/session-adapters/README.md",
+        "export FAIRWAY_PROVIDER=claude FAIRWAY_PROVIDER_COMMAND=claude FAIRWAY_TRANSCRIPT=logs/lead.log",
+    ),
+    (
+        "examples/session-adapters/README.md",
+        "FAIRWAY_TMUX_PANE=%5 FAIRWAY_PROVIDER=claude examples/session-adapters/tmux.sh backend PF-002",
+    ),
+    (
+        "examples/watchers/README.md",
+        "your-client | tee >(examples/watchers/codex-app-server.py --role backend --task-id PF-001)",
+    ),
+    ("examples/worker-api/README.md", "$ fairway serve &"),
+];
 
 macro_rules! run_pages {
     ($($name:ident: $page:literal),* $(,)?) => {

@@ -54,7 +54,7 @@ pub fn parts(page: &str, text: &str) -> Vec<Part> {
     parts
 }
 
-/// The lines of a page outside of fenced blocks and comments, with their numbers from 1.
+/// The lines of a page outside of fenced blocks and of comments of several lines, with their numbers from 1.
 pub fn prose(text: &str) -> Vec<(usize, &str)> {
     let (mut fenced, mut comment) = (false, false);
     let mut prose = Vec::new();
@@ -63,6 +63,7 @@ pub fn prose(text: &str) -> Vec<(usize, &str)> {
             fenced = !fenced;
         } else if !fenced && line.starts_with("<!--") {
             comment = !line.contains("-->");
+            prose.push((number + 1, line));
         } else if comment {
             comment = !line.contains("-->");
         } else if !fenced {

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use super::{is_update, root, text};
 
-const BEGIN: &str = "<!-- generated: UPDATE_DOCS=1 writes it anew -->\n";
-const END: &str = "<!-- end of the generated part -->\n";
+/// The line before a generated part.
+pub const BEGIN: &str = "<!-- generated: UPDATE_DOCS=1 writes it anew -->\n";
+/// The line after it.
+pub const END: &str = "<!-- end of the generated part -->\n";
 
 /// Compares the generated part of a page, or writes it.
 #[track_caller]
@@ -45,8 +47,11 @@ fn describe(command: &mut clap::Command, path: &str, index: &mut String, section
     let help = own_help(command);
     let help: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
     write!(sections, "\n## {path}\n\n```text\n{}\n```\n", help.join("\n")).unwrap();
-    let below: Vec<String> =
-        command.get_subcommands().filter(|below| !below.is_hide_set()).map(|below| below.get_name().to_owned()).collect();
+    let below: Vec<String> = command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set())
+        .map(|below| below.get_name().to_owned())
+        .collect();
     for name in below.iter().filter(|name| *name != "help") {
         describe(command.find_subcommand_mut(name).unwrap(), &format!("{path} {name}"), index, sections);
     }
@@ -81,7 +86,8 @@ fn config_reference_has_every_key() {
                 Some(list) => format!("[[{list}]]"),
                 None => format!("[{}]", parent.replace('*', "NAME")),
             };
-            write!(generated, "\n## `{heading}`\n\n| key | default | variable | purpose |\n|---|---|---|---|\n").unwrap();
+            write!(generated, "\n## `{heading}`\n\n| key | default | variable | purpose |\n|---|---|---|---|\n")
+                .unwrap();
         }
         let default = key.default.map_or_else(|| format!("– (such as `{}`)", key.sample), |value| format!("`{value}`"));
         let variable = key.env.map_or_else(|| "–".to_owned(), |name| format!("`{name}`"));
@@ -120,7 +126,10 @@ fn env_reference_has_every_variable() {
     let (missing, unknown): (Vec<_>, Vec<_>) =
         (used.difference(&documented).collect(), documented.difference(&used).collect());
     assert!(used.len() > 20, "only {used:?}");
-    assert!(missing.is_empty() && unknown.is_empty(), "not in docs/reference/env.md: {missing:?}; only there: {unknown:?}");
+    assert!(
+        missing.is_empty() && unknown.is_empty(),
+        "not in docs/reference/env.md: {missing:?}; only there: {unknown:?}"
+    );
 }
 
 #[test]
