@@ -15,7 +15,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     let mut anchors: BTreeSet<String> = explicit.captures_iter(text).map(|found| found[1].to_owned()).collect();
     for (_, line) in prose(text).into_iter().filter(|(_, line)| line.starts_with('#')) {
         let name = anchor(line);
-        let again = (1..).map(|number| format!("{name}-{number}")).find(|next| !anchors.contains(next)).unwrap();
+        let again = (1..1_000).map(|number| format!("{name}-{number}")).find(|next| !anchors.contains(next)).unwrap();
         if !anchors.insert(name) {
             anchors.insert(again);
         }

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{is_update, root, text};
+use crate::common::World;
 
 /// The line before a generated part.
 pub const BEGIN: &str = "<!-- generated: UPDATE_DOCS=1 writes it anew -->\n";
@@ -30,48 +31,47 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-/// The command's help without the options that every command takes.
-fn own_help(command: &mut clap::Command) -> String {
-    let help = command.render_long_help().to_string();
-    let Some((own, rest)) = help.split_once("Global options:\n") else { return help };
-    // Text that follows the options, such as examples, begins at the margin.
-    let after: Vec<&str> = rest.lines().skip_while(|line| line.is_empty() || line.starts_with(' ')).collect();
-    format!("{own}{}", after.join("\n"))
+/// A command's help, and the part of it that lists the options of every command.
+fn help(world: &World, path: &str) -> (String, String) {
+    let words = path.split(' ').skip(1).chain(["--help"]);
+    let text = world.run(words).exits(0).stdout;
+    let (mut own, mut global) = (Vec::new(), Vec::new());
+    let mut is_global = false;
+    for line in text.lines().map(str::trim_end) {
+        // The list ends with the next line at the margin, such as a heading of examples.
+        is_global = line.starts_with("Global options") || is_global && (line.is_empty() || line.starts_with(' '));
+        if is_global { &mut global } else { &mut own }.push(line);
+    }
+    (own.join("\n").trim_end().to_owned(), global.join("\n").trim_end().to_owned())
 }
 
-/// The sections of a command and of the commands below it.
-fn describe(command: &mut clap::Command, path: &str, index: &mut String, sections: &mut String) {
-    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let anchor = path.replace(' ', "-");
-    writeln!(index, "| [`{path}`](#{anchor}) | {} |", cell(&about)).unwrap();
-    let help = own_help(command);
-    let help: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
-    write!(sections, "\n## {path}\n\n```text\n{}\n```\n", help.join("\n")).unwrap();
-    let below: Vec<String> = command
-        .get_subcommands()
-        .filter(|below| !below.is_hide_set())
-        .map(|below| below.get_name().to_owned())
-        .collect();
-    for name in below.iter().filter(|name| *name != "help") {
-        describe(command.find_subcommand_mut(name).unwrap(), &format!("{path} {name}"), index, sections);
+/// The paths of a command and of the commands below it, hidden ones apart, each with its purpose.
+fn paths(command: &clap::Command, path: &str, found: &mut Vec<(String, String)>) {
+    found.push((path.to_owned(), command.get_about().map(ToString::to_string).unwrap_or_default()));
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        paths(below, &format!("{path} {}", below.get_name()), found);
     }
 }
 
 #[test]
 fn cli_reference_is_the_help_of_every_command() {
-    let mut command = fairway::cli::command().term_width(100);
-    command.build();
-    let global = command.render_long_help().to_string();
-    let (_, global) = global.split_once("Global options:\n").unwrap();
-    let global: Vec<&str> =
-        global.lines().take_while(|line| line.is_empty() || line.starts_with(' ')).map(str::trim_end).collect();
-    let (mut index, mut sections) = (String::new(), String::new());
-    describe(&mut command, "fairway", &mut index, &mut sections);
-    let generated = format!(
-        "\n## Global options\n\nEvery command takes these options.\n\n```text\n{}\n```\n\n## Commands\n\n| command | purpose |\n|---|---|\n{index}{sections}",
-        global.join("\n").trim_end()
-    );
-    assert!(generated.contains("\n## fairway task add\n") && generated.contains("\n## fairway claim\n"));
+    let world = World::bare();
+    let mut commands = Vec::new();
+    paths(&fairway::cli::command(), "fairway", &mut commands);
+    assert!(commands.len() > 50, "only {commands:?}");
+    // The options of every command are a topic of their own, or else a part of the general help.
+    let topic = world.run(["help", "options"]);
+    let global = if topic.code == Some(0) { topic.stdout } else { help(&world, "fairway").1 };
+    assert!(global.contains("--json"), "no global options: {global}");
+    let mut generated = format!("\n## Global options\n\n```text\n{}\n```\n\n", global.trim_end());
+    generated.push_str("## Commands\n\n| command | purpose |\n|---|---|\n");
+    for (path, about) in &commands {
+        writeln!(generated, "| [`{path}`](#{}) | {} |", path.replace(' ', "-"), cell(about)).unwrap();
+    }
+    for (path, _) in &commands {
+        write!(generated, "\n## {path}\n\n```text\n{}\n```\n", help(&world, path).0).unwrap();
+    }
+    generated.push('\n');
     hold("docs/reference/cli.md", &generated);
 }
 
