@@ -3,10 +3,10 @@
 use regex::Regex;
 
 use super::{
-    markdown::prose,
+    markdown::{Part, parts, prose},
     pages,
     reference::{BEGIN, END},
-    text,
+    root, text,
 };
 
 /// Words that the glossary replaces, for every page that people write.
@@ -62,4 +62,17 @@ fn documents_use_the_words_of_the_glossary() {
     }
     assert!(found.is_empty(), "{found:#?}");
     assert!(lines > 1_000, "only {lines} lines were read");
+}
+
+/// A newcomer meets the two commands that show and check everything first, and reads the page to its end.
+#[test]
+fn readme_begins_with_two_commands_and_is_short() {
+    let readme = text("README.md");
+    let blocks = parts("README.md", &readme);
+    let Some(Part::Block(first)) = blocks.first() else { panic!("{blocks:?}") };
+    assert!(first.start < 6 && first.lines.len() == 2, "{first:?}");
+    for (line, script) in first.lines.iter().zip(["examples/quickstart/run.sh", "tests/run.sh"]) {
+        assert!(line.starts_with(script) && root().join(script).is_file(), "{line}");
+    }
+    assert!(readme.lines().count() < 150, "README.md has {} lines", readme.lines().count());
 }
