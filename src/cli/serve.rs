@@ -14,7 +14,7 @@ use crate::{
 
 /// Serve the worker API to agent runtimes, hooks and other programs of this user
 ///
-/// JSON over HTTP/1.1 at .fairway/runtime/worker.sock: docs/worker-api.md has every route, GET /openapi.json describes them.
+/// JSON over HTTP/1.1 at .fairway/runtime/worker.sock: docs/guides/worker-api.md has every route, GET /openapi.json describes them.
 /// It stays in the foreground; INT and TERM let what is being answered be finished, and leave no socket behind. Whatever it
 /// does to the store, the command line can do without it.
 #[derive(Debug, clap::Args)]

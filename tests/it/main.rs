@@ -1,4 +1,4 @@
-//! The one integration binary. Tests run the real binary in a world of their own; see `common/world.rs`.
+//! The one integration binary. Tests run the real binary in a project of their own; see `common/test_project.rs`.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -18,6 +18,7 @@ mod approvals;
 mod cli;
 mod common;
 mod compat;
+mod docs;
 mod exec;
 mod guard;
 mod help;

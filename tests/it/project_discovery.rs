@@ -249,7 +249,7 @@ fn a_configuration_alone_is_a_project() {
 /// An empty `.git` makes git fail in every directory below it.
 #[test]
 fn test_projects_ignore_repositories_above_them() {
-    const NAME: &str = "project::test_projects_ignore_repositories_above_them";
+    const NAME: &str = "project_discovery::test_projects_ignore_repositories_above_them";
     if part().is_some() {
         let world = TestProject::new();
         assert_eq!(scratch::marker_above(world.dir()), None);

@@ -102,7 +102,7 @@ fn run_sh_permits_no_skipped_test() {
 #[test]
 fn missing_program_skips_or_fails_as_the_variable_says() {
     const MISSING: &str = "no-such-program-of-fairway";
-    const NAME: &str = "scripts::missing_program_skips_or_fails_as_the_variable_says";
+    const NAME: &str = "script_lints::missing_program_skips_or_fails_as_the_variable_says";
     if part().is_some() {
         assert!(require::program("sh"));
         assert!(!require::program(MISSING));

@@ -12,7 +12,7 @@ use crate::{
 
 /// Do what a JSON document asks for; answer with another
 ///
-/// {"action":"spawn","command":"make test"} and so on: docs/exec.md has every action and field. Without an action the command
+/// {"action":"spawn","command":"make test"} and so on: docs/guides/jobs.md has every action and field. Without an action the command
 /// is run at once. Exit 0 says that there is an answer; how the command ended stands in it. Errors are JSON on stderr.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -14,7 +14,7 @@ pub struct CommandRow {
     pub path: &'static str,
     /// What must have been called before in that world.
     pub before: &'static [&'static str],
-    /// A call that exits 0 in a [`World::furnished`] one; words without spaces.
+    /// A call that exits 0 in a [`TestProject::furnished`] one; words without spaces.
     pub good: &'static str,
     /// Calls with [`TEXT`] where a person's text goes.
     pub texts: &'static [&'static str],

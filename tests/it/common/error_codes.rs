@@ -1,8 +1,8 @@
-//! What docs/codes.md says about codes.
+//! What docs/reference/codes.md says about codes.
 
 use std::collections::BTreeMap;
 
-const DOCUMENT: &str = include_str!("../../../docs/codes.md");
+const DOCUMENT: &str = include_str!("../../../docs/reference/codes.md");
 const SECOND_PART: &str = "\n## Codes inside documents\n";
 
 /// The codes of errors with their exits, and the codes that only stand inside documents.

@@ -68,7 +68,7 @@ impl CommandOutput {
     pub fn refuses(self, exit: i32, code: &str) -> Self {
         let this = self.exits(exit);
         assert_eq!(this.error()["code"], code, "{this:#?}");
-        assert_eq!(error_codes::exit_of(code), Some(exit), "docs/codes.md has another exit for {code}");
+        assert_eq!(error_codes::exit_of(code), Some(exit), "docs/reference/codes.md has another exit for {code}");
         this
     }
 }

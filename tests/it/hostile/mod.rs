@@ -84,7 +84,7 @@ fn check_words(run: &CommandOutput, what: &str) {
 fn every_verb_has_its_row() {
     let rows: Vec<&str> = COMMANDS.iter().map(|verb| verb.path).collect();
     for verb in parsed_commands() {
-        assert!(rows.contains(&verb.as_str()), "'{verb}' has no row in tests/it/common/verbs.rs");
+        assert!(rows.contains(&verb.as_str()), "'{verb}' has no row in tests/it/common/command_table.rs");
     }
     assert_eq!(rows.len(), parsed_commands().len(), "a row without its verb");
     let furnished = TestProject::populated();

@@ -1,0 +1,156 @@
+//! The reference pages match the sources. `UPDATE_DOCS=1` writes their generated parts anew.
+
+use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::{is_update, root, text};
+use crate::common::TestProject;
+
+/// The line before a generated part.
+pub const BEGIN: &str = "<!-- generated: UPDATE_DOCS=1 writes it anew -->\n";
+/// The line after it.
+pub const END: &str = "<!-- end of the generated part -->\n";
+
+/// Compares the generated part of a page, or writes it.
+#[track_caller]
+fn hold(page: &str, generated: &str) {
+    let source = text(page);
+    let (before, rest) = source.split_once(BEGIN).unwrap_or_else(|| panic!("{page} has no '{}'", BEGIN.trim()));
+    let (current, after) = rest.split_once(END).unwrap_or_else(|| panic!("{page} has no '{}'", END.trim()));
+    if is_update() {
+        fs::write(root().join(page), format!("{before}{BEGIN}{generated}{END}{after}")).unwrap();
+    } else {
+        assert!(current == generated, "{page} is not as the sources say: UPDATE_DOCS=1 writes it anew");
+    }
+}
+
+/// Text for a table's cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+/// A command's help, and the part of it that lists the options of every command.
+fn help(world: &TestProject, path: &str) -> (String, String) {
+    let words = path.split(' ').skip(1).chain(["--help"]);
+    let text = world.run(words).exits(0).stdout;
+    let (mut own, mut global) = (Vec::new(), Vec::new());
+    let mut is_global = false;
+    for line in text.lines().map(str::trim_end) {
+        // The list ends with the next line at the margin, such as a heading of examples.
+        is_global = line.starts_with("Global options") || is_global && (line.is_empty() || line.starts_with(' '));
+        if is_global { &mut global } else { &mut own }.push(line);
+    }
+    (own.join("\n").trim_end().to_owned(), global.join("\n").trim_end().to_owned())
+}
+
+/// The paths of a command and of the commands below it, hidden ones apart, each with its purpose.
+fn paths(command: &clap::Command, path: &str, found: &mut Vec<(String, String)>) {
+    found.push((path.to_owned(), command.get_about().map(ToString::to_string).unwrap_or_default()));
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        paths(below, &format!("{path} {}", below.get_name()), found);
+    }
+}
+
+#[test]
+fn cli_reference_is_the_help_of_every_command() {
+    let world = TestProject::uninitialized();
+    let mut commands = Vec::new();
+    paths(&fairway::cli::command(), "fairway", &mut commands);
+    assert!(commands.len() > 50, "only {commands:?}");
+    // The options of every command are a topic of their own, or else a part of the general help.
+    let topic = world.run(["help", "options"]);
+    let global = if topic.code == Some(0) { topic.stdout } else { help(&world, "fairway").1 };
+    assert!(global.contains("--json"), "no global options: {global}");
+    let mut generated = format!("\n## Global options\n\n```text\n{}\n```\n\n", global.trim_end());
+    generated.push_str("## Commands\n\n| command | purpose |\n|---|---|\n");
+    for (path, about) in &commands {
+        writeln!(generated, "| [`{path}`](#{}) | {} |", path.replace(' ', "-"), cell(about)).unwrap();
+    }
+    for (path, _) in &commands {
+        write!(generated, "\n## {path}\n\n```text\n{}\n```\n", help(&world, path).0).unwrap();
+    }
+    generated.push('\n');
+    hold("docs/reference/cli.md", &generated);
+}
+
+#[test]
+fn config_reference_has_every_key() {
+    let (mut generated, mut section) = (String::new(), String::new());
+    for key in fairway::config::KEYS {
+        let (parent, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
+        if parent != section {
+            parent.clone_into(&mut section);
+            let heading = match parent.strip_suffix("[]") {
+                Some(list) => format!("[[{list}]]"),
+                None => format!("[{}]", parent.replace('*', "NAME")),
+            };
+            write!(generated, "\n## `{heading}`\n\n| key | default | variable | purpose |\n|---|---|---|---|\n")
+                .unwrap();
+        }
+        let default = key.default.map_or_else(|| format!("– (such as `{}`)", key.sample), |value| format!("`{value}`"));
+        let variable = key.env.map_or_else(|| "–".to_owned(), |name| format!("`{name}`"));
+        writeln!(generated, "| `{name}` | {} | {variable} | {} |", cell(&default), cell(key.why)).unwrap();
+    }
+    generated.push('\n');
+    hold("docs/reference/config.md", &generated);
+}
+
+/// The names `FAIRWAY_…` in a text.
+fn variables(text: &str) -> BTreeSet<String> {
+    let name = Regex::new(r"\bFAIRWAY_[A-Z][A-Z_]*[A-Z]\b").unwrap();
+    name.find_iter(text).map(|found| found.as_str().to_owned()).collect()
+}
+
+fn walk(dir: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(&path, found);
+        } else {
+            found.extend(variables(&String::from_utf8_lossy(&fs::read(&path).unwrap())));
+        }
+    }
+}
+
+#[test]
+fn env_reference_has_every_variable() {
+    let mut used = BTreeSet::new();
+    for dir in ["src", "session-adapters", "examples"] {
+        walk(&root().join(dir), &mut used);
+    }
+    let rows: String =
+        text("docs/reference/env.md").lines().filter(|line| line.starts_with("| `")).collect::<Vec<_>>().join("\n");
+    let documented = variables(&rows);
+    let (missing, unknown): (Vec<_>, Vec<_>) =
+        (used.difference(&documented).collect(), documented.difference(&used).collect());
+    assert!(used.len() > 20, "only {used:?}");
+    assert!(
+        missing.is_empty() && unknown.is_empty(),
+        "not in docs/reference/env.md: {missing:?}; only there: {unknown:?}"
+    );
+}
+
+#[test]
+fn http_reference_has_every_route() {
+    let document: Value = serde_json::from_str(&text("src/api/openapi.json")).unwrap();
+    let mut generated = String::from("\n| method | path | purpose |\n|---|---|---|\n");
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap().iter().filter(|(_, value)| value.is_object()) {
+            let summary = operation["summary"].as_str().unwrap_or_else(|| panic!("{method} {path} has no summary"));
+            writeln!(generated, "| {} | `{path}` | {} |", method.to_uppercase(), cell(summary)).unwrap();
+        }
+    }
+    generated.push('\n');
+    hold("docs/reference/http.md", &generated);
+    // And each has a section.
+    let page = text("docs/reference/http.md");
+    let without: Vec<&String> = document["paths"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .filter(|path| !page.lines().any(|line| line.starts_with("### ") && line.contains(&format!("`{path}`"))))
+        .collect();
+    assert!(without.is_empty(), "no section for {without:?}");
+}

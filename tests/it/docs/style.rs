@@ -1,0 +1,78 @@
+//! The documentation uses the words of its glossary.
+
+use regex::Regex;
+
+use super::{
+    markdown::{Part, parts, prose},
+    pages,
+    reference::{BEGIN, END},
+    root, text,
+};
+
+/// Words that the glossary replaces, for every page that people write.
+const FORBIDDEN: &[&str] = &[
+    r"\bwhoever\b",
+    r"\bwhomever\b",
+    r"\bnobody\b",
+    r"\bsomebody\b",
+    r"\bone who\b",
+    r"\ba no\b",
+    r"\bvendors?\b",
+    r"\bfolders?\b",
+    r"\bsign of life\b",
+    r"\bclaimer\b",
+    r"\bholders?\b",
+    r"\bkeeper\b",
+    r"\bcannot be meant\b",
+    r"\bbackground runs?\b",
+    r"\bsit down\b",
+    r"\bin the way\b",
+    r"\bcannot be told\b",
+    r"\bwith a sentence\b",
+];
+
+/// The glossary has a column of words that are not used; the guarantees name tests.
+fn is_exempt(page: &str) -> bool {
+    ["docs/glossary.md", "docs/guarantees.md"].contains(&page)
+}
+
+#[test]
+fn documents_use_the_words_of_the_glossary() {
+    let words: Vec<Regex> = FORBIDDEN.iter().map(|word| Regex::new(&format!("(?i){word}")).unwrap()).collect();
+    let code = Regex::new("`[^`]*`").unwrap();
+    let (mut found, mut lines) = (Vec::new(), 0);
+    for page in pages().into_iter().filter(|page| !is_exempt(page)) {
+        let source = text(&page);
+        // Generated parts have the sources' texts, and code has its own words.
+        let mut is_generated = false;
+        for (number, line) in prose(&source) {
+            is_generated = (is_generated || line.starts_with(BEGIN.trim())) && !line.starts_with(END.trim());
+            if is_generated {
+                continue;
+            }
+            let line = &code.replace_all(line, "");
+            lines += 1;
+            found.extend(
+                words
+                    .iter()
+                    .filter_map(|word| word.find(line))
+                    .map(|word| format!("{page}:{number}: '{}'", word.as_str())),
+            );
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(lines > 1_000, "only {lines} lines were read");
+}
+
+/// A newcomer meets the two commands that show and check everything first, and reads the page to its end.
+#[test]
+fn readme_begins_with_two_commands_and_is_short() {
+    let readme = text("README.md");
+    let blocks = parts("README.md", &readme);
+    let Some(Part::Block(first)) = blocks.first() else { panic!("{blocks:?}") };
+    assert!(first.start < 6 && first.lines.len() == 2, "{first:?}");
+    for (line, script) in first.lines.iter().zip(["examples/quickstart/run.sh", "tests/run.sh"]) {
+        assert!(line.starts_with(script) && root().join(script).is_file(), "{line}");
+    }
+    assert!(readme.lines().count() < 150, "README.md has {} lines", readme.lines().count());
+}
