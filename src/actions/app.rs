@@ -4,7 +4,7 @@ use std::{cell::OnceCell, rc::Rc};
 
 use anyhow::Result;
 
-use super::{Answer, failure, lookup, session::life};
+use super::{Answer, failure, fingerprint, lookup, session::life};
 use crate::{
     config::{Layers, Project, Settings},
     domain::{Actor, Refusal},
@@ -191,7 +191,7 @@ impl App {
 /// [`Refusal::RequestReused`] when the id was used for other words.
 pub(super) fn remembered(tx: &ReadTx<'_>, request: &Request) -> Result<Option<Answer>> {
     let Some(known) = requests::find(tx, &request.id)? else { return Ok(None) };
-    if known.words != request.words {
+    if !fingerprint::is_same(&known.words, &request.words, known.answer.as_deref()) {
         return Err(Refusal::RequestReused { id: request.id.clone() }.into());
     }
     known.answer.map(|text| serde_json::from_str(&text).map_err(failure::internal)).transpose()

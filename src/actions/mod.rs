@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod exec;
 pub mod explain;
 pub mod failure;
+pub mod fingerprint;
 pub mod gates;
 pub mod guard;
 pub mod handoff;

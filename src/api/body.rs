@@ -94,8 +94,8 @@ impl Asked {
         digest.update(self.parts.uri.path());
         digest.update([0]);
         digest.update(self.bytes());
-        let words = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Some(actions::Request { id, words }))
+        let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Some(actions::Request { id, words: actions::fingerprint::of_api(&digest) }))
     }
 }
 

@@ -12,9 +12,9 @@ use anyhow::Result;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{Exit, Globals};
+use super::{Exit, Globals, fingerprint::Canonical};
 use crate::{
-    actions::{Answer, App, Request},
+    actions::{self, Answer, App, Request},
     config::{Layers, Project, Settings},
     domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text::BODY_MAX},
     env::{Env, vars},
@@ -34,14 +34,14 @@ pub struct Context {
     pub globals: Globals,
     /// Where results go.
     pub out: Out,
-    asked: String,
+    asked: Option<Canonical>,
     read: RefCell<Sha256>,
 }
 
 impl Context {
-    /// The context of a call that asked for this.
+    /// The context of a call. `asked` is its canonical form, which a request id needs.
     #[must_use]
-    pub fn new(env: Rc<Env>, globals: Globals, out: Out, asked: String) -> Self {
+    pub fn new(env: Rc<Env>, globals: Globals, out: Out, asked: Option<Canonical>) -> Self {
         Self { env, globals, out, asked, read: RefCell::new(Sha256::new()) }
     }
 
@@ -54,14 +54,18 @@ impl Context {
         let layers = Layers::load(&project, &self.env)?;
         let settings = Settings::from_layers(&layers, &project)?;
         let actor = self.actor()?;
-        let request = self.globals.request_id.as_ref().map(|id| {
+        let request = self.globals.request_id.as_ref().zip(self.asked.as_ref()).map(|(id, asked)| {
             let mut digest = self.read.borrow().clone();
-            digest.update(&self.asked);
-            digest.update([0]);
-            digest.update(&actor.name);
-            digest.update([0]);
-            digest.update(format!("{:?}", (&actor.role, &actor.lane, actor.epoch)));
-            Request { id: id.clone(), words: hex(&digest.finalize()) }
+            digest.update(asked.digest.clone().finalize());
+            let of = |text: Option<String>| text.unwrap_or_default();
+            let role = of(actor.role.as_ref().map(ToString::to_string));
+            let lane = of(actor.lane.as_ref().map(ToString::to_string));
+            let epoch = of(actor.epoch.map(|epoch| epoch.to_string()));
+            for part in [&actor.name, &role, &lane, &epoch] {
+                digest.update(part);
+                digest.update([0]);
+            }
+            Request { id: id.clone(), words: actions::fingerprint::of_command(&asked.path, &hex(&digest.finalize())) }
         });
         Ok(App::new(Rc::clone(&self.env), project, layers, settings, actor, request))
     }

@@ -7,6 +7,9 @@ use clap::{Args, ValueEnum};
 use super::values;
 use crate::domain::{Role, SessionId};
 
+/// The id of the argument `--request-id` in the parser.
+pub(super) const REQUEST_ID: &str = "request_id";
+
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
@@ -53,7 +56,7 @@ pub struct Globals {
     #[arg(id = "acting_session", long = "session", global = true, value_name = "ID", value_parser = values::session)]
     pub session: Option<SessionId>,
     /// Make a repeat harmless: the same id has one effect and gets the first answer
-    #[arg(long, global = true, value_name = "ID", value_parser = values::request_id)]
+    #[arg(id = REQUEST_ID, long = "request-id", global = true, value_name = "ID", value_parser = values::request_id)]
     pub request_id: Option<String>,
     /// Refuse when the task's claim has another epoch than this
     #[arg(long, global = true, value_name = "N")]

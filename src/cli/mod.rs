@@ -15,6 +15,7 @@ mod events;
 mod evidence;
 mod exec;
 mod explain;
+mod fingerprint;
 mod globals;
 mod guard;
 mod handoff;
@@ -43,9 +44,10 @@ mod values;
 use std::{ffi::OsString, rc::Rc};
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 pub use context::{Context, stands};
+use fingerprint::Canonical;
 pub use globals::Globals;
 
 use crate::{
@@ -180,8 +182,9 @@ pub fn command() -> clap::Command {
 #[must_use]
 pub fn main(env: Env) -> Exit {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let mut cli = match Cli::try_parse_from(&words) {
-        Ok(cli) => cli,
+    let mut parser = Cli::command();
+    let (mut cli, asked) = match parse(&mut parser, &words) {
+        Ok(parsed) => parsed,
         // Verbs are built when they are parsed, which is quick; a list of them with their words needs them all.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             let error = command().try_get_matches_from(&words).err().unwrap_or(error);
@@ -191,15 +194,21 @@ pub fn main(env: Env) -> Exit {
     };
     cli.globals.json |= matches!(&cli.verb, Verb::Exec(verb) if verb.is_json());
     let out = out(&cli.globals, &env);
-    // What was asked for, in the order of the program and not of the typist: two spellings of one command are the same
-    // request.
-    let asked = format!("{:?}", cli.verb);
     let ctx = Context::new(Rc::new(env), cli.globals, out, asked);
     match cli.verb.run(&ctx) {
         Ok(exit) => exit,
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
         Err(error) => error::told(&failure::classify(&error), &out),
     }
+}
+
+/// The command line, with its canonical form when a request id asks for it.
+fn parse(parser: &mut clap::Command, words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
+    let mut matches: ArgMatches = parser.try_get_matches_from_mut(words)?;
+    let has_request_id = matches.try_contains_id(globals::REQUEST_ID).unwrap_or(false);
+    let asked = has_request_id.then(|| fingerprint::canonical(parser, &matches));
+    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(parser))?;
+    Ok((cli, asked))
 }
 
 fn out(globals: &Globals, env: &Env) -> Out {

@@ -9,7 +9,7 @@ use super::{
     upsert::{self, Local, Told},
 };
 use crate::{
-    actions::{Answer, App, Request, app, checkpoint, evidence, failure, handoff, lookup, prompt},
+    actions::{Answer, App, Request, app, checkpoint, evidence, failure, fingerprint, handoff, lookup, prompt},
     adapters::builtin,
     domain::{
         Actor, Refusal, Role, SessionId,
@@ -18,7 +18,7 @@ use crate::{
         provider_event::{Effect, Life, ProviderState},
         rules::authority::Intent,
         secrets,
-        session::{Session, SessionStatus},
+        session::{Activity, Session, SessionStatus},
         task::Task,
         text,
     },
@@ -113,11 +113,39 @@ fn check(reported: &Reported) -> Result<(), Refusal> {
 fn request(reported: &Reported, id: &str) -> Request {
     let (provider, external) = (&reported.told.provider, &reported.told.external_session_id);
     let provider = provider.as_ref().map(ToString::to_string).unwrap_or_default();
-    let words = Reported { event_id: None, ..reported.clone() };
     Request {
         id: format!("event {provider} {} {id}", external.as_deref().unwrap_or_default()),
-        words: builtin::digest(format!("{words:?}").as_bytes()),
+        words: fingerprint::of_event(&builtin::digest(canonical(reported).to_string().as_bytes())),
     }
+}
+
+/// The fields of an event under names of their own, which stay when Rust names change. The event's id is left out.
+fn canonical(reported: &Reported) -> serde_json::Value {
+    let Reported { state, told, summary, artifact, handoff_to, event_id: _ } = reported;
+    serde_json::json!({
+        "state": state.as_str(),
+        "id": told.id.as_ref().map(ToString::to_string),
+        "role": told.role.as_ref().map(ToString::to_string),
+        "lane": told.lane.as_ref().map(ToString::to_string),
+        "task": told.task.as_ref().map(ToString::to_string),
+        "provider": told.provider.as_ref().map(ToString::to_string),
+        "backend": told.backend,
+        "name": told.name,
+        "external_session_id": told.external_session_id,
+        "pid": told.pid,
+        "pane": told.pane,
+        "socket": told.socket,
+        "transcript": told.transcript,
+        "worktree": told.worktree,
+        "branch": told.branch,
+        "activity": told.activity.map(Activity::as_str),
+        "status": told.status.map(SessionStatus::as_str),
+        "started_at": told.started_at.map(|at| at.to_string()),
+        "run_id": told.run_id,
+        "summary": summary,
+        "artifact": artifact,
+        "handoff_to": handoff_to.as_ref().map(ToString::to_string),
+    })
 }
 
 /// The answer that this event was given before.

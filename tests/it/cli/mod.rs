@@ -25,6 +25,7 @@ mod moves;
 mod operations;
 mod prime;
 mod prompt;
+mod request_id;
 mod review;
 mod serve;
 mod session;
