@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::actions::project::backup;
 
 /// Write the store to a file, whole and checked, while others go on working

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap_complete::Shell;
 use serde_json::json;
 
-use super::{Context, Exit, command};
+use super::{context::Context, exit::Exit};
 
 /// Print what a shell needs to complete commands and flags
 ///
@@ -17,9 +17,9 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+    pub(super) fn run(self, ctx: &Context, mut command: clap::Command) -> Result<Exit> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut command(), "fairway", &mut script);
+        clap_complete::generate(self.shell, &mut command, "fairway", &mut script);
         let script = String::from_utf8_lossy(&script).into_owned();
         ctx.show(&json!({ "shell": self.shell.to_string(), "script": script }), Vec::new, || script.clone())
     }

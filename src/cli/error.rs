@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::Value;
 
-use super::Exit;
+use super::exit::Exit;
 use crate::{
     env::Env,
     render::{Meaning, Out, OutError, Style, safe_json, safe_line},

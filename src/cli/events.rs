@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{actions::events, render::safe_line, wire::EventView};
 
 /// Show what happened, oldest first; with --follow also what happens

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::actions::message::inbox;
 
 /// Read the messages to this session, its lane and its role

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::actions::project;
 
 /// Make a Fairway project here: configuration, store, and the contract for agents

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Context, Exit, command};
+use super::{context::Context, exit::Exit};
 use crate::{actions::failure, domain::Refusal};
 
 /// Print a manual page, for man -l -
@@ -17,8 +17,8 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let mut about = command();
+    pub(super) fn run(self, ctx: &Context, command: clap::Command) -> Result<Exit> {
+        let mut about = command;
         let mut name = "fairway".to_owned();
         for word in &self.words {
             let found = about.find_subcommand(word).cloned();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::{Context, Exit, stands, values};
+use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
 use crate::{actions::gates, domain::TaskId, wire::FailureKind};
 
 /// Say whether a task may be merged, and what stands in the way; exit 5 when something does
@@ -41,6 +41,6 @@ impl Args {
                 text
             },
         );
-        stands(if report.ready { 0 } else { FailureKind::Refused.exit_code() }, shown)
+        exit_even_if_closed(if report.ready { 0 } else { FailureKind::Refused.exit_code() }, shown)
     }
 }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::prompt::{self, Awaited, Prompt},
     domain::{SessionId, id::Label, message::Priority},

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit, task, values};
+use super::{context::Context, exit::Exit, task, values};
 use crate::{
     actions::task::ready,
     domain::{LaneName, Role},

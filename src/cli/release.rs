@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::task::{Force, release},
     domain::{Refusal, TaskId},

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::actions::project::backup;
 
 /// Put a backup in the place of the store

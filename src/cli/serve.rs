@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Context, Exit, stands, values};
+use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
 use crate::{
     api::{self, Options},
     domain::SessionId,
@@ -43,7 +43,7 @@ impl Args {
                 format!("serving at {}{port}; to end it: INT or TERM to {}\n", safe_line(&socket), at.pid)
             };
             // Nobody need read it.
-            stands(0, ctx.show(at, || vec![socket.clone()], words)).map(drop)
+            exit_even_if_closed(0, ctx.show(at, || vec![socket.clone()], words)).map(drop)
         })?;
         Ok(0)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::sidecar::{self, Wish},
     domain::{Refusal, id::Label},

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{actions::project::trust, render::safe};
 
 /// Let the programs that this project's configuration names be run here

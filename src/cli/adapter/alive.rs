@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::look,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Print whether a session's root process lives: true or false

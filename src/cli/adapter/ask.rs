@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::server,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     os::capture::End,
 };
 

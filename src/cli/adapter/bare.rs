@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::server,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Become a command that starts a server: with no descriptor of the caller and nothing of a session around it

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::check::{self, OPERATIONS},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::{Meaning, Table, safe_line},
     wire::{CheckedAdapterView, Verdict},
 };

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::door,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Type the text on stdin into a session that `adapter run --record` runs, and submit it

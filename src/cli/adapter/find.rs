@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::place,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Print whether a session's root process lives, and on a second line its folder; nothing for one that is not there

@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::{
     actions::backend::plumbing::look,
     adapters::plumbing::Reader,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Relay,
 };
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::seat,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     os::terminal::Size,
 };
 

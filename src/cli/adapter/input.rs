@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::input,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Hand the text on stdin, and a newline, to the program of a session without a terminal

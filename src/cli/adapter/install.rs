@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::list,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Write the built-in scripts to a folder, to be read, copied and changed

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::input,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Interrupt what a session's program does, as Ctrl-C would

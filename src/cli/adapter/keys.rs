@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::door,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Press keys in a session that `adapter run --record` runs: Enter, Up, C-c, …; other words are typed as they are

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::tree,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// End a session's whole tree of processes and forget the session

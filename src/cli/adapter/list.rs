@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::list,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Table,
 };
 

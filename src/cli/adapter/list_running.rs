@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::look,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Print the names of the live sessions of this state folder, one a line

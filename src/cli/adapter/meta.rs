@@ -5,7 +5,7 @@ use clap::Subcommand;
 
 use crate::{
     actions::backend::plumbing::meta,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Values that are kept with a session

@@ -37,7 +37,7 @@ mod unseat;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Look at the scripts that start sessions
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     adapters::plumbing::probe::{self, Wish},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Be the program of a session that is checked: write down in a folder what it is started with and what reaches it

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::look,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Print whether one of the programs named on stdin, one a line, runs in a session: true or false

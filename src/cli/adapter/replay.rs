@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::plumbing::look,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Print what the terminal of a session that `adapter run --record` runs shows, and has shown, from its transcript

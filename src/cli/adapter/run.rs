@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::backend::plumbing::start,
     adapters::plumbing::Detached,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::safe_line,
 };
 

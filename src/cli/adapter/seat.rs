@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::backend::plumbing::seat,
     adapters::plumbing::Neighbours,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Print where a session's own multiplexer server listens, a line each: the name that it knows the session by, the mark in

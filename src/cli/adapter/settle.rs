@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::backend::plumbing::start,
     adapters::plumbing::Made,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::safe_line,
 };
 

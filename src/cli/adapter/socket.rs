@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::place,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Print where this state folder's private server of a program listens

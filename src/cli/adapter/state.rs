@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::place,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Print the folder where the sessions' folders are

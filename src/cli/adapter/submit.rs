@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::backend::typing,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Type the text on stdin into a session and submit it, by its script's `look`, `paste` and `press`

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::backend::plumbing::tree,
     adapters::plumbing::transcript::LIMIT,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Copy stdin to a transcript that only you can read and that starts anew at a size

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::backend::plumbing::seat,
     adapters::plumbing::Neighbours,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// End what is left of a session's own multiplexer server once the session has ended

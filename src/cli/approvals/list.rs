@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::approval,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Table,
     wire::tool_input,
 };

@@ -6,7 +6,7 @@ mod list;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// What agents ask permission for, over all sessions, and the answers
 #[derive(Debug, Subcommand)]

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{
     render::{Table, safe_line},
     wire::CheckpointView,

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::table;
 use crate::{
     actions::checkpoint::list,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// List the open tasks whose next checkpoint is overdue, each with its newest

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::checkpoint::record::{self, Words},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{TaskId, checkpoint::CheckpointState},
 };
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     config,
 };
 

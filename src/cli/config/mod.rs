@@ -7,7 +7,7 @@ mod show;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Look at the configuration
 #[derive(Debug, Subcommand)]

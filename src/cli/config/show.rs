@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::config,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Table,
 };
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::shown;
 use crate::{
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     config::ConfigError,
     hooks::{
         Provider,

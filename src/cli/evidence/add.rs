@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::evidence::add::{self, Words},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{TaskId, evidence::EvidenceResult, id::Label},
 };
 

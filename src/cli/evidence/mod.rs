@@ -7,7 +7,7 @@ mod run;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Record what shows that a task is done
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::evidence::run::{self, Order, What},
-    cli::{Context, Exit, stands, values},
+    cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
     domain::{TaskId, id::Label},
     os::stream::Stream,
     render::Relay,
@@ -55,6 +55,6 @@ impl Args {
         };
         let answer = run::run(&ctx.app()?, &order, Arc::new(pass_on))?;
         let exit = if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() };
-        stands(exit, ctx.answer(&answer))
+        exit_even_if_closed(exit, ctx.answer(&answer))
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::exec::call,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     wire::call::LONGEST,
 };
 

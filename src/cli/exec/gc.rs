@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::exec::gc,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Forget runs that ended long ago or are too many, as [exec] keep_for, keep_runs and keep_bytes say

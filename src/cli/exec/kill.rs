@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 
 use crate::{
     actions::exec::kill,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
 };
 
 /// End a run with everything in it; returns when all of it is dead

@@ -14,7 +14,7 @@ use crate::{
             look,
         },
     },
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::run::{ExecRun, ItemType},
     wire::RunItemView,
 };

@@ -18,7 +18,7 @@ mod worker;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Start commands that outlive the call, look at them, steer and end them
 #[derive(Debug, Subcommand)]

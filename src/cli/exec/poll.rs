@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::words;
 use crate::{
     actions::exec::poll::{self, Order},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     wire::call::Until,
 };
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::exec::rm,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Forget runs that have ended, with all that they printed

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::exec::keys,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     domain::typed::Input,
 };
 

@@ -19,7 +19,7 @@ use crate::{
             wait,
         },
     },
-    cli::{Context, Exit, stands, values},
+    cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
     config::parse_size,
     domain::{
         SessionId,
@@ -140,7 +140,7 @@ impl Args {
         };
         let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
         let shown = ctx.show(&polled, || answer.ids.clone(), || words::polled(&polled, ctx.env.now(), ctx.out.style));
-        stands(exit, shown)
+        exit_even_if_closed(exit, shown)
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::exec::supervise,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Look after a run from its beginning to its end; started by whoever begins it

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::words;
 use crate::{
     actions::exec::wait,
-    cli::{Context, Exit, stands, values},
+    cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
     domain::run::{ExecRun, RunStatus},
     wire::FailureKind,
 };
@@ -43,7 +43,7 @@ impl Args {
         let exit = if succeeded { 0 } else { FailureKind::External.exit_code() };
         let now = ctx.env.now();
         let lines = || runs.iter().map(|run| words::line(run, now, ctx.out.style) + "\n").collect();
-        stands(exit, ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), lines))
+        exit_even_if_closed(exit, ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), lines))
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::exec::worker,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Begin queued runs and settle those whose supervisor died, until TERM or INT

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{config::show_duration, render::Table, wire::ExplainView};
 
 /// Tell why a task or session is as it is

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::words;
 use crate::{
     actions::explain,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 

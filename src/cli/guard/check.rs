@@ -18,7 +18,7 @@ use crate::{
         guard::{self, Door, ToolCall, Verdict},
         lookup,
     },
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     domain::{Refusal, text::BODY_MAX},
     os::deep,
     wire::VerdictView,

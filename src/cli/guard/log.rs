@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::guard::log,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::Table,
     wire::tool_input,

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use serde_json::Value;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::domain::Refusal;
 
 /// Ask whether a tool call may be made, and why

@@ -11,7 +11,7 @@ use crate::{
         guard::{self, Prepared, ToolCall},
         lookup,
     },
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{Refusal, Role, rules::guard::Judgement},
     render::safe,
     wire::JudgementView,

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::handoff::accept,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Accept a handoff; with --claim the task becomes yours in the same step

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::handoff::create::{self, Words},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, TaskId},
 };
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::handoff::decline,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Decline a handoff

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::handoff::list::{self, Filter},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{Role, TaskId},
     render::Table,
 };

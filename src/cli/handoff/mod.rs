@@ -9,7 +9,7 @@ mod withdraw;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Offer work to another role or lane, and answer such offers
 #[derive(Debug, Subcommand)]

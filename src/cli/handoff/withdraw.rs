@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{handoff::withdraw, task::Force},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Take back a handoff that you made

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::target::TargetArgs;
 use crate::{
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     config::trust::{self, Standing},
     hooks::{
         Provider,

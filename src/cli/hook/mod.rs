@@ -7,7 +7,7 @@ mod uninstall;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::hooks::{self, Call, Provider};
 
 /// Answer a hook of an agent's command line: its JSON on stdin, the answer in its own form on stdout

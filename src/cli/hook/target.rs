@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::Answer,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     config::Project,
     hooks::{
         Provider,

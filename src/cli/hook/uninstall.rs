@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::target::{self, TargetArgs};
 use crate::{
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     hooks::{Provider, install},
     os::program,
 };

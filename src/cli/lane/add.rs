@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::lane::{self, Fields},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     config::project::normal,
     domain::{LaneName, Refusal, Role, id::Label},
 };

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::add::Said;
 use crate::{
     actions::lane::{Fields, edit},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Refusal},
 };
 

@@ -12,7 +12,7 @@ mod show;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Add, look at and change lanes: the durable places where work goes on
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::lane::look,
-    cli::{Context, Exit, task, values},
+    cli::{context::Context, exit::Exit, task, values},
     domain::LaneName,
     render::{Table, safe_line},
     wire::LanePresentView,

@@ -5,7 +5,7 @@ mod send;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Tell sessions, lanes and roles something
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::message::send::{self, Letter},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{
         LaneName, Refusal, Role, SessionId,
         id::Label,

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::prompt::outbox::{self, Filter},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     config::show_duration,
     domain::SessionId,
     env::Timestamp,

@@ -6,7 +6,7 @@ mod withdraw;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::domain::Refusal;
 
 /// See what was sent and is not settled, and take it back

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{prompt::outbox, task::Force},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Take back a message that nobody has acknowledged

@@ -7,7 +7,7 @@ mod request;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Ask for reviews and give them
 #[derive(Debug, Subcommand)]

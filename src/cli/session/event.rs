@@ -9,7 +9,7 @@ use crate::{
         event::{self, Reported},
         upsert::Told,
     },
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, provider_event::ProviderState},
 };
 

@@ -16,7 +16,7 @@ use crate::{
             program::Command,
         },
     },
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text},
     render::safe_line,
     wire::{LaunchView, SessionView},

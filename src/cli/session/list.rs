@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::session::list,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Table,
     wire::SessionView,
 };

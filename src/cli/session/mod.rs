@@ -19,7 +19,7 @@ mod upsert;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
 /// Start, look at, settle and end sessions
 #[derive(Debug, Subcommand)]

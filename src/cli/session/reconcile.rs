@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::session::reconcile,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Compare the sessions with what runs: mark those that are gone, revive those that are there

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::session::{list, next},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::safe_line,
     wire::SessionView,

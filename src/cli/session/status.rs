@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::session::list,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::safe_line,
     wire::SessionView,

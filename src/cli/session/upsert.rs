@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::session::upsert::{self, Told},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{
         LaneName, Role, SessionId, TaskId,
         id::Label,

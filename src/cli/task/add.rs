@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::task::add,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{
         LaneName, Refusal, Role, TaskId,
         id::Label,

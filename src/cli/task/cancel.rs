@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::task::cancel,
-    cli::{Context, Exit, release::ForceArgs, values},
+    cli::{context::Context, exit::Exit, release::ForceArgs, values},
     domain::TaskId,
 };
 

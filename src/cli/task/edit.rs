@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::add::Fields;
 use crate::{
     actions::task::edit,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{Refusal, TaskId},
 };
 

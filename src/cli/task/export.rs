@@ -5,7 +5,7 @@ use clap::ValueEnum;
 
 use crate::{
     actions::{failure, task::export},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Write every task, by id, in a form that `fairway task import` takes

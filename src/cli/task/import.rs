@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::task::import,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     wire::import::Form,
 };
 

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::table;
 use crate::{
     actions::task::list::{self, Filter},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, task::Status},
 };
 

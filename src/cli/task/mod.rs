@@ -18,7 +18,7 @@ mod unblock;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{render::Table, wire::TaskView};
 
 /// Add, look at and move tasks

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::task::list,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
     render::{safe, safe_line},
     wire::TaskView,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     actions::session::meta,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::safe,
 };

@@ -7,7 +7,7 @@ mod set;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::cli::{Context, Exit};
+use crate::cli::{context::Context, exit::Exit};
 
 /// Values that a session's backend keeps with it
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::task::dep,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
 
