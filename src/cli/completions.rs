@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::{context::Context, exit::Exit};
 
-/// Print what a shell needs to complete commands and flags
+/// Print the completion script of a shell
 ///
-/// For example, in bash: source <(fairway completions bash)
+/// Commands and flags are completed by the script. Ids and names are asked from fairway at each Tab.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -5,9 +5,9 @@ use anyhow::Result;
 use super::{context::Context, exit::Exit};
 use crate::actions::project;
 
-/// Make a Fairway project here: configuration, store, and the contract for agents
+/// Create a project: configuration, store, agent contract
 ///
-/// Safe to repeat: what is there stays as it is.
+/// A repeat is harmless: existing files stay as they are.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

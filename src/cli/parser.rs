@@ -5,17 +5,14 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
     adapter, approvals, backup, checkpoint, claim, completions, config, context::Context, doctor, events, evidence,
-    exec, exit::Exit, explain, globals::Globals, guard, handoff, hook, inbox, init, lane, man, merge_ready, message,
-    outbox, prime, prompt, ready, release, restore, review, serve, session, sidecar, task, trust, usage,
+    exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man, merge_ready,
+    message, outbox, prime, prompt, ready, release, restore, review, serve, session, sidecar, task, trust, usage,
 };
 
-/// A lane queue for coding agents: tasks, sessions, evidence, handoffs and reviews in one file beside the code.
+/// Coordinate many coding agents on one repository: a task queue, agent
+/// sessions, reviews and messages in one SQLite file
 #[derive(Debug, Parser)]
 #[command(name = "fairway", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(
-    after_help = "Exit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 refused, 6 empty, 7 external, \
-8 busy, 9 untrusted."
-)]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) globals: Globals,
@@ -50,23 +47,25 @@ pub(super) enum Verb {
     Inbox(inbox::Args),
     Prompt(prompt::Args),
     Outbox(outbox::Args),
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "approval")]
     Approvals(approvals::Verb),
     #[command(subcommand)]
     Session(session::Verb),
     Sidecar(sidecar::Args),
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "job")]
     Exec(exec::Verb),
     #[command(subcommand)]
     Guard(guard::Verb),
     #[command(subcommand)]
     Explain(explain::Verb),
+    #[command(visible_alias = "event")]
     Events(events::Args),
     Hook(hook::Args),
     Serve(serve::Args),
+    #[command(visible_alias = "context")]
     Prime(prime::Args),
     Usage(usage::Args),
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "backend")]
     Adapter(adapter::Verb),
     Trust(trust::Args),
     Doctor(doctor::Args),
@@ -76,6 +75,7 @@ pub(super) enum Verb {
     Config(config::Verb),
     Completions(completions::Args),
     Man(man::Args),
+    Help(help::Args),
 }
 
 impl Verb {
@@ -116,6 +116,7 @@ impl Verb {
             Self::Config(verb) => verb.run(ctx),
             Self::Completions(args) => args.run(ctx, command()),
             Self::Man(args) => args.run(ctx, command()),
+            Self::Help(args) => args.run(ctx, command()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, rc::Rc};
 
 use anyhow::Result;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, error::ErrorKind};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use super::{
     context::Context,
@@ -11,7 +11,7 @@ use super::{
     exit::Exit,
     fingerprint::{self, Canonical},
     globals::{self, Globals},
-    parser::{Cli, Verb, command},
+    parser::{Cli, Verb},
 };
 use crate::{
     actions::failure,
@@ -26,11 +26,6 @@ pub fn main(env: Env) -> Exit {
     let mut parser = Cli::command();
     let (mut cli, asked) = match parse(&mut parser, &words) {
         Ok(parsed) => parsed,
-        // Verbs are built when they are parsed, which is quick; a list of them with their words needs them all.
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            let error = command().try_get_matches_from(&words).err().unwrap_or(error);
-            return error::unparsed(&error, &words, &env);
-        }
         Err(error) => return error::unparsed(&error, &words, &env),
     };
     cli.globals.json |= matches!(&cli.verb, Verb::Exec(verb) if verb.is_json());

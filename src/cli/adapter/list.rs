@@ -8,7 +8,7 @@ use crate::{
     render::Table,
 };
 
-/// List the backends: the built-in ones and those that this project configures
+/// List the built-in and configured backends
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// What agents ask permission for, over all sessions, and the answers
+/// List and answer permission requests of agents
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

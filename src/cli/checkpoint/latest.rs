@@ -9,10 +9,10 @@ use crate::{
     domain::TaskId,
 };
 
-/// Show a task's newest checkpoint
+/// Show a task's latest checkpoint
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
 }

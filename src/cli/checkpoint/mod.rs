@@ -16,7 +16,7 @@ use crate::{
     wire::CheckpointView,
 };
 
-/// Say where a task stands, and look at what was said
+/// Record and list task checkpoints
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

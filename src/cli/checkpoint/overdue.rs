@@ -8,7 +8,7 @@ use crate::{
     cli::{context::Context, exit::Exit},
 };
 
-/// List the open tasks whose next checkpoint is overdue, each with its newest
+/// List open tasks whose next checkpoint is overdue
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

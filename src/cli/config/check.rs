@@ -8,7 +8,7 @@ use crate::{
     render::safe_line,
 };
 
-/// Say whether the configuration can be used, and if not, which file and key to look at
+/// Check the configuration; name the wrong file and key
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -8,7 +8,7 @@ use crate::{
     config,
 };
 
-/// Print a configuration with every key, its default, and why one would change it
+/// Print an example with every key and its default
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -9,7 +9,7 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Look at the configuration
+/// Show and check the configuration
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -8,7 +8,7 @@ use crate::{
     render::Table,
 };
 
-/// Show every setting in force, and where it came from
+/// Show every setting in force and its source
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

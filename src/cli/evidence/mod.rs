@@ -9,7 +9,7 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Record what shows that a task is done
+/// Record and list evidence of a task
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

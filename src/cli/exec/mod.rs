@@ -20,7 +20,7 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Start commands that outlive the call, look at them, steer and end them
+/// Run and manage background jobs
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

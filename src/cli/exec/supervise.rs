@@ -7,10 +7,10 @@ use crate::{
     cli::{context::Context, exit::Exit},
 };
 
-/// Look after a run from its beginning to its end; started by whoever begins it
+/// Supervise one job; started by Fairway itself
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run
+    /// Job id
     run: String,
 }
 

@@ -12,16 +12,16 @@ use crate::{
     wire::FailureKind,
 };
 
-/// Wait until runs have ended; exit 7 when one of them did not succeed
+/// Wait for jobs to finish; exit 7 if one failed
 ///
-/// A run whose supervisor died meanwhile is settled as its policy says.
+/// A job whose supervisor died meanwhile is recovered by its policy.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The runs: ids, or the short forms that are shown
+    /// Job ids or their short forms
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// Wait at most so long; exit 6 when it is over
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Maximum wait; exit 6 when it is over
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     timeout: Option<Duration>,
 }
 

@@ -11,7 +11,7 @@ use clap::Subcommand;
 use super::{context::Context, exit::Exit};
 use crate::{config::show_duration, render::Table, wire::ExplainView};
 
-/// Tell why a task or session is as it is
+/// Explain the state of a task or session
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -9,10 +9,10 @@ use crate::{
     domain::TaskId,
 };
 
-/// Tell why a task is in its state, why it is not ready, and who took the claim
+/// Explain a task's status, blockers and claim
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{context::Context, exit::Exit};
 use crate::domain::Refusal;
 
-/// Ask whether a tool call may be made, and why
+/// Check tool calls against the guard rules
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

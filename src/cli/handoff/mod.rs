@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Offer work to another role or lane, and answer such offers
+/// Offer tasks to other roles or lanes, answer offers
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -9,10 +9,10 @@ use crate::{
     os::program,
 };
 
-/// Take our hooks out of a provider's settings, and leave everything else
+/// Remove Fairway's hooks from a provider's settings file
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Whose settings
+    /// Provider of the settings
     #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]
     provider: Provider,
     #[command(flatten)]

@@ -9,10 +9,10 @@ use crate::{
     domain::{LaneName, Refusal},
 };
 
-/// Change what is said about a lane; an empty text clears
+/// Edit a lane; an empty text clears a field
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
     #[command(flatten)]

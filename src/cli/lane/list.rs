@@ -9,7 +9,7 @@ use crate::{
     wire::LaneView,
 };
 
-/// List lanes, by name
+/// List lanes by name
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

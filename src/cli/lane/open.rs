@@ -8,10 +8,10 @@ use crate::{
     domain::{LaneName, lane::LaneStatus},
 };
 
-/// Let tasks be claimed in a lane again
+/// Open a paused or closed lane for claims again
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
 }

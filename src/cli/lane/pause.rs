@@ -8,10 +8,10 @@ use crate::{
     domain::{LaneName, lane::LaneStatus},
 };
 
-/// Let nobody claim in a lane for now; what is held in it stays held
+/// Pause a lane: no new claims; existing claims stay
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
 }

@@ -12,10 +12,10 @@ use crate::{
     wire::LanePresentView,
 };
 
-/// Show a lane's whole present: sessions, held tasks, newest checkpoints, open handoffs, messages
+/// Show a lane's sessions, tasks, handoffs and messages
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
 }

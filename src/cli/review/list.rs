@@ -12,7 +12,7 @@ use crate::{
 /// List a task's reviews, oldest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
 }

@@ -9,7 +9,7 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Ask for reviews and give them
+/// Request, record and list reviews
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

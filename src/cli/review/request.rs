@@ -8,16 +8,16 @@ use crate::{
     domain::{TaskId, id::Label},
 };
 
-/// Ask for a review in a domain
+/// Request a review in a domain
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// The domain
+    /// Domain
     #[arg(long, value_parser = values::label)]
     domain: Label,
-    /// Who is asked
+    /// Requested reviewer
     #[arg(long, value_name = "WHO")]
     reviewer: Option<String>,
 }

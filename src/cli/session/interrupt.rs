@@ -8,10 +8,10 @@ use crate::{
     domain::SessionId,
 };
 
-/// Interrupt what a session does, as Ctrl-C would
+/// Interrupt a session's program as Ctrl-C would
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

@@ -9,10 +9,10 @@ use crate::{
     wire::SessionView,
 };
 
-/// List the sessions that are not over, oldest first
+/// List live sessions, oldest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Also those that have ended or failed
+    /// Include ended and failed sessions
     #[arg(long)]
     all: bool,
 }

@@ -21,7 +21,7 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Start, look at, settle and end sessions
+/// Launch, watch and stop agent sessions
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -9,13 +9,15 @@ use crate::{
     render::safe,
 };
 
-/// Show the last lines of a session; after its end those of its transcript
+/// Print the last lines of a session's terminal
+///
+/// After the session's end the lines come from its transcript.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// How many; 0 for all that is kept
+    /// Number of lines; 0 for all
     #[arg(long, value_name = "N", default_value_t = 40)]
     lines: u32,
 }

@@ -15,7 +15,7 @@ use crate::{
 /// Show everything about a session
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

@@ -10,10 +10,10 @@ use crate::{
     wire::SessionView,
 };
 
-/// Say in a line how a session stands; with --json the whole session
+/// Print a session's status in one line
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

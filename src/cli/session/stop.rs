@@ -8,10 +8,10 @@ use crate::{
     domain::SessionId,
 };
 
-/// End a session and everything that it started
+/// Stop a session and all its processes
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

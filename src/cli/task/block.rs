@@ -8,7 +8,7 @@ use crate::{
     domain::TaskId,
 };
 
-/// Say that a task cannot go on, and why; it stays yours
+/// Block a claimed task; the claim stays
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task

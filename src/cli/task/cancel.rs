@@ -8,7 +8,7 @@ use crate::{
     domain::TaskId,
 };
 
-/// Give a task up for good
+/// Cancel a task for good
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task

@@ -8,10 +8,10 @@ use crate::{
     cli::{context::Context, exit::Exit},
 };
 
-/// Write every task, by id, in a form that `fairway task import` takes
+/// Export all tasks for `fairway task import`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The form
+    /// Output format
     #[arg(long, value_name = "FORM", default_value = "jsonl")]
     format: Format,
 }

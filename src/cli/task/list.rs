@@ -9,25 +9,25 @@ use crate::{
     domain::{LaneName, Role, task::Status},
 };
 
-/// List tasks, by priority and age; closed ones only when --status names them
+/// List tasks by priority and age; closed ones by --status
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only this status; may be repeated
+    /// Only tasks of this status; repeatable
     #[arg(long = "status", value_name = "STATUS", value_parser = values::status)]
     statuses: Vec<Status>,
-    /// Only this role's
+    /// Only tasks of this role
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
-    /// Only this lane's
+    /// Only tasks of this lane
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Only those with this label
+    /// Only tasks with this label
     #[arg(long)]
     label: Option<String>,
-    /// Only those that somebody holds
+    /// Only claimed tasks
     #[arg(long)]
     held: bool,
-    /// At most so many
+    /// Maximum number of tasks
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }

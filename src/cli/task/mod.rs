@@ -18,10 +18,10 @@ mod unblock;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{context::Context, exit::Exit};
+use super::{claim, context::Context, exit::Exit, merge_ready, release};
 use crate::{render::Table, wire::TaskView};
 
-/// Add, look at and move tasks
+/// Add, show, edit and move tasks
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
@@ -31,11 +31,14 @@ pub enum Verb {
     Edit(edit::Args),
     #[command(subcommand)]
     Dep(dep::Verb),
+    Claim(claim::Args),
+    Release(release::Args),
     Block(block::Args),
     Unblock(unblock::Args),
     Submit(submit::Args),
     Resume(resume::Args),
     Done(done::Args),
+    MergeCheck(merge_ready::Args),
     Cancel(cancel::Args),
     Reopen(reopen::Args),
     Import(import::Args),
@@ -50,6 +53,9 @@ impl Verb {
             Self::Show(args) => args.run(ctx),
             Self::Edit(args) => args.run(ctx),
             Self::Dep(verb) => verb.run(ctx),
+            Self::Claim(args) => args.run(ctx),
+            Self::Release(args) => args.run(ctx),
+            Self::MergeCheck(args) => args.run(ctx),
             Self::Block(args) => args.run(ctx),
             Self::Unblock(args) => args.run(ctx),
             Self::Submit(args) => args.run(ctx),

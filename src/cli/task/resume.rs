@@ -8,7 +8,9 @@ use crate::{
     domain::TaskId,
 };
 
-/// Take a submitted task up again; for its claimant, who keeps it, and for whoever last asked for changes
+/// Resume a submitted task
+///
+/// For its claimant, who keeps the claim, and for the reviewer who last asked for changes.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task

@@ -12,10 +12,10 @@ use crate::{
     wire::TaskView,
 };
 
-/// Show everything about a task
+/// Show a task's fields
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
 }

@@ -8,7 +8,7 @@ use crate::{
     domain::TaskId,
 };
 
-/// Say that a blocked task can go on
+/// Unblock a task
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task

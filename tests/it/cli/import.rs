@@ -103,7 +103,7 @@ fn a_file_comes_in_whole_and_a_second_time_changes_nothing() {
       closed_at: null
     $ fairway task export --format toml
     error: invalid value 'toml' for '--format <FORM>' [possible values: jsonl, yaml]
-    hint: fairway --help
+    hint: read the help: fairway task export --help
     [exit 2]
     $ fairway task import nowhere.jsonl
     error: the file cannot be read from nowhere.jsonl: No such file or directory (os error 2)

@@ -31,5 +31,6 @@ mod serve;
 mod session;
 mod session_event;
 mod sidecar;
+mod spellings;
 mod trust;
 mod usage;

@@ -153,7 +153,7 @@ fn everything_that_an_agent_needs_to_know() {
     [exit 3]
     $ fairway prime --mode long
     error: invalid value 'long' for '--mode <MODE>': 'long' is none of full, compact, resume
-    hint: fairway --help
+    hint: read the help: fairway prime --help
     [exit 2]
     "#);
 }

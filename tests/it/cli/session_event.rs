@@ -59,7 +59,7 @@ fn a_conversation_as_its_provider_tells_it() {
     [exit 4]
     $ fairway session event --provider acme --external-session-id x1 --state finished
     error: invalid value 'finished' for '--state <STATE>': 'finished' is none of started, running, waiting_on_approval, waiting_on_input, completed, failed, no_progress, stale
-    hint: fairway --help
+    hint: read the help: fairway session event --help
     [exit 2]
     $ fairway checkpoint list T-1
     ID  TASK  STATE           AT                        BY                  OWNER  DUE  SUMMARY

@@ -10,15 +10,15 @@ use crate::{
     render::safe,
 };
 
-/// Print a value that a session keeps, byte by byte where no terminal reads it; nothing when it is unset
+/// Print a stored value; nothing if it is unset
 ///
-/// Also answers the environment that the session was started with.
+/// Into a pipe the bytes are written unchanged. Keys of the session's environment are answered too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// The key
+    /// Key
     key: String,
 }
 

@@ -8,13 +8,13 @@ use crate::{
     domain::SessionId,
 };
 
-/// Forget a value that a session keeps
+/// Delete a stored value
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// The key
+    /// Key
     key: String,
 }
 

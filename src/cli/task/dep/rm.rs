@@ -8,13 +8,13 @@ use crate::{
     domain::TaskId,
 };
 
-/// Let a task wait for another no longer
+/// Remove a dependency
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task that waits
+    /// Dependent task
     #[arg(value_parser = values::task)]
     id: TaskId,
-    /// The task that it waits for
+    /// Task that it no longer depends on
     #[arg(value_parser = values::task)]
     depends_on: TaskId,
 }
