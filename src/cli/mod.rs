@@ -6,6 +6,7 @@ mod approvals;
 mod backup;
 mod checkpoint;
 mod claim;
+mod complete;
 mod completions;
 mod config;
 mod context;

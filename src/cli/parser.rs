@@ -4,9 +4,10 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
-    adapter, approvals, backup, checkpoint, claim, completions, config, context::Context, doctor, events, evidence,
-    exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man, merge_ready,
-    message, outbox, prime, prompt, ready, release, restore, review, serve, session, sidecar, task, trust, usage,
+    adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
+    evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
+    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, serve, session, sidecar, task, trust,
+    usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -76,6 +77,8 @@ pub(super) enum Verb {
     Completions(completions::Args),
     Man(man::Args),
     Help(help::Args),
+    #[command(hide = true)]
+    Complete(complete::Args),
 }
 
 impl Verb {
@@ -117,6 +120,7 @@ impl Verb {
             Self::Completions(args) => args.run(ctx, command()),
             Self::Man(args) => args.run(ctx, command()),
             Self::Help(args) => args.run(ctx, command()),
+            Self::Complete(args) => args.run(ctx, command()),
         }
     }
 }

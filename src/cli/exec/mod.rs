@@ -15,6 +15,8 @@ mod wait;
 mod words;
 mod worker;
 
+pub(super) use words::short as short_id;
+
 use anyhow::Result;
 use clap::Subcommand;
 

@@ -14,7 +14,7 @@ use crate::{
 const COMMAND: usize = 80;
 
 /// What people type for a run: the last eight digits of its id.
-pub(super) fn short(run_id: &str) -> &str {
+pub(in crate::cli) fn short(run_id: &str) -> &str {
     run_id.get(run_id.len().saturating_sub(8)..).unwrap_or(run_id)
 }
 

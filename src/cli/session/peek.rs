@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(value_parser = values::session)]
     id: SessionId,
     /// Number of lines; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 40)]
     lines: u32,
 }
 

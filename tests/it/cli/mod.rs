@@ -5,6 +5,7 @@ mod approvals;
 mod backup;
 mod checkpoint;
 mod claim;
+mod complete;
 mod config;
 mod doctor;
 mod edit;
