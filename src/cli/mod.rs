@@ -2,6 +2,7 @@
 //! comments are the help, and `run`.
 
 mod adapter;
+mod age;
 mod approvals;
 mod backup;
 mod checkpoint;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::tail::Tail;
 use crate::{
+    cli::age::rough,
     config::show_duration,
     env::Timestamp,
     render::{Meaning, Style, Table, safe_line},
@@ -107,17 +108,6 @@ fn is_left(run: &RunView) -> bool {
 
 fn age(since: &str, now: Timestamp) -> Option<Duration> {
     Timestamp::parse(since).map(|since| now.since(since))
-}
-
-/// A span as it matters to eyes: its two largest units at most.
-fn rough(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let seconds = match seconds {
-        0..3_600 => seconds,
-        3_600..86_400 => seconds - seconds % 60,
-        _ => seconds - seconds % 3_600,
-    };
-    show_duration(Duration::from_secs(seconds))
 }
 
 #[cfg(test)]
