@@ -71,7 +71,7 @@ screen_there() {
 # Those who ask take turns: screen answers one at a time, and tells the others that it is gone.
 ask() {
   for try in 1 2 3 4 5 6 7 8; do
-    said=$(screen_there "${fairway}" adapter ask --turn "${folder}/screen.turn" -- screen -S "${pane}" "$@" 2>&1)
+    said=$(screen_there "${fairway}" adapter call --turn "${folder}/screen.turn" -- screen -S "${pane}" "$@" 2>&1)
     case $?:${said} in
       0:*) return 0 ;;
       124:* | 137:*) break ;;
@@ -94,7 +94,7 @@ ask() {
 undo() {
   trap '' TERM INT HUP
   "${fairway}" adapter kill-tree --own-start -- "${session}"
-  [ -z "${made}" ] || "${fairway}" adapter unseat screen -- "${session}"
+  [ -z "${made}" ] || "${fairway}" adapter server-cleanup screen -- "${session}"
   exit 1
 }
 
@@ -126,7 +126,7 @@ start() {
   rows=$(plumbing fact -- "${session}" rows) || undo
   cols=$(plumbing fact -- "${session}" cols) || undo
   folder=$(plumbing fact -- "${session}" folder) || undo
-  "${fairway}" adapter unseat screen -- "${session}" || undo
+  "${fairway}" adapter server-cleanup screen -- "${session}" || undo
   (umask 077 && printf '%s\n' "${address}" "${name}" >"${folder}/screen") || undo
   terminal=screen
   TERM=screen-256color infocmp >/dev/null 2>&1 && terminal=screen-256color
@@ -134,12 +134,12 @@ start() {
     'vbell off' 'defflow off' "term ${terminal}" >"${folder}/screenrc") || undo
   set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${folder%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm SYSSCREENRC=/dev/null \
     screen -c "${folder}/screenrc" -S "${name}" -- "${self}" pane "${session}"
-  (screen_there "${fairway}" adapter hidden -- "${rows}" "${cols}" "${fairway}" adapter bare -- "$@") || undo
+  (screen_there "${fairway}" adapter run-offscreen -- "${rows}" "${cols}" "${fairway}" adapter exec-clean -- "$@") || undo
   { read -r _ && read -r _ && read -r pane; } <"${folder}/screen" || {
     printf 'screen.sh: screen has made no window\n' >&2
     undo
   }
-  "${fairway}" adapter settle --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo
+  "${fairway}" adapter finish-start --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo
 }
 
 # What runs in the window: it sends the terminal that screen was started in away and looks after the program.
@@ -186,7 +186,7 @@ is_attached() {
   attached=false
   if find_pane "$1"; then
     ask -Q info || :
-    said=$(screen_there "${fairway}" adapter ask --turn "${folder}/screen.turn" -- screen -ls "${pane}" 2>&1)
+    said=$(screen_there "${fairway}" adapter call --turn "${folder}/screen.turn" -- screen -ls "${pane}" 2>&1)
     [ "$?" -ne 124 ] || die 'screen did not answer'
     case ${said} in
       *"${pane}"*ttached\)*) attached=true ;;

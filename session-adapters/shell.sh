@@ -23,7 +23,7 @@ start() {
   trap roll_back TERM
   "${fairway}" adapter unpack -- "${session}" || roll_back
   "${fairway}" adapter run --detach -- "${session}" || roll_back
-  "${fairway}" adapter settle -- "${session}" "$0" || roll_back
+  "${fairway}" adapter finish-start -- "${session}" "$0" || roll_back
 }
 
 stop() {

@@ -52,7 +52,7 @@ choose_server() {
 # not answer, or a tmux that cannot be run, is a failure and never an answer. With $given it reads this script's stdin.
 given=
 ask() {
-  said=$("${fairway}" adapter ask ${given:+--stdin} -- tmux -u "${flag}" "${address}" "$@" 2>&1)
+  said=$("${fairway}" adapter call ${given:+--stdin} -- tmux -u "${flag}" "${address}" "$@" 2>&1)
   case $?:${said} in
     0:*) return 0 ;;
     124:*) die 'tmux did not answer' ;;
@@ -148,7 +148,7 @@ make_session() {
     \; set-option -g default-terminal "${terminal}" \
     \; set-option -g history-limit 10000 \
     \; "$@"
-  said=$("${program}" adapter ask --limit-ms 10000 -- tmux -u "${flag}" "${address}" "$@" 2>&1)
+  said=$("${program}" adapter call --limit-ms 10000 -- tmux -u "${flag}" "${address}" "$@" 2>&1)
 }
 
 # A session of this token whose pane is one of this state folder is ours: a program that has just ended, or a start that was
@@ -187,7 +187,7 @@ start() {
   quote "${state}"
   tee="FAIRWAY_ADAPTER_STATE=${quoted}"
   quote "${program}"
-  tee="${tee} exec ${quoted} adapter tee --"
+  tee="${tee} exec ${quoted} adapter transcript --"
   quote "${transcript}"
   tee="${tee} ${quoted}"
   terminal=screen
@@ -218,7 +218,7 @@ start() {
   said=${said#* }
   socket=${said#* }
   (umask 077 && printf '%s\n' "${socket}" "${said%% *}" "${name}" >"${folder}/pane.${identity}") || undo
-  "${fairway}" adapter settle --pane "${identity##*.}" --socket "${socket}" -- "${name}" "${self}" || undo
+  "${fairway}" adapter finish-start --pane "${identity##*.}" --socket "${socket}" -- "${name}" "${self}" || undo
 }
 
 stop() {

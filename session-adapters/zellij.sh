@@ -86,7 +86,7 @@ ask() {
 undo() {
   trap '' TERM INT HUP
   "${fairway}" adapter kill-tree --own-start -- "${session}"
-  [ -z "${made}" ] || "${fairway}" adapter unseat --alone zellij -- "${session}"
+  [ -z "${made}" ] || "${fairway}" adapter server-cleanup --alone zellij -- "${session}"
   exit 1
 }
 
@@ -120,7 +120,7 @@ is_listed() {
 # Starts the server with a terminal that nobody sees, and sends that away once zellij knows it: gone before, it would take the
 # whole session along.
 make_session() {
-  (zellij_there "${fairway}" adapter hidden -- "${rows}" "${cols}" "${fairway}" adapter bare -- "$@") &
+  (zellij_there "${fairway}" adapter run-offscreen -- "${rows}" "${cols}" "${fairway}" adapter exec-clean -- "$@") &
   hidden=$!
   while kill -0 "${hidden}" 2>/dev/null; do
     if find_pane_of_start && (ask list-clients && is_listed); then
@@ -143,7 +143,7 @@ start() {
   trap undo TERM INT HUP
   "${fairway}" adapter unpack -- "${session}" || undo
   made=yes
-  "${fairway}" adapter unseat --alone zellij -- "${session}" || undo
+  "${fairway}" adapter server-cleanup --alone zellij -- "${session}" || undo
   # Zellij removes the sockets of others that do not answer yet, so each has a folder to itself.
   choose_seat
   rows=$(plumbing fact -- "${session}" rows) || undo
@@ -161,15 +161,15 @@ start() {
   for _ in 1 2 3; do
     said=$(make_session "$@" 2>&1)
     find_pane_of_start && break
-    "${fairway}" adapter unseat zellij -- "${session}" || undo
+    "${fairway}" adapter server-cleanup zellij -- "${session}" || undo
   done
   if [ -z "${pane}" ]; then
     printf 'zellij.sh: zellij has made no pane: %s\n' "${said}" >&2
     undo
   fi
-  "${fairway}" adapter settle --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo
+  "${fairway}" adapter finish-start --pane "${pane}" --socket "${address}" -- "${session}" "${self}" || undo
   # Of a program that has ended already; one that lives is left alone.
-  "${fairway}" adapter unseat --alone zellij -- "${session}" || :
+  "${fairway}" adapter server-cleanup --alone zellij -- "${session}" || :
 }
 
 # What runs in the pane: it looks after the program, and ends the zellij session with it.
@@ -181,7 +181,7 @@ pane() {
   # Its end is this one's, too, but for what is left to be cleared away.
   trap '' HUP TERM
   (zellij_there zellij kill-session "${name}")
-  "${fairway}" adapter unseat --alone zellij -- "$1"
+  "${fairway}" adapter server-cleanup --alone zellij -- "$1"
 }
 
 # Ends the program and all it has started, and then the server, also one that does not answer.

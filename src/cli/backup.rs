@@ -4,16 +4,18 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::actions::project::backup;
 
-/// Write the store to a file, whole and checked, while others go on working
+/// Back up the store to a file while other commands run
+///
+/// The copy is checked before the file appears under its name.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file to make
+    /// File to create
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }

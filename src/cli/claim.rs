@@ -4,40 +4,40 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::queue::task::claim::{self, ClaimRequest},
     domain::{LaneName, Refusal, Role, TaskId},
 };
 
-/// Take a task: this one, or the first that is ready and fits
+/// Claim a task: by id, or the next ready one that fits
 ///
-/// With `FAIRWAY_TASK_ID` set a bare claim takes that task and no other. The answer carries the claim's epoch; pass it as
-/// --epoch to be told when the task has changed hands.
+/// Without an id a session claims the task that it was started for, else the next ready task of its role and lane. The
+/// answer names the claim's epoch. Pass it as --epoch to be refused once the task has changed hands.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task; by default the one this session was started for, else the next ready one
+    /// Task id; default: the session's, else the next ready task
     #[arg(value_parser = values::task)]
     id: Option<TaskId>,
-    /// Take the next ready task, whatever `FAIRWAY_TASK_ID` says
+    /// Claim the next ready task even if FAIRWAY_TASK_ID is set
     #[arg(long, conflicts_with = "id")]
     any: bool,
-    /// In this role
+    /// Match tasks of this role
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
-    /// In this lane [env: FAIRWAY_LANE]
+    /// Match tasks of this lane [env: FAIRWAY_LANE]
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Take tasks of every role
+    /// Match tasks of every role
     #[arg(long)]
     any_role: bool,
-    /// After so long without a sign of life another claim may take over
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Let others take over after DURATION without a heartbeat
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     lease: Option<Duration>,
-    /// Take it from its holder
+    /// Take the claim away from its claimant; needs --reason
     #[arg(long, requires = "reason")]
     steal: bool,
-    /// Why it is taken from its holder
+    /// Reason for --steal, kept in the history
     #[arg(long, value_name = "TEXT", requires = "steal")]
     reason: Option<String>,
 }

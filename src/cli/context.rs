@@ -12,7 +12,7 @@ use anyhow::Result;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{Exit, Globals, fingerprint::Canonical};
+use super::{exit::Exit, fingerprint::Canonical, globals::Globals};
 use crate::{
     actions::{self, Answer, App, IdempotencyKey},
     config::{Layers, Project, Settings},
@@ -233,7 +233,7 @@ impl Context {
 ///
 /// # Errors
 /// When the output cannot be written for another reason.
-pub fn stands(exit: Exit, shown: Result<Exit>) -> Result<Exit> {
+pub fn exit_even_if_closed(exit: Exit, shown: Result<Exit>) -> Result<Exit> {
     match shown {
         Err(error) if !matches!(error.downcast_ref(), Some(OutError::Closed)) => Err(error),
         _ => Ok(exit),

@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{actions::project::events, render::escape_line, wire::EventView};
 
-/// Show what happened, oldest first; with --follow also what happens
+/// Print the event log, oldest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only events above this number
+    /// Only events after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     since: i64,
-    /// Go on until interrupted, a line per event as it happens
+    /// Keep running and print new events as they happen
     #[arg(long, short)]
     follow: bool,
 }

@@ -19,7 +19,15 @@ pub struct Canonical {
 }
 
 /// Shortcuts and the paths that they stand for.
-const SHORTCUTS: &[(&str, &str)] = &[("done", "task done")];
+const SHORTCUTS: &[(&str, &str)] = &[
+    ("done", "task done"),
+    ("task claim", "claim"),
+    ("task release", "release"),
+    ("task merge-check", "merge-ready"),
+    ("message prompt", "prompt"),
+    ("message inbox", "inbox"),
+    ("message withdraw", "outbox withdraw"),
+];
 
 /// The canonical form of what `command` has parsed.
 pub fn canonical(command: &Command, matches: &ArgMatches) -> Canonical {

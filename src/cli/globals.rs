@@ -37,16 +37,16 @@ impl Color {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
-    /// One JSON document instead of words; errors as JSON on stderr
+    /// Print JSON; errors as JSON on stderr
     #[arg(long, global = true)]
     pub json: bool,
-    /// Ids only, no remarks
+    /// Print ids only
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// When to colour
+    /// Colour output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
-    /// The project's root, instead of looking upwards for .fairway.toml
+    /// Project root; default: search upwards for .fairway.toml
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Act in this role [env: FAIRWAY_ROLE]
@@ -55,10 +55,10 @@ pub struct Globals {
     /// Act as this session [env: FAIRWAY_SESSION_ID]
     #[arg(id = "acting_session", long = "session", global = true, value_name = "ID", value_parser = values::session)]
     pub session: Option<SessionId>,
-    /// Make a repeat harmless: the same id has one effect and gets the first answer
+    /// Idempotency key: a repeat gets the first answer
     #[arg(id = REQUEST_ID, long = "request-id", global = true, value_name = "ID", value_parser = values::request_id)]
     pub request_id: Option<String>,
-    /// Refuse when the task's claim has another epoch than this
+    /// Refuse if the task's claim has another epoch
     #[arg(long, global = true, value_name = "N")]
     pub epoch: Option<i64>,
 }

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::actions::mail::inbox;
 
 /// Read the messages to this session, its lane and its role
 ///
-/// What is printed is offered for a minute; the next command that reads messages acknowledges it, --ack does so at once.
+/// A printed message is offered for 60 s. The next command that reads messages acknowledges it; --ack does so at once.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Wait so long for a message; exit 6 when none arrives
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Wait this long for a message; exit 6 if none arrives
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     wait: Option<Duration>,
-    /// Acknowledge what is printed
+    /// Acknowledge the printed messages
     #[arg(long)]
     ack: bool,
 }

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::actions::project;
 
-/// Make a Fairway project here: configuration, store, and the contract for agents
+/// Create a project: configuration, store, agent contract
 ///
-/// Safe to repeat: what is there stays as it is.
+/// A repeat is harmless: existing files stay as they are.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

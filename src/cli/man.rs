@@ -3,28 +3,28 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Context, Exit, command};
+use super::{context::Context, exit::Exit, help::page};
 use crate::{actions::core::errors, domain::Refusal};
 
-/// Print a manual page, for man -l -
+/// Print a manual page
 ///
-/// For example: fairway man task add | man -l -
+/// View it with: fairway man | man -l -
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The command that the page is about; the whole program when not given
+    /// Command of the page; default: the whole program
     #[arg(value_name = "COMMAND")]
     words: Vec<String>,
 }
 
 impl Args {
-    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let mut about = command();
-        let mut name = "fairway".to_owned();
-        for word in &self.words {
-            let found = about.find_subcommand(word).cloned();
-            about = found.ok_or_else(|| Refusal::not_found("command", self.words.join(" ")))?;
-            name = format!("{name}-{word}");
-        }
+    pub(super) fn run(self, ctx: &Context, command: clap::Command) -> Result<Exit> {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        let about = match words.as_slice() {
+            [] => Some(command),
+            path => page::laid_out(&command, path, false),
+        };
+        let about = about.ok_or_else(|| Refusal::not_found("command", self.words.join(" ")))?;
+        let name = [&["fairway"], words.as_slice()].concat().join("-");
         let mut page = Vec::new();
         clap_mangen::Man::new(about.name(name.clone())).render(&mut page).map_err(errors::internal)?;
         let page = String::from_utf8_lossy(&page).into_owned();

@@ -4,16 +4,18 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::{Context, Exit, stands, values};
+use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
 use crate::{actions::queue::gates, domain::TaskId, wire::FailureKind};
 
-/// Say whether a task may be merged, and what stands in the way; exit 5 when something does
+/// Check a task's merge gates; exit 5 if one fails
+///
+/// Unmet gates are listed as blockers, each with the command that clears it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
-    /// The branch it would be merged into; by default its lane's base, else the project's
+    /// Base branch; default: the lane's, else the project's
     #[arg(long)]
     base: Option<String>,
 }
@@ -41,6 +43,6 @@ impl Args {
                 text
             },
         );
-        stands(if report.ready { 0 } else { FailureKind::Refused.exit_code() }, shown)
+        exit_even_if_closed(if report.ready { 0 } else { FailureKind::Refused.exit_code() }, shown)
     }
 }

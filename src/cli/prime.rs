@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::boundary::{
         agent_context,
@@ -12,15 +12,16 @@ use crate::{
     render::escape_controls,
 };
 
-/// Tell everything that an agent needs to know at the start of a turn
+/// Print the context an agent needs at the start of a turn
 ///
-/// Who it is, what it holds, what stands in the way of done, what waits for it, where it stood, and which commands come next.
+/// The context holds the session's identity, its tasks, their blockers, new messages, the latest checkpoint and next
+/// commands.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Tell about this task; by default the one that is held, or the one that the session was started for
-    #[arg(long, value_name = "ID", value_parser = values::task)]
+    /// Task to describe; default: the session's claimed task
+    #[arg(long = "task", alias = "task-id", value_name = "ID", value_parser = values::task)]
     task_id: Option<TaskId>,
-    /// How much: full, compact, or resume after a compaction
+    /// Amount of text: full, compact or resume
     #[arg(long, value_parser = values::mode, default_value = "full")]
     mode: Mode,
 }

@@ -4,41 +4,41 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::sessions::prompt::{self, AckWaiter, NewPrompt},
     domain::{SessionId, id::Label, message::Priority},
 };
 
-/// Say something to a session, with a receipt
+/// Send a prompt to a session and track its delivery
 ///
-/// It is brought at the session's next turn, or typed when nothing else brings it. It counts as acknowledged when that is
-/// proven, and not before.
+/// The prompt is delivered by the session's next hook. If no hook runs, it is typed into the terminal. It counts as
+/// acknowledged once the agent provably has it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     session: SessionId,
-    /// The text; - reads stdin
+    /// Text; - reads stdin
     #[arg(required_unless_present = "body_file")]
     text: Option<String>,
-    /// The text from a file; - reads stdin
-    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    /// Read the text from FILE; - reads stdin
+    #[arg(long = "text-file", alias = "body-file", value_name = "FILE", conflicts_with = "text")]
     body_file: Option<PathBuf>,
-    /// How much it may interrupt: normal, urgent or system
+    /// Priority: normal, urgent or system
     #[arg(long, value_parser = values::priority, default_value = "normal")]
     priority: Priority,
-    /// Where it comes from, a label
+    /// Label that says where the prompt comes from
     #[arg(long, value_parser = values::label, default_value = "nudge")]
     source: Label,
-    /// Wait so long until it is acknowledged; exit 6 when it is not
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Wait this long for the acknowledgement; exit 6 if none
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     wait_ack: Option<Duration>,
-    /// Send nothing when one with this key was acknowledged; count it there when one waits
+    /// Send nothing if a prompt with this key is known
     #[arg(long, value_name = "KEY")]
     dedup: Option<String>,
-    /// How long it is worth delivering; it expires then
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Time after which an undelivered prompt expires
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     ttl: Option<Duration>,
 }
 

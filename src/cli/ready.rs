@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit, task, values};
+use super::{context::Context, exit::Exit, task, values};
 use crate::{
     actions::queue::task::ready,
     domain::{LaneName, Role},
@@ -12,19 +12,19 @@ use crate::{
 /// How many tasks are shown when nobody says how many.
 const USUAL: usize = 100;
 
-/// Show the tasks that can be claimed now, first to take first
+/// List the tasks that can be claimed now, best first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those that fit this role
+    /// Only tasks that fit this role
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
-    /// Only those that fit this lane
+    /// Only tasks that fit this lane
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Show instead the open tasks that are not ready, and what stands in their way
+    /// List the open tasks that are not ready, with reasons
     #[arg(long)]
     why: bool,
-    /// At most so many; 0 for all (100 when not given)
+    /// Maximum number of tasks; 0 for all [default: 100]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }

@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::queue::task::{ForceReason, release},
     domain::{Refusal, TaskId},
 };
 
-/// Give a task back to the queue
+/// Release a claim: the task goes back to the queue
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
     #[command(flatten)]
@@ -21,10 +21,10 @@ pub struct Args {
 /// Flags of the verbs that only a claimant may use.
 #[derive(Debug, clap::Args)]
 pub struct ForceArgs {
-    /// Stand in for the claimant; needs --reason
+    /// Override the claimant; needs --reason
     #[arg(long, requires = "reason")]
     pub force: bool,
-    /// Why; kept in the history
+    /// Reason, kept in the history
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
 }

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::actions::project::backup;
 
-/// Put a backup in the place of the store
+/// Restore the store from a backup
 ///
-/// The backup is checked before anything is touched, and the store that was there is kept beside it. Works when the store is
-/// damaged or gone. No epoch that was given out before is valid afterwards: whoever worked meanwhile is told so.
+/// The backup is checked first, and the present store is kept beside it. A damaged or missing store can be restored.
+/// Every epoch that was given out before becomes invalid, so sessions that worked meanwhile are refused.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The backup
+    /// Backup file
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Context, Exit, stands, values};
+use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
 use crate::{
     api::{self, ServeOptions},
     domain::SessionId,
@@ -12,19 +12,18 @@ use crate::{
     render::escape_line,
 };
 
-/// Serve the worker API to agent runtimes, hooks and other programs of this user
+/// Serve the worker API to agents, hooks and programs
 ///
-/// JSON over HTTP/1.1 at .fairway/runtime/worker.sock: docs/guides/worker-api.md has every route, GET /openapi.json describes them.
-/// It stays in the foreground; INT and TERM let what is being answered be finished, and leave no socket behind. Whatever it
-/// does to the store, the command line can do without it.
+/// JSON over HTTP/1.1 at .fairway/runtime/worker.sock. docs/guides/worker-api.md lists the routes; GET /openapi.json describes
+/// them. The server stays in the foreground. INT and TERM let open requests finish and remove the socket. With --http,
+/// .fairway/runtime/worker.port holds the port and worker.token the bearer token.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Also serve at 127.0.0.1; without a number at any free port. .fairway/runtime/worker.port has the number,
-    /// worker.token the word that every request must carry
+    /// Also serve on 127.0.0.1; default: any free port
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
     http: Option<u16>,
-    /// End by itself after so long
-    #[arg(long = "for", value_name = "SPAN", value_parser = values::duration)]
+    /// Exit after this time
+    #[arg(long = "exit-after", alias = "for", value_name = "DURATION", value_parser = values::duration)]
     span: Option<Duration>,
 }
 
@@ -43,7 +42,7 @@ impl Args {
                 format!("serving at {}{port}; to end it: INT or TERM to {}\n", escape_line(&socket), at.pid)
             };
             // Nobody need read it.
-            stands(0, ctx.show(at, || vec![socket.clone()], words)).map(drop)
+            exit_even_if_closed(0, ctx.show(at, || vec![socket.clone()], words)).map(drop)
         })?;
         Ok(0)
     }

@@ -4,27 +4,27 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::sessions::sidecar::{self, SidecarOptions},
     domain::{Refusal, id::Label},
     hooks::transcripts,
 };
 
-/// Run beside an agent that has neither hooks nor an API, until its session ends
+/// Deliver prompts to an agent without hooks or API
 ///
-/// Types what waits for the session (--session ID) into its terminal when the agent is idle, confirmed by the session's next
-/// event, and reads the provider's own record for use and activity. One for each session: a second one takes the place of
-/// the first.
+/// Runs beside the session named by --session until it ends. Waiting prompts are typed into its terminal while the
+/// agent is idle. The provider's transcript is read for usage and activity. A second sidecar of a session replaces the
+/// first.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The provider's own record of the session; without it what the session's reports or its row name
+    /// Provider's transcript; default: the one on record
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
-    /// Whose record it is; without it the session's provider's
+    /// Provider of the transcript; default: the session's
     #[arg(long, value_name = "PROVIDER", value_parser = values::label)]
     provider: Option<Label>,
-    /// Type also while nobody says whether the agent is idle
+    /// Type even if the agent's activity is unknown
     #[arg(long)]
     when_unknown: bool,
 }

@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{actions::core::trust, render::escape_controls};
 
-/// Let the programs that this project's configuration names be run here
+/// Trust this project's configuration to run its commands
 ///
-/// Covers .fairway.toml, .fairway/local.toml and every script that they name inside the project, as they are now: a change
-/// asks again. Look at them first; --show does.
+/// Covers .fairway.toml, .fairway/local.toml and every script inside the project that they name, in their present
+/// state. A change needs trust again. Read the files first: --show prints them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Show what would be trusted, and whether it is; change nothing
+    /// Print the files and whether they are trusted; change nothing
     #[arg(long)]
     show: bool,
 }

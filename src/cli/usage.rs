@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::boundary::usage,
     domain::{SessionId, usage::UsageBy},
@@ -10,17 +10,17 @@ use crate::{
     wire::{UsageRowView, UsageView},
 };
 
-/// Add up what turns used, as runtimes and transcripts tell it
+/// Report token usage and cost
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// By what: session, lane, task, role, model or day
+    /// Group by session, lane, task, role, model or day
     #[arg(long, value_parser = values::usage_by, default_value = "session")]
     by: UsageBy,
-    /// Only what was used since: a date, a time, or so long ago
-    #[arg(long, value_name = "DATE|SPAN")]
+    /// Only usage after a date, a time or a duration ago
+    #[arg(long, value_name = "DATE|DURATION")]
     since: Option<String>,
-    /// Only by this session; may be given several times
-    #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
+    /// Only usage of this session; repeatable
+    #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::session)]
     sessions: Vec<SessionId>,
 }
 

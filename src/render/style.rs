@@ -35,6 +35,12 @@ impl Style {
         Self { colour }
     }
 
+    /// Whether text is coloured.
+    #[must_use]
+    pub const fn is_on(self) -> bool {
+        self.colour
+    }
+
     /// The text in the colour of its meaning.
     #[must_use]
     pub fn paint(self, meaning: Meaning, text: &str) -> String {

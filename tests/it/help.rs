@@ -28,12 +28,95 @@ fn the_help_of_every_verb() {
         }
         help.push_str(&format!("$ fairway {}\n{}\n", words.join(" "), run.stdout));
     }
-    // The flags that every verb takes are told once.
-    let (first, rest) = help.split_once("\n$ fairway ").unwrap();
-    let global =
-        rest.find("Global options:").map(|at| &rest[at..]).and_then(|text| text.split("\n\n$ ").next()).unwrap();
-    let told = rest.replace(global.trim_end(), "Global options: as above");
-    insta::assert_snapshot!("help", format!("{first}\n$ fairway {told}"));
+    for topic in ["options", "environment", "exit-codes", "gates", "glossary", "plumbing"] {
+        let run = world.run(["help", topic]).exits(0);
+        help.push_str(&format!("$ fairway help {topic}\n{}\n", run.stdout));
+    }
+    insta::assert_snapshot!("help", help);
+}
+
+/// A page is read on a terminal of 80 columns and 24 to 60 lines.
+#[test]
+fn help_pages_fit_a_terminal() {
+    let world = TestProject::uninitialized();
+    for (words, most) in [(&["--help"][..], 60), (&["-h"], 60), (&["claim", "--help"], 30), (&["task", "--help"], 35)] {
+        let text = world.run(words).exits(0).stdout;
+        assert!(text.lines().count() <= most, "{words:?} has {} lines", text.lines().count());
+    }
+    for words in [&["--help"][..], &["-h"], &["help", "options"], &["help", "glossary"], &["help", "environment"]] {
+        let text = world.run(words).exits(0).stdout;
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    let pages = [world.run(["-h"]).exits(0).stdout, world.run(["--help"]).exits(0).stdout];
+    assert_eq!([pages[0].contains("Plumbing:"), pages[1].contains("Plumbing:")], [false, true]);
+}
+
+/// Global options stand on one page and on no other.
+#[test]
+fn global_options_are_listed_once() {
+    let world = TestProject::uninitialized();
+    let options = world.run(["help", "options"]).exits(0).stdout;
+    for arg in fairway::cli::command().get_arguments() {
+        assert!(options.contains(&format!("--{}", arg.get_long().unwrap())), "{arg}");
+    }
+    for verb in parsed_commands() {
+        let text = world.run(verb.split(' ').chain(["--help"])).exits(0).stdout;
+        assert!(!text.contains("--request-id"), "{verb}");
+        assert!(text.contains("fairway help options"), "{verb}");
+        assert!(text.contains("Examples:\n  fairway "), "{verb}");
+    }
+}
+
+#[test]
+fn help_of_a_command_or_topic_is_its_page() {
+    let world = TestProject::uninitialized();
+    let page = world.run(["help", "task", "add"]).exits(0).stdout;
+    assert_eq!(page, world.run(["task", "add", "--help"]).exits(0).stdout);
+    assert_eq!(world.run(["help"]).exits(0).stdout, world.run(["--help"]).exits(0).stdout);
+    assert_eq!(
+        world.run(["help", "job", "spawn"]).exits(0).stdout,
+        world.run(["exec", "spawn", "--help"]).exits(0).stdout
+    );
+    world.run(["help", "nothing", "--json"]).refuses(3, "not_found");
+    // Topics are true: they name what the codes and the configuration know.
+    let codes = world.run(["help", "exit-codes"]).exits(0).stdout;
+    assert_eq!(codes.lines().filter(|line| line.starts_with("  ") && line.as_bytes()[2].is_ascii_digit()).count(), 10);
+    let gates = world.run(["help", "gates"]).exits(0).stdout;
+    for gate in fairway::domain::rules::gate::Gate::ALL {
+        assert!(gates.contains(&format!("\n  {gate} ")), "{gate}");
+    }
+    let environment = world.run(["help", "environment"]).exits(0).stdout;
+    let vars = include_str!("../../src/env/vars.rs");
+    for word in environment.split([' ', ',', '\n']).filter(|word| word.starts_with("FAIRWAY_")) {
+        assert!(vars.contains(&format!("\"{word}\"")), "{word}");
+    }
+}
+
+/// A first line is a sentence of at most 60 characters that begins with a capital letter and ends without a full stop.
+#[test]
+fn first_lines_of_help_are_short() {
+    fn walk(command: &clap::Command, path: &str, wrong: &mut Vec<String>) {
+        let mut check = |of: String, help: Option<&clap::builder::StyledStr>| {
+            let text = help.map(ToString::to_string).unwrap_or_default();
+            let begins_well =
+                text.chars().next().is_some_and(|letter| !letter.is_lowercase()) || of.ends_with("decision");
+            if text.chars().count() > 60 || text.ends_with('.') || !begins_well {
+                wrong.push(format!("{of}: {text}"));
+            }
+        };
+        for below in command.get_subcommands() {
+            check(format!("{path} {}", below.get_name()), below.get_about());
+        }
+        for arg in command.get_arguments() {
+            check(format!("{path} {}", arg.get_id()), arg.get_help());
+        }
+        for below in command.get_subcommands() {
+            walk(below, &format!("{path} {}", below.get_name()), wrong);
+        }
+    }
+    let mut wrong = Vec::new();
+    walk(&fairway::cli::command(), "fairway", &mut wrong);
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Every verb says in one line what it does, and every flag and argument too.

@@ -6,20 +6,20 @@ use anyhow::Result;
 
 use crate::{
     adapters::conformance::{self, OPERATIONS},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::{Meaning, Table, escape_line},
     wire::{AdapterCheckView, ProbeOutcome},
 };
 
-/// Try a script against the whole session protocol, in a private folder; exit 7 when it breaks it
+/// Run the conformance suite against a backend script
 ///
-/// Starts sessions of its own, with names of their own, and stops them all. What a script answers with exit code 2 is "not
-/// supported" and no failure, but for start, stop and is-running, without which there is no session.
+/// Exits 7 when the script fails. The suite starts and stops sessions of its own in a private directory. Exit code 2 of
+/// a script means "not supported", and is no failure except for start, stop and is-running.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A path, a backend's name, or exec: and a program
+    /// Path, backend, or exec:PROGRAM
     script: String,
-    /// Look only at this operation; may be given several times
+    /// Check only this operation; repeatable
     #[arg(long, value_name = "OPERATION", value_parser = clap::builder::PossibleValuesParser::new(OPERATIONS))]
     operation: Vec<String>,
 }

@@ -6,13 +6,13 @@ use anyhow::Result;
 
 use crate::{
     adapters::list,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Write the built-in scripts to a folder, to be read, copied and changed
+/// Write the built-in backend scripts to a directory
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The folder
+    /// Directory
     dir: PathBuf,
 }
 

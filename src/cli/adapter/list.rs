@@ -4,11 +4,11 @@ use anyhow::Result;
 
 use crate::{
     adapters::list,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Table,
 };
 
-/// List the backends: the built-in ones and those that this project configures
+/// List the built-in and configured backends
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

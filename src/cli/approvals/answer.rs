@@ -4,22 +4,22 @@ use anyhow::Result;
 
 use crate::{
     actions::boundary::approval,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::approval::Decision,
 };
 
-/// Say whether an agent may do what it asks for
+/// Allow or deny a permission request
 ///
-/// The agent's hook waits for this and carries it back. A session may not answer what it asks itself.
+/// The agent's hook waits for the answer. A session cannot answer its own request.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The approval's number
+    /// Approval number
     #[arg(value_name = "ID")]
     id: i64,
     /// allow or deny
     #[arg(value_name = "ANSWER", value_parser = values::decision)]
     decision: Decision,
-    /// Why; the agent is told
+    /// Reason, shown to the agent
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }

@@ -4,18 +4,18 @@ use anyhow::Result;
 
 use crate::{
     actions::boundary::approval,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Table,
     wire::tool_input,
 };
 
-/// List what waits for an answer, oldest first
+/// List open permission requests, oldest first
 ///
-/// What was to be used, and with what, is shown with secrets masked; --json has more of it. Where HERE says no, the agent asks in
-/// its own window and no answer from here reaches it.
+/// Secrets in the input are masked; --json shows more of it. HERE = no: the agent asks in its own window, and an answer
+/// from here does not reach it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Those too that were answered or lapsed
+    /// Include answered and expired requests
     #[arg(long)]
     all: bool,
 }

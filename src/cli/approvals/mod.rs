@@ -6,9 +6,9 @@ mod list;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
-/// What agents ask permission for, over all sessions, and the answers
+/// List and answer permission requests of agents
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -5,14 +5,14 @@ use anyhow::Result;
 use super::table;
 use crate::{
     actions::queue::checkpoint::list,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
 
 /// List a task's checkpoints, oldest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
 }

@@ -10,13 +10,13 @@ use std::fmt::Write;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{
     render::{Table, escape_line},
     wire::CheckpointView,
 };
 
-/// Say where a task stands, and look at what was said
+/// Record and list task checkpoints
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -5,10 +5,10 @@ use anyhow::Result;
 use super::table;
 use crate::{
     actions::queue::checkpoint::list,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// List the open tasks whose next checkpoint is overdue, each with its newest
+/// List open tasks whose next checkpoint is overdue
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -6,30 +6,32 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::checkpoint::record::{self, NewCheckpoint},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{TaskId, checkpoint::CheckpointState},
 };
 
-/// Record where a task stands, and read this session's messages; the task does not move
+/// Record a checkpoint and read the session's messages
+///
+/// The task keeps its status. States: planned, active, awaiting_input, blocked, review, done, parked, abandoned.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// planned, active, awaiting_input, blocked, review, done, parked or abandoned
+    /// State of the work
     #[arg(long, value_parser = values::checkpoint_state)]
     state: CheckpointState,
-    /// Where it stands, in a line
+    /// Summary in one line
     #[arg(long, value_name = "TEXT")]
     summary: String,
-    /// Who owns the next step
+    /// Owner of the next step
     #[arg(long, value_name = "WHO")]
     owner: Option<String>,
-    /// A file that belongs to it
+    /// File that belongs to the checkpoint
     #[arg(long, value_name = "FILE")]
     artifact: Option<String>,
-    /// How long until the next one is due, as 2h
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Time until the next checkpoint is due
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     due: Option<Duration>,
 }
 

@@ -4,11 +4,11 @@ use anyhow::Result;
 
 use crate::{
     actions::project::config,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::escape_line,
 };
 
-/// Say whether the configuration can be used, and if not, which file and key to look at
+/// Check the configuration; name the wrong file and key
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

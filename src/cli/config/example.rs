@@ -4,11 +4,11 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     config,
 };
 
-/// Print a configuration with every key, its default, and why one would change it
+/// Print an example with every key and its default
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

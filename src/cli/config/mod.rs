@@ -7,9 +7,9 @@ mod show;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
-/// Look at the configuration
+/// Show and check the configuration
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

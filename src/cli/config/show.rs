@@ -4,11 +4,11 @@ use anyhow::Result;
 
 use crate::{
     actions::project::config,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Table,
 };
 
-/// Show every setting in force, and where it came from
+/// Show every setting in force and its source
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::shown;
 use crate::{
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     config::ConfigError,
     hooks::{
         Provider,
@@ -13,13 +13,13 @@ use crate::{
     },
 };
 
-/// Send a call that must be denied through every installed hook, and say whether its provider would have blocked it
+/// Test that installed hooks block a denied call
 ///
-/// Each hook is run as the provider would run it. Hooks that the provider skips, does not load or takes for a yes are found, and so
-/// are programs that are not there any more. Exits 0 when every installed hook holds.
+/// Runs each hook as its provider would, with a call that must be denied. Reports hooks that the provider skips, does
+/// not load or misreads, and missing programs. Exits 0 when every installed hook blocks.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only this provider's; one without hooks is then a finding
+    /// Only this provider; it must have hooks
     #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]
     provider: Option<Provider>,
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{
     actions::project::doctor,
     domain::finding::{self, Finding},
@@ -12,14 +12,14 @@ use crate::{
 
 mod hooks;
 
-/// Look over the store and the files around it, and say what is wrong
+/// Check the store and state directory for problems
 ///
-/// Exits 0 when nothing is wrong, and 1 when something is. --fix puts right what can be told from the rest: counts of open
-/// dependencies, the history of claims, modes of files, drafts that nobody will finish.
+/// Exits 0 without findings and 1 with findings. --fix repairs what follows from other data: counts of open
+/// dependencies, the history of claims, file modes, abandoned drafts.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
-    /// Put right what can be told from the rest
+    /// Repair findings where possible
     #[arg(long)]
     fix: bool,
     #[command(subcommand)]

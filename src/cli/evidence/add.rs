@@ -4,32 +4,34 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::evidence::add::{self, NewEvidence},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{TaskId, evidence::EvidenceResult, id::Label},
 };
 
-/// Record evidence that was seen elsewhere; it counts as claimed, not as observed
+/// Record a result that was produced elsewhere
+///
+/// The evidence counts as claimed, not as observed. A later failure of the same kind cancels a pass.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// pass, fail, partial, skipped or blocked
+    /// Result: pass, fail, partial, skipped or blocked
     #[arg(long, value_parser = values::evidence_result)]
     result: EvidenceResult,
-    /// What sort of evidence, by default test; a later failure of the same kind undoes a pass
+    /// Kind of evidence [default: test]
     #[arg(long, value_parser = values::label)]
     kind: Option<Label>,
-    /// The command that was run
+    /// Command that produced the result
     #[arg(long, value_name = "TEXT")]
     command: Option<String>,
-    /// A file that belongs to it
+    /// File that belongs to the evidence
     #[arg(long, value_name = "FILE")]
     artifact: Option<String>,
-    /// What it shows, in a line
+    /// Summary in one line
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// The commit it speaks of
+    /// Commit that was tested
     #[arg(long, value_name = "SHA", value_parser = values::commit)]
     commit: Option<String>,
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::evidence::list,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
     render::Table,
 };
@@ -12,7 +12,7 @@ use crate::{
 /// List a task's evidence, oldest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
 }

@@ -7,9 +7,9 @@ mod run;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
-/// Record what shows that a task is done
+/// Record and list evidence of a task
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

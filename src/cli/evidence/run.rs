@@ -6,35 +6,35 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::evidence::run::{self, CommandSpec, EvidenceRun},
-    cli::{Context, Exit, stands, values},
+    cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
     domain::{TaskId, id::Label},
     os::run_streaming::Stream,
     render::Relay,
     wire::FailureKind,
 };
 
-/// Run a program and record what became of it; exit 0 when it passed, 7 when not
+/// Run a program and record its result as evidence
 ///
-/// It runs in the worktree of the task's lane, else here, without stdin; no shell reads its words. Its output streams
-/// through and is kept. What it leaves running is ended.
+/// Exits 0 if the program passed and 7 if it failed. It runs without a shell and without stdin, in the worktree of the
+/// task's lane, else here. Its output is shown and kept. Processes that it leaves behind are killed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// What sort of evidence, by default test; a later failure of the same kind undoes a pass
+    /// Kind of evidence [default: test]
     #[arg(long, value_parser = values::label)]
     kind: Option<Label>,
     /// Run the task's own command for this check
     #[arg(long, value_name = "NAME", value_parser = values::label, conflicts_with = "command")]
     check: Option<Label>,
-    /// What it shows, in a line
+    /// Summary in one line
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// End it after so long; it has failed then
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Kill the program after this time; it has then failed
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     timeout: Option<Duration>,
-    /// The program and its arguments
+    /// Program and arguments
     #[arg(last = true, value_name = "CMD", required_unless_present = "check")]
     command: Vec<OsString>,
 }
@@ -55,6 +55,6 @@ impl Args {
         };
         let answer = run::run(&ctx.app()?, &order, Arc::new(pass_on))?;
         let exit = if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() };
-        stands(exit, ctx.answer(&answer))
+        exit_even_if_closed(exit, ctx.answer(&answer))
     }
 }

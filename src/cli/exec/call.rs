@@ -6,17 +6,18 @@ use anyhow::Result;
 
 use crate::{
     actions::jobs::request,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     wire::exec_request::MAX_DOCUMENT_BYTES,
 };
 
-/// Do what a JSON document asks for; answer with another
+/// Execute a JSON request and print a JSON response
 ///
-/// {"action":"spawn","command":"make test"} and so on: docs/guides/jobs.md has every action and field. Without an action the command
-/// is run at once. Exit 0 says that there is an answer; how the command ended stands in it. Errors are JSON on stderr.
+/// {"action":"spawn","command":"make test"} and so on: docs/guides/jobs.md lists the actions and fields. Without an action the
+/// command is run at once. Exit 0 means that there is a response; the command's result is in it. Errors are JSON on
+/// stderr.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The document's file; - is stdin
+    /// File of the request; - reads stdin
     #[arg(long, value_name = "FILE", default_value = "-")]
     file: PathBuf,
 }

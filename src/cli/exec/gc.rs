@@ -4,15 +4,15 @@ use anyhow::Result;
 
 use crate::{
     actions::jobs::gc,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Forget runs that ended long ago or are too many, as [exec] keep_for, keep_runs and keep_bytes say
+/// Delete old finished jobs, as [exec] keep_* configures
 ///
-/// It happens by itself now and then.
+/// Fairway does this by itself from time to time.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only say which
+    /// Print the jobs and delete nothing
     #[arg(long)]
     dry_run: bool,
 }

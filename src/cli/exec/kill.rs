@@ -7,22 +7,22 @@ use nix::sys::signal::Signal;
 
 use crate::{
     actions::jobs::kill,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
 };
 
-/// End a run with everything in it; returns when all of it is dead
+/// Kill a job and all its processes
 ///
-/// Everything gets the signal, and is killed when it is still there after the grace. A run that waits is taken out of its
-/// queue; one that has ended stays as it is.
+/// Every process gets the signal, and KILL after the grace period. The command returns when all are dead. A queued job
+/// is taken out of its queue; a finished job stays as it is.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the short form that is shown
+    /// Job id or its short form
     run: String,
-    /// The first signal
+    /// First signal
     #[arg(long, value_name = "SIGNAL", value_parser = values::signal, default_value = "TERM")]
     signal: Signal,
-    /// How long that may take; by default 2s
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Time between the signal and KILL [default: 2s]
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     grace: Option<Duration>,
 }
 

@@ -5,20 +5,20 @@ use anyhow::Result;
 use super::words;
 use crate::{
     actions::jobs::list::{self, DEFAULT_LIMIT, ListOptions},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 
-/// List runs, the newest first
+/// List jobs, newest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those of this session
-    #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
+    /// Only jobs of this session
+    #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::session)]
     session: Option<SessionId>,
-    /// Only those that have not ended
+    /// Only jobs that have not finished
     #[arg(long)]
     unfinished: bool,
-    /// At most so many
+    /// Maximum number of jobs
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT, value_parser = clap::value_parser!(i64).range(1..))]
     limit: i64,
 }

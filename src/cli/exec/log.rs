@@ -14,29 +14,29 @@ use crate::{
             view,
         },
     },
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::job::{ItemType, Job},
     wire::JobItemView,
 };
 
-/// Show what a run has printed; with --follow also what it prints
+/// Print a job's output
 ///
-/// What it printed on stderr goes to stderr, and events are remarks there. Colours and movements are left out, and what looks
-/// like a secret is masked. With --follow and --json a line per item.
+/// The job's stderr goes to stderr, and so do its events. Control sequences are removed and secrets masked. With
+/// --follow and --json each item is one line.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the short form that is shown
+    /// Job id or its short form
     run: String,
-    /// Only items above this number
+    /// Only items after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     since_seq: i64,
-    /// At most so many items; with --json by default 256, and at most 500
+    /// Maximum number of items [--json: 256, at most 500]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Only stdout, stderr or event
     #[arg(long, value_parser = stream)]
     stream: Option<ItemType>,
-    /// Go on until it has ended
+    /// Print new output until the job finishes
     #[arg(long, short)]
     follow: bool,
 }

@@ -15,12 +15,14 @@ mod wait;
 mod words;
 mod worker;
 
+pub(super) use words::short as short_id;
+
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
-/// Start commands that outlive the call, look at them, steer and end them
+/// Run and manage background jobs
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

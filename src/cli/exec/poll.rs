@@ -7,24 +7,24 @@ use anyhow::Result;
 use super::words;
 use crate::{
     actions::jobs::poll::{self, PollRequest},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     wire::exec_request::Until,
 };
 
-/// Show how a run stands, and what is new of it
+/// Show a job's status and its new output
 ///
-/// It changes nothing, whatever has become of the run: fairway session reconcile does.
+/// Changes nothing. A job whose supervisor died is recovered by: fairway session reconcile
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the short form that is shown
+    /// Job id or its short form
     run: String,
-    /// Only items above this number
+    /// Only items after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     since_seq: i64,
-    /// Wait so long for something new; what there is then is the answer
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Wait this long for something new
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     wait: Option<Duration>,
-    /// What to wait for: exit, output or event; by default whichever comes first
+    /// Wait for exit, output or event [default: any]
     #[arg(long, value_name = "WHAT", requires = "wait", value_parser = until)]
     until: Option<Until>,
 }

@@ -4,13 +4,13 @@ use anyhow::Result;
 
 use crate::{
     actions::jobs::rm,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Forget runs that have ended, with all that they printed
+/// Delete finished jobs and their output
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The runs: ids, or the short forms that are shown
+    /// Job ids or their short forms
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
 }

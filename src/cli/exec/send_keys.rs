@@ -4,34 +4,34 @@ use anyhow::Result;
 
 use crate::{
     actions::jobs::send_keys,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     domain::terminal_input::TerminalInput,
 };
 
-/// Type into the terminal of a run that was started with --pty
+/// Type into the terminal of a job started with --pty
 ///
-/// Typed in this order: --size, -l, --paste, --hex, the keys, --eof. A key has tmux's name for it (Enter, C-c, M-x, Up, F5);
-/// another word is an error, text goes with -l. What the program does not take within 5 seconds is refused.
+/// Input order: --size, -l, --paste, --hex, the keys, --eof. Keys have tmux's names (Enter, C-c, M-x, Up, F5). Other
+/// words are an error; text goes with -l. Input that the program does not read within 5 s is refused.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, or the short form that is shown
+    /// Job id or its short form
     run: String,
-    /// Keys by their names
+    /// Keys by name
     #[arg(value_name = "KEY")]
     keys: Vec<String>,
-    /// Text, exactly as it is
+    /// Text, typed verbatim
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     literal: Option<String>,
-    /// Text as a paste, for programs that tell it from typing
+    /// Text as a bracketed paste
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     paste: Option<String>,
-    /// Bytes, as hexadecimal digits
+    /// Bytes as hexadecimal digits
     #[arg(long, value_name = "HEX")]
     hex: Option<String>,
-    /// The end of input
+    /// Send the end of input
     #[arg(long)]
     eof: bool,
-    /// Give the terminal another size
+    /// Resize the terminal
     #[arg(long, value_name = "ROWSxCOLS")]
     size: Option<String>,
 }

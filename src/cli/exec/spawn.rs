@@ -19,7 +19,7 @@ use crate::{
             wait,
         },
     },
-    cli::{Context, Exit, stands, values},
+    cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
     config::parse_size,
     domain::{
         SessionId,
@@ -31,63 +31,63 @@ use crate::{
     wire::FailureKind,
 };
 
-/// Start a command that outlives this call
+/// Start a background job
 ///
-/// Runs of one queue run one after the other, in the order of asking; the queue is the session's unless another is named.
-/// Nothing is read by a shell unless it is given with --shell.
+/// Jobs of one queue run one after another. The default queue is the session's. A command after -- runs without a
+/// shell.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 #[command(override_usage = "fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)")]
 pub struct Args {
-    /// The session that its messages go to; by default the acting one
-    #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
+    /// Session to notify; default: the acting one
+    #[arg(long = "notify", alias = "for", value_name = "SESSION", value_parser = values::session)]
     session: Option<SessionId>,
-    /// Give it a terminal
+    /// Give the job a terminal
     #[arg(long)]
     pty: bool,
-    /// The terminal's size; by default 24x80
+    /// Terminal size [default: 24x80]
     #[arg(long, value_name = "ROWSxCOLS", requires = "pty", value_parser = size)]
     size: Option<TerminalSize>,
-    /// Wait for its end and show what it prints; exit 7 when it does not succeed. INT ends the waiting, not the run
+    /// Show the output until the end; exit 7 if it fails
     #[arg(long, conflicts_with = "yield_for")]
     foreground: bool,
-    /// Wait so long for its end before answering
-    #[arg(long = "yield", id = "yield_for", value_name = "SPAN", value_parser = values::duration)]
+    /// Wait this long for the end before answering
+    #[arg(long = "wait-for", alias = "yield", id = "yield_for", value_name = "DURATION", value_parser = values::duration)]
     yield_for: Option<Duration>,
-    /// End it after so long
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Kill the job after this time
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     timeout: Option<Duration>,
-    /// How much of its output is kept: its beginning and its end; by default 1MiB
+    /// Output to keep, head and tail [default: 1MiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     max_output: Option<u64>,
-    /// Tell its session when a line matches: an expression and what that is called, by default match
+    /// Notify the session when a line matches; repeatable
     #[arg(long, value_name = "REGEX=EVENT", value_parser = values::watcher)]
     watch: Vec<Watcher>,
-    /// The same for the first match only
+    /// Notify on the first match only; repeatable
     #[arg(long, value_name = "REGEX=EVENT", value_parser = values::watcher)]
     watch_once: Vec<Watcher>,
-    /// Where it runs; by default here
+    /// Working directory
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// A variable of its environment; NAME alone unsets one
+    /// Environment variable; NAME alone unsets it; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<OsString>,
-    /// What it reads; - reads stdin. By default it reads nothing
+    /// Text for its stdin; - reads stdin [default: empty]
     #[arg(long, value_name = "TEXT")]
     stdin: Option<String>,
-    /// A file with what it reads; - reads stdin
+    /// Read its stdin from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     stdin_file: Option<PathBuf>,
-    /// Its queue, by default the session's; '' for none
+    /// Queue; '' for none [default: the session's]
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
-    /// What becomes of it when its supervisor dies: it is run again, or lost
+    /// If the supervisor dies: requeue the job or mark it lost
     #[arg(long, value_name = "HOW", value_parser = recovery)]
     recovery: Option<RecoveryPolicy>,
     /// Shell text
     #[arg(long, value_name = "TEXT", group = "what")]
     shell: Option<String>,
-    /// A program and its arguments, exactly
+    /// Program and arguments
     #[arg(last = true, value_name = "CMD", group = "what")]
     command: Vec<OsString>,
 }
@@ -140,7 +140,7 @@ impl Args {
         };
         let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
         let shown = ctx.show(&polled, || answer.ids.clone(), || words::polled(&polled, ctx.env.now(), ctx.out.style));
-        stands(exit, shown)
+        exit_even_if_closed(exit, shown)
     }
 }
 

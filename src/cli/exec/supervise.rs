@@ -4,13 +4,13 @@ use anyhow::Result;
 
 use crate::{
     actions::jobs::supervise,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Look after a run from its beginning to its end; started by whoever begins it
+/// Supervise one job; started by Fairway itself
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run
+    /// Job id
     run: String,
 }
 

@@ -7,21 +7,21 @@ use anyhow::Result;
 use super::words;
 use crate::{
     actions::jobs::wait,
-    cli::{Context, Exit, stands, values},
+    cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
     domain::job::{Job, JobStatus},
     wire::FailureKind,
 };
 
-/// Wait until runs have ended; exit 7 when one of them did not succeed
+/// Wait for jobs to finish; exit 7 if one failed
 ///
-/// A run whose supervisor died meanwhile is settled as its policy says.
+/// A job whose supervisor died meanwhile is recovered by its policy.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The runs: ids, or the short forms that are shown
+    /// Job ids or their short forms
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// Wait at most so long; exit 6 when it is over
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Maximum wait; exit 6 when it is over
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     timeout: Option<Duration>,
 }
 
@@ -43,7 +43,7 @@ impl Args {
         let exit = if succeeded { 0 } else { FailureKind::External.exit_code() };
         let now = ctx.env.now();
         let lines = || runs.iter().map(|run| words::line(run, now, ctx.out.style) + "\n").collect();
-        stands(exit, ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), lines))
+        exit_even_if_closed(exit, ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), lines))
     }
 }
 

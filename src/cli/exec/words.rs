@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::tail::Tail;
 use crate::{
+    cli::age::rough,
     config::show_duration,
     env::Timestamp,
     render::{Meaning, Style, Table, escape_line},
@@ -14,7 +15,7 @@ use crate::{
 const COMMAND: usize = 80;
 
 /// What people type for a run: the last eight digits of its id.
-pub(super) fn short(run_id: &str) -> &str {
+pub(in crate::cli) fn short(run_id: &str) -> &str {
     run_id.get(run_id.len().saturating_sub(8)..).unwrap_or(run_id)
 }
 
@@ -107,17 +108,6 @@ fn is_left(run: &JobView) -> bool {
 
 fn age(since: &str, now: Timestamp) -> Option<Duration> {
     Timestamp::parse(since).map(|since| now.since(since))
-}
-
-/// A span as it matters to eyes: its two largest units at most.
-fn rough(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let seconds = match seconds {
-        0..3_600 => seconds,
-        3_600..86_400 => seconds - seconds % 60,
-        _ => seconds - seconds % 3_600,
-    };
-    show_duration(Duration::from_secs(seconds))
 }
 
 #[cfg(test)]

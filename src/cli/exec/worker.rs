@@ -4,16 +4,15 @@ use anyhow::Result;
 
 use crate::{
     actions::jobs::worker,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Begin queued runs and settle those whose supervisor died, until TERM or INT
+/// Run the job scheduler as a service (optional)
 ///
-/// Nobody needs it: whoever ends a run begins the next one, and while something is queued a process waits that does. It is
-/// for those who like one service to look at.
+/// Jobs are scheduled without it. Use it if you prefer one long-running service. Stops on TERM and INT.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// End once nothing is queued
+    /// Exit once the queues are empty
     #[arg(long, hide = true)]
     until_empty: bool,
 }

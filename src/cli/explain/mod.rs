@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::{config::show_duration, render::Table, wire::ExplainView};
 
-/// Tell why a task or session is as it is
+/// Explain the state of a task or session
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -5,14 +5,14 @@ use anyhow::Result;
 use super::words;
 use crate::{
     actions::project::explain,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 
-/// Tell why a session stands as it does, what can be seen of it, and what reconcile would make of that
+/// Explain a session's status and what reconcile would do
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

@@ -5,14 +5,14 @@ use anyhow::Result;
 use super::words;
 use crate::{
     actions::project::explain,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
 
-/// Tell why a task is in its state, why it is not ready, and who took the claim
+/// Explain a task's status, blockers and claim
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
 }

@@ -17,7 +17,7 @@ use crate::{
         boundary::guard::{self, EntryPoint, GuardDecision, ToolCall},
         core::{errors, lookup},
     },
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     domain::{Refusal, text_limits::MAX_BODY_BYTES},
     os::big_stack,
     wire::GuardResultView,
@@ -26,20 +26,20 @@ use crate::{
 /// How long the call is waited for on stdin.
 const LIMIT: Duration = Duration::from_secs(4);
 
-/// Decide on a tool call, and record the decision
+/// Decide on a tool call and log the decision
 ///
-/// Exit 0: it may be made. Exit 5, or that of what went wrong: it may not; with --json "allowed" is then false too. Without
-/// --tool the whole call is read from stdin: {"run_id", "tool", "input", "context": {"role", "cwd", "also"}}; without a
-/// run_id it is the acting session's.
+/// Exit 0: allowed. Exit 5, or the code of an error: denied; with --json "allowed" is then false. Without --tool the
+/// whole call is read from stdin: {"run_id", "tool", "input", "context": {"role", "cwd", "also"}}. The default run_id
+/// is the acting session's.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The tool's name
+    /// Tool name
     #[arg(long, value_name = "TOOL")]
     tool: Option<String>,
-    /// What it is called with, as a JSON object; `-` reads stdin
+    /// Tool input, a JSON object; - reads stdin
     #[arg(long, value_name = "JSON", requires = "tool")]
     input: Option<String>,
-    /// The folder that the call is made from
+    /// Directory of the call
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 }

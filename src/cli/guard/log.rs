@@ -4,22 +4,22 @@ use anyhow::Result;
 
 use crate::{
     actions::boundary::guard::log,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::Table,
     wire::tool_input,
 };
 
-/// Show the last decisions on tool calls, the newest last
+/// List the latest guard decisions, newest last
 ///
-/// Kept for 30 days. What a call was made with is shown with secrets masked.
+/// Decisions are kept for 30 days. Secrets in the input are masked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How many
+    /// Maximum number of decisions
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
-    /// Only those of this session
-    #[arg(long = "for", value_name = "SESSION", value_parser = values::session)]
+    /// Only decisions about this session
+    #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::session)]
     of: Option<SessionId>,
     /// Only denials
     #[arg(long)]

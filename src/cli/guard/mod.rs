@@ -8,10 +8,10 @@ use anyhow::Result;
 use clap::Subcommand;
 use serde_json::Value;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::domain::Refusal;
 
-/// Ask whether a tool call may be made, and why
+/// Check tool calls against the guard rules
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

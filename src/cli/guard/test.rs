@@ -11,29 +11,29 @@ use crate::{
         boundary::guard::{self, LoadedRules, ToolCall},
         core::lookup,
     },
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{Refusal, Role},
     guard::Evaluation,
     render::escape_controls,
     wire::EvaluationView,
 };
 
-/// Explain what would be decided on a tool call; nothing is recorded
+/// Explain the decision on a tool call; log nothing
 ///
-/// Shows each simple command that was found in it, what cannot be told about it, and what each rule made of it. Exit 0 whatever
-/// would be decided.
+/// Lists each simple command of the input, its unresolved parts, and the result of each rule. Exit 0 whatever the
+/// decision.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The role that would make the call; by default the acting one
+    /// Role of the caller; default: the acting role
     #[arg(long = "role", value_name = "ROLE", value_parser = values::role)]
     tested: Option<Role>,
-    /// The tool's name
+    /// Tool name
     #[arg(long, value_name = "TOOL", default_value = "Bash")]
     tool: String,
-    /// What it is called with: a JSON object, or else shell text; `-` reads stdin
+    /// JSON object or shell text; - reads stdin
     #[arg(long, value_name = "JSON|TEXT")]
     input: String,
-    /// The folder that it would be made from
+    /// Directory of the call
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 }

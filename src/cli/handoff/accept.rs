@@ -4,16 +4,16 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::handoff::accept,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Accept a handoff; with --claim the task becomes yours in the same step
+/// Accept a handoff; --claim also takes the claim
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The handoff's number
+    /// Handoff number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Take the claim over as well
+    /// Take over the claim in the same step
     #[arg(long)]
     claim: bool,
 }

@@ -6,30 +6,32 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::handoff::create::{self, NewHandoff},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, TaskId},
 };
 
-/// Offer a task to another role or lane; it stays where it is until somebody accepts with the claim
+/// Offer a task to another role or lane
+///
+/// The task stays where it is until a session accepts with --claim.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("recipient").required(true)))]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// To this role
-    #[arg(long = "to", value_name = "ROLE", value_parser = values::role, group = "recipient")]
+    /// Role to offer the task to
+    #[arg(long = "to-role", alias = "to", value_name = "ROLE", value_parser = values::role, group = "recipient")]
     to_role: Option<Role>,
-    /// To this lane
+    /// Lane to offer the task to
     #[arg(long, value_name = "LANE", value_parser = values::lane, group = "recipient")]
     to_lane: Option<LaneName>,
-    /// What it is about, in a line
+    /// Summary in one line
     #[arg(long, value_name = "TEXT")]
     summary: String,
-    /// What the other needs to know, at length; - reads stdin
+    /// Details for the recipient; - reads stdin
     #[arg(long, value_name = "TEXT")]
     payload: Option<String>,
-    /// The same from a file
+    /// Read the details from FILE; - reads stdin
     #[arg(long, value_name = "FILE", conflicts_with = "payload")]
     payload_file: Option<PathBuf>,
 }

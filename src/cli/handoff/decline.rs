@@ -4,16 +4,16 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::handoff::decline,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
 /// Decline a handoff
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The handoff's number
+    /// Handoff number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Why; kept in the history
+    /// Reason, kept in the history
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }

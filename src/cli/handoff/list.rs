@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::handoff::list::{self, Filter},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{Role, TaskId},
     render::Table,
 };
@@ -12,13 +12,13 @@ use crate::{
 /// List handoffs, oldest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those to this role
-    #[arg(long, value_name = "ROLE", value_parser = values::role)]
+    /// Only handoffs to this role
+    #[arg(long = "to-role", alias = "to", value_name = "ROLE", value_parser = values::role)]
     to: Option<Role>,
-    /// Only this task's
+    /// Only handoffs of this task
     #[arg(long, value_name = "ID", value_parser = values::task)]
     task: Option<TaskId>,
-    /// Only those that nobody has answered
+    /// Only unanswered handoffs
     #[arg(long)]
     open: bool,
 }

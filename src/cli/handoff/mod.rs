@@ -9,9 +9,9 @@ mod withdraw;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
-/// Offer work to another role or lane, and answer such offers
+/// Offer tasks to other roles or lanes, answer offers
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

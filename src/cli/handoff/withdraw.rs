@@ -4,19 +4,19 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::{handoff::withdraw, task::ForceReason},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Take back a handoff that you made
+/// Withdraw a handoff that you created
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The handoff's number
+    /// Handoff number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Stand in for whoever made it; needs --reason
+    /// Override the creator; needs --reason
     #[arg(long, requires = "reason")]
     force: bool,
-    /// Why it is forced; kept in the history
+    /// Reason for --force, kept in the history
     #[arg(long, value_name = "TEXT", requires = "force")]
     reason: Option<String>,
 }

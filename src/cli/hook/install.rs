@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::target::TargetArgs;
 use crate::{
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     config::trust::{self, GuardTrust},
     hooks::{
         Provider,
@@ -13,12 +13,12 @@ use crate::{
     os::executable,
 };
 
-/// Enter our hooks into a provider's settings, and change nothing else in them
+/// Add Fairway's hooks to a provider's settings file
 ///
-/// Everything else in the file stays byte by byte; a second time changes nothing. --dry-run shows what would change.
+/// The rest of the file stays unchanged, byte for byte. A repeat changes nothing. --dry-run shows the difference.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Whose settings
+    /// Provider of the settings
     #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]
     provider: Provider,
     #[command(flatten)]

@@ -7,20 +7,20 @@ mod uninstall;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit, values};
+use super::{context::Context, exit::Exit, values};
 use crate::hooks::{self, HookCall, Provider};
 
-/// Answer a hook of an agent's command line: its JSON on stdin, the answer in its own form on stdout
+/// Answer a provider's hook: JSON on stdin and stdout
 ///
-/// A call that must not run is denied with its reason, and so is one on which there can be no decision. The event is named as
-/// the vendor names it; 'wait' waits beside an idle agent for something to tell it.
+/// Called by the agent's CLI. A call that must not run is denied with its reason, and so is a call without a decision.
+/// EVENT is the provider's own name; 'wait' is the hook that waits beside an idle agent for prompts.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
-    /// Whose hook it is
+    /// Provider of the hook
     #[arg(required = true, value_parser = values::hook_providers())]
     provider: Option<Provider>,
-    /// The event
+    /// Hook event
     #[arg(required = true)]
     event: Option<String>,
     #[command(subcommand)]

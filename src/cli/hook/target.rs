@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::Answer,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     config::Project,
     hooks::{
         Provider,
@@ -20,13 +20,13 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[group(multiple = false, id = "whose")]
 struct Whose {
-    /// Yours, for every project
+    /// Your settings, for every project
     #[arg(long)]
     user: bool,
-    /// This project's (the default)
+    /// This project's settings (the default)
     #[arg(long)]
     project: bool,
-    /// This file
+    /// Settings file
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ struct Whose {
 pub(super) struct TargetArgs {
     #[command(flatten)]
     whose: Whose,
-    /// Show what would change, and change nothing
+    /// Show the difference and change nothing
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -4,15 +4,15 @@ use anyhow::Result;
 
 use super::target::{self, TargetArgs};
 use crate::{
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     hooks::{Provider, install},
     os::executable,
 };
 
-/// Take our hooks out of a provider's settings, and leave everything else
+/// Remove Fairway's hooks from a provider's settings file
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Whose settings
+    /// Provider of the settings
     #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]
     provider: Provider,
     #[command(flatten)]

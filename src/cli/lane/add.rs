@@ -4,22 +4,23 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::{self, LanePatch},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     config::project::normalize,
     domain::{LaneName, Refusal, Role, id::Label},
 };
 
 /// Add a lane
 ///
-/// With --create-worktree git makes a branch (lane/NAME, from the base) and a worktree of it (.fairway/worktrees/NAME).
+/// With --create-worktree git creates the branch lane/NAME from the base, and a worktree of it in
+/// .fairway/worktrees/NAME.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Its name
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
     #[command(flatten)]
     said: Said,
-    /// Make branch and worktree with git
+    /// Create the branch and the worktree with git
     #[arg(long)]
     create_worktree: bool,
 }
@@ -27,28 +28,28 @@ pub struct Args {
 /// What may be said about a lane.
 #[derive(Debug, clap::Args)]
 pub struct Said {
-    /// The role that works in it
+    /// Role of the sessions in the lane
     #[arg(long)]
     role: Option<String>,
-    /// What it is for
+    /// Description in one line
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Its branch
+    /// Branch of the lane
     #[arg(long)]
     branch: Option<String>,
-    /// The branch that it comes from and goes back to
+    /// Branch that the lane starts from and merges into
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
-    /// Its worktree's folder
+    /// Directory of the worktree
     #[arg(long, value_name = "DIR")]
     worktree: Option<String>,
-    /// How many tasks may be held in it at once
+    /// Maximum number of claimed tasks in the lane
     #[arg(long, value_name = "N")]
     wip: Option<String>,
-    /// The provider that its sessions have by default
+    /// Default provider of its sessions
     #[arg(long)]
     provider: Option<String>,
-    /// The backend that its sessions have by default
+    /// Default backend of its sessions
     #[arg(long)]
     backend: Option<String>,
 }

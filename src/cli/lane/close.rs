@@ -4,14 +4,16 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::status,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, lane::LaneStatus},
 };
 
-/// Let nobody claim in a lane any more; its history, branch and worktree stay
+/// Close a lane for good; branch and worktree stay
+///
+/// No more tasks can be claimed in it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
 }

@@ -5,14 +5,14 @@ use anyhow::Result;
 use super::add::Said;
 use crate::{
     actions::queue::lane::{LanePatch, edit},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Refusal},
 };
 
-/// Change what is said about a lane; an empty text clears
+/// Edit a lane; an empty text clears a field
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
     #[command(flatten)]

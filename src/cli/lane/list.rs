@@ -4,12 +4,12 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::list,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     render::Table,
     wire::LaneView,
 };
 
-/// List lanes, by name
+/// List lanes by name
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

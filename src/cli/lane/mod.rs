@@ -12,9 +12,9 @@ mod show;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
-/// Add, look at and change lanes: the durable places where work goes on
+/// Manage lanes: named worktrees with a role and a limit
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -4,14 +4,14 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::status,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, lane::LaneStatus},
 };
 
-/// Let tasks be claimed in a lane again
+/// Open a paused or closed lane for claims again
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
 }

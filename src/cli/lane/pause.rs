@@ -4,14 +4,14 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::status,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, lane::LaneStatus},
 };
 
-/// Let nobody claim in a lane for now; what is held in it stays held
+/// Pause a lane: no new claims; existing claims stay
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
 }

@@ -4,16 +4,16 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::rm,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::LaneName,
 };
 
-/// Remove a lane that nothing points at, and the worktree and branch that were made for it
+/// Remove an unused lane with its worktree and branch
 ///
-/// A worktree with changes, or a branch with commits that are not in its base, is never removed.
+/// Only what Fairway created is removed. A worktree with changes, or a branch with unmerged commits, is refused.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
 }

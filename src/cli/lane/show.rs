@@ -6,16 +6,16 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::list,
-    cli::{Context, Exit, task, values},
+    cli::{context::Context, exit::Exit, task, values},
     domain::LaneName,
     render::{Table, escape_line},
     wire::LaneDetailView,
 };
 
-/// Show a lane's whole present: sessions, held tasks, newest checkpoints, open handoffs, messages
+/// Show a lane's sessions, tasks, handoffs and messages
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lane
+    /// Lane name
     #[arg(value_parser = values::lane)]
     name: LaneName,
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::mail::send::{self, NewMessage},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{
         LaneName, Refusal, Role, SessionId,
         id::Label,
@@ -14,36 +14,38 @@ use crate::{
     },
 };
 
-/// Queue a message to a session, lane or role
+/// Send a message to a session, lane or role
+///
+/// A message to a lane or role goes to the first of its sessions that reads messages.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("recipient").required(true)))]
 pub struct Args {
-    /// The text; - reads stdin
+    /// Text; - reads stdin
     #[arg(required_unless_present = "text_file")]
     text: Option<String>,
-    /// The text from a file
+    /// Read the text from FILE; - reads stdin
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     text_file: Option<PathBuf>,
-    /// To this session
+    /// Session that gets the message
     #[arg(long, value_name = "ID", value_parser = values::session, group = "recipient")]
     to_session: Option<SessionId>,
-    /// To the first session of this lane that takes it
+    /// Lane whose first reading session gets it
     #[arg(long, value_name = "LANE", value_parser = values::lane, group = "recipient")]
     to_lane: Option<LaneName>,
-    /// To the first session of this role that takes it
+    /// Role whose first reading session gets it
     #[arg(long, value_name = "ROLE", value_parser = values::role, group = "recipient")]
     to_role: Option<Role>,
-    /// How much it may interrupt: normal, urgent or system
+    /// Priority: normal, urgent or system
     #[arg(long, value_parser = values::priority, default_value = "normal")]
     priority: Priority,
-    /// Where it comes from, a label
+    /// Label that says where the message comes from
     #[arg(long, value_parser = values::label, default_value = "mail")]
     source: Label,
-    /// While one with this key waits for the same recipient, count this one there instead of adding it
+    /// Count it on a waiting message with this key
     #[arg(long, value_name = "KEY")]
     dedup: Option<String>,
-    /// How long it is worth delivering; it expires then
-    #[arg(long, value_name = "SPAN", value_parser = values::duration)]
+    /// Time after which an unread message expires
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     ttl: Option<Duration>,
 }
 

@@ -4,23 +4,23 @@ use anyhow::Result;
 
 use crate::{
     actions::mail::outbox::{self, OutboxFilter},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     config::show_duration,
     domain::SessionId,
     env::Timestamp,
     render::Table,
 };
 
-/// List the messages and prompts that are not settled, oldest first
+/// List unacknowledged messages and prompts, oldest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those to this session
-    #[arg(long = "to", value_name = "ID", value_parser = values::session)]
+    /// Only messages to this session
+    #[arg(long = "to-session", alias = "to", value_name = "ID", value_parser = values::session)]
     to: Option<SessionId>,
-    /// Also those that are settled, which are kept for a week
+    /// Include finished messages of the last 7 days
     #[arg(long)]
     all: bool,
-    /// At most so many, the newest; 100 unless you say
+    /// Maximum number of messages, newest first [default: 100]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }

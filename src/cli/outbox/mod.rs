@@ -1,15 +1,15 @@
 //! `fairway outbox …`
 
-mod list;
-mod withdraw;
+pub(super) mod list;
+pub(super) mod withdraw;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 use crate::domain::Refusal;
 
-/// See what was sent and is not settled, and take it back
+/// List and withdraw undelivered messages
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
@@ -29,7 +29,7 @@ impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         if self.verb.is_some() && !self.list.is_bare() {
             // A conflict that the parser looked for would also bar --json here.
-            let why = "--to, --all and --limit go after list".into();
+            let why = "--to-session, --all and --limit go after list".into();
             return Err(Refusal::Usage { why }.into());
         }
         match self.verb {

@@ -4,19 +4,19 @@ use anyhow::Result;
 
 use crate::{
     actions::{mail::outbox, queue::task::ForceReason},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Take back a message that nobody has acknowledged
+/// Withdraw an unacknowledged message
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The message's number
+    /// Message number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Stand in for the session that sent it; needs --reason
+    /// Override the sender; needs --reason
     #[arg(long, requires = "reason")]
     force: bool,
-    /// Why it is forced; kept in the history
+    /// Reason for --force, kept in the history
     #[arg(long, value_name = "TEXT", requires = "force")]
     reason: Option<String>,
 }

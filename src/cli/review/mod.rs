@@ -7,9 +7,9 @@ mod request;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
-/// Ask for reviews and give them
+/// Request, record and list reviews
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

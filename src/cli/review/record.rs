@@ -6,34 +6,34 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::review::record::{self, NewReview},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{TaskId, id::Label, review::Verdict},
 };
 
-/// Give a review; the task does not move
+/// Record a review of a task
 ///
-/// An approval is bound to its commit, and does not count from one who has held the task.
+/// The task keeps its status. An approval is bound to its commit. An approval by a claimant of the task does not count.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// approve, changes or reject
+    /// Verdict: approve, changes or reject
     #[arg(long, value_parser = values::verdict)]
     verdict: Verdict,
-    /// The domain; by default the one that is asked for or required
+    /// Domain; default: the requested or required one
     #[arg(long, value_parser = values::label)]
     domain: Option<Label>,
-    /// Who has reviewed; by default whoever acts
+    /// Reviewer; default: the actor
     #[arg(long, value_name = "WHO")]
     reviewer: Option<String>,
-    /// The commit it speaks of; by default the task's, else the one that is checked out
+    /// Reviewed commit; default: the task's, else HEAD
     #[arg(long, value_name = "SHA", value_parser = values::commit)]
     commit: Option<String>,
-    /// The particulars; - reads stdin
+    /// Notes; - reads stdin
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
-    /// The same from a file
+    /// Read the notes from FILE; - reads stdin
     #[arg(long, value_name = "FILE", conflicts_with = "notes")]
     notes_file: Option<PathBuf>,
 }

@@ -4,20 +4,20 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::review::request,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{TaskId, id::Label},
 };
 
-/// Ask for a review in a domain
+/// Request a review in a domain
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// The domain
+    /// Domain
     #[arg(long, value_parser = values::label)]
     domain: Label,
-    /// Who is asked
+    /// Requested reviewer
     #[arg(long, value_name = "WHO")]
     reviewer: Option<String>,
 }

@@ -4,16 +4,17 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::control::attach,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 
-/// Sit down at a session: its terminal becomes yours until you detach or it ends
+/// Attach your terminal to a session
 ///
-/// How to detach is the backend's affair (tmux: Ctrl-b d; screen: Ctrl-a d; zellij: Ctrl-o d). Exits as the backend's script does.
+/// Detach with the backend's own key (tmux: Ctrl-b d; screen: Ctrl-a d; zellij: Ctrl-o d). Exits with the code of the
+/// backend script.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

@@ -4,23 +4,23 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::report::end::{self, EndRequest},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{SessionId, session::SessionStatus},
 };
 
-/// Say that a session is over, for good; tasks that it holds stay as they are
+/// Record a session's end; its claims stay
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// ended or failed; by default failed when the exit code is not 0
+    /// Status: ended or failed [default: by --exit-code]
     #[arg(long, value_parser = values::final_status)]
     status: Option<SessionStatus>,
-    /// Its program's exit code
+    /// Exit code of its program
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     exit_code: Option<i64>,
-    /// Why
+    /// Reason, kept in the history
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }

@@ -9,68 +9,68 @@ use crate::{
         provider_event::{self, ProviderReport},
         upsert::SessionPatch,
     },
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, provider_event::ProviderState},
 };
 
-/// Take in what a provider says about a session of its own: session, checkpoint, evidence or handoff in one step
+/// Report a provider event: session, checkpoint, evidence
 ///
-/// started: the session runs, checkpoint active. running: it is busy. waiting_on_approval, waiting_on_input: it requires
-/// action, checkpoint awaiting_input. completed: checkpoint done, evidence of the kind provider, which counts for no gate,
-/// or a handoff; the session ends. failed: checkpoint blocked; the session fails. no_progress, stale: the session is stale,
-/// checkpoint awaiting_input. Spellings like waitingOnApproval, waitingOnUserInput, inProgress, active and systemError are
-/// understood. Claims nothing and moves no task.
+/// started: the session runs, checkpoint active. running: it is busy. waiting_on_approval, waiting_on_input: it
+/// requires action, checkpoint awaiting_input. completed: checkpoint done, evidence of the kind provider, which counts
+/// for no gate, or a handoff; the session ends. failed: checkpoint blocked; the session fails. no_progress, stale: the
+/// session is stale, checkpoint awaiting_input. Spellings like waitingOnApproval, waitingOnUserInput, inProgress,
+/// active and systemError are understood. Claims nothing and moves no task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How the session stands
+    /// Reported state
     #[arg(long, value_parser = values::provider_state)]
     state: ProviderState,
-    /// The provider, a label
+    /// Provider, a label
     #[arg(long, value_parser = values::label)]
     provider: Label,
-    /// The provider's own id for the session
+    /// Provider's own session id
     #[arg(long, value_name = "ID")]
     external_session_id: String,
-    /// The session's own id, when it is not to be found by the provider's
+    /// Session id, if the provider's id is not known here
     #[arg(long, value_parser = values::session)]
     id: Option<SessionId>,
-    /// The backend, a label
+    /// Backend, a label
     #[arg(long)]
     backend: Option<String>,
-    /// The role it works in; a new session needs it
+    /// Role; a new session needs one
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
-    /// The lane it is attached to
+    /// Lane
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// The task it works on, by default the session's own; this claims nothing
-    #[arg(long, value_name = "ID", value_parser = values::task)]
+    /// Task; default: the session's own; claims nothing
+    #[arg(long = "task", alias = "task-id", value_name = "ID", value_parser = values::task)]
     task_id: Option<TaskId>,
-    /// The request, question, reason or result, in words; '-' reads stdin
+    /// Request, question, reason or result; - reads stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     summary: Option<String>,
-    /// The same from a file
+    /// Read the summary from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     summary_file: Option<PathBuf>,
-    /// The transcript's file; relative to the project's root
+    /// Transcript, relative to the project's root
     #[arg(long, value_name = "FILE")]
     transcript: Option<String>,
-    /// A file that belongs to it
+    /// File that belongs to the event
     #[arg(long, value_name = "FILE")]
     artifact: Option<String>,
-    /// With completed: offer the task to this role, in place of evidence
+    /// With completed: hand the task off to this role
     #[arg(long, value_name = "ROLE", value_parser = values::role)]
     handoff_to: Option<Role>,
-    /// The branch
+    /// Branch
     #[arg(long)]
     branch: Option<String>,
-    /// The worktree's folder
+    /// Directory of the worktree
     #[arg(long, value_name = "DIR")]
     worktree: Option<String>,
-    /// The event's own id: taking it in again is harmless
+    /// Event id; a repeat is harmless
     #[arg(long, value_name = "ID", value_parser = values::request_id)]
     event_id: Option<String>,
-    /// Check everything, say what would come of it, and write nothing
+    /// Check the event and write nothing
     #[arg(long)]
     dry_run: bool,
 }

@@ -4,26 +4,28 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::report::heartbeat::{self, Heartbeat},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{SessionId, session::Activity},
 };
 
-/// Say that a session lives, and what it does; it is stale no more, and its leases are renewed
+/// Record a heartbeat of a session
+///
+/// Clears `stale` and renews the leases of the session's claims.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// What it does: unknown, idle, busy, requires_action or stopping
+    /// Activity: unknown, idle, busy, requires_action, stopping
     #[arg(long, value_parser = values::activity)]
     activity: Option<Activity>,
-    /// What it waits for, with --activity requires_action
+    /// Awaited input, with --activity requires_action
     #[arg(long, value_name = "TEXT")]
     waiting_for: Option<String>,
-    /// How full its context is, 0 to 1
+    /// Share of the context window in use, 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     context_usage: Option<f64>,
-    /// The run that this is a sign of; another run's is refused
+    /// Session run of the heartbeat; another run is refused
     #[arg(long, value_name = "UUID", value_parser = values::run_id)]
     run_id: Option<String>,
 }

@@ -4,14 +4,14 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::control::interrupt,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 
-/// Interrupt what a session does, as Ctrl-C would
+/// Interrupt a session's program as Ctrl-C would
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

@@ -19,65 +19,65 @@ use crate::{
         },
     },
     adapters::plumbing::commands,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
     render::escape_line,
     wire::{LaunchView, SessionView},
 };
 
-/// Start a program in a session of its own, in a role
+/// Launch an agent or program in a new session
 ///
-/// Launching claims nothing. Without a command the provider's is run, without a provider your shell. What the program prints
-/// goes to the transcript; its exit code ends the session.
+/// A launch claims nothing. The default program is the provider's command, else your shell. Output goes to the
+/// transcript, and the exit code ends the session. [providers.*] prompt configures how the first prompt is delivered.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The role it works in
+    /// Role of the session
     #[arg(long, value_parser = values::role)]
     role: Role,
-    /// The lane it is attached to
+    /// Lane of the session
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// A backend's name, or exec:SCRIPT
+    /// Backend, or exec:SCRIPT
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
-    /// The provider, as in [providers]
+    /// Provider, as in [providers]
     #[arg(long, value_name = "NAME", value_parser = values::label)]
     provider: Option<Label>,
-    /// The task it is started for
-    #[arg(long, value_name = "ID", value_parser = values::task)]
+    /// Task of the session; claims nothing
+    #[arg(long = "task", alias = "task-id", value_name = "ID", value_parser = values::task)]
     task_id: Option<TaskId>,
-    /// The session's id; by default one is made
-    #[arg(long, value_name = "ID", value_parser = values::session)]
+    /// Id of the new session [default: generated]
+    #[arg(long = "id", alias = "name", value_name = "ID", value_parser = values::session)]
     name: Option<SessionId>,
-    /// Where it works; by default the lane's worktree, else the project's root
+    /// Working directory; default: the lane's worktree
     #[arg(long, value_name = "DIR")]
     worktree: Option<PathBuf>,
-    /// The branch it works on
+    /// Branch that the session works on
     #[arg(long)]
     branch: Option<String>,
-    /// Where its output goes; a relative path is under the project's root
+    /// Transcript, relative to the project's root
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
-    /// A variable of its environment; an empty value unsets one
+    /// Environment variable; '' unsets it; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
     env: Vec<(String, String)>,
-    /// Its first prompt; - reads stdin. How the program takes it says [providers.*] prompt
+    /// First prompt; - reads stdin
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
-    /// A file with its first prompt; - reads stdin
+    /// Read the first prompt from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
-    /// Sit down at it once it runs
+    /// Attach to the session once it runs
     #[arg(long, conflicts_with = "dry_run")]
     attach: bool,
-    /// Check everything and show what would be done; write and start nothing
+    /// Check and show the launch; write and start nothing
     #[arg(long)]
     dry_run: bool,
     /// Shell text to run instead of the provider's command
     #[arg(long, value_name = "TEXT", conflicts_with = "words")]
     command: Option<String>,
-    /// A program and its arguments to run, exactly
-    #[arg(last = true, value_name = "WORDS")]
+    /// Program and arguments
+    #[arg(last = true, value_name = "CMD")]
     words: Vec<String>,
 }
 

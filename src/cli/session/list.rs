@@ -4,15 +4,16 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::list,
-    cli::{Context, Exit},
+    cli::{age::age, context::Context, exit::Exit},
+    env::Timestamp,
     render::Table,
     wire::SessionView,
 };
 
-/// List the sessions that are not over, oldest first
+/// List live sessions, oldest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Also those that have ended or failed
+    /// Include ended and failed sessions
     #[arg(long)]
     all: bool,
 }
@@ -23,13 +24,19 @@ impl Args {
         ctx.show(
             &sessions,
             || sessions.iter().map(|session| session.id.clone()).collect(),
-            || if sessions.is_empty() { "no sessions\n".into() } else { table(&sessions).render(ctx.out.width) },
+            || {
+                if sessions.is_empty() {
+                    "no sessions\n".into()
+                } else {
+                    table(&sessions, ctx.env.now()).render(ctx.out.width)
+                }
+            },
         )
     }
 }
 
-fn table(sessions: &[SessionView]) -> Table {
-    let mut table = Table::new(&["id", "status", "activity", "role", "lane", "task", "provider", "last sign"]);
+fn table(sessions: &[SessionView], now: Timestamp) -> Table {
+    let mut table = Table::new(&["id", "status", "activity", "role", "lane", "task", "provider", "seen"]);
     for session in sessions {
         let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
         table.row([
@@ -40,7 +47,7 @@ fn table(sessions: &[SessionView]) -> Table {
             dash(&session.lane),
             dash(&session.task_id),
             dash(&session.provider),
-            dash(&session.last_heartbeat_at),
+            session.last_heartbeat_at.as_deref().map_or_else(|| "-".into(), |at| age(at, now)),
         ]);
     }
     table

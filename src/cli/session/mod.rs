@@ -19,9 +19,9 @@ mod upsert;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{context::Context, exit::Exit};
 
-/// Start, look at, settle and end sessions
+/// Launch, watch and stop agent sessions
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -6,22 +6,22 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::control::nudge,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 
-/// Type a text into a session and submit it
+/// Type a text into a session's terminal and submit it
 ///
-/// The text arrives as it is, a key that would end a bracketed paste apart. It is kept nowhere.
+/// The text is typed verbatim, minus the sequence that ends a bracketed paste. It is not stored.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// The text; - reads stdin
+    /// Text; - reads stdin
     #[arg(required_unless_present = "text_file")]
     text: Option<String>,
-    /// A file with the text; - reads stdin
+    /// Read the text from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     text_file: Option<PathBuf>,
 }

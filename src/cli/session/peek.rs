@@ -4,19 +4,21 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::control::peek,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_controls,
 };
 
-/// Show the last lines of a session; after its end those of its transcript
+/// Print the last lines of a session's terminal
+///
+/// After the session's end the lines come from its transcript.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// How many; 0 for all that is kept
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    /// Number of lines; 0 for all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 40)]
     lines: u32,
 }
 

@@ -4,16 +4,16 @@ use anyhow::Result;
 
 use crate::{
     actions::project::reconcile,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Compare the sessions with what runs: mark those that are gone, revive those that are there
+/// Correct session records to match running processes
 ///
-/// What cannot be told is left alone and reported. Tasks keep status, claimant and epoch. Made for cron: it needs no
-/// environment, and while another one is at work it does nothing.
+/// Gone sessions become stale or ended, running ones are revived, and unknown ones are only reported. Tasks keep their
+/// status, claimant and epoch. Made for cron: it needs no environment, and does nothing while another reconcile runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Give the same verdicts and write nothing
+    /// Report the changes and write nothing
     #[arg(long)]
     dry_run: bool,
 }

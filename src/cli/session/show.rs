@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::{control::suggestions, list},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_line,
     wire::SessionView,
@@ -15,7 +15,7 @@ use crate::{
 /// Show everything about a session
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

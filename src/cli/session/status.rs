@@ -4,16 +4,16 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::list,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_line,
     wire::SessionView,
 };
 
-/// Say in a line how a session stands; with --json the whole session
+/// Print a session's status in one line
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

@@ -4,14 +4,14 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::control::stop,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 
-/// End a session and everything that it started
+/// Stop a session and all its processes
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::report::upsert::{self, SessionPatch},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{
         LaneName, Role, SessionId, TaskId,
         id::Label,
@@ -13,64 +13,65 @@ use crate::{
     env::Timestamp,
 };
 
-/// Make a session known, or tell more about one that is; what is not given stays as it is
+/// Register a session or update its fields
 ///
-/// It is found by --id, else by the acting session, else by provider and external id, else by backend, socket and pane or
-/// name on this host; else it is new, and needs a role. Prints its id. A session that has ended stays ended.
+/// Omitted fields stay unchanged. The session is found by --id, else as the acting session, else by provider and
+/// external id, else by backend, socket and pane or name on this host. Otherwise it is new and needs a role. Prints the
+/// id. An ended session stays ended.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Its id [env: FAIRWAY_SESSION_ID]
+    /// Session id [env: FAIRWAY_SESSION_ID]
     #[arg(long, value_parser = values::session)]
     id: Option<SessionId>,
-    /// The role it works in
+    /// Role
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
-    /// The lane it is attached to
+    /// Lane
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// The task it works on; this claims nothing
-    #[arg(long, value_name = "ID", value_parser = values::task)]
+    /// Task; claims nothing
+    #[arg(long = "task", alias = "task-id", value_name = "ID", value_parser = values::task)]
     task_id: Option<TaskId>,
-    /// The provider, a label
+    /// Provider, a label
     #[arg(long, value_parser = values::label)]
     provider: Option<Label>,
-    /// The backend, a label
+    /// Backend, a label
     #[arg(long)]
     backend: Option<String>,
-    /// Its name in the backend
-    #[arg(long)]
+    /// Name of the session in its backend
+    #[arg(long = "backend-name", alias = "name", value_name = "NAME")]
     name: Option<String>,
-    /// The provider's own id for it
+    /// Provider's own session id
     #[arg(long, value_name = "ID")]
     external_session_id: Option<String>,
-    /// Its root process, which must run on this host
+    /// Root process on this host
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pid: Option<i64>,
-    /// The multiplexer's pane
+    /// Pane of the multiplexer
     #[arg(long)]
     pane: Option<String>,
-    /// The multiplexer's socket
+    /// Socket of the multiplexer
     #[arg(long)]
     socket: Option<String>,
-    /// The transcript's file; relative to the project's root
+    /// Transcript, relative to the project's root
     #[arg(long, value_name = "FILE")]
     transcript: Option<String>,
-    /// The worktree's folder
+    /// Directory of the worktree
     #[arg(long, value_name = "DIR")]
     worktree: Option<String>,
-    /// The branch
+    /// Branch
     #[arg(long)]
     branch: Option<String>,
-    /// What it does: unknown, idle, busy, requires_action or stopping
+    /// Activity: unknown, idle, busy, requires_action, stopping
     #[arg(long, value_parser = values::activity)]
     activity: Option<Activity>,
-    /// How it stands: starting, running or stale
+    /// Status: starting, running or stale
     #[arg(long, value_parser = values::live_status)]
     status: Option<SessionStatus>,
-    /// When it was started, RFC 3339
+    /// Start time, RFC 3339
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     started_at: Option<Timestamp>,
-    /// Its run, a UUID
+    /// Session run, a UUID
     #[arg(long, value_name = "UUID", value_parser = values::run_id)]
     run_id: Option<String>,
 }

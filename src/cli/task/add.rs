@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::add,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{
         LaneName, Refusal, Role, TaskId,
         id::Label,
@@ -17,7 +17,7 @@ use crate::{
 /// Add a task
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// [ID] TITLE: without an id the next one of the project's prefix is made
+    /// Title, with an id in front or a generated one
     #[arg(value_name = "[ID] TITLE", required = true, num_args = 1..=2)]
     words: Vec<String>,
     #[command(flatten)]
@@ -27,37 +27,37 @@ pub struct Args {
 /// What may be said about a task besides its title.
 #[derive(Debug, clap::Args)]
 pub struct Fields {
-    /// What is to be done, at length; - reads stdin
+    /// Description; - reads stdin
     #[arg(long, value_name = "TEXT")]
     pub body: Option<String>,
-    /// The same from a file
+    /// Read the description from FILE; - reads stdin
     #[arg(long, value_name = "FILE", conflicts_with = "body")]
     pub body_file: Option<PathBuf>,
-    /// Who should do it
+    /// Role that may claim the task
     #[arg(long)]
     pub role: Option<String>,
-    /// Where it is to be done
+    /// Lane that the task belongs to
     #[arg(long)]
     pub lane: Option<String>,
-    /// The task it is a part of
+    /// Task that it is a part of
     #[arg(long, value_name = "ID")]
     pub parent: Option<String>,
-    /// 0 is first, 4 last; 2 when not given
+    /// Priority from 0 (first) to 4 (last) [default: 2]
     #[arg(long, value_name = "0-4")]
     pub priority: Option<u8>,
-    /// A label; may be repeated
+    /// Label; repeatable
     #[arg(long = "label", value_name = "LABEL")]
     pub labels: Vec<String>,
-    /// A glob of files it expects to touch; may be repeated
+    /// Glob of files it is expected to change; repeatable
     #[arg(long = "path", value_name = "GLOB")]
     pub paths: Vec<String>,
-    /// A task that must be done before; may be repeated
+    /// Task that must be done first; repeatable
     #[arg(long = "depends-on", value_name = "ID")]
     pub depends_on: Vec<String>,
-    /// A command that shows that it is done; may be repeated
+    /// Command that the task must pass; repeatable
     #[arg(long = "check", value_name = "NAME=COMMAND")]
     pub checks: Vec<String>,
-    /// A domain that must approve it; may be repeated
+    /// Domain that must approve the task; repeatable
     #[arg(long = "review-domain", value_name = "DOMAIN")]
     pub review_domains: Vec<String>,
 }

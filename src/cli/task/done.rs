@@ -4,20 +4,20 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::done,
-    cli::{Context, Exit, release::ForceArgs, values},
+    cli::{context::Context, exit::Exit, release::ForceArgs, values},
     domain::TaskId,
 };
 
-/// Finish a task, when its gates let it through
+/// Finish a task whose gates are met
 ///
-/// What stands in the way is named with the commands that would clear it. --force stands in for the claimant; the gates
-/// stay.
+/// Unmet gates are listed as blockers, each with the command that clears it. --force overrides the claimant, not the
+/// gates.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
-    /// The commit that the work is at
+    /// Commit of the finished work
     #[arg(long, value_name = "SHA", value_parser = values::commit)]
     commit: Option<String>,
     #[command(flatten)]

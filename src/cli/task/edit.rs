@@ -5,17 +5,19 @@ use anyhow::Result;
 use super::add::Fields;
 use crate::{
     actions::queue::task::edit,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{Refusal, TaskId},
 };
 
-/// Change what is said about a task; lists replace what was there, an empty text clears
+/// Edit a task's fields
+///
+/// A list replaces the old list; an empty text clears the field.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
-    /// What is to be done, in a line
+    /// Title in one line
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]

@@ -5,13 +5,13 @@ use clap::ValueEnum;
 
 use crate::{
     actions::{core::errors, queue::task::export},
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
 };
 
-/// Write every task, by id, in a form that `fairway task import` takes
+/// Export all tasks for `fairway task import`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The form
+    /// Output format
     #[arg(long, value_name = "FORM", default_value = "jsonl")]
     format: Format,
 }

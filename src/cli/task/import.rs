@@ -6,17 +6,17 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::import,
-    cli::{Context, Exit},
+    cli::{context::Context, exit::Exit},
     wire::import::ImportFormat,
 };
 
-/// Bring in tasks from a file, all of them or none
+/// Import tasks from a JSONL, JSON or YAML file
 ///
-/// Takes JSON lines, JSON and YAML: what `fairway task export` writes, and what beads exports. Tasks that are here already
-/// stay as they are. Nothing is claimed: what was held comes in as todo.
+/// All or nothing. Reads the output of `fairway task export` and of beads. Existing tasks stay as they are. Claimed
+/// tasks arrive as todo.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file; - reads stdin
+    /// File; - reads stdin
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
 }

@@ -5,29 +5,29 @@ use anyhow::Result;
 use super::table;
 use crate::{
     actions::queue::task::list::{self, Filter},
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, task::TaskStatus},
 };
 
-/// List tasks, by priority and age; closed ones only when --status names them
+/// List tasks by priority and age; closed ones by --status
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only this status; may be repeated
+    /// Only tasks of this status; repeatable
     #[arg(long = "status", value_name = "STATUS", value_parser = values::status)]
     statuses: Vec<TaskStatus>,
-    /// Only this role's
+    /// Only tasks of this role
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
-    /// Only this lane's
+    /// Only tasks of this lane
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Only those with this label
+    /// Only tasks with this label
     #[arg(long)]
     label: Option<String>,
-    /// Only those that somebody holds
+    /// Only claimed tasks
     #[arg(long)]
     held: bool,
-    /// At most so many
+    /// Maximum number of tasks
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }

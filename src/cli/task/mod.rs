@@ -1,8 +1,6 @@
 //! `fairway task …`
 
 mod add;
-mod block;
-mod cancel;
 mod dep;
 pub(super) mod done;
 mod edit;
@@ -10,18 +8,17 @@ mod export;
 mod import;
 mod list;
 mod reopen;
-mod resume;
 mod show;
 mod submit;
-mod unblock;
+mod transition;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{Context, Exit};
+use super::{claim, context::Context, exit::Exit, merge_ready, release};
 use crate::{render::Table, wire::TaskView};
 
-/// Add, look at and move tasks
+/// Add, show, edit and move tasks
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
@@ -31,12 +28,21 @@ pub enum Verb {
     Edit(edit::Args),
     #[command(subcommand)]
     Dep(dep::Verb),
-    Block(block::Args),
-    Unblock(unblock::Args),
+    Claim(claim::Args),
+    Release(release::Args),
+    /// Block a claimed task; the claim stays
+    Block(transition::Args),
+    /// Unblock a task
+    Unblock(transition::Args),
     Submit(submit::Args),
-    Resume(resume::Args),
+    /// Resume a submitted task
+    ///
+    /// For its claimant, who keeps the claim, and for the reviewer who last asked for changes.
+    Resume(transition::Args),
     Done(done::Args),
-    Cancel(cancel::Args),
+    MergeCheck(merge_ready::Args),
+    /// Cancel a task for good
+    Cancel(transition::Args),
     Reopen(reopen::Args),
     Import(import::Args),
     Export(export::Args),
@@ -50,12 +56,15 @@ impl Verb {
             Self::Show(args) => args.run(ctx),
             Self::Edit(args) => args.run(ctx),
             Self::Dep(verb) => verb.run(ctx),
-            Self::Block(args) => args.run(ctx),
-            Self::Unblock(args) => args.run(ctx),
+            Self::Claim(args) => args.run(ctx),
+            Self::Release(args) => args.run(ctx),
+            Self::MergeCheck(args) => args.run(ctx),
+            Self::Block(args) => args.block(ctx),
+            Self::Unblock(args) => args.unblock(ctx),
             Self::Submit(args) => args.run(ctx),
-            Self::Resume(args) => args.run(ctx),
+            Self::Resume(args) => args.resume(ctx),
             Self::Done(args) => args.run(ctx),
-            Self::Cancel(args) => args.run(ctx),
+            Self::Cancel(args) => args.cancel(ctx),
             Self::Reopen(args) => args.run(ctx),
             Self::Import(args) => args.run(ctx),
             Self::Export(args) => args.run(ctx),

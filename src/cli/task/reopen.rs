@@ -4,17 +4,17 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::reopen,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
 
-/// Take a closed task up again
+/// Reopen a closed task
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
-    /// Why; kept in the history
+    /// Reason, kept in the history
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }

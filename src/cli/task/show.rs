@@ -6,16 +6,16 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::list,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
     render::{escape_controls, escape_line},
     wire::TaskView,
 };
 
-/// Show everything about a task
+/// Show a task's fields
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
 }

@@ -4,17 +4,17 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::submit,
-    cli::{Context, Exit, release::ForceArgs, values},
+    cli::{context::Context, exit::Exit, release::ForceArgs, values},
     domain::TaskId,
 };
 
-/// Submit a task for review; it stays yours
+/// Submit a claimed task for review; the claim stays
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
-    /// The commit that the work is at
+    /// Commit of the finished work
     #[arg(long, value_name = "SHA", value_parser = values::commit)]
     commit: Option<String>,
     #[command(flatten)]

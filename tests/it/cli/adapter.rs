@@ -47,7 +47,7 @@ fn check_reports_broken_operations() {
         "fairway adapter check ./mine.sh --operation is-running --quiet",
         "fairway adapter check ./mine.sh --operation dance",
         "fairway adapter check mine.sh",
-    ]), @r#"
+    ]), @"
     $ fairway adapter check ./mine.sh --operation nudge --operation unknown
     OPERATION  VERDICT        PROBES
     nudge      not supported  -
@@ -73,11 +73,11 @@ fn check_reports_broken_operations() {
     [exit 7]
     $ fairway adapter check ./mine.sh --operation dance
     error: invalid value 'dance' for '--operation <OPERATION>' [possible values: start, stop, interrupt, is-running, attach, process-alive, nudge, send-keys, set-meta, get-meta, remove-meta, peek, list-running, get-last-activity, clear-scrollback, copy-to, check-image, is-attached, protocol, unknown]
-    hint: fairway --help
+    hint: read the help: fairway adapter check --help
     [exit 2]
     $ fairway adapter check mine.sh
     error: there is no backend 'mine.sh'
     hint: did you mean ./mine.sh?
     [exit 3]
-    "#);
+    ");
 }

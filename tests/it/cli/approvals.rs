@@ -53,7 +53,7 @@ fn approvals_are_listed_and_answered() {
     [exit 3]
     $ fairway approvals answer 3 maybe
     error: invalid value 'maybe' for '<ANSWER>': 'maybe' is none of allow, deny
-    hint: fairway --help
+    hint: read the help: fairway approvals answer --help
     [exit 2]
     $ fairway session end s2
     s2 has ended

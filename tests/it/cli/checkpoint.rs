@@ -45,7 +45,7 @@ fn the_newest_is_the_tasks_present_and_moves_nothing() {
     due         2026-01-01T00:00:36.000Z
     $ fairway checkpoint record T-1 --state asleep --summary x
     error: invalid value 'asleep' for '--state <STATE>': 'asleep' is none of planned, active, awaiting_input, blocked, review, done, parked, abandoned
-    hint: fairway --help
+    hint: read the help: fairway checkpoint record --help
     [exit 2]
     $ fairway checkpoint record T-1 --state active --summary ''
     error: summary must not be empty

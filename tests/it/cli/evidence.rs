@@ -54,7 +54,7 @@ fn program_run_records_its_result() {
     [exit 3]
     $ fairway evidence run T-1
     error: the following required arguments were not provided: <CMD>...
-    hint: fairway evidence run <TASK> -- <CMD>...
+    hint: write it as: fairway evidence run <TASK> -- <CMD>...
     [exit 2]
     $ fairway evidence run T-1 -- no-such-program
     error: the program 'no-such-program' was not found; nothing was run and nothing recorded
@@ -66,7 +66,7 @@ fn program_run_records_its_result() {
     recorded evidence 5 on T-1: test pass, as claimed
     $ fairway evidence add T-1 --result maybe
     error: invalid value 'maybe' for '--result <RESULT>': 'maybe' is none of pass, fail, partial, skipped, blocked
-    hint: fairway --help
+    hint: read the help: fairway evidence add --help
     [exit 2]
     $ fairway evidence list T-1
     ID  KIND      RESULT  HOW       EXIT  COMMIT      AT                        WHAT

@@ -294,14 +294,14 @@ fn invalid_spawn_starts_nothing() {
         "fairway exec log 000007d1 --limit 0",
         "fairway exec kill 000007d1 --signal NONE",
         "fairway exec list",
-    ]), @r"
+    ]), @"
     $ fairway exec spawn
     error: the following required arguments were not provided: <--shell <TEXT>|CMD>
-    hint: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    hint: write it as: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
     [exit 2]
     $ fairway exec spawn --shell true -- true
     error: the argument '--shell <TEXT>' cannot be used with '[CMD]...'
-    hint: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    hint: write it as: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
     [exit 2]
     $ fairway exec spawn --shell ' '
     error: command must not be empty
@@ -311,14 +311,14 @@ fn invalid_spawn_starts_nothing() {
     [exit 2]
     $ fairway exec spawn --watch 'a=b c' -- true
     error: invalid value 'a=b c' for '--watch <REGEX=EVENT>': the event's name 'b c' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64; write REGEX=EVENT
-    hint: fairway --help
+    hint: read the help: fairway exec spawn --help
     [exit 2]
     $ fairway exec spawn --cwd no-such -- true
     error: cwd [world]/project/no-such is no folder
     [exit 2]
     $ fairway exec spawn --size 24x80 -- true
     error: the following required arguments were not provided: --pty
-    hint: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    hint: write it as: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
     [exit 2]
     $ fairway exec spawn --timeout 0s -- true
     error: timeout must be longer than nothing
@@ -333,7 +333,7 @@ fn invalid_spawn_starts_nothing() {
     [exit 3]
     $ fairway exec poll 1 --wait 1s --until end
     error: invalid value 'end' for '--until <WHAT>': 'end' is none of exit, output, event
-    hint: fairway --help
+    hint: read the help: fairway exec poll --help
     [exit 2]
     $ fairway exec log 000007d1 --limit 0
     error: there is no run '000007d1'
@@ -341,7 +341,7 @@ fn invalid_spawn_starts_nothing() {
     [exit 3]
     $ fairway exec kill 000007d1 --signal NONE
     error: invalid value 'NONE' for '--signal <SIGNAL>': 'NONE' is no signal: name one as TERM, INT or 9
-    hint: fairway --help
+    hint: read the help: fairway exec kill --help
     [exit 2]
     $ fairway exec list
     no runs

@@ -27,7 +27,7 @@ fn a_handoff_is_declined_with_a_reason() {
     created handoff 1 of T-1 to role frontend
     $ fairway --session s2 handoff decline 1
     error: the following required arguments were not provided: --reason <TEXT>
-    hint: fairway handoff decline --reason <TEXT> <ID>
+    hint: write it as: fairway handoff decline --reason <TEXT> <ID>
     [exit 2]
     $ fairway --session s3 handoff decline 1 --reason 'not mine'
     error: handoff 1 is for the role frontend; you act as docs
@@ -176,8 +176,8 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     hint: fairway explain task T-1
     [exit 4]
     $ fairway handoff create T-1 --summary 'f'
-    error: the following required arguments were not provided: <--to <ROLE>|--to-lane <LANE>>
-    hint: fairway handoff create --summary <TEXT> <--to <ROLE>|--to-lane <LANE>> <TASK>
+    error: the following required arguments were not provided: <--to-role <ROLE>|--to-lane <LANE>>
+    hint: write it as: fairway handoff create --summary <TEXT> <--to-role <ROLE>|--to-lane <LANE>> <TASK>
     [exit 2]
     ");
 }

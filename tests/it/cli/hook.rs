@@ -53,11 +53,11 @@ fn hooks_are_entered_and_taken_out() {
     [exit 2]
     $ fairway hook install codex --user --file mine.json
     error: the argument '--user' cannot be used with '--file <FILE>'
-    hint: fairway hook install --user <PROVIDER>
+    hint: write it as: fairway hook install --user <PROVIDER>
     [exit 2]
     $ fairway hook install acme
     error: invalid value 'acme' for '<PROVIDER>' [possible values: claude, codex, gemini]
-    hint: fairway --help
+    hint: read the help: fairway hook install --help
     [exit 2]
     $ fairway doctor hooks gemini
     SEVERITY  CODE           FIX                          MESSAGE
@@ -102,11 +102,11 @@ fn hook_without_json_denies_only_tool_calls() {
     $ fairway hook claude EventOfTomorrow
     $ fairway hook nobody PreToolUse
     error: invalid value 'nobody' for '<PROVIDER>' [possible values: claude, codex, gemini]
-    hint: fairway --help
+    hint: read the help: fairway hook --help
     [exit 2]
     $ fairway hook claude
     error: the following required arguments were not provided: <EVENT>
-    hint: fairway hook <PROVIDER> <EVENT>
+    hint: write it as: fairway hook <PROVIDER> <EVENT>
     [exit 2]
     ");
 }

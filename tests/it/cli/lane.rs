@@ -48,7 +48,7 @@ fn lane_is_added_edited_and_removed() {
     [exit 4]
     $ fairway lane add 'no lane'
     error: invalid value 'no lane' for '<NAME>': lane 'no lane' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
-    hint: fairway --help
+    hint: read the help: fairway lane add --help
     [exit 2]
     $ fairway lane add x --branch 'a..b'
     error: branch 'a..b' is not a name that git takes for a branch

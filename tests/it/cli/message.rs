@@ -58,7 +58,7 @@ fn every_message_shows_its_source() {
     [exit 2]
     $ fairway message send x
     error: the following required arguments were not provided: <--to-session <ID>|--to-lane <LANE>|--to-role <ROLE>>
-    hint: fairway message send <--to-session <ID>|--to-lane <LANE>|--to-role <ROLE>> <TEXT>
+    hint: write it as: fairway message send <--to-session <ID>|--to-lane <LANE>|--to-role <ROLE>> <TEXT>
     [exit 2]
     ");
 }

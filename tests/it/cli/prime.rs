@@ -153,7 +153,7 @@ fn context_contains_every_section() {
     [exit 3]
     $ fairway prime --mode long
     error: invalid value 'long' for '--mode <MODE>': 'long' is none of full, compact, resume
-    hint: fairway --help
+    hint: read the help: fairway prime --help
     [exit 2]
     "#);
 }

@@ -80,7 +80,7 @@ fn a_prompt_has_a_receipt() {
     error: there is no message '99'
     [exit 3]
     $ fairway outbox --all withdraw 1
-    error: --to, --all and --limit go after list
+    error: --to-session, --all and --limit go after list
     [exit 2]
     $ fairway prompt s1 --wait-ack 10ms hello
     error: prompt 5 is not acknowledged: after 10ms it is queued

@@ -51,7 +51,7 @@ fn a_review_is_asked_for_and_given_in_a_domain() {
     [exit 2]
     $ fairway review record T-2 --verdict perhaps --domain x
     error: invalid value 'perhaps' for '--verdict <VERDICT>': 'perhaps' is none of approve, changes, reject
-    hint: fairway --help
+    hint: read the help: fairway review record --help
     [exit 2]
     ");
 }

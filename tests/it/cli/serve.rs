@@ -16,20 +16,20 @@ fn serve_prints_its_address_and_cleans_up() {
         "fairway serve --for never",
         "fairway serve --http 70000",
         "fairway serve --session 'no session'",
-    ]), @r#"
+    ]), @"
     $ fairway serve --for 10ms --quiet
     [world]/project/.fairway/runtime/worker.sock
     $ fairway serve --for never
-    error: invalid value 'never' for '--for <SPAN>': 'never' is not a span of time such as 30s, 10m or 2h
-    hint: fairway --help
+    error: invalid value 'never' for '--exit-after <DURATION>': 'never' is not a span of time such as 30s, 10m or 2h
+    hint: read the help: fairway serve --help
     [exit 2]
     $ fairway serve --http 70000
     error: invalid value '70000' for '--http [<PORT>]': 70000 is not in 0..=65535
-    hint: fairway --help
+    hint: read the help: fairway serve --help
     [exit 2]
     $ fairway serve --session 'no session'
     error: invalid value 'no session' for '--session <ID>': session id 'no session' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
-    hint: fairway --help
+    hint: read the help: fairway serve --help
     [exit 2]
-    "#);
+    ");
 }

@@ -47,8 +47,8 @@ fn session_lifecycle_is_printed() {
     $ fairway session status be-1
     running, requires_action: which port?
     $ fairway session list
-    ID    STATUS   ACTIVITY         ROLE     LANE  TASK  PROVIDER  LAST SIGN
-    be-1  running  requires_action  backend  -     T-1   acme      2026-01-01T00:00:09.000Z
+    ID    STATUS   ACTIVITY         ROLE     LANE  TASK  PROVIDER  SEEN
+    be-1  running  requires_action  backend  -     T-1   acme      2s
     $ fairway session upsert --id be-1 --status starting
     error: the session be-1 is running; it cannot become starting
     [exit 4]

@@ -32,7 +32,7 @@ fn session_operations_print_their_results() {
     [exit 2]
     $ fairway session nudge s4
     error: the following required arguments were not provided: <TEXT>
-    hint: fairway session nudge <ID> <TEXT>
+    hint: write it as: fairway session nudge <ID> <TEXT>
     [exit 2]
     $ fairway session interrupt s4
     interrupted s4

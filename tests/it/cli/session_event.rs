@@ -45,8 +45,8 @@ fn provider_events_form_a_session() {
     hint: another event needs another --event-id
     [exit 2]
     $ fairway session list
-    ID                  STATUS   ACTIVITY         ROLE     LANE  TASK  PROVIDER  LAST SIGN
-    backend-acme-jkhaa  running  requires_action  backend  -     T-1   acme      2026-01-01T00:00:07.000Z
+    ID                  STATUS   ACTIVITY         ROLE     LANE  TASK  PROVIDER  SEEN
+    backend-acme-jkhaa  running  requires_action  backend  -     T-1   acme      3s
     $ fairway session event --provider acme --external-session-id x1 --state stale
     recorded stale: session backend-acme-jkhaa: stale; checkpoint awaiting_input on T-1
     $ fairway session event --provider acme --external-session-id x1 --state running --quiet
@@ -59,7 +59,7 @@ fn provider_events_form_a_session() {
     [exit 4]
     $ fairway session event --provider acme --external-session-id x1 --state finished
     error: invalid value 'finished' for '--state <STATE>': 'finished' is none of started, running, waiting_on_approval, waiting_on_input, completed, failed, no_progress, stale
-    hint: fairway --help
+    hint: read the help: fairway session event --help
     [exit 2]
     $ fairway checkpoint list T-1
     ID  TASK  STATE           AT                        BY                  OWNER  DUE  SUMMARY
@@ -71,7 +71,7 @@ fn provider_events_form_a_session() {
     ID  TASK  STATUS  FROM     TO       AT                        SUMMARY
     1   T-1   open    backend  role qa  2026-01-01T00:00:13.000Z  all is done
     $ fairway session list --all
-    ID                  STATUS  ACTIVITY  ROLE     LANE  TASK  PROVIDER  LAST SIGN
-    backend-acme-jkhaa  ended   unknown   backend  -     T-1   acme      2026-01-01T00:00:12.000Z
+    ID                  STATUS  ACTIVITY  ROLE     LANE  TASK  PROVIDER  SEEN
+    backend-acme-jkhaa  ended   unknown   backend  -     T-1   acme      6s
     ");
 }

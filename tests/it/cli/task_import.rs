@@ -106,7 +106,7 @@ fn repeated_import_changes_nothing() {
       closed_at: null
     $ fairway task export --format toml
     error: invalid value 'toml' for '--format <FORM>' [possible values: jsonl, yaml]
-    hint: fairway --help
+    hint: read the help: fairway task export --help
     [exit 2]
     $ fairway task import nowhere.jsonl
     error: the file cannot be read from nowhere.jsonl: No such file or directory (os error 2)

@@ -99,7 +99,7 @@ fn usage_is_summed_over_turns() {
     {"by":"model","since":null,"rows":[{"key":"large","turns":2,"input_tokens":2000,"output_tokens":200,"cache_read_tokens":20,"cache_creation_tokens":2,"cost_usd":0.75,"turns_without_cost":0,"tools":2,"tool_failures":2},{"key":null,"turns":1,"input_tokens":1000,"output_tokens":100,"cache_read_tokens":10,"cache_creation_tokens":1,"cost_usd":null,"turns_without_cost":1,"tools":1,"tool_failures":0},{"key":"small","turns":1,"input_tokens":1000,"output_tokens":100,"cache_read_tokens":10,"cache_creation_tokens":1,"cost_usd":null,"turns_without_cost":1,"tools":1,"tool_failures":0}],"total":{"key":null,"turns":4,"input_tokens":4000,"output_tokens":400,"cache_read_tokens":40,"cache_creation_tokens":4,"cost_usd":0.75,"turns_without_cost":2,"tools":4,"tool_failures":2}}
     $ fairway usage --by colour
     error: invalid value 'colour' for '--by <BY>': 'colour' is none of session, lane, task, role, model, day
-    hint: fairway --help
+    hint: read the help: fairway usage --help
     [exit 2]
     $ fairway usage --since soon
     error: since 'soon' is no date (2026-01-31), time or span (7d)

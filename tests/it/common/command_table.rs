@@ -83,6 +83,9 @@ pub const COMMANDS: &[CommandRow] = &[
     row("task dep rm", "task dep rm T-1 T-4", &["task dep rm T-1 {}"]),
     row("task dep tree", "task dep tree T-1", &["task dep tree {}"]),
     row("task block", "task block T-2 --reason rain", &["task block {} --reason r", "task block T-2 --reason {}"]),
+    row("task claim", "task claim T-1", &["task claim {}", "task claim T-1 --steal --reason {}"]),
+    row("task release", "task release T-2", &["task release {}", "task release T-2 --reason {}"]),
+    row("task merge-check", "task merge-check T-7", &["task merge-check {}", "task merge-check T-7 --base {}"]),
     row("task resume", "task resume T-6", &["task resume {}", "task resume T-6 --force --reason {}"]),
     row(
         "task done",
@@ -237,6 +240,10 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("inbox", "inbox --session s1", &["inbox --as qa --wait {}", "inbox --session {}", "inbox --as {}"]),
+    row("message prompt", "message prompt s1 hello", &["message prompt {} hello", "message prompt s1 {}"]),
+    row("message inbox", "message inbox --session s1", &["message inbox --as qa --wait {}", "message inbox --as {}"]),
+    row("message list", "message list", &["message list --to-session {}", "message list --limit {}"]),
+    row("message withdraw", "message withdraw 1", &["message withdraw {}", "message withdraw 1 --force --reason {}"]),
     row(
         "prompt",
         "prompt s1 hello",
@@ -244,6 +251,7 @@ pub const COMMANDS: &[CommandRow] = &[
             "prompt {} hello",
             "prompt s1 {}",
             "prompt s1 --body-file {}",
+            "prompt s1 --text-file {}",
             "prompt s1 hello --priority {}",
             "prompt s1 hello --source {}",
             "prompt s1 hello --dedup {}",
@@ -499,6 +507,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row("config example", "config example", &[]),
     row("completions", "completions bash", &["completions {}"]),
     row("man", "man", &["man {}"]),
+    row("help", "help glossary", &["help {}"]),
 ];
 
 /// Calls of the plumbing that scripts call and no help names, with [`TEXT`] where something of theirs goes.

@@ -5,20 +5,20 @@ use serde_json::json;
 
 use crate::{
     actions::sessions::control::meta,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_controls,
 };
 
-/// Print a value that a session keeps, byte by byte where no terminal reads it; nothing when it is unset
+/// Print a stored value; nothing if it is unset
 ///
-/// Also answers the environment that the session was started with.
+/// Into a pipe the bytes are written unchanged. Keys of the session's environment are answered too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// The key
+    /// Key
     key: String,
 }
 

@@ -7,9 +7,9 @@ mod set;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::cli::{Context, Exit};
+use crate::cli::{context::Context, exit::Exit};
 
-/// Values that a session's backend keeps with it
+/// Manage values that a session's backend stores
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -4,17 +4,17 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::control::meta,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 
-/// Forget a value that a session keeps
+/// Delete a stored value
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// The key
+    /// Key
     key: String,
 }
 

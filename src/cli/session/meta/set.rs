@@ -6,22 +6,22 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::control::meta,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };
 
-/// Keep a value with a session until it ends
+/// Store a value with a session until it ends
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session
+    /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// The key
+    /// Key
     key: String,
-    /// The value; - reads stdin, byte by byte
+    /// Value; - reads stdin, byte for byte
     #[arg(required_unless_present = "value_file")]
     value: Option<String>,
-    /// A file with the value; - reads stdin
+    /// Read the value from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     value_file: Option<PathBuf>,
 }

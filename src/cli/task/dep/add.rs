@@ -4,17 +4,17 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::dep,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
 
-/// Make a task wait until another is done
+/// Make a task depend on another
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task that waits
+    /// Dependent task
     #[arg(value_parser = values::task)]
     id: TaskId,
-    /// The task that it waits for
+    /// Task that must be done first
     #[arg(value_parser = values::task)]
     depends_on: TaskId,
 }

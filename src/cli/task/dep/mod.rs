@@ -7,9 +7,9 @@ mod tree;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::cli::{Context, Exit};
+use crate::cli::{context::Context, exit::Exit};
 
-/// Say what must be done before a task, and look at it
+/// Manage task dependencies
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {

@@ -4,17 +4,17 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::dep,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
 
-/// Let a task wait for another no longer
+/// Remove a dependency
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task that waits
+    /// Dependent task
     #[arg(value_parser = values::task)]
     id: TaskId,
-    /// The task that it waits for
+    /// Task that it no longer depends on
     #[arg(value_parser = values::task)]
     depends_on: TaskId,
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::dep,
-    cli::{Context, Exit, values},
+    cli::{context::Context, exit::Exit, values},
     domain::TaskId,
     render::escape_line,
     wire::{DepNodeView, DepTreeView},
@@ -15,10 +15,10 @@ use crate::{
 /// The deepest indentation; what lies deeper keeps it.
 const DEEPEST: usize = 24;
 
-/// Show what a task waits for, and what that waits for
+/// Print a task's dependency tree
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task
+    /// Task id
     #[arg(value_parser = values::task)]
     id: TaskId,
 }

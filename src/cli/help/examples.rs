@@ -1,0 +1,206 @@
+//! The examples at the end of each help page.
+
+use crate::hooks::Provider;
+
+/// A command's path, and lines that call it.
+type Examples = (&'static str, &'static [&'static str]);
+
+/// Stands for a provider's name, which only the code of the hooks knows.
+const PROVIDER: &str = "{provider}";
+
+/// The lines of a command; none for a path that has no row.
+pub fn of(path: &str) -> Vec<String> {
+    let provider = Provider::ALL.first().map(|provider| provider.label()).unwrap_or_default();
+    let found = EXAMPLES.iter().find(|(of, _)| *of == path);
+    found.into_iter().flat_map(|(_, lines)| *lines).map(|line| line.replace(PROVIDER, provider)).collect()
+}
+
+const EXAMPLES: &[Examples] = &[
+    ("init", &["fairway init"]),
+    ("task", &["fairway task add 'Fix the total' --role backend", "fairway task list"]),
+    (
+        "task add",
+        &["fairway task add 'Fix the total'", "fairway task add SHOP-7 'Gift cards' --check 'tests=cargo test'"],
+    ),
+    ("task list", &["fairway task list", "fairway task list --status done --limit 20"]),
+    ("task show", &["fairway task show T-4"]),
+    ("task edit", &["fairway task edit T-4 --priority 0 --lane api"]),
+    ("task dep", &["fairway task dep add T-4 T-2", "fairway task dep tree T-4"]),
+    ("task dep add", &["fairway task dep add T-4 T-2"]),
+    ("task dep rm", &["fairway task dep rm T-4 T-2"]),
+    ("task dep tree", &["fairway task dep tree T-4"]),
+    ("task claim", &["fairway task claim T-4"]),
+    ("task release", &["fairway task release T-4 --reason 'needs a designer'"]),
+    ("task block", &["fairway task block T-4 --reason 'waiting for credentials'"]),
+    ("task unblock", &["fairway task unblock T-4"]),
+    ("task submit", &["fairway task submit T-4"]),
+    ("task resume", &["fairway task resume T-4"]),
+    ("task done", &["fairway task done T-4"]),
+    ("task merge-check", &["fairway task merge-check T-4"]),
+    ("task cancel", &["fairway task cancel T-4 --reason 'no longer needed'"]),
+    ("task reopen", &["fairway task reopen T-4 --reason 'the bug is back'"]),
+    ("task import", &["fairway task import tasks.yaml"]),
+    ("task export", &["fairway task export --format yaml"]),
+    ("lane", &["fairway lane add api --role backend --create-worktree", "fairway lane list"]),
+    ("lane add", &["fairway lane add api --role backend --create-worktree", "fairway lane add docs --wip 1"]),
+    ("lane list", &["fairway lane list"]),
+    ("lane show", &["fairway lane show api"]),
+    ("lane edit", &["fairway lane edit api --wip 2"]),
+    ("lane pause", &["fairway lane pause api"]),
+    ("lane open", &["fairway lane open api"]),
+    ("lane close", &["fairway lane close api"]),
+    ("lane rm", &["fairway lane rm api"]),
+    ("ready", &["fairway ready", "fairway ready --why"]),
+    ("claim", &["fairway claim", "fairway claim T-4 --lease 30m"]),
+    ("release", &["fairway release T-4", "fairway release T-4 --force --reason 'its session died'"]),
+    ("done", &["fairway done T-4"]),
+    ("checkpoint", &["fairway checkpoint record T-4 --state active --summary 'parser done'"]),
+    ("checkpoint record", &["fairway checkpoint record T-4 --state active --summary 'parser done' --due 2h"]),
+    ("checkpoint list", &["fairway checkpoint list T-4"]),
+    ("checkpoint latest", &["fairway checkpoint latest T-4"]),
+    ("checkpoint overdue", &["fairway checkpoint overdue"]),
+    ("evidence", &["fairway evidence run T-4 --check tests", "fairway evidence list T-4"]),
+    (
+        "evidence run",
+        &["fairway evidence run T-4 --check tests", "fairway evidence run T-4 --timeout 10m -- cargo test"],
+    ),
+    ("evidence add", &["fairway evidence add T-4 --result pass --summary 'CI run 812'"]),
+    ("evidence list", &["fairway evidence list T-4"]),
+    ("handoff", &["fairway handoff create T-4 --to-role qa --summary 'ready to test'", "fairway handoff list --open"]),
+    ("handoff create", &["fairway handoff create T-4 --to-role qa --summary 'ready to test'"]),
+    ("handoff list", &["fairway handoff list --open"]),
+    ("handoff accept", &["fairway handoff accept 3 --claim"]),
+    ("handoff decline", &["fairway handoff decline 3 --reason 'no time this week'"]),
+    ("handoff withdraw", &["fairway handoff withdraw 3"]),
+    ("review", &["fairway review request T-4 --domain data", "fairway review record T-4 --verdict approve"]),
+    ("review request", &["fairway review request T-4 --domain data"]),
+    ("review record", &["fairway review record T-4 --verdict changes --notes 'see line 40'"]),
+    ("review list", &["fairway review list T-4"]),
+    ("merge-ready", &["fairway merge-ready T-4"]),
+    ("message", &["fairway message send 'main is frozen' --to-lane api", "fairway message list"]),
+    ("message send", &["fairway message send 'main is frozen' --to-lane api"]),
+    ("message prompt", &["fairway message prompt s1 'run the tests again'"]),
+    ("message inbox", &["fairway message inbox --wait 30s"]),
+    ("message list", &["fairway message list --to-session s1"]),
+    ("message withdraw", &["fairway message withdraw 12"]),
+    ("inbox", &["fairway inbox --wait 30s --ack"]),
+    ("prompt", &["fairway prompt s1 'run the tests again'", "fairway prompt s1 --text-file note.md --wait-ack 1m"]),
+    ("outbox", &["fairway outbox", "fairway outbox withdraw 12"]),
+    ("outbox list", &["fairway outbox list --to-session s1"]),
+    ("outbox withdraw", &["fairway outbox withdraw 12"]),
+    ("approvals", &["fairway approvals list", "fairway approvals answer 3 allow"]),
+    ("approvals list", &["fairway approvals list"]),
+    ("approvals answer", &["fairway approvals answer 3 deny --reason 'not on main'"]),
+    ("session", &["fairway session launch --role backend --lane api -- {provider}", "fairway session list"]),
+    (
+        "session launch",
+        &[
+            "fairway session launch --role backend --lane api -- {provider}",
+            "fairway session launch --role qa --id qa-1 --task T-4 --attach",
+        ],
+    ),
+    ("session upsert", &["fairway session upsert --id s1 --role backend --provider {provider}"]),
+    ("session list", &["fairway session list", "fairway session list --all"]),
+    ("session show", &["fairway session show s1"]),
+    ("session status", &["fairway session status s1"]),
+    ("session heartbeat", &["fairway session heartbeat s1 --activity busy"]),
+    ("session event", &["fairway session event --state running --provider acme --external-session-id 8"]),
+    ("session end", &["fairway session end s1 --exit-code 0"]),
+    ("session reconcile", &["fairway session reconcile --dry-run"]),
+    ("session attach", &["fairway session attach s1"]),
+    ("session peek", &["fairway session peek s1 --lines 20"]),
+    ("session nudge", &["fairway session nudge s1 'continue'"]),
+    ("session interrupt", &["fairway session interrupt s1"]),
+    ("session stop", &["fairway session stop s1"]),
+    ("session meta", &["fairway session meta set s1 ticket 812"]),
+    ("session meta set", &["fairway session meta set s1 ticket 812"]),
+    ("session meta get", &["fairway session meta get s1 ticket"]),
+    ("session meta rm", &["fairway session meta rm s1 ticket"]),
+    ("sidecar", &["fairway sidecar --session s1"]),
+    ("exec", &["fairway exec spawn -- make test", "fairway exec list"]),
+    (
+        "exec spawn",
+        &["fairway exec spawn -- make test", "fairway exec spawn --watch 'error=broken' --shell 'make test 2>&1'"],
+    ),
+    ("exec poll", &["fairway exec poll 01a200f8 --wait 30s"]),
+    ("exec log", &["fairway exec log 01a200f8 --follow"]),
+    ("exec wait", &["fairway exec wait 01a200f8 --timeout 10m"]),
+    ("exec send-keys", &["fairway exec send-keys 01a200f8 --literal yes Enter"]),
+    ("exec kill", &["fairway exec kill 01a200f8 --grace 5s"]),
+    ("exec list", &["fairway exec list --unfinished"]),
+    ("exec rm", &["fairway exec rm 01a200f8"]),
+    ("exec gc", &["fairway exec gc --dry-run"]),
+    ("exec call", &["fairway exec call --file request.json"]),
+    ("exec worker", &["fairway exec worker"]),
+    ("guard", &["fairway guard test --input 'git push --force'"]),
+    ("guard check", &["fairway guard check --tool Bash --input '{\"command\":\"git push\"}'"]),
+    ("guard test", &["fairway guard test --input 'git push --force'"]),
+    ("guard log", &["fairway guard log --denied"]),
+    ("explain", &["fairway explain task T-4", "fairway explain session s1"]),
+    ("explain task", &["fairway explain task T-4"]),
+    ("explain session", &["fairway explain session s1"]),
+    ("events", &["fairway events --since 120", "fairway events --follow"]),
+    ("hook", &["fairway hook install {provider}"]),
+    ("hook install", &["fairway hook install {provider} --dry-run"]),
+    ("hook uninstall", &["fairway hook uninstall {provider}"]),
+    ("serve", &["fairway serve", "fairway serve --http 8080 --exit-after 8h"]),
+    ("prime", &["fairway prime --mode compact"]),
+    ("usage", &["fairway usage --by lane --since 7d"]),
+    ("adapter", &["fairway adapter list", "fairway adapter check tmux"]),
+    ("adapter list", &["fairway adapter list"]),
+    ("adapter install", &["fairway adapter install ./backends"]),
+    ("adapter check", &["fairway adapter check ./backends/tmux.sh --operation start"]),
+    ("trust", &["fairway trust --show", "fairway trust"]),
+    ("doctor", &["fairway doctor", "fairway doctor --fix"]),
+    ("doctor hooks", &["fairway doctor hooks {provider}"]),
+    ("backup", &["fairway backup store.db"]),
+    ("restore", &["fairway restore store.db"]),
+    ("config", &["fairway config show", "fairway config check"]),
+    ("config show", &["fairway config show"]),
+    ("config check", &["fairway config check"]),
+    ("config example", &["fairway config example"]),
+    ("completions", &["fairway completions bash"]),
+    ("man", &["fairway man task add"]),
+    ("help", &["fairway help claim", "fairway help glossary"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    fn visible(command: &clap::Command, above: &str, found: &mut Vec<String>) {
+        for below in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+            let path = format!("{above} {}", below.get_name()).trim().to_owned();
+            visible(below, &path, found);
+            found.push(path);
+        }
+    }
+
+    #[test]
+    fn each_visible_command_has_one_or_two_examples() {
+        let mut paths = Vec::new();
+        visible(&command(), "", &mut paths);
+        for path in &paths {
+            assert!((1..=2).contains(&of(path).len()), "{path}");
+        }
+        for (path, _) in EXAMPLES {
+            assert!(paths.iter().any(|known| known == path), "{path} is not a command");
+        }
+    }
+
+    #[test]
+    fn each_example_is_a_valid_call_of_its_command() {
+        for (path, lines) in EXAMPLES {
+            assert!(lines.len() <= 2);
+            for line in of(path) {
+                assert!(line.starts_with(&format!("fairway {path}")), "{path}: {line}");
+                assert!(line.len() <= 78, "{line}");
+                let words = shell_words::split(&line).unwrap();
+                if let Err(error) = command().try_get_matches_from(&words) {
+                    panic!("{line}: {error}");
+                }
+            }
+        }
+    }
+}

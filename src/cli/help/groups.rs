@@ -1,0 +1,34 @@
+//! The groups of `fairway --help`. Each visible command stands in exactly one.
+
+/// The last group: commands that scripts and programs call.
+pub const PLUMBING: &str = "Plumbing";
+
+/// Headings and their commands.
+pub const GROUPS: &[(&str, &[&str])] = &[
+    ("Start", &["init", "trust", "session", "help"]),
+    ("Work", &["task", "lane", "ready", "claim", "release", "done", "checkpoint"]),
+    ("Review", &["evidence", "review", "handoff", "merge-ready"]),
+    ("Talk", &["message", "prompt", "inbox", "outbox"]),
+    ("Watch", &["events", "explain", "usage"]),
+    ("Jobs", &["exec"]),
+    ("Safety", &["guard", "approvals"]),
+    ("Project", &["config", "doctor", "backup", "restore"]),
+    (PLUMBING, &["adapter", "completions", "hook", "man", "prime", "serve", "sidecar"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    #[test]
+    fn each_visible_command_is_in_exactly_one_group() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        grouped.sort_unstable();
+        let command = command();
+        let mut visible: Vec<&str> =
+            command.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name).collect();
+        visible.sort_unstable();
+        assert_eq!(grouped, visible);
+    }
+}

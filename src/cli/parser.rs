@@ -1,0 +1,134 @@
+//! The tree of commands, as clap parses it.
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser, Subcommand};
+
+use super::{
+    adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
+    evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
+    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, serve, session, sidecar, task, trust,
+    usage,
+};
+
+/// Coordinate many coding agents on one repository: a task queue, agent
+/// sessions, reviews and messages in one SQLite file
+#[derive(Debug, Parser)]
+#[command(name = "fairway", version, max_term_width = 100, disable_help_subcommand = true)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) globals: Globals,
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+/// Every verb; one line each.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum Verb {
+    Init(init::Args),
+    #[command(subcommand)]
+    Task(task::Verb),
+    #[command(subcommand)]
+    Lane(lane::Verb),
+    Ready(ready::Args),
+    Claim(claim::Args),
+    Release(release::Args),
+    Done(task::done::Args),
+    #[command(subcommand)]
+    Checkpoint(checkpoint::Verb),
+    #[command(subcommand)]
+    Evidence(evidence::Verb),
+    #[command(subcommand)]
+    Handoff(handoff::Verb),
+    #[command(subcommand)]
+    Review(review::Verb),
+    MergeReady(merge_ready::Args),
+    #[command(subcommand)]
+    Message(message::Verb),
+    Inbox(inbox::Args),
+    Prompt(prompt::Args),
+    Outbox(outbox::Args),
+    #[command(subcommand, visible_alias = "approval")]
+    Approvals(approvals::Verb),
+    #[command(subcommand)]
+    Session(session::Verb),
+    Sidecar(sidecar::Args),
+    #[command(subcommand, visible_alias = "job")]
+    Exec(exec::Verb),
+    #[command(subcommand)]
+    Guard(guard::Verb),
+    #[command(subcommand)]
+    Explain(explain::Verb),
+    #[command(visible_alias = "event")]
+    Events(events::Args),
+    Hook(hook::Args),
+    Serve(serve::Args),
+    #[command(visible_alias = "context")]
+    Prime(prime::Args),
+    Usage(usage::Args),
+    #[command(subcommand, visible_alias = "backend")]
+    Adapter(adapter::Verb),
+    Trust(trust::Args),
+    Doctor(doctor::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
+    #[command(subcommand)]
+    Config(config::Verb),
+    Completions(completions::Args),
+    Man(man::Args),
+    Help(help::Args),
+    #[command(hide = true)]
+    Complete(complete::Args),
+}
+
+impl Verb {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::Init(args) => args.run(ctx),
+            Self::Task(verb) => verb.run(ctx),
+            Self::Lane(verb) => verb.run(ctx),
+            Self::Ready(args) => args.run(ctx),
+            Self::Claim(args) => args.run(ctx),
+            Self::Release(args) => args.run(ctx),
+            Self::Done(args) => args.run(ctx),
+            Self::Checkpoint(verb) => verb.run(ctx),
+            Self::Evidence(verb) => verb.run(ctx),
+            Self::Handoff(verb) => verb.run(ctx),
+            Self::Review(verb) => verb.run(ctx),
+            Self::MergeReady(args) => args.run(ctx),
+            Self::Message(verb) => verb.run(ctx),
+            Self::Inbox(args) => args.run(ctx),
+            Self::Prompt(args) => args.run(ctx),
+            Self::Outbox(args) => args.run(ctx),
+            Self::Approvals(verb) => verb.run(ctx),
+            Self::Session(verb) => verb.run(ctx),
+            Self::Sidecar(args) => args.run(ctx),
+            Self::Exec(verb) => verb.run(ctx),
+            Self::Guard(verb) => verb.run(ctx),
+            Self::Explain(verb) => verb.run(ctx),
+            Self::Events(args) => args.run(ctx),
+            Self::Hook(args) => args.run(ctx),
+            Self::Serve(args) => args.run(ctx),
+            Self::Prime(args) => args.run(ctx),
+            Self::Usage(args) => args.run(ctx),
+            Self::Adapter(verb) => verb.run(ctx),
+            Self::Trust(args) => args.run(ctx),
+            Self::Doctor(args) => args.run(ctx),
+            Self::Backup(args) => args.run(ctx),
+            Self::Restore(args) => args.run(ctx),
+            Self::Config(verb) => verb.run(ctx),
+            Self::Completions(args) => args.run(ctx, command()),
+            Self::Man(args) => args.run(ctx, command()),
+            Self::Help(args) => args.run(ctx, command()),
+            Self::Complete(args) => args.run(ctx, command()),
+        }
+    }
+}
+
+/// The whole tree of commands, as the parser knows it.
+#[must_use]
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}

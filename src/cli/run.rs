@@ -1,0 +1,66 @@
+//! One call of the command line: parse, run, print.
+
+use std::{ffi::OsString, rc::Rc};
+
+use anyhow::Result;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+
+use super::{
+    context::Context,
+    error,
+    exit::Exit,
+    fingerprint::{self, Canonical},
+    globals::{self, Globals},
+    parser::{Cli, Verb},
+};
+use crate::{
+    actions::core::errors,
+    env::Env,
+    render::{Out, OutError, Style},
+};
+
+/// Runs the command line of this process; answers with its exit code.
+#[must_use]
+pub fn main(env: Env) -> Exit {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let mut parser = Cli::command();
+    let (mut cli, asked) = match parse(&mut parser, &words) {
+        Ok(parsed) => parsed,
+        Err(error) => return error::unparsed(&error, &words, &env),
+    };
+    cli.globals.json |= matches!(&cli.verb, Verb::Exec(verb) if verb.is_json());
+    let out = out(&cli.globals, &env);
+    let ctx = Context::new(Rc::new(env), cli.globals, out, asked);
+    match cli.verb.run(&ctx) {
+        Ok(exit) => exit,
+        Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
+        Err(error) => error::told(&errors::classify(&error), &out),
+    }
+}
+
+/// The command line, with its canonical form when a request id asks for it.
+fn parse(parser: &mut clap::Command, words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
+    let mut matches: ArgMatches = parser.try_get_matches_from_mut(words)?;
+    let has_request_id = matches.try_contains_id(globals::REQUEST_ID).unwrap_or(false);
+    let asked = has_request_id.then(|| fingerprint::canonical(parser, &matches));
+    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(parser))?;
+    Ok((cli, asked))
+}
+
+fn out(globals: &Globals, env: &Env) -> Out {
+    let choice = globals.color.as_str();
+    let width = env.terminal.stdout.then(|| terminal_width(env));
+    Out {
+        json: globals.json,
+        quiet: globals.quiet,
+        style: Style::choose(choice, env.terminal.stdout, env),
+        stderr_style: Style::choose(choice, env.terminal.stderr, env),
+        width,
+    }
+}
+
+fn terminal_width(env: &Env) -> usize {
+    const USUAL: usize = 80;
+    let stated = env.var(crate::env::vars::COLUMNS).and_then(|text| text.parse().ok());
+    stated.or_else(|| crate::os::terminal::width().map(usize::from)).unwrap_or(USUAL).max(20)
+}

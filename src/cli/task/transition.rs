@@ -1,0 +1,39 @@
+//! `fairway task block`, `unblock`, `resume` and `cancel`: transitions by the claimant, or by force.
+
+use anyhow::Result;
+
+use crate::{
+    actions::queue::task::{block, cancel, resume},
+    cli::{context::Context, exit::Exit, release::ForceArgs, values},
+    domain::TaskId,
+};
+
+/// Move a task to another status
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Task id
+    #[arg(value_parser = values::task)]
+    id: TaskId,
+    #[command(flatten)]
+    force: ForceArgs,
+}
+
+impl Args {
+    pub(super) fn block(self, ctx: &Context) -> Result<Exit> {
+        let reason = self.force.needed("block")?;
+        ctx.answer(&block::block(&ctx.app()?, &self.id, reason, self.force.force().as_ref())?)
+    }
+
+    pub(super) fn unblock(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&block::unblock(&ctx.app()?, &self.id, self.force.force().as_ref())?)
+    }
+
+    pub(super) fn resume(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&resume::resume(&ctx.app()?, &self.id, self.force.force().as_ref())?)
+    }
+
+    pub(super) fn cancel(self, ctx: &Context) -> Result<Exit> {
+        let reason = self.force.needed("cancel")?;
+        ctx.answer(&cancel::cancel(&ctx.app()?, &self.id, reason, self.force.force().as_ref())?)
+    }
+}
