@@ -1,5 +1,5 @@
 #!/bin/sh
-# A session backend in GNU screen: a server of its own for each session, private unless FAIRWAY_BACKEND_SOCKET names a folder of
+# A session backend in GNU screen: a server of its own for each session, private unless FAIRWAY_BACKEND_SOCKET names a directory of
 # sockets or says `default`. The program's terminal is kept and typed into by `fairway adapter`; screen shows it.
 # Speaks the exec session protocol: screen.sh <operation> <session-name> [args…].
 set -u
@@ -18,7 +18,7 @@ plumbing() {
   "${fairway}" adapter "$@" || exit 1
 }
 
-# The sessions' folders, the binary and this script as absolute paths: panes are elsewhere.
+# The sessions' directories, the binary and this script as absolute paths: panes are elsewhere.
 absolute() {
   case $1 in
     /*) printf '%s' "$1" ;;
@@ -38,17 +38,17 @@ fi
 
 # ---- a session
 
-# Finds one: its folder, whether its root process lives, and what start noted in a file there: the folder of its server's
+# Finds one: its directory, whether its root process lives, and what start noted in a file there: the directory of its server's
 # sockets (or `default`), its name there, and its pane, once there is one.
 find_session() {
   found=$(plumbing find -- "$1") || exit 1
   [ -n "${found}" ] || return 1
   alive=${found%%"${newline}"*}
-  folder=${found#*"${newline}"}
-  [ -e "${folder}/screen" ] || return 1
+  dir=${found#*"${newline}"}
+  [ -e "${dir}/screen" ] || return 1
   pane=
-  { read -r address && read -r name && { read -r pane || :; }; } <"${folder}/screen" ||
-    die "${folder}/screen cannot be read"
+  { read -r address && read -r name && { read -r pane || :; }; } <"${dir}/screen" ||
+    die "${dir}/screen cannot be read"
 }
 
 # Finds one whose pane is there.
@@ -62,7 +62,7 @@ find_pane() {
 screen_there() {
   unset STY WINDOW
   [ "${address}" = default ] || export SCREENDIR="${address}"
-  cd / || die 'there is no root folder'
+  cd / || die 'there is no root directory'
   LC_ALL=C.UTF-8 exec "$@"
 }
 
@@ -71,7 +71,7 @@ screen_there() {
 # Those who ask take turns: screen answers one at a time, and tells the others that it is gone.
 ask() {
   for try in 1 2 3 4 5 6 7 8; do
-    said=$(screen_there "${fairway}" adapter call --turn "${folder}/screen.turn" -- screen -S "${pane}" "$@" 2>&1)
+    said=$(screen_there "${fairway}" adapter call --turn "${dir}/screen.turn" -- screen -S "${pane}" "$@" 2>&1)
     case $?:${said} in
       0:*) return 0 ;;
       124:* | 137:*) break ;;
@@ -98,13 +98,13 @@ undo() {
   exit 1
 }
 
-# Where the server of a session listens: in a private folder, unless the caller names one or says `default`, the person's own.
-choose_seat() {
-  seat=$(plumbing seat screen -- "${session}") || undo
-  name=${seat%%"${newline}"*}
-  seat=${seat#*"${newline}"}
-  mark=${seat%%"${newline}"*}
-  address=${seat#*"${newline}"}
+# Where the server of a session listens: in a private directory, unless the caller names one or says `default`, the person's own.
+choose_server() {
+  server=$(plumbing server-address screen -- "${session}") || undo
+  name=${server%%"${newline}"*}
+  server=${server#*"${newline}"}
+  mark=${server%%"${newline}"*}
+  address=${server#*"${newline}"}
   case ${FAIRWAY_BACKEND_SOCKET:-} in
     '') return 0 ;;
     *) address=${FAIRWAY_BACKEND_SOCKET} name=fairway-${name} ;;
@@ -122,20 +122,20 @@ start() {
   trap undo TERM INT HUP
   "${fairway}" adapter unpack -- "${session}" || undo
   made=yes
-  choose_seat
-  rows=$(plumbing fact -- "${session}" rows) || undo
-  cols=$(plumbing fact -- "${session}" cols) || undo
-  folder=$(plumbing fact -- "${session}" folder) || undo
+  choose_server
+  rows=$(plumbing get -- "${session}" rows) || undo
+  cols=$(plumbing get -- "${session}" cols) || undo
+  dir=$(plumbing get -- "${session}" session-dir) || undo
   "${fairway}" adapter server-cleanup screen -- "${session}" || undo
-  (umask 077 && printf '%s\n' "${address}" "${name}" >"${folder}/screen") || undo
+  (umask 077 && printf '%s\n' "${address}" "${name}" >"${dir}/screen") || undo
   terminal=screen
   TERM=screen-256color infocmp >/dev/null 2>&1 && terminal=screen-256color
   (umask 077 && printf '%s\n' 'startup_message off' 'deflogin off' 'defutf8 on' 'defscrollback 10000' 'altscreen on' \
-    'vbell off' 'defflow off' "term ${terminal}" >"${folder}/screenrc") || undo
-  set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${folder%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm SYSSCREENRC=/dev/null \
-    screen -c "${folder}/screenrc" -S "${name}" -- "${self}" pane "${session}"
+    'vbell off' 'defflow off' "term ${terminal}" >"${dir}/screenrc") || undo
+  set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${dir%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm SYSSCREENRC=/dev/null \
+    screen -c "${dir}/screenrc" -S "${name}" -- "${self}" pane "${session}"
   (screen_there "${fairway}" adapter run-offscreen -- "${rows}" "${cols}" "${fairway}" adapter exec-clean -- "$@") || undo
-  { read -r _ && read -r _ && read -r pane; } <"${folder}/screen" || {
+  { read -r _ && read -r _ && read -r pane; } <"${dir}/screen" || {
     printf 'screen.sh: screen has made no window\n' >&2
     undo
   }
@@ -146,7 +146,7 @@ start() {
 pane() {
   find_session "$1" || die "there is no session '$1'"
   pane=${STY:-}
-  printf '%s\n' "${pane}" >>"${folder}/screen" || die "${folder}/screen cannot be written"
+  printf '%s\n' "${pane}" >>"${dir}/screen" || die "${dir}/screen cannot be written"
   (ask -X detach) || :
   exec "${fairway}" adapter run --record -- "$1"
 }
@@ -154,7 +154,7 @@ pane() {
 # Ends the program and all it has started, and then the server, also one that does not answer.
 stop() {
   plumbing kill-tree -- "$1"
-  plumbing unseat screen -- "$1"
+  plumbing server-cleanup screen -- "$1"
 }
 
 # ---- questions
@@ -186,7 +186,7 @@ is_attached() {
   attached=false
   if find_pane "$1"; then
     ask -Q info || :
-    said=$(screen_there "${fairway}" adapter call --turn "${folder}/screen.turn" -- screen -ls "${pane}" 2>&1)
+    said=$(screen_there "${fairway}" adapter call --turn "${dir}/screen.turn" -- screen -ls "${pane}" 2>&1)
     [ "$?" -ne 124 ] || die 'screen did not answer'
     case ${said} in
       *"${pane}"*ttached\)*) attached=true ;;
@@ -211,7 +211,7 @@ attach() {
   screen_there screen -x "${pane}"
 }
 
-# ---- the door
+# ---- the dispatch
 
 operation=${1:-}
 case ${operation} in
@@ -231,12 +231,12 @@ shift
 case ${operation} in
   start) start "$1" ;;
   stop) stop "$1" ;;
-  interrupt) plumbing keys -- "$1" C-c ;;
+  interrupt) plumbing press-keys -- "$1" C-c ;;
   is-running) is_running "$1" ;;
   attach) attach "$1" ;;
   process-alive) process_alive "$1" ;;
-  nudge) plumbing deliver -- "$1" ;;
-  send-keys) plumbing keys -- "$@" ;;
+  nudge) plumbing type -- "$1" ;;
+  send-keys) plumbing press-keys -- "$@" ;;
   set-meta) plumbing meta set -- "$1" "${2:-}" ;;
   get-meta) plumbing meta get -- "$1" "${2:-}" ;;
   remove-meta) plumbing meta remove -- "$1" "${2:-}" ;;

@@ -10,7 +10,7 @@ die() {
   exit 1
 }
 
-# Whoever gives up on a start says so with TERM: what was made is taken back.
+# A caller that gives up on a start sends TERM; the script then removes what it has created.
 roll_back() {
   trap '' TERM
   "${fairway}" adapter kill-tree --own-start -- "${session}"

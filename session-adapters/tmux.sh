@@ -18,7 +18,7 @@ plumbing() {
   "${fairway}" adapter "$@" || exit 1
 }
 
-# The sessions' folders and this script as absolute paths: panes and tmux are elsewhere.
+# The sessions' directories and this script as absolute paths: panes and tmux are elsewhere.
 state=${FAIRWAY_ADAPTER_STATE:-${GC_EXEC_STATE_DIR:-}}
 self=$0
 case ${state} in
@@ -40,7 +40,7 @@ choose_server() {
   case ${FAIRWAY_BACKEND_SOCKET:-} in
     '')
       private=yes
-      address=$(plumbing socket tmux) || exit 1
+      address=$(plumbing socket-path tmux) || exit 1
       ;;
     default) flag=-L address=default ;;
     /*) address=${FAIRWAY_BACKEND_SOCKET} ;;
@@ -81,16 +81,16 @@ quote() {
 
 # ---- a session
 
-# Finds one: its folder and token, whether its root process lives, and what start noted in a file of its folder,
+# Finds one: its directory and token, whether its root process lives, and what start noted in a file of its directory,
 # pane.<server>.<the server's start>.<pane>, since pane numbers come again with the next server.
 find_session() {
   pane=
   found=$(plumbing find -- "$1") || exit 1
   [ -n "${found}" ] || return 1
   alive=${found%%"${newline}"*}
-  folder=${found#*"${newline}"}
-  token=${folder##*/}
-  for note in "${folder}"/pane.*; do
+  dir=${found#*"${newline}"}
+  token=${dir##*/}
+  for note in "${dir}"/pane.*; do
     [ -e "${note}" ] || break
     flag=-S
     { read -r address && read -r session; } <"${note}" || die "${note} cannot be read"
@@ -151,7 +151,7 @@ make_session() {
   said=$("${program}" adapter call --limit-ms 10000 -- tmux -u "${flag}" "${address}" "$@" 2>&1)
 }
 
-# A session of this token whose pane is one of this state folder is ours: a program that has just ended, or a start that was
+# A session of this token whose pane is one of this state directory is ours: a program that has just ended, or a start that was
 # cut off.
 kill_ours() {
   ask display-message -p -t "=${token}:" '#{@fairway}' || return 0
@@ -177,13 +177,13 @@ start() {
   esac
   trap undo TERM INT HUP
   "${fairway}" adapter unpack -- "${name}" || undo
-  token=$(plumbing fact -- "${name}" token) || undo
-  rows=$(plumbing fact -- "${name}" rows) || undo
-  cols=$(plumbing fact -- "${name}" cols) || undo
+  token=$(plumbing get -- "${name}" token) || undo
+  rows=$(plumbing get -- "${name}" rows) || undo
+  cols=$(plumbing get -- "${name}" cols) || undo
   run=$(plumbing meta get -- "${name}" FAIRWAY_RUN_ID) || undo
-  folder=$(plumbing fact -- "${name}" folder) || undo
-  transcript=$(plumbing fact -- "${name}" transcript) || undo
-  state=${folder%/*}
+  dir=$(plumbing get -- "${name}" session-dir) || undo
+  transcript=$(plumbing get -- "${name}" transcript) || undo
+  state=${dir%/*}
   quote "${state}"
   tee="FAIRWAY_ADAPTER_STATE=${quoted}"
   quote "${program}"
@@ -217,7 +217,7 @@ start() {
   identity=${said%% *}
   said=${said#* }
   socket=${said#* }
-  (umask 077 && printf '%s\n' "${socket}" "${said%% *}" "${name}" >"${folder}/pane.${identity}") || undo
+  (umask 077 && printf '%s\n' "${socket}" "${said%% *}" "${name}" >"${dir}/pane.${identity}") || undo
   "${fairway}" adapter finish-start --pane "${identity##*.}" --socket "${socket}" -- "${name}" "${self}" || undo
 }
 
@@ -245,7 +245,7 @@ is_running() {
 # One call of tmux, and neither a process nor a read per session. A pane is ours when its note is there.
 list_running() {
   choose_server
-  [ -n "${state}" ] || state=$(plumbing state) || exit 1
+  [ -n "${state}" ] || state=$(plumbing state-dir) || exit 1
   ask list-panes -a -F "${format} #{@fairway}" || return 0
   names=
   set -f
@@ -301,7 +301,7 @@ attach() {
   if ! find_session "$1" || ! pane_runs; then die "there is no session '$1'"; fi
   around=${TMUX:-}
   unset TMUX TMUX_PANE
-  cd / || die 'there is no root folder'
+  cd / || die 'there is no root directory'
   # Inside this very server it would nest.
   if [ "${around%%,*}" = "${address}" ]; then
     TMUX=${around} exec tmux -u switch-client -t "${session}"
@@ -373,7 +373,7 @@ press() {
   ask send-keys -t "${pane}" Enter || return 0
 }
 
-# ---- the door
+# ---- the dispatch
 
 operation=${1:-}
 case ${operation} in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A session backend in zellij 0.44 or newer: a zellij session each, with one pane and nothing around it, in a private folder of
+# A session backend in zellij 0.44 or newer: a zellij session each, with one pane and nothing around it, in a private directory of
 # sockets unless FAIRWAY_BACKEND_SOCKET names one or says `default`. The program's terminal is kept and typed into by
 # `fairway adapter`; zellij shows it. Needs coreutils. Speaks the exec session protocol: zellij.sh <operation> <name> [args…].
 set -u
@@ -18,7 +18,7 @@ plumbing() {
   "${fairway}" adapter "$@" || exit 1
 }
 
-# The sessions' folders, the binary and this script as absolute paths: panes are elsewhere.
+# The sessions' directories, the binary and this script as absolute paths: panes are elsewhere.
 absolute() {
   case $1 in
     /*) printf '%s' "$1" ;;
@@ -38,17 +38,17 @@ fi
 
 # ---- a session
 
-# Finds one: its folder, whether its root process lives, and what start noted in a file there: the folder of its server's
+# Finds one: its directory, whether its root process lives, and what start noted in a file there: the directory of its server's
 # sockets (or `default`), its name there, and its pane, once there is one.
 find_session() {
   found=$(plumbing find -- "$1") || exit 1
   [ -n "${found}" ] || return 1
   alive=${found%%"${newline}"*}
-  folder=${found#*"${newline}"}
-  [ -e "${folder}/zellij" ] || return 1
+  dir=${found#*"${newline}"}
+  [ -e "${dir}/zellij" ] || return 1
   pane=
-  { read -r address && read -r name && { read -r pane || :; }; } <"${folder}/zellij" ||
-    die "${folder}/zellij cannot be read"
+  { read -r address && read -r name && { read -r pane || :; }; } <"${dir}/zellij" ||
+    die "${dir}/zellij cannot be read"
 }
 
 # Finds one whose pane is there.
@@ -63,7 +63,7 @@ zellij_there() {
   unset ZELLIJ ZELLIJ_PANE_ID ZELLIJ_SESSION_NAME ZELLIJ_CONFIG_FILE ZELLIJ_CONFIG_DIR
   # It keeps its log and its notes about sessions with its sockets.
   [ "${address}" = default ] || export ZELLIJ_SOCKET_DIR="${address}" TMPDIR="${address}" XDG_CACHE_HOME="${address}"
-  cd / || die 'there is no root folder'
+  cd / || die 'there is no root directory'
   exec "$@"
 }
 
@@ -90,13 +90,13 @@ undo() {
   exit 1
 }
 
-# Where the server of a session listens: in a private folder, unless the caller names one or says `default`, the person's own.
-choose_seat() {
-  seat=$(plumbing seat --alone zellij -- "${session}") || undo
-  name=${seat%%"${newline}"*}
-  seat=${seat#*"${newline}"}
-  mark=${seat%%"${newline}"*}
-  address=${seat#*"${newline}"}
+# Where the server of a session listens: in a private directory, unless the caller names one or says `default`, the person's own.
+choose_server() {
+  server=$(plumbing server-address --alone zellij -- "${session}") || undo
+  name=${server%%"${newline}"*}
+  server=${server#*"${newline}"}
+  mark=${server%%"${newline}"*}
+  address=${server#*"${newline}"}
   case ${FAIRWAY_BACKEND_SOCKET:-} in
     '') return 0 ;;
     *) address=${FAIRWAY_BACKEND_SOCKET} name=fairway-${name} ;;
@@ -105,11 +105,11 @@ choose_seat() {
 
 # The pane, once there is one.
 find_pane_of_start() {
-  { read -r _ && read -r _ && read -r pane; } <"${folder}/zellij" || pane=
+  { read -r _ && read -r _ && read -r pane; } <"${dir}/zellij" || pane=
   [ -n "${pane}" ]
 }
 
-# Whether somebody is among those who look: a line for each, below a heading.
+# Whether a client is listed: one line for each, below a heading.
 is_listed() {
   case ${said} in
     *"${newline}"*) ;;
@@ -117,7 +117,7 @@ is_listed() {
   esac
 }
 
-# Starts the server with a terminal that nobody sees, and sends that away once zellij knows it: gone before, it would take the
+# Starts the server with an off-screen terminal, and closes that once zellij knows it: gone before, it would take the
 # whole session along.
 make_session() {
   (zellij_there "${fairway}" adapter run-offscreen -- "${rows}" "${cols}" "${fairway}" adapter exec-clean -- "$@") &
@@ -144,18 +144,18 @@ start() {
   "${fairway}" adapter unpack -- "${session}" || undo
   made=yes
   "${fairway}" adapter server-cleanup --alone zellij -- "${session}" || undo
-  # Zellij removes the sockets of others that do not answer yet, so each has a folder to itself.
-  choose_seat
-  rows=$(plumbing fact -- "${session}" rows) || undo
-  cols=$(plumbing fact -- "${session}" cols) || undo
-  folder=$(plumbing fact -- "${session}" folder) || undo
-  (umask 077 && printf '%s\n' "${address}" "${name}" >"${folder}/zellij") || undo
+  # Zellij removes the sockets of others that do not answer yet, so each has a directory to itself.
+  choose_server
+  rows=$(plumbing get -- "${session}" rows) || undo
+  cols=$(plumbing get -- "${session}" cols) || undo
+  dir=$(plumbing get -- "${session}" session-dir) || undo
+  (umask 077 && printf '%s\n' "${address}" "${name}" >"${dir}/zellij") || undo
   (umask 077 && printf '%s\n' 'show_release_notes false' 'show_startup_tips false' 'session_serialization false' \
     'disable_session_metadata true' 'web_server false' 'web_sharing "disabled"' 'pane_frames false' \
     'default_mode "locked"' 'scroll_buffer_size 10000' 'on_force_close "detach"' 'load_plugins {' '}' \
-    >"${folder}/config.kdl") || undo
-  set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${folder%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm-256color \
-    COLORTERM=truecolor zellij --config "${folder}/config.kdl" --config-dir "${folder}" --layout-string 'layout { pane; }' \
+    >"${dir}/config.kdl") || undo
+  set -- env "${mark}" "FAIRWAY_ADAPTER_STATE=${dir%/*}" "FAIRWAY_BIN=${fairway}" TERM=xterm-256color \
+    COLORTERM=truecolor zellij --config "${dir}/config.kdl" --config-dir "${dir}" --layout-string 'layout { pane; }' \
     attach --create --close-on-exit "${name}" -- "${self}" pane "${session}"
   # Of several that start at once one may lose its server before it has a pane: then nothing was run yet.
   for _ in 1 2 3; do
@@ -176,7 +176,7 @@ start() {
 pane() {
   find_session "$1" || die "there is no session '$1'"
   pane=terminal_${ZELLIJ_PANE_ID:-0}
-  printf '%s\n' "${pane}" >>"${folder}/zellij" || die "${folder}/zellij cannot be written"
+  printf '%s\n' "${pane}" >>"${dir}/zellij" || die "${dir}/zellij cannot be written"
   "${fairway}" adapter run --record -- "$1"
   # Its end is this one's, too, but for what is left to be cleared away.
   trap '' HUP TERM
@@ -187,7 +187,7 @@ pane() {
 # Ends the program and all it has started, and then the server, also one that does not answer.
 stop() {
   plumbing kill-tree -- "$1"
-  plumbing unseat --alone zellij -- "$1"
+  plumbing server-cleanup --alone zellij -- "$1"
 }
 
 # ---- questions
@@ -245,10 +245,10 @@ clear_scrollback() {
 attach() {
   if ! find_pane "$1" || ! ask list-clients; then die "there is no session '$1'"; fi
   { [ -t 0 ] && [ -t 1 ]; } || die 'attach needs a terminal'
-  zellij_there zellij --config "${folder}/config.kdl" --config-dir "${folder}" attach "${name}"
+  zellij_there zellij --config "${dir}/config.kdl" --config-dir "${dir}" attach "${name}"
 }
 
-# ---- the door
+# ---- the dispatch
 
 operation=${1:-}
 case ${operation} in
@@ -268,12 +268,12 @@ shift
 case ${operation} in
   start) start "$1" ;;
   stop) stop "$1" ;;
-  interrupt) plumbing keys -- "$1" C-c ;;
+  interrupt) plumbing press-keys -- "$1" C-c ;;
   is-running) is_running "$1" ;;
   attach) attach "$1" ;;
   process-alive) process_alive "$1" ;;
-  nudge) plumbing deliver -- "$1" ;;
-  send-keys) plumbing keys -- "$@" ;;
+  nudge) plumbing type -- "$1" ;;
+  send-keys) plumbing press-keys -- "$@" ;;
   set-meta) plumbing meta set -- "$1" "${2:-}" ;;
   get-meta) plumbing meta get -- "$1" "${2:-}" ;;
   remove-meta) plumbing meta remove -- "$1" "${2:-}" ;;

@@ -45,10 +45,10 @@ impl Context {
         Self { env, globals, out, asked, read: RefCell::new(Sha256::new()) }
     }
 
-    /// The house: project, settings and who acts. Read texts before: they are a part of what a request id stands for.
+    /// The `App` of this command. Read all texts before: they are part of the fingerprint of a request id.
     ///
     /// # Errors
-    /// `no_project`, a broken configuration, or a variable that cannot be meant.
+    /// `no_project`, a broken configuration, or a variable with an invalid value.
     pub fn app(&self) -> Result<App> {
         let project = Project::discover(&self.env, self.globals.root.as_deref())?;
         let layers = Layers::load(&project, &self.env)?;
@@ -192,8 +192,8 @@ impl Context {
     /// # Errors
     /// When it cannot be written.
     pub fn answer(&self, answer: &Answer) -> Result<Exit> {
-        for remark in &answer.notes {
-            self.out.note(&crate::render::escape_controls(remark));
+        for note in &answer.notes {
+            self.out.note(&crate::render::escape_controls(note));
         }
         if self.out.json {
             self.out.document(&answer.document)?;

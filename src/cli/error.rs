@@ -21,7 +21,7 @@ const LONGEST: usize = 400;
 const LONGEST_OF_ALL: usize = 1_000;
 
 /// Tells a failure; answers with its exit code.
-pub(super) fn told(failure: &Failure, out: &Out) -> Exit {
+pub(super) fn print_error(failure: &Failure, out: &Out) -> Exit {
     let failure = &Failure { message: shortened(&failure.message, LONGEST_OF_ALL), ..failure.clone() };
     if out.json {
         let document = ErrorDocument { error: failure };
@@ -52,10 +52,10 @@ pub(super) fn unparsed(error: &clap::Error, words: &[OsString], env: &Env) -> Ex
         let text = if env.terminal.stdout { rendered.ansi().to_string() } else { rendered.to_string() };
         return match out.text(&text) {
             Ok(()) | Err(OutError::Closed) => 0,
-            Err(error) => told(&failure("output", FailureKind::Failure, error.to_string(), None), &out),
+            Err(error) => print_error(&failure("output", FailureKind::Failure, error.to_string(), None), &out),
         };
     }
-    told(&usage(error, words), &out)
+    print_error(&usage(error, words), &out)
 }
 
 /// The page of the command that the line names.

@@ -37,7 +37,7 @@ impl Args {
 }
 
 fn line(event: &EventView) -> String {
-    // Whoever acts is named once.
+    // The actor is named once.
     let session = event.session_id.as_ref().filter(|session| **session != event.actor);
     let about = [event.task_id.as_ref(), session, event.lane.as_ref()].into_iter().flatten().map(String::as_str);
     let data = event.data.as_object().map(|data| {

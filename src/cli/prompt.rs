@@ -59,8 +59,8 @@ impl Args {
         let mut answer = prompt::send(&app, &prompt)?;
         let undelivered = prompt::try_deliver(&app, &prompt.to);
         if let (Some(awaited), Some(id)) = (&awaited, answer.document["message_id"].as_i64()) {
-            if let Some(remark) = &undelivered {
-                ctx.out.note(&crate::render::escape_controls(remark));
+            if let Some(note) = &undelivered {
+                ctx.out.note(&crate::render::escape_controls(note));
             }
             return ctx.answer(&prompt::wait_acknowledged(&app, awaited, id)?);
         }

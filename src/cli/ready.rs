@@ -9,7 +9,7 @@ use crate::{
     render::Table,
 };
 
-/// How many tasks are shown when nobody says how many.
+/// Default of `--limit`.
 const USUAL: usize = 100;
 
 /// List the tasks that can be claimed now, best first

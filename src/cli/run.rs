@@ -34,7 +34,7 @@ pub fn main(env: Env) -> Exit {
     match cli.verb.run(&ctx) {
         Ok(exit) => exit,
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
-        Err(error) => error::told(&errors::classify(&error), &out),
+        Err(error) => error::print_error(&errors::classify(&error), &out),
     }
 }
 

@@ -41,7 +41,7 @@ impl Args {
                 let port = at.port.map(|port| format!(" and at 127.0.0.1:{port}")).unwrap_or_default();
                 format!("serving at {}{port}; to end it: INT or TERM to {}\n", escape_line(&socket), at.pid)
             };
-            // Nobody need read it.
+            // The server runs on when the reader of its stdout is gone.
             exit_even_if_closed(0, ctx.show(at, || vec![socket.clone()], words)).map(drop)
         })?;
         Ok(0)

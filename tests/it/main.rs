@@ -20,6 +20,7 @@ mod common;
 mod compat;
 mod docs;
 mod exec;
+mod glossary;
 mod guard;
 mod help;
 mod hook_install;

@@ -271,7 +271,8 @@ pub enum Plumbing {
     #[command(hide = true)]
     Probe {
         /// Directory of the records
-        folder: PathBuf,
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
         /// Number of lines to print first
         #[arg(long, value_name = "N", default_value_t = 0)]
         lines: u32,
@@ -314,7 +315,8 @@ pub enum Fact {
     /// Working directory of the program
     Directory,
     /// Private directory of the session
-    Folder,
+    #[value(alias = "folder")]
+    SessionDir,
     /// Word of letters, digits, `_`, `-` and `%` that is unique to the session
     Token,
 }
@@ -378,9 +380,8 @@ impl Plumbing {
             }
             Self::Peek { name, lines } => ctx.out.text(&inspect::peek(env, &name, lines)?)?,
             Self::Find { name } => {
-                if let Some((is_alive, folder)) = paths::find_session(env, &name)? {
-                    ctx.out
-                        .bytes(&[truth(is_alive).as_bytes(), b"\n", folder.as_os_str().as_bytes(), b"\n"].concat())?;
+                if let Some((is_alive, dir)) = paths::find_session(env, &name)? {
+                    ctx.out.bytes(&[truth(is_alive).as_bytes(), b"\n", dir.as_os_str().as_bytes(), b"\n"].concat())?;
                 }
             }
             Self::SocketPath { program } => {
@@ -406,8 +407,8 @@ impl Plumbing {
             Self::Replay { name, clear: true, .. } => inspect::clear_scrollback(env, &name)?,
             Self::Replay { name, lines, clear: false } => ctx.out.text(&inspect::peek_screen(env, &name, lines)?)?,
             Self::ServerAddress(args) => {
-                let seat = multiplexer_server::prepare_address(env, &args.program, &args.name, args.neighbours())?;
-                ctx.out.line(&format!("{}\n{}\n{}", seat.name, seat.env_tag, seat.dir.display()))?;
+                let server = multiplexer_server::prepare_address(env, &args.program, &args.name, args.neighbours())?;
+                ctx.out.line(&format!("{}\n{}\n{}", server.name, server.env_tag, server.dir.display()))?;
             }
             Self::ServerCleanup(args) => {
                 multiplexer_server::end_server(env, &args.program, &args.name, args.neighbours())?
@@ -419,8 +420,8 @@ impl Plumbing {
             }
             Self::Meta(Meta::Set(MetaKey { name, key })) => meta::set(env, &name, &key, io::stdin().lock())?,
             Self::Meta(Meta::Remove(MetaKey { name, key })) => meta::remove(env, &name, &key)?,
-            Self::Probe { folder, lines, prompt, words } => {
-                probe_program::run(env, &env.cwd.join(folder), &ProbeOptions { lines, prompt, args: words })?;
+            Self::Probe { dir, lines, prompt, words } => {
+                probe_program::run(env, &env.cwd.join(dir), &ProbeOptions { lines, prompt, args: words })?;
             }
         }
         Ok(0)
@@ -439,7 +440,7 @@ fn fact_of(ctx: &Context, name: &str, fact: Fact) -> Result<Vec<u8>> {
         Fact::Cols => facts.terminal.cols.to_string().into_bytes(),
         Fact::Transcript => path(facts.transcript.as_os_str()),
         Fact::Directory => path(facts.working_dir.as_os_str()),
-        Fact::Folder => path(facts.session_dir.as_os_str()),
+        Fact::SessionDir => path(facts.session_dir.as_os_str()),
         Fact::Token => facts.session_dir.file_name().map(path).unwrap_or_default(),
     })
 }

@@ -14,7 +14,7 @@ pub struct Args {}
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        // To build the house is to check it: every layer is read, every key known, every value meant.
+        // Building the `App` reads every layer and checks every key and value.
         let checked = config::check(&ctx.app()?);
         let files = if checked.files.is_empty() { "defaults only".to_owned() } else { checked.files.join(", ") };
         ctx.show(&checked, Vec::new, || format!("the configuration is good: {}\n", escape_line(&files)))

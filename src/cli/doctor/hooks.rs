@@ -27,15 +27,15 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         // The person's own settings can be looked at outside any project.
-        let house = match ctx.app() {
+        let app = match ctx.app() {
             Ok(app) => Some(app),
             Err(error) if matches!(error.downcast_ref(), Some(ConfigError::NoProject { .. })) => None,
             Err(error) => return Err(error),
         };
         let place = DoctorContext {
             env: &ctx.env,
-            root: house.as_ref().map(|app| app.project.root.as_path()),
-            approval_wait: house.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
+            root: app.as_ref().map(|app| app.project.root.as_path()),
+            approval_wait: app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
         };
         shown(ctx, &doctor::doctor(&place, self.provider)?)
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::words;
+use super::format;
 use crate::{
     actions::jobs::list::{self, DEFAULT_LIMIT, ListOptions},
     cli::{context::Context, exit::Exit, values},
@@ -28,7 +28,7 @@ impl Args {
         let order = ListOptions { session: self.session, unfinished: self.unfinished, limit: Some(self.limit) };
         let runs = list::list(&ctx.app()?, &order)?;
         let table = || {
-            if runs.is_empty() { "no runs\n".into() } else { words::table(&runs, ctx.env.now()).render(ctx.out.width) }
+            if runs.is_empty() { "no jobs\n".into() } else { format::table(&runs, ctx.env.now()).render(ctx.out.width) }
         };
         ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), table)
     }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, ops::ControlFlow};
 
 use anyhow::Result;
 
-use super::{tail::Tail, words};
+use super::{format, stream_printer::StreamPrinter};
 use crate::{
     actions::{
         App,
@@ -54,9 +54,9 @@ impl Args {
             return Ok(0);
         }
         let run = Reader::new(ctx).read(&app, &order, self.follow)?;
-        // An end is an item, and was shown. What nobody looks after any more has none.
+        // The end of a supervised job is an item, which the loop has shown; an unsupervised job has none.
         if self.follow && !run.status.is_final() && !ctx.out.json {
-            ctx.out.note(&words::line(&view::view(&app, &run), ctx.env.now(), ctx.out.stderr_style));
+            ctx.out.note(&format::line(&view::view(&app, &run), ctx.env.now(), ctx.out.stderr_style));
         }
         Ok(0)
     }
@@ -65,15 +65,15 @@ impl Args {
 /// Shows items as they come.
 pub(super) struct Reader<'a> {
     ctx: &'a Context,
-    stdout: Tail,
-    stderr: Tail,
+    stdout: StreamPrinter,
+    stderr: StreamPrinter,
     seen: i64,
 }
 
 impl<'a> Reader<'a> {
     /// Has shown nothing yet.
     pub(super) fn new(ctx: &'a Context) -> Self {
-        Self { ctx, stdout: Tail::default(), stderr: Tail::default(), seen: 0 }
+        Self { ctx, stdout: StreamPrinter::default(), stderr: StreamPrinter::default(), seen: 0 }
     }
 
     /// The number of the last item that was shown.
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
                         out.text(&self.stdout.cut())?;
                         out.write_stderr(&self.stderr.cut());
                     }
-                    out.note(&words::event(&JobItemView::from(piece)));
+                    out.note(&format::event(&JobItemView::from(piece)));
                 }
             }
         }

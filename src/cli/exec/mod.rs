@@ -1,6 +1,7 @@
 //! `fairway exec …`
 
 mod call;
+mod format;
 mod gc;
 mod kill;
 mod list;
@@ -9,13 +10,12 @@ mod poll;
 mod rm;
 mod send_keys;
 mod spawn;
+mod stream_printer;
 mod supervise;
-mod tail;
 mod wait;
-mod words;
 mod worker;
 
-pub(super) use words::short as short_id;
+pub(super) use format::short as short_id;
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::words;
+use super::format;
 use crate::{
     actions::jobs::poll::{self, PollRequest},
     cli::{context::Context, exit::Exit, values},
@@ -37,6 +37,6 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let order = PollRequest { job: self.run, since_seq: self.since_seq, wait: self.wait, until: self.until };
         let polled = poll::poll(&ctx.app()?, &order)?;
-        ctx.show(&polled, || vec![polled.run.run_id.clone()], || words::polled(&polled, ctx.env.now(), ctx.out.style))
+        ctx.show(&polled, || vec![polled.run.run_id.clone()], || format::polled(&polled, ctx.env.now(), ctx.out.style))
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{log::Reader, words};
+use super::{format, log::Reader};
 use crate::{
     actions::{
         App,
@@ -139,7 +139,7 @@ impl Args {
             return ctx.answer(&spawn::pending_response(&app, &order, answer)?);
         };
         let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
-        let shown = ctx.show(&polled, || answer.ids.clone(), || words::polled(&polled, ctx.env.now(), ctx.out.style));
+        let shown = ctx.show(&polled, || answer.ids.clone(), || format::polled(&polled, ctx.env.now(), ctx.out.style));
         exit_even_if_closed(exit, shown)
     }
 }
@@ -147,8 +147,8 @@ impl Args {
 /// Starts a run and shows what it prints until it has ended.
 fn watched(ctx: &Context, app: &App, order: &SpawnRequest) -> Result<Exit> {
     let started = spawn::submit(app, order)?;
-    for remark in started.notes.iter().chain([&started.line]) {
-        ctx.out.note(&escape_controls(remark));
+    for note in started.notes.iter().chain([&started.line]) {
+        ctx.out.note(&escape_controls(note));
     }
     let run = started.ids.first().cloned().unwrap_or_default();
     let mut reader = Reader::new(ctx);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::words;
+use super::format;
 use crate::{
     actions::jobs::wait,
     cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
@@ -42,7 +42,7 @@ impl Args {
         let succeeded = runs.iter().all(|run| run.status == JobStatus::Succeeded.as_str());
         let exit = if succeeded { 0 } else { FailureKind::External.exit_code() };
         let now = ctx.env.now();
-        let lines = || runs.iter().map(|run| words::line(run, now, ctx.out.style) + "\n").collect();
+        let lines = || runs.iter().map(|run| format::line(run, now, ctx.out.style) + "\n").collect();
         exit_even_if_closed(exit, ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), lines))
     }
 }

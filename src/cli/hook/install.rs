@@ -29,8 +29,8 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let (provider, target) = (self.provider, self.target.target(ctx)?);
         // Outside any project the person's settings can be written all the same.
-        let house = ctx.app();
-        let approval_wait = house.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait);
+        let app = ctx.app();
+        let approval_wait = app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait);
         let dry_run = self.target.dry_run;
         let change =
             install::install(provider, &target, &ctx.env, &executable::current_executable()?, approval_wait, dry_run)?;
@@ -42,7 +42,7 @@ impl Args {
         for left in install::manual_steps(provider, &target) {
             answer = answer.note(left);
         }
-        if let Ok(app) = &house
+        if let Ok(app) = &app
             && let GuardTrust::Untrusted(why) = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings)
         {
             answer =

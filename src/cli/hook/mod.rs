@@ -44,7 +44,7 @@ impl Args {
                 let call = HookCall { provider, event: &event, root: ctx.globals.root.as_deref() };
                 Ok(hooks::run_hook(&call, || ctx.env.as_ref().clone()))
             }
-            // The parser asks for both; whoever asks this way is no vendor.
+            // The parser requires both arguments, so a provider never comes here.
             (None, ..) => Ok(2),
         }
     }

@@ -82,8 +82,8 @@ pub(super) fn show(ctx: &Context, answer: &Answer, change: &Change, dry_run: boo
     if !dry_run || ctx.out.json || ctx.out.quiet || !change.is_changed {
         return ctx.answer(answer);
     }
-    for remark in &answer.notes {
-        ctx.out.note(&escape_controls(remark));
+    for note in &answer.notes {
+        ctx.out.note(&escape_controls(note));
     }
     ctx.out.text(&escape_controls(&change.diff))?;
     Ok(0)

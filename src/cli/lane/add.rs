@@ -60,10 +60,10 @@ impl Said {
     /// # Errors
     /// `invalid_value`, naming the field.
     pub fn fields(self, ctx: &Context) -> Result<LanePatch, Refusal> {
-        let folder = |text: &str| {
-            let folder = normalize(&ctx.env.cwd.join(text));
-            let text = folder.to_str().map(str::to_owned);
-            text.ok_or_else(|| Refusal::invalid("worktree", "lies below a folder whose name is not UTF-8"))
+        let dir = |text: &str| {
+            let dir = normalize(&ctx.env.cwd.join(text));
+            let text = dir.to_str().map(str::to_owned);
+            text.ok_or_else(|| Refusal::invalid("worktree", "is below a directory whose name is not UTF-8"))
         };
         let text = |text: &str| Ok(text.to_owned());
         Ok(LanePatch {
@@ -71,7 +71,7 @@ impl Said {
             role: read(self.role, Role::parse)?,
             branch: read(self.branch, text)?,
             base: read(self.base, text)?,
-            worktree: read(self.worktree, folder)?,
+            worktree: read(self.worktree, dir)?,
             wip_limit: read(self.wip, limit)?,
             provider: read(self.provider, Label::parse)?,
             backend: read(self.backend, text)?,

@@ -54,15 +54,15 @@ impl Args {
         let content = ctx.text("message", self.text, self.text_file.as_deref())?.unwrap_or_default();
         let session = self.to_session.map(Recipient::Session);
         let to = session.or(self.to_lane.map(Recipient::Lane)).or(self.to_role.map(Recipient::Role));
-        let nobody = || Refusal::Usage { why: "to whom? --to-session, --to-lane or --to-role".into() };
-        let letter = NewMessage {
-            to: to.ok_or_else(nobody)?,
+        let missing = || Refusal::Usage { why: "a recipient is required: --to-session, --to-lane or --to-role".into() };
+        let message = NewMessage {
+            to: to.ok_or_else(missing)?,
             priority: self.priority,
             source: self.source,
             content,
             dedup: self.dedup,
             ttl: self.ttl,
         };
-        ctx.answer(&send::send(&ctx.app()?, &letter)?)
+        ctx.answer(&send::send(&ctx.app()?, &message)?)
     }
 }

@@ -25,7 +25,7 @@ pub struct Args {
     limit: Option<usize>,
 }
 
-/// How many are shown unless somebody says.
+/// Default of `--limit`.
 const LIMIT: usize = 100;
 
 impl Args {

@@ -23,7 +23,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         let attachable = attach::attach(&app, &self.id)?;
-        // Somebody may sit there for days: nothing of the store is held meanwhile.
+        // A person may stay attached for days: close the store meanwhile.
         drop(app);
         attachable.run()
     }

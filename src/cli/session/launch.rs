@@ -131,8 +131,8 @@ fn told(ctx: &Context, app: App, answer: &Answer, attach: bool) -> Result<Exit> 
 }
 
 fn show(ctx: &Context, plan: &LaunchPlan) -> Result<Exit> {
-    for remark in &plan.notes {
-        ctx.out.note(remark);
+    for note in &plan.notes {
+        ctx.out.note(note);
     }
     let environment = plan.environment.iter().map(|(name, value)| (name.clone(), secrets::mask_value(name, value)));
     let view = LaunchView {

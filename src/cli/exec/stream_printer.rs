@@ -11,12 +11,12 @@ const LONGEST: usize = 64 << 10;
 
 /// The stream, and what of its last line was shown before its end came.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct StreamPrinter {
     held: String,
     shown: String,
 }
 
-impl Tail {
+impl StreamPrinter {
     /// What can be shown when this has come: every line that is whole by now.
     pub(super) fn take(&mut self, text: &str) -> String {
         self.held.push_str(text);
@@ -85,7 +85,7 @@ mod tests {
         let want = "one\ntwo\nAPI_KEY=•••\n100%\nname? ";
         for at in 0..=text.len() {
             let (first, second) = text.split_at(at);
-            let mut tail = Tail::default();
+            let mut tail = StreamPrinter::default();
             let shown = [tail.take(first), tail.take(second), tail.pause(), tail.pause()].concat();
             assert_eq!(shown, want, "{at}");
         }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_line_goes_on_where_it_was_shown() {
-        let mut tail = Tail::default();
+        let mut tail = StreamPrinter::default();
         let shown = [tail.take("na"), tail.pause(), tail.take("me? "), tail.pause(), tail.take("Ann\n")];
         assert_eq!(shown, ["", "na", "", "me? ", "Ann\n"]);
         // A token is known for one when it is long enough.

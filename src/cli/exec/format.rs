@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::tail::Tail;
+use super::stream_printer::StreamPrinter;
 use crate::{
     cli::age::rough,
     config::show_duration,
@@ -60,17 +60,17 @@ pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
     };
     let why = run.error_message.as_ref().map(|why| format!(" ({})", escape_line(why))).unwrap_or_default();
     let attempt = if run.attempt > 1 { format!(", attempt {}", run.attempt) } else { String::new() };
-    let nobody = if is_left(run) { "; nobody looks after it: fairway session reconcile" } else { "" };
+    let unsupervised = if is_unsupervised(run) { "; no supervisor: fairway session reconcile" } else { "" };
     let command: String = escape_line(&run.command).chars().take(COMMAND).collect();
     let status = style.paint(meaning, run.status);
-    format!("{} {status}{how}{}{attempt}{why}: {command}{nobody}", short(&run.run_id), took.unwrap_or_default())
+    format!("{} {status}{how}{}{attempt}{why}: {command}{unsupervised}", short(&run.run_id), took.unwrap_or_default())
 }
 
 /// A run and what is new of it: the words of its output as they came, events on lines of their own.
 pub(super) fn polled(polled: &JobPollView, now: Timestamp, style: Style) -> String {
     let mut text = line(&polled.run, now, style);
     text.push('\n');
-    let (mut stdout, mut stderr) = (Tail::default(), Tail::default());
+    let (mut stdout, mut stderr) = (StreamPrinter::default(), StreamPrinter::default());
     for item in &polled.items {
         match item.kind {
             "event" => {
@@ -98,11 +98,11 @@ pub(super) fn event(item: &JobItemView) -> String {
 }
 
 fn status(run: &JobView) -> String {
-    if is_left(run) { format!("{} (unsupervised)", run.status) } else { run.status.to_owned() }
+    if is_unsupervised(run) { format!("{} (unsupervised)", run.status) } else { run.status.to_owned() }
 }
 
-/// Whether it is active and nobody looks after it.
-fn is_left(run: &JobView) -> bool {
+/// Whether the job is active and has no supervisor.
+fn is_unsupervised(run: &JobView) -> bool {
     !run.supervised && matches!(run.status, "starting" | "running")
 }
 
@@ -153,7 +153,7 @@ mod tests {
         let left = JobView { supervised: false, attempt: 2, ..run() };
         assert_eq!(
             line(&left, now, plain()),
-            "8c1e03d4 running since 2h 3m, attempt 2: echo \\u{1b}[2J; nobody looks after it: fairway session reconcile"
+            "8c1e03d4 running since 2h 3m, attempt 2: echo \\u{1b}[2J; no supervisor: fairway session reconcile"
         );
         let failed = JobView {
             status: "failed",
