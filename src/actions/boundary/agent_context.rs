@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::runtime::context::{Mode, Section, SectionKind};
+use super::context_sections::{Mode, Section, SectionKind};
 use crate::actions::{App, core::lookup, queue::gates};
 use crate::{
     domain::{

@@ -43,7 +43,7 @@ pub(super) fn remove_stale(app: &App) -> Result<()> {
 fn clean_dir(app: &App, dir: &JobDir, id: &JobId) -> Result<()> {
     let Some(_hold) = dir.try_lock()? else { return Ok(()) };
     match app.read(|tx| Ok(jobs::find(tx, id)?))? {
-        Some(run) if run.status.is_final() => Ok(dir.remove_start_spec()?),
+        Some(job) if job.status.is_final() => Ok(dir.remove_start_spec()?),
         Some(_) => Ok(()),
         None => rm::delete_files(app, std::slice::from_ref(id)).map(drop),
     }

@@ -35,9 +35,9 @@ pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<Job> {
         Err(_) => Vec::new(),
     };
     match (found.pop(), found.is_empty()) {
-        (Some(run), true) => Ok(run),
+        (Some(job), true) => Ok(job),
         (Some(last), false) => {
-            let found = found.iter().chain([&last]).map(|run| run.id.to_string()).collect();
+            let found = found.iter().chain([&last]).map(|job| job.id.to_string()).collect();
             Err(Refusal::Ambiguous { noun: "run", id: text.to_owned(), found }.into())
         }
         (None, _) => Err(unknown().into()),

@@ -54,10 +54,10 @@ pub fn collect(app: &App) -> Result<GcReport> {
         let removed = app.transaction(|tx| {
             let mut removed = Vec::new();
             for id in some {
-                if let Some(run) = jobs::find(tx, id)?
-                    && rm::delete_row(tx, &run)?
+                if let Some(job) = jobs::find(tx, id)?
+                    && rm::delete_row(tx, &job)?
                 {
-                    removed.push(run.id);
+                    removed.push(job.id);
                 }
             }
             Ok(removed)
@@ -98,6 +98,6 @@ fn plan(app: &App) -> Result<GcReport> {
     let due = retention::surplus(&found, &limits, app.env.now());
     Ok(GcReport {
         jobs: kept.iter().take(due).map(|(id, ..)| id.clone()).collect(),
-        bytes: found.iter().take(due).map(|run| run.bytes).sum(),
+        bytes: found.iter().take(due).map(|job| job.bytes).sum(),
     })
 }

@@ -38,11 +38,11 @@ impl JobWaiter {
     ///
     /// # Errors
     /// When nothing can be bound in the run's directory.
-    pub fn new(app: &App, run: &Job) -> Result<Self> {
-        let dir = JobDir::of(&app.project.jobs_dir(), &run.id).wake_dir();
+    pub fn new(app: &App, job: &Job) -> Result<Self> {
+        let dir = JobDir::of(&app.project.jobs_dir(), &job.id).wake_dir();
         let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
         let waiter = ChangeWaiter::bind(&dir, &name)
-            .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, dir.display()), error))?;
+            .map_err(|error| StoreError::io(format!("to wait for run {}: {}", job.id, dir.display()), error))?;
         Ok(Self { waiter, supervisor: None, is_starting: false })
     }
 
@@ -55,8 +55,8 @@ impl JobWaiter {
     }
 
     /// Takes note of who looks after the run by now: to be called after each look.
-    pub fn track_supervisor(&mut self, run: &Job) {
-        let key = ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
+    pub fn track_supervisor(&mut self, job: &Job) {
+        let key = ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id));
         if key.is_none() || key.as_ref() != self.supervisor.as_ref().map(|(known, _)| known) {
             // Its identity is checked after its descriptor pins it.
             self.supervisor = key.and_then(|key| {
@@ -68,7 +68,7 @@ impl JobWaiter {
         if !is_there {
             self.supervisor = None;
         }
-        self.is_starting = run.status == JobStatus::Starting;
+        self.is_starting = job.status == JobStatus::Starting;
     }
 
     fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

@@ -31,11 +31,11 @@ pub fn list(app: &App, order: &ListOptions) -> Result<Vec<JobView>> {
         }
         let mut found = jobs::active(tx)?;
         found.extend(jobs::queued(tx, i64::MAX)?);
-        found.retain(|run| order.session.is_none() || run.session == order.session);
-        found.sort_by_key(|run| std::cmp::Reverse(run.seq));
+        found.retain(|job| order.session.is_none() || job.session == order.session);
+        found.sort_by_key(|job| std::cmp::Reverse(job.seq));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
     })?;
     let mut looker = JobReader::new();
-    Ok(found.iter().map(|run| looker.view(app, run)).collect())
+    Ok(found.iter().map(|job| looker.view(app, job)).collect())
 }

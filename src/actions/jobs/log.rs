@@ -7,9 +7,10 @@ use anyhow::Result;
 use super::{
     find,
     job_waiter::{self, JobWaiter},
+    output::{Page, page},
     output_decoder::{DecodedItem, Decoder},
-    poll::{Page, page},
-    view::{JobReader, is_supervised},
+    supervision::is_supervised,
+    view::JobReader,
 };
 use crate::{
     actions::App,
@@ -49,10 +50,10 @@ pub fn log(app: &App, order: &LogRequest) -> Result<JobLogView> {
     if !(1..=MAX_ITEMS).contains(&limit) {
         return Err(Refusal::invalid("limit", format!("must be between 1 and {MAX_ITEMS}")).into());
     }
-    let run = app.read(|tx| find::job(tx, &order.job))?;
-    let page = read_page(app, &mut JobReader::new(), &run, order.since_seq, limit, order.stream)?;
+    let job = app.read(|tx| find::job(tx, &order.job))?;
+    let page = read_page(app, &mut JobReader::new(), &job, order.since_seq, limit, order.stream)?;
     Ok(JobLogView {
-        run_id: run.id.to_string(),
+        run_id: job.id.to_string(),
         next_seq: page.next_seq,
         items: page.items.iter().map(JobItemView::from).collect(),
         has_more: page.has_more,
@@ -62,7 +63,7 @@ pub fn log(app: &App, order: &LogRequest) -> Result<JobLogView> {
 fn read_page(
     app: &App,
     looker: &mut JobReader,
-    run: &Job,
+    job: &Job,
     since_seq: i64,
     limit: usize,
     stream: Option<ItemType>,
@@ -70,9 +71,9 @@ fn read_page(
     let Some(output) = looker.output(app)? else {
         return Ok(Page { items: Vec::new(), next_seq: since_seq, has_more: false });
     };
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let decoder = Decoder::new(output, &run.id, dir, run.status.is_final());
-    page(output, &decoder, run, since_seq, limit, TEXT_LIMIT_BYTES, stream)
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    let decoder = Decoder::new(output, &job.id, dir, job.status.is_final());
+    page(output, &decoder, job, since_seq, limit, TEXT_LIMIT_BYTES, stream)
 }
 
 /// Hands over every item after `since_seq`, not masked yet, and with `follow` those that come until the run has ended, or
@@ -90,23 +91,23 @@ pub fn each(
     mut pause: impl FnMut() -> Result<()>,
 ) -> Result<Job> {
     let mut looker = JobReader::new();
-    let mut run = app.read(|tx| find::job(tx, &order.job))?;
-    let id = run.id.to_string();
-    let mut waiting = if follow && !run.status.is_final() { Some(JobWaiter::new(app, &run)?) } else { None };
+    let mut job = app.read(|tx| find::job(tx, &order.job))?;
+    let id = job.id.to_string();
+    let mut waiting = if follow && !job.status.is_final() { Some(JobWaiter::new(app, &job)?) } else { None };
     let mut since = order.since_seq;
     loop {
         if let Some(waiting) = &waiting {
             waiting.drain()?;
         }
         // Its state first: when it has ended by then, everything that it printed is there.
-        run = app.read(|tx| find::job(tx, &id))?;
-        let is_over = run.status.is_final() || !is_supervised(app, &run);
+        job = app.read(|tx| find::job(tx, &id))?;
+        let is_over = job.status.is_final() || !is_supervised(app, &job);
         loop {
-            let page = read_page(app, &mut looker, &run, since, MAX_ITEMS, order.stream)?;
+            let page = read_page(app, &mut looker, &job, since, MAX_ITEMS, order.stream)?;
             since = page.next_seq;
             for piece in page.items {
                 if see(piece)?.is_break() {
-                    return Ok(run);
+                    return Ok(job);
                 }
             }
             if !page.has_more {
@@ -114,8 +115,8 @@ pub fn each(
             }
         }
         pause()?;
-        let Some(waiting) = waiting.as_mut().filter(|_| !is_over) else { return Ok(run) };
-        waiting.track_supervisor(&run);
+        let Some(waiting) = waiting.as_mut().filter(|_| !is_over) else { return Ok(job) };
+        waiting.track_supervisor(&job);
         let _ = job_waiter::wait_any([&*waiting], None);
     }
 }

@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::notify;
 use crate::{
     config::show_duration,
-    domain::{job::Job, job_output::PendingNotification, secrets},
+    domain::{
+        job::{Job, JobId},
+        job_output::PendingNotification,
+        secrets,
+    },
     render,
 };
 
@@ -21,6 +24,9 @@ const MAX_END_LINES: usize = 10;
 const MAX_CHARS: usize = 2_000;
 /// How much of a command or an event is said in a sentence, in characters.
 const MAX_INLINE_CHARS: usize = 80;
+
+/// Where these messages say they come from: a program, never the user.
+pub const SOURCE: &str = "exec";
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +54,7 @@ pub(super) struct Notifications {
 /// # Errors
 /// As `told` fails.
 pub(super) fn format_pending<E>(
-    run: &Job,
+    job: &Job,
     owing: &[PendingNotification],
     goes_on: bool,
     tail: &str,
@@ -61,11 +67,11 @@ pub(super) fn format_pending<E>(
         // What a message told before it was noted: all up to the one whose key it has.
         let mut first = 0;
         for (place, owed) in group.iter().enumerate() {
-            if told(&notify::dedup_key(&run.id, &owed.key))? {
+            if told(&dedup_key(&job.id, &owed.key))? {
                 first = place + 1;
             }
         }
-        letters.new.extend(format_one(run, group.get(first..).unwrap_or_default(), tail));
+        letters.new.extend(format_one(job, group.get(first..).unwrap_or_default(), tail));
         Ok(())
     };
     for owed in owing {
@@ -90,7 +96,7 @@ pub(super) fn format_pending<E>(
     Ok(letters)
 }
 
-fn format_one(run: &Job, group: &[&PendingNotification], tail: &str) -> Option<Notification> {
+fn format_one(job: &Job, group: &[&PendingNotification], tail: &str) -> Option<Notification> {
     let last = group.last()?;
     let metas: Vec<Value> = group.iter().map(|owed| serde_json::from_str(&owed.meta).unwrap_or_default()).collect();
     let meta = metas.last()?;
@@ -99,7 +105,7 @@ fn format_one(run: &Job, group: &[&PendingNotification], tail: &str) -> Option<N
         event => event,
     }
     .unwrap_or("event");
-    let mut metadata = json!({ "run_id": run.id.to_string(), "seq": last.seq, "event": event });
+    let mut metadata = json!({ "run_id": job.id.to_string(), "seq": last.seq, "event": event });
     let (sentence, lines) = if meta["watcher"].is_number() {
         let matches: i64 = metas.iter().filter_map(|meta| meta["matches"].as_i64()).sum();
         metadata["matches"] = matches.into();
@@ -121,7 +127,7 @@ fn format_one(run: &Job, group: &[&PendingNotification], tail: &str) -> Option<N
         (format!("matched \"{}\"{times}{on}{among}:", inline(event)), lines)
     } else if event == "end" {
         let after =
-            run.started_at.zip(run.finished_at).map(|(from, to)| format!(" after {}", show_duration(to.since(from))));
+            job.started_at.zip(job.finished_at).map(|(from, to)| format!(" after {}", show_duration(to.since(from))));
         let colon = if tail.trim().is_empty() { "" } else { "; the end of its output:" };
         let lines: Vec<&str> = tail.trim_end().lines().rev().take(MAX_END_LINES).collect();
         let lines = lines.into_iter().rev().collect::<Vec<_>>().join("\n");
@@ -129,9 +135,16 @@ fn format_one(run: &Job, group: &[&PendingNotification], tail: &str) -> Option<N
     } else {
         (format!("told: {}", inline(&last.payload)), String::new())
     };
-    let head = format!("background run {} ({}) {sentence}", run.id.short(), inline(&run.command));
+    let head = format!("background run {} ({}) {sentence}", job.id.short(), inline(&job.command));
     let content = format!("{head}{}", quote_lines(&lines));
-    Some(Notification { key: notify::dedup_key(&run.id, &last.key), content, metadata })
+    Some(Notification { key: dedup_key(&job.id, &last.key), content, metadata })
+}
+
+/// The key of a message about a run. What is a key already stays one.
+#[must_use]
+pub fn dedup_key(job: &JobId, suffix: &str) -> String {
+    let start = format!("{SOURCE}:{job}:");
+    if suffix.starts_with(&start) { suffix.to_owned() } else { format!("{start}{suffix}") }
 }
 
 /// A command or an event inside a sentence: one line, short, nothing that a terminal obeys.
@@ -208,8 +221,8 @@ mod tests {
     }
 
     fn pending(seq: i64, key: &str, payload: &str, meta: Value) -> PendingNotification {
-        let run = job("x").id;
-        PendingNotification { job: run, seq, key: key.into(), payload: payload.into(), meta: meta.to_string() }
+        let job = job("x").id;
+        PendingNotification { job: job, seq, key: key.into(), payload: payload.into(), meta: meta.to_string() }
     }
 
     fn match_event(seq: i64, key: &str, line: &str) -> PendingNotification {
@@ -218,10 +231,10 @@ mod tests {
     }
 
     fn formatted(owing: &[PendingNotification], goes_on: bool, told: &[&str]) -> Notifications {
-        let run = job("cargo test");
-        let keys: Vec<String> = told.iter().map(|suffix| notify::dedup_key(&run.id, suffix)).collect();
+        let job = job("cargo test");
+        let keys: Vec<String> = told.iter().map(|suffix| dedup_key(&job.id, suffix)).collect();
         let told = |key: &str| Ok::<_, Infallible>(keys.iter().any(|one| one == key));
-        format_pending(&run, owing, goes_on, "", told).unwrap_or_else(|never| match never {})
+        format_pending(&job, owing, goes_on, "", told).unwrap_or_else(|never| match never {})
     }
 
     fn contents(letters: &Notifications) -> Vec<&str> {

@@ -10,7 +10,11 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde_json::json;
 
-use super::{notification_format, output_decoder::Decoder, poll};
+use super::{
+    notification_format::{self, SOURCE, dedup_key},
+    output,
+    output_decoder::Decoder,
+};
 use crate::{
     actions::{App, core::errors, mail::send},
     domain::{
@@ -26,16 +30,13 @@ use crate::{
 /// How many events are told by one call for all runs. A run that has more of them at once is told the rest by the next call.
 const BATCH_SIZE: i64 = 10_000;
 
-/// Where these messages say they come from: a program, never the user.
-pub const SOURCE: &str = "exec";
-
 /// Tells the session of a run what the run owes it, and marks that as told. One that has ended is not told, nor is anybody
 /// when nobody asked under a session's name.
 ///
 /// # Errors
 /// As the stores fail; what was not told then is owed as before.
-pub fn send_pending(app: &App, output: &OutputStore, run: &Job) -> Result<()> {
-    send_for_job(app, output, &run.id, &output.pending_notifications_of(&run.id)?)
+pub fn send_pending(app: &App, output: &OutputStore, job: &Job) -> Result<()> {
+    send_for_job(app, output, &job.id, &output.pending_notifications_of(&job.id)?)
 }
 
 /// The same for everything that is owed: after a crash, when nobody else would do it.
@@ -64,15 +65,15 @@ fn send_for_job(app: &App, output: &OutputStore, id: &JobId, owing: &[PendingNot
         return Ok(());
     }
     // As it stands by now: it may have ended since.
-    let run = app.read(|tx| Ok(jobs::find(tx, id)?))?;
-    let session = run.as_ref().and_then(|run| run.session.as_ref());
-    let paid: Vec<i64> = match (&run, session) {
-        (Some(run), Some(session)) => {
+    let job = app.read(|tx| Ok(jobs::find(tx, id)?))?;
+    let session = job.as_ref().and_then(|job| job.session.as_ref());
+    let paid: Vec<i64> = match (&job, session) {
+        (Some(job), Some(session)) => {
             let held = || JobDir::of(&app.project.jobs_dir(), id).is_locked().map_err(errors::internal);
-            let goes_on = run.status.is_active() && held()?;
-            let tail = output_tail(app, output, run);
+            let goes_on = job.status.is_active() && held()?;
+            let tail = output_tail(app, output, job);
             let write = |tx: &ReadTx<'_>| {
-                Ok(notification_format::format_pending(run, owing, goes_on, &tail, |key| {
+                Ok(notification_format::format_pending(job, owing, goes_on, &tail, |key| {
                     messages::has_dedup_key(tx, key)
                 })?)
             };
@@ -96,26 +97,19 @@ fn send_for_job(app: &App, output: &OutputStore, id: &JobId, owing: &[PendingNot
 }
 
 /// The end of what a run has printed, without what moves and colours, when that may say why it did not succeed.
-fn output_tail(app: &App, output: &OutputStore, run: &Job) -> String {
-    if !run.status.is_final() || run.status == JobStatus::Succeeded {
+fn output_tail(app: &App, output: &OutputStore, job: &Job) -> String {
+    if !job.status.is_final() || job.status == JobStatus::Succeeded {
         return String::new();
     }
-    let decoder = Decoder::new(output, &run.id, JobDir::of(&app.project.jobs_dir(), &run.id), true);
+    let decoder = Decoder::new(output, &job.id, JobDir::of(&app.project.jobs_dir(), &job.id), true);
     // The end is told also when what was printed cannot be read.
-    poll::snippet(output, &decoder, run).map(|text| ansi::visible_text(&text)).unwrap_or_default()
-}
-
-/// The key of a message about a run. What is a key already stays one.
-#[must_use]
-pub fn dedup_key(run: &JobId, suffix: &str) -> String {
-    let start = format!("{SOURCE}:{run}:");
-    if suffix.starts_with(&start) { suffix.to_owned() } else { format!("{start}{suffix}") }
+    output::snippet(output, &decoder, job).map(|text| ansi::visible_text(&text)).unwrap_or_default()
 }
 
 /// The event of a run's end: its text, its particulars as JSON text, and the key of the message that it owes. Whoever
 /// waited for the end knows it already.
 #[must_use]
-pub fn end_event(run: &Job, ending: &JobResult) -> (String, String, Option<String>) {
+pub fn end_event(job: &Job, ending: &JobResult) -> (String, String, Option<String>) {
     let how = match (ending.exit_code, ending.signal) {
         (Some(code), _) => Some(format!("exit code {code}")),
         (None, Some(signal)) => Some(format!("signal {signal}")),
@@ -132,8 +126,8 @@ pub fn end_event(run: &Job, ending: &JobResult) -> (String, String, Option<Strin
     };
     let meta = json!({
         "event": "end", "status": ending.status.as_str(), "exit_code": ending.exit_code, "signal": ending.signal,
-        "attempt": run.attempt,
+        "attempt": job.attempt,
     });
-    let owes = (run.background && run.session.is_some()).then(|| dedup_key(&run.id, "end"));
+    let owes = (job.background && job.session.is_some()).then(|| dedup_key(&job.id, "end"));
     (payload, meta.to_string(), owes)
 }

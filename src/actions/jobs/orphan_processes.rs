@@ -27,10 +27,10 @@ pub struct OrphanProcesses {
 ///
 /// # Errors
 /// When processes cannot be listed or signalled.
-pub fn kill(run: &Job, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
+pub fn kill(job: &Job, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
     let mut found: Vec<(ProcessKey, String)> = Vec::new();
     let left = process_tree::terminate(grace.unwrap_or(GRACE), || {
-        let keys = processes_of(run)?;
+        let keys = processes_of(job)?;
         for key in &keys {
             if !found.iter().any(|(known, _)| known == key) {
                 found.push((key.clone(), display_name(key)));
@@ -52,10 +52,10 @@ fn display_name(key: &ProcessKey) -> String {
 
 /// Everything of a run: what carries its mark, its root, and what is below them or in its session. What belongs to another
 /// run is that one's.
-fn processes_of(run: &Job) -> io::Result<Vec<ProcessKey>> {
-    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
+fn processes_of(job: &Job) -> io::Result<Vec<ProcessKey>> {
+    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, job.id);
     let mut roots = process_tree::with_env_entry(&mark)?;
-    let root = ProcessKey::from_record(run.pid, run.pid_started, Some(&run.boot_id));
+    let root = ProcessKey::from_record(job.pid, job.pid_started, Some(&job.boot_id));
     if let Some(root) = root {
         let in_session = |key: &ProcessKey| {
             process::stat(key.pid).ok().flatten().is_some_and(|found| found.session == root.pid && found.key() == *key)

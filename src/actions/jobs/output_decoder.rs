@@ -52,7 +52,7 @@ impl From<&DecodedItem> for JobItemView {
 #[derive(Debug)]
 pub struct Decoder<'a> {
     output: &'a OutputStore,
-    run: &'a JobId,
+    job: &'a JobId,
     dir: JobDir,
     /// Whether nothing will follow.
     is_complete: bool,
@@ -99,8 +99,8 @@ struct Tail {
 impl<'a> Decoder<'a> {
     /// Reads what `run` printed into its directory; `is_over` says that nothing will follow.
     #[must_use]
-    pub const fn new(output: &'a OutputStore, run: &'a JobId, directory: JobDir, is_over: bool) -> Self {
-        Self { output, run, dir: directory, is_complete: is_over }
+    pub const fn new(output: &'a OutputStore, job: &'a JobId, directory: JobDir, is_over: bool) -> Self {
+        Self { output, job, dir: directory, is_complete: is_over }
     }
 
     /// The items as text, in their order. One whose bytes have just been left out is not among them.
@@ -139,7 +139,7 @@ impl<'a> Decoder<'a> {
     fn bytes(&self, span: &ByteRange, start: i64, length: i64) -> Result<Option<Vec<u8>>> {
         let (start, length) = (u64::try_from(start).unwrap_or(0), usize::try_from(length).unwrap_or(0));
         segments::read(&self.dir, span.stream, span.segment, start, length)
-            .with_context(|| format!("cannot read what {} printed", self.run))
+            .with_context(|| format!("cannot read what {} printed", self.job))
     }
 
     /// The bytes of an unfinished character right before a span.
@@ -159,7 +159,7 @@ impl<'a> Decoder<'a> {
         let mut origin = span.origin;
         let missing = MAX_PREFIX_BYTES - here;
         let earlier = if missing > 0 {
-            self.output.before_in_stream(self.run, span.stream, seq, MAX_PREFIX_BYTES * 2)?
+            self.output.before_in_stream(self.job, span.stream, seq, MAX_PREFIX_BYTES * 2)?
         } else {
             Vec::new()
         };
@@ -189,7 +189,7 @@ impl<'a> Decoder<'a> {
         if let Some(next) = behind.iter().find(|item| item.kind == span.stream) {
             return Ok(ByteRange::of(next).is_some_and(|next| next.origin == span.end()));
         }
-        let (found, _) = self.output.items(self.run, seq, 1, Some(span.stream))?;
+        let (found, _) = self.output.items(self.job, seq, 1, Some(span.stream))?;
         Ok(match found.first().and_then(ByteRange::of) {
             Some(next) => next.origin == span.end(),
             None => !self.is_complete,

@@ -5,7 +5,7 @@ use std::{ffi::OsString, io, path::PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::{launch_supervisor, recover};
+use super::{own_process, supervision};
 use crate::{
     actions::App,
     domain::job::Job,
@@ -40,9 +40,9 @@ pub fn ensure_running(app: &App) -> Result<()> {
 pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(jobs::active(tx)?))?;
-    let is_left = |run: &Job| {
-        let held = || JobDir::of(&app.project.jobs_dir(), &run.id).is_locked().unwrap_or(true);
-        run.host == host && !held() && !recover::supervisor_alive(run)
+    let is_left = |job: &Job| {
+        let held = || JobDir::of(&app.project.jobs_dir(), &job.id).is_locked().unwrap_or(true);
+        job.host == host && !held() && !supervision::supervisor_alive(job)
     };
     if active.iter().any(is_left) { start_if_missing(app) } else { Ok(()) }
 }
@@ -53,13 +53,8 @@ fn start_if_missing(app: &App) -> Result<()> {
         return Ok(());
     }
     let marked = |name: &str| (name == vars::FAIRWAY_EXEC_RUN).then(|| OsString::from(ENV_TAG));
-    launch_supervisor::launch_detached(
-        app,
-        &launch_supervisor::argv(app, &["exec", "worker", "--until-empty"]),
-        marked,
-        None,
-    )
-    .context("the process that waits for queued runs could not be started")
+    own_process::launch_detached(app, &own_process::argv(app, &["exec", "worker", "--until-empty"]), marked, None)
+        .context("the process that waits for queued runs could not be started")
 }
 
 /// Tells whoever waits that something was queued or has ended.

@@ -25,18 +25,18 @@ pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
     let answer = app.mutate(|tx| {
         let mut found: Vec<Job> = Vec::new();
         for text in runs {
-            let run = find::job(tx, text)?;
-            if !found.contains(&run) {
-                found.push(run);
+            let job = find::job(tx, text)?;
+            if !found.contains(&job) {
+                found.push(job);
             }
         }
-        for run in found {
-            if !run.status.is_final() {
-                let by = format!("it is {}", run.status);
-                return Err(Refusal::InUse { noun: "run", id: run.id.to_string(), by }.into());
+        for job in found {
+            if !job.status.is_final() {
+                let by = format!("it is {}", job.status);
+                return Err(Refusal::InUse { noun: "run", id: job.id.to_string(), by }.into());
             }
-            if delete_row(tx, &run)? {
-                removed.push(run.id);
+            if delete_row(tx, &job)? {
+                removed.push(job.id);
             }
         }
         let ids: Vec<String> = removed.iter().map(ToString::to_string).collect();
@@ -48,11 +48,11 @@ pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
 }
 
 /// Forgets a final run's row.
-pub(super) fn delete_row(tx: &WriteTx<'_>, run: &Job) -> Result<bool> {
-    if !jobs::remove(tx, &run.id)? {
+pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
+    if !jobs::remove(tx, &job.id)? {
         return Ok(false);
     }
-    tx.record(&event::for_job(EventKind::ExecRemoved, run).with("status", run.status.as_str()))?;
+    tx.record(&event::for_job(EventKind::ExecRemoved, job).with("status", job.status.as_str()))?;
     Ok(true)
 }
 
@@ -64,11 +64,11 @@ pub(super) fn delete_row(tx: &WriteTx<'_>, run: &Job) -> Result<bool> {
 pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let (mut freed, mut done) = (0, Ok(()));
-    for run in runs {
+    for job in runs {
         if let Some(output) = &output {
-            output.delete_job(run)?;
+            output.delete_job(job)?;
         }
-        let dir = JobDir::of(&app.project.jobs_dir(), run);
+        let dir = JobDir::of(&app.project.jobs_dir(), job);
         freed += dir_size(&dir);
         let removed = dir.remove().with_context(|| format!("cannot remove {}", dir.path().display()));
         done = done.and(removed);

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 
-use super::{finish, launch_supervisor, queue_waiter};
+use super::{finish, launch_supervisor, own_process, queue_waiter};
 use crate::{
     actions::App,
     domain::job::{Job, JobResult, JobStatus},
@@ -33,11 +33,11 @@ pub(super) struct Started {
 /// The same without a look at who waits.
 pub(super) fn start_eligible(app: &App) -> Result<Started> {
     let mut begun = Started::default();
-    while let Some(run) = app.read(|tx| next_eligible(app, tx))? {
-        let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    while let Some(job) = app.read(|tx| next_eligible(app, tx))? {
+        let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
         if !dir.path().is_dir() {
-            if is_queued(app, &run)? {
-                mark_lost(app, &run, "its directory is gone")?;
+            if is_queued(app, &job)? {
+                mark_lost(app, &job, "its directory is gone")?;
             }
             continue;
         }
@@ -48,29 +48,29 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
             break;
         };
         // What was read before the lock may be the past.
-        if !is_queued(app, &run)? {
+        if !is_queued(app, &job)? {
             continue;
         }
         let start = match dir.start_spec() {
             Ok(start) => start,
             Err(error) => {
-                mark_lost(app, &run, &format!("what it is to be started with cannot be read: {error}"))?;
+                mark_lost(app, &job, &format!("what it is to be started with cannot be read: {error}"))?;
                 continue;
             }
         };
         let Some(start) = start.filter(|_| !dir.has_started()) else {
             // A store that was put back may know of runs that have been run since.
             match dir.read_result() {
-                Some(ending) => finish::finish_unsupervised(app, &run, &ending)?,
-                None => mark_lost(app, &run, "what it is to be started with is gone: it may have run before")?,
+                Some(ending) => finish::finish_unsupervised(app, &job, &ending)?,
+                None => mark_lost(app, &job, "what it is to be started with is gone: it may have run before")?,
             };
             continue;
         };
-        let own = launch_supervisor::own_process()?;
+        let own = own_process::own_process()?;
         if app.transaction(|tx| {
-            Ok(next_eligible(app, tx)?.is_some_and(|next| next.id == run.id) && mark_starting(tx, &run, own)?)
+            Ok(next_eligible(app, tx)?.is_some_and(|next| next.id == job.id) && mark_starting(tx, &job, own)?)
         })? {
-            begun.count += usize::from(launch_supervisor::start_supervisor(app, &run, &start, hold)?);
+            begun.count += usize::from(launch_supervisor::start_supervisor(app, &job, &start, hold)?);
         }
     }
     Ok(begun)
@@ -86,17 +86,16 @@ pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
 }
 
 /// Takes a queued run to begin it.
-pub(super) fn mark_starting(tx: &WriteTx<'_>, run: &Job, keeper: jobs::PidAndStart) -> Result<bool> {
-    Ok(jobs::mark_starting(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
+pub(super) fn mark_starting(tx: &WriteTx<'_>, job: &Job, keeper: jobs::PidAndStart) -> Result<bool> {
+    Ok(jobs::mark_starting(tx, &job.id, &host::identity(), &host::boot_id(), keeper)?)
 }
 
-fn is_queued(app: &App, run: &Job) -> Result<bool> {
-    let found = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?;
+fn is_queued(app: &App, job: &Job) -> Result<bool> {
+    let found = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?;
     Ok(found.is_some_and(|found| found.status == JobStatus::Queued))
 }
 
-fn mark_lost(app: &App, run: &Job, why: &str) -> Result<bool> {
-    let ending =
-        JobResult { status: JobStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
-    finish::finish_unsupervised(app, run, &ending)
+fn mark_lost(app: &App, job: &Job, why: &str) -> Result<bool> {
+    let ending = JobResult::without_exit(JobStatus::Lost, why);
+    finish::finish_unsupervised(app, job, &ending)
 }

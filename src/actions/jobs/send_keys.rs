@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use anyhow::Result;
 
-use super::{find, recover};
+use super::{find, supervision::supervisor_alive};
 use crate::{
     actions::{
         Answer, App,
@@ -39,15 +39,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// # Errors
 /// `not_found`, `run_final`, `run_queued`, `no_terminal`, `input_full` when its program does not read (what was taken by then
 /// stays typed), `invalid_value` for a line longer than a terminal takes, `run_unsupervised`, `run_busy`.
-pub fn send(app: &App, run: &str, inputs: &[TerminalInput]) -> Result<Answer> {
+pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     terminal_input::check(inputs)?;
     if let Some(request) = &app.idempotency_key
         && let Some(answer) = app.read(|tx| stored_response(tx, request))?
     {
         return Ok(answer);
     }
-    let run = app.read(|tx| find::job(tx, run))?;
-    check_accepts_input(&run)?;
+    let job = app.read(|tx| find::job(tx, job))?;
+    check_accepts_input(&job)?;
     if let Some(request) = &app.idempotency_key
         && let Some(answer) = app.transaction(|tx| record_intent(tx, request, "whether the run got it is not known"))?
     {
@@ -55,9 +55,9 @@ pub fn send(app: &App, run: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     }
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let newest = || -> Result<i64> {
-        Ok(output.as_ref().map(|output| output.totals(&run.id)).transpose()?.map_or(0, |totals| totals.next_seq - 1))
+        Ok(output.as_ref().map(|output| output.totals(&job.id)).transpose()?.map_or(0, |totals| totals.next_seq - 1))
     };
-    let sent = newest().and_then(|before| send_to_supervisor(app, &run, inputs).map(|bytes| (before, bytes)));
+    let sent = newest().and_then(|before| send_to_supervisor(app, &job, inputs).map(|bytes| (before, bytes)));
     let (seq_before, bytes) = match sent {
         Ok(sent) => sent,
         Err(error) => {
@@ -71,8 +71,8 @@ pub fn send(app: &App, run: &str, inputs: &[TerminalInput]) -> Result<Answer> {
             return Err(error);
         }
     };
-    let id = run.id.to_string();
-    let line = format!("typed {bytes} byte(s) to run {}", run.id.short());
+    let id = job.id.to_string();
+    let line = format!("typed {bytes} byte(s) to run {}", job.id.short());
     let answer = Answer::new(&SendKeysView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
     if let Some(request) = &app.idempotency_key {
         let text = serde_json::to_string(&answer).map_err(errors::internal)?;
@@ -82,30 +82,30 @@ pub fn send(app: &App, run: &str, inputs: &[TerminalInput]) -> Result<Answer> {
 }
 
 /// What is known to be in vain.
-fn check_accepts_input(run: &Job) -> Result<(), Refusal> {
-    let id = run.id.to_string();
-    match run.status {
+fn check_accepts_input(job: &Job) -> Result<(), Refusal> {
+    let id = job.id.to_string();
+    match job.status {
         status if status.is_final() => Err(Refusal::JobFinal { run: id, status }),
         JobStatus::Queued => Err(Refusal::JobQueued { run: id }),
-        _ if run.pty.is_none() => Err(Refusal::NoTerminal { run: id }),
+        _ if job.pty.is_none() => Err(Refusal::NoTerminal { run: id }),
         _ => Ok(()),
     }
 }
 
 /// Has it typed; answers with how many bytes that were.
-fn send_to_supervisor(app: &App, run: &Job, inputs: &[TerminalInput]) -> Result<usize> {
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let id = || run.id.to_string();
+fn send_to_supervisor(app: &App, job: &Job, inputs: &[TerminalInput]) -> Result<usize> {
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    let id = || job.id.to_string();
     let request = Request::Input(inputs.to_vec());
     // A run that is just begun has no door yet.
     let reply = poll_until::poll_until(START_TIMEOUT, POLL_INTERVAL, || {
         match control_socket::send_request(&dir, &request, REPLY_TIMEOUT) {
             Ok(Some(reply)) => Some(Ok(reply)),
             Ok(None) => {
-                let known = app.read(|tx| find::job(tx, &run.id.to_string()));
-                match known.and_then(|run| {
-                    check_accepts_input(&run).map(|()| recover::supervisor_alive(&run)).map_err(Into::into)
-                }) {
+                let known = app.read(|tx| find::job(tx, &job.id.to_string()));
+                match known
+                    .and_then(|job| check_accepts_input(&job).map(|()| supervisor_alive(&job)).map_err(Into::into))
+                {
                     Ok(is_kept) if is_kept || dir.is_locked().unwrap_or(true) => None,
                     Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id() }.into())),
                     Err(error) => Some(Err(error)),

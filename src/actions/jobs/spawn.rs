@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{event, find, launch_supervisor, poll, queue_waiter, scheduler, wait};
+use super::{event, find, launch_supervisor, own_process, poll, queue_waiter, scheduler, wait};
 use crate::{
     actions::{
         Answer, App,
@@ -119,8 +119,8 @@ pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<
         Err(error) if matches!(error.downcast_ref(), Some(Refusal::WaitTimedOut { .. })) => return Ok(None),
         Err(error) => return Err(error),
     }
-    let run = answer.ids.first().cloned().unwrap_or_default();
-    poll::poll(app, &poll::PollRequest { job: run, since_seq: 0, wait: None, until: None }).map(Some)
+    let job = answer.ids.first().cloned().unwrap_or_default();
+    poll::poll(app, &poll::PollRequest { job: job, since_seq: 0, wait: None, until: None }).map(Some)
 }
 
 /// The answer when the end is not waited for, or did not come in time: as the run stands by then.
@@ -128,8 +128,8 @@ pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<
 /// # Errors
 /// As the store fails.
 pub fn pending_response(app: &App, order: &SpawnRequest, begun: Answer) -> Result<Answer> {
-    let Some(run) = begun.ids.first().filter(|_| order.yield_for.is_some()) else { return Ok(begun) };
-    let now = app.read(|tx| answer(&find::job(tx, run)?))?;
+    let Some(job) = begun.ids.first().filter(|_| order.yield_for.is_some()) else { return Ok(begun) };
+    let now = app.read(|tx| answer(&find::job(tx, job)?))?;
     Ok(Answer { notes: begun.notes, line: begun.line, ..now })
 }
 
@@ -161,10 +161,10 @@ pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
         return answer;
     }
     match taken {
-        Some(run) => {
-            let begun = launch_supervisor::start_supervisor(app, &run, &start, made)?;
+        Some(job) => {
+            let begun = launch_supervisor::start_supervisor(app, &job, &start, made)?;
             queue_waiter::wake(app);
-            if begun { answer } else { app.read(|tx| self::answer(&find::job(tx, &run.id.to_string())?)) }
+            if begun { answer } else { app.read(|tx| self::answer(&find::job(tx, &job.id.to_string())?)) }
         }
         None => {
             // The lock first: whoever waits takes it. The run is asked for by now, whatever becomes of this.
@@ -222,7 +222,7 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(Job, StartSpec)> {
         return Err(Refusal::invalid("stdin", format!("is longer than {} bytes", text_limits::MAX_BODY_BYTES)).into());
     }
     let never = Timestamp::from_millis(0);
-    let run = Job {
+    let job = Job {
         seq: 0,
         id,
         session,
@@ -253,7 +253,7 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(Job, StartSpec)> {
         finished_at: None,
         updated_at: never,
     };
-    Ok((run, StartSpec { cwd, argv, env }))
+    Ok((job, StartSpec { cwd, argv, env }))
 }
 
 /// The program with its arguments, and both as a person would type them.
@@ -348,21 +348,21 @@ fn remove_watchers(app: &App, order: &SpawnRequest, id: &JobId) {
 
 /// Writes the run down; takes it in the same transaction when it may begin now.
 fn enqueue(app: &App, order: &SpawnRequest, draft: Job, taken: &mut Option<Job>) -> Result<Answer> {
-    let own = launch_supervisor::own_process()?;
+    let own = own_process::own_process()?;
     let write = |tx: &WriteTx<'_>| {
-        let run = jobs::insert(tx, draft)?;
+        let job = jobs::insert(tx, draft)?;
         tx.record(
-            &event::for_job(EventKind::ExecQueued, &run)
-                .with("queue", run.queue.clone())
-                .with("recovery", run.recovery.as_str())
-                .with("background", run.background),
+            &event::for_job(EventKind::ExecQueued, &job)
+                .with("queue", job.queue.clone())
+                .with("recovery", job.recovery.as_str())
+                .with("background", job.background),
         )?;
-        let begins = scheduler::next_eligible(app, tx)?.is_some_and(|next| next.id == run.id)
-            && scheduler::mark_starting(tx, &run, own)?;
+        let begins = scheduler::next_eligible(app, tx)?.is_some_and(|next| next.id == job.id)
+            && scheduler::mark_starting(tx, &job, own)?;
         if begins {
-            *taken = Some(Job { status: JobStatus::Starting, ..run.clone() });
+            *taken = Some(Job { status: JobStatus::Starting, ..job.clone() });
         }
-        answer(taken.as_ref().unwrap_or(&run))
+        answer(taken.as_ref().unwrap_or(&job))
     };
     if order.session.is_none() {
         return app.mutate(write);
@@ -379,20 +379,20 @@ fn enqueue(app: &App, order: &SpawnRequest, draft: Job, taken: &mut Option<Job>)
     })
 }
 
-fn answer(run: &Job) -> Result<Answer> {
+fn answer(job: &Job) -> Result<Answer> {
     let view = JobSpawnView {
-        run_id: run.id.to_string(),
-        session_id: run.session.as_ref().map(ToString::to_string),
-        status: run.status.as_str(),
-        queued_at: run.queued_at.to_string(),
-        background: run.background,
-        pty: run.pty.is_some(),
+        run_id: job.id.to_string(),
+        session_id: job.session.as_ref().map(ToString::to_string),
+        status: job.status.as_str(),
+        queued_at: job.queued_at.to_string(),
+        background: job.background,
+        pty: job.pty.is_some(),
     };
-    let did = match run.status {
+    let did = match job.status {
         JobStatus::Queued => "queued",
         JobStatus::Failed => "could not start",
         _ => "started",
     };
-    let command: String = secrets::mask(&run.command).lines().next().unwrap_or_default().chars().take(80).collect();
-    Answer::new(&view, &run.id, format!("{did} run {}: {command}", run.id.short()))
+    let command: String = secrets::mask(&job.command).lines().next().unwrap_or_default().chars().take(80).collect();
+    Answer::new(&view, &job.id, format!("{did} run {}: {command}", job.id.short()))
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use anyhow::Result;
 
-use super::{event, finish, gc, launch_supervisor, notify, queue_waiter, scheduler};
+use super::{event, finish, gc, notification_format, notify, own_process, queue_waiter, scheduler};
 use crate::{
     actions::{App, core::errors},
     domain::{
@@ -32,27 +32,27 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     let directory = JobDir::of(&app.project.jobs_dir(), &id);
     let not_ours = || Refusal::Usage { why: "a run is begun by: fairway exec spawn".into() };
     let held = directory.lock_from_stdin().ok().flatten().ok_or_else(not_ours)?;
-    let run = app.read(|tx| Ok(jobs::find(tx, &id)?))?.ok_or_else(not_ours)?;
-    if run.status != JobStatus::Starting {
+    let job = app.read(|tx| Ok(jobs::find(tx, &id)?))?.ok_or_else(not_ours)?;
+    if job.status != JobStatus::Starting {
         return Err(not_ours().into());
     }
-    let looked_after = supervise_job(app, &run, &directory);
+    let looked_after = supervise_job(app, &job, &directory);
     // Whatever became of it, who waits may go on.
     drop(held);
     let next = scheduler::schedule(app);
-    gc::gc_if_due(app, run.seq);
+    gc::gc_if_due(app, job.seq);
     looked_after.and(next)
 }
 
-fn supervise_job(app: &App, run: &Job, directory: &JobDir) -> Result<()> {
+fn supervise_job(app: &App, job: &Job, directory: &JobDir) -> Result<()> {
     let mut keeper = StoreSink {
         app,
         reopened: None,
-        job: run,
+        job: job,
         dir: directory,
         output: None,
         is_end_recorded: false,
-        has_pending: run.attempt > 1,
+        has_pending: job.attempt > 1,
     };
     let start = match directory.start_spec().and_then(|start| Ok((start, directory.stdin()?))) {
         Ok((Some(start), stdin)) => Ok((start, stdin)),
@@ -61,11 +61,11 @@ fn supervise_job(app: &App, run: &Job, directory: &JobDir) -> Result<()> {
     };
     let (StartSpec { cwd, argv, env }, stdin) = match start {
         Ok(start) => start,
-        Err(why) => return fail_before_start(app, run, why),
+        Err(why) => return fail_before_start(app, job, why),
     };
-    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
+    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, job.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
-    env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
+    env.insert(vars::FAIRWAY_EXEC_RUN.into(), job.id.to_string().into());
     let order = JobSpec {
         job_dir: directory,
         argv: &argv,
@@ -73,15 +73,15 @@ fn supervise_job(app: &App, run: &Job, directory: &JobDir) -> Result<()> {
         env_tag: &mark,
         cwd: &cwd,
         stdin,
-        pty: run.pty,
-        timeout: run.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
-        notification_key: &|suffix| notify::dedup_key(&run.id, suffix),
+        pty: job.pty,
+        timeout: job.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
+        notification_key: &|suffix| notification_format::dedup_key(&job.id, suffix),
     };
     match supervise::supervise(order, &mut keeper) {
         Ok(()) => {}
         // Nobody else would do better, and who waits for it hears why.
         Err(SuperviseError::System(error)) if !directory.has_started() => {
-            return fail_before_start(app, run, format!("it cannot be looked after: {error}"));
+            return fail_before_start(app, job, format!("it cannot be looked after: {error}"));
         }
         Err(error) => return Err(errors::internal(error)),
     }
@@ -94,9 +94,9 @@ fn supervise_job(app: &App, run: &Job, directory: &JobDir) -> Result<()> {
 }
 
 /// Says that a run has failed of which nothing was begun.
-fn fail_before_start(app: &App, run: &Job, why: String) -> Result<()> {
-    let ending = JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
-    finish::finish_unsupervised(app, run, &ending).map(drop)
+fn fail_before_start(app: &App, job: &Job, why: String) -> Result<()> {
+    let ending = JobResult::without_exit(JobStatus::Failed, why);
+    finish::finish_unsupervised(app, job, &ending).map(drop)
 }
 
 /// How long the stores may keep a supervisor waiting whose program prints meanwhile.
@@ -183,7 +183,7 @@ impl JobHost for StoreSink<'_> {
 impl Sink for StoreSink<'_> {
     fn record_started(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
         let started = i64::try_from(process.started).map_err(sink_error)?;
-        let own = launch_supervisor::own_process().map_err(sink_error)?;
+        let own = own_process::own_process().map_err(sink_error)?;
         let written = self.current_app().transaction(|tx| {
             if !jobs::mark_running(tx, &self.job.id, (i64::from(process.pid), started), own)? {
                 return Ok(false);

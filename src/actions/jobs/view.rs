@@ -2,13 +2,11 @@
 
 use anyhow::Result;
 
-use super::recover;
+use super::supervision::is_supervised;
 use crate::{
     actions::App,
     domain::job::{Job, JobStatus},
-    os::host,
-    store::{StoreError, job_output::OutputStore, jobs},
-    supervisor::JobDir,
+    store::{StoreError, job_output::OutputStore},
     wire::JobView,
 };
 
@@ -38,41 +36,26 @@ impl JobReader {
 
     /// How much a run has printed so far, in bytes, and whether something of it was left out. What cannot be told is as the
     /// run's row has it: a damaged file of output hides no run.
-    pub fn output_size(&mut self, app: &App, run: &Job) -> (i64, bool) {
-        let never = run.status == JobStatus::Queued && run.attempt == 1;
-        if never || run.status.is_final() {
-            return (run.output_bytes, run.truncated);
+    pub fn output_size(&mut self, app: &App, job: &Job) -> (i64, bool) {
+        let never = job.status == JobStatus::Queued && job.attempt == 1;
+        if never || job.status.is_final() {
+            return (job.output_bytes, job.truncated);
         }
-        let totals = self.output(app).ok().flatten().and_then(|output| output.totals(&run.id).ok());
-        totals.map_or((run.output_bytes, run.truncated), |totals| {
+        let totals = self.output(app).ok().flatten().and_then(|output| output.totals(&job.id).ok());
+        totals.map_or((job.output_bytes, job.truncated), |totals| {
             (totals.stdout_bytes.saturating_add(totals.stderr_bytes), totals.dropped_bytes > 0)
         })
     }
 
     /// A run as it stands.
-    pub fn view(&mut self, app: &App, run: &Job) -> JobView {
-        let (bytes, truncated) = self.output_size(app, run);
-        JobView::new(run, is_supervised(app, run), bytes, truncated)
+    pub fn view(&mut self, app: &App, job: &Job) -> JobView {
+        let (bytes, truncated) = self.output_size(app, job);
+        JobView::new(job, is_supervised(app, job), bytes, truncated)
     }
 }
 
 /// A run as it stands.
 #[must_use]
-pub fn view(app: &App, run: &Job) -> JobView {
-    JobReader::new().view(app, run)
-}
-
-/// Whether somebody looks after a run, or nobody has to. What cannot be told counts as looked after.
-#[must_use]
-pub fn is_supervised(app: &App, run: &Job) -> bool {
-    // Another host's locks cannot be seen from here.
-    if !run.status.is_active() || run.host != host::identity() {
-        return true;
-    }
-    if JobDir::of(&app.project.jobs_dir(), &run.id).is_locked().unwrap_or(true) || recover::supervisor_alive(run) {
-        return true;
-    }
-    // It may have ended since its row was read: whoever looks after it writes that first.
-    let now = app.read(|tx| Ok(jobs::find(tx, &run.id)?));
-    !now.is_ok_and(|now| now.is_some_and(|now| now.status.is_active() && now.attempt == run.attempt))
+pub fn view(app: &App, job: &Job) -> JobView {
+    JobReader::new().view(app, job)
 }

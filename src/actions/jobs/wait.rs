@@ -8,7 +8,8 @@ use super::{
     find,
     job_waiter::{self, JobWaiter},
     queue_waiter, recover,
-    view::{JobReader, is_supervised},
+    supervision::is_supervised,
+    view::JobReader,
 };
 use crate::{
     actions::App,
@@ -32,12 +33,12 @@ pub fn wait(
     mut progress: impl FnMut(&[Job]),
 ) -> Result<Vec<JobView>> {
     let until = limit.map(|limit| Instant::now() + limit);
-    let mut found = app.read(|tx| runs.iter().map(|run| find::job(tx, run)).collect::<Result<Vec<Job>>>())?;
+    let mut found = app.read(|tx| runs.iter().map(|job| find::job(tx, job)).collect::<Result<Vec<Job>>>())?;
     let mut waiting: Vec<Option<JobWaiter>> = Vec::new();
-    for run in &found {
-        waiting.push(if run.status.is_final() { None } else { Some(JobWaiter::new(app, run)?) });
+    for job in &found {
+        waiting.push(if job.status.is_final() { None } else { Some(JobWaiter::new(app, job)?) });
     }
-    if found.iter().any(|run| run.status == JobStatus::Queued) {
+    if found.iter().any(|job| job.status == JobStatus::Queued) {
         // Whoever waited to begin it may have been killed. When nobody can be started now, others may still begin it.
         let _ = queue_waiter::ensure_running(app);
     }
@@ -48,16 +49,16 @@ pub fn wait(
         refresh(app, &mut found)?;
         recover_unsupervised(app, &mut found)?;
         progress(&found);
-        for (waiting, run) in waiting.iter_mut().zip(&found) {
+        for (waiting, job) in waiting.iter_mut().zip(&found) {
             match waiting {
-                Some(_) if run.status.is_final() || !is_supervised(app, run) => *waiting = None,
-                Some(waiting) => waiting.track_supervisor(run),
+                Some(_) if job.status.is_final() || !is_supervised(app, job) => *waiting = None,
+                Some(waiting) => waiting.track_supervisor(job),
                 None => {}
             }
         }
         if waiting.iter().all(Option::is_none) {
             let mut looker = JobReader::new();
-            return Ok(found.iter().map(|run| looker.view(app, run)).collect());
+            return Ok(found.iter().map(|job| looker.view(app, job)).collect());
         }
         if !job_waiter::wait_any(waiting.iter().flatten(), until) {
             return Err(Refusal::WaitTimedOut { within: show_duration(limit.unwrap_or_default()) }.into());
@@ -68,8 +69,8 @@ pub fn wait(
 /// Settles those whose supervisor has died: whoever waits for them wants to know what becomes of them.
 fn recover_unsupervised(app: &App, runs: &mut [Job]) -> Result<()> {
     let mut settled = false;
-    for run in runs.iter().filter(|run| !is_supervised(app, run)) {
-        settled |= recover::recover_one(app, run)?.is_some();
+    for job in runs.iter().filter(|job| !is_supervised(app, job)) {
+        settled |= recover::recover_one(app, job)?.is_some();
     }
     if settled { refresh(app, runs) } else { Ok(()) }
 }
@@ -77,8 +78,8 @@ fn recover_unsupervised(app: &App, runs: &mut [Job]) -> Result<()> {
 /// Looks again at those that may have changed.
 fn refresh(app: &App, runs: &mut [Job]) -> Result<()> {
     app.read(|tx| {
-        for run in runs.iter_mut().filter(|run| !run.status.is_final()) {
-            *run = find::job(tx, &run.id.to_string())?;
+        for job in runs.iter_mut().filter(|job| !job.status.is_final()) {
+            *job = find::job(tx, &job.id.to_string())?;
         }
         Ok(())
     })

@@ -124,18 +124,18 @@ impl WorkerState {
         let host = host::identity();
         let (mut keepers, mut limit) = (Vec::new(), self.is_blocked.then_some(HANDOVER_POLL_INTERVAL));
         let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
-        for run in active.iter().filter(|run| run.host == host) {
-            if self.unresolved.contains(&run.id) {
+        for job in active.iter().filter(|job| job.host == host) {
+            if self.unresolved.contains(&job.id) {
                 within(RETRY_DELAY);
                 continue;
             }
             // Until its supervisor has written itself down it is kept by whoever took it, whose end tells nothing.
-            if run.status == JobStatus::Starting {
+            if job.status == JobStatus::Starting {
                 within(HANDOVER_POLL_INTERVAL);
                 continue;
             }
             let keeper =
-                process::ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
+                process::ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id));
             let end = keeper.and_then(|keeper| {
                 let end = process::pidfd(keeper.pid).ok().flatten()?;
                 // The descriptor first: what is there after it was opened is what it stands for.
@@ -174,17 +174,17 @@ impl WorkerState {
 fn has_work(app: &App) -> Result<bool> {
     let host = host::identity();
     app.read(|tx| {
-        let starts = |run: &Job| run.host == host && run.status == JobStatus::Starting;
+        let starts = |job: &Job| job.host == host && job.status == JobStatus::Starting;
         Ok(jobs::first_queued(tx, &host)?.is_some() || jobs::active(tx)?.iter().any(starts))
     })
 }
 
 /// A run that would only be tried for ever.
 fn stop_retrying(app: &App, id: &JobId) -> Result<()> {
-    let Some(run) = app.read(|tx| Ok(jobs::find(tx, id)?))?.filter(|run| run.status == JobStatus::Queued) else {
+    let Some(job) = app.read(|tx| Ok(jobs::find(tx, id)?))?.filter(|job| job.status == JobStatus::Queued) else {
         return Ok(());
     };
     let why = format!("its supervisor ended {MAX_START_ATTEMPTS} times before it had begun the command");
-    let ending = JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
-    finish::finish_unsupervised(app, &run, &ending).map(drop)
+    let ending = JobResult::without_exit(JobStatus::Failed, why);
+    finish::finish_unsupervised(app, &job, &ending).map(drop)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{event, find};
+use super::{common::find, event};
 use crate::{
     actions::{Answer, App},
     domain::{EventKind, approval::Decision, text_limits},

@@ -3,7 +3,10 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{SOURCE, describe, event};
+use super::{
+    common::{SOURCE, describe},
+    event,
+};
 use crate::{
     actions::{App, core::lookup, sessions::report::activity},
     domain::{

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{SOURCE, describe, find};
+use super::common::{SOURCE, describe, find};
 use crate::{
     actions::{
         App,

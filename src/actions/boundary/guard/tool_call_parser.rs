@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::ToolCall;
+use super::call::ToolCall;
 use crate::{
     domain::Role,
     guard::{Paths, ShellInput, ToolCallFacts},

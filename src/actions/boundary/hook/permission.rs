@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{HookCaller, Reply, resolve_session, tool};
+use super::{event::HookCaller, reply::Reply, resolve_session, tool};
 use crate::actions::{
     App,
     boundary::{

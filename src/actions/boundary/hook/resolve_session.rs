@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{HookCaller, StartKind};
+use super::event::{HookCaller, StartKind};
 use crate::{
     actions::{
         App,

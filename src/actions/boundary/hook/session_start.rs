@@ -4,7 +4,11 @@ use std::fs;
 
 use anyhow::Result;
 
-use super::{HookCaller, HookOutcome, Reply, SOURCE, StartKind, resolve_session};
+use super::{
+    event::{HookCaller, SOURCE, StartKind},
+    reply::{HookOutcome, Reply},
+    resolve_session,
+};
 use crate::{
     actions::{
         App,

@@ -2,7 +2,11 @@
 
 use anyhow::Result;
 
-use super::{HookCaller, HookOutcome, Reply, SOURCE, resolve_session, turn};
+use super::{
+    event::{HookCaller, SOURCE},
+    reply::{HookOutcome, Reply},
+    resolve_session, turn,
+};
 use crate::{
     actions::{
         App,

@@ -4,7 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{HookCaller, HookOutcome, Reply, SOURCE, TranscriptReader, TranscriptUsage, resolve_session};
+use super::{
+    event::{HookCaller, SOURCE},
+    reply::{HookOutcome, Reply},
+    resolve_session,
+    transcript::{TranscriptReader, TranscriptUsage},
+};
 use crate::{
     actions::{
         App,

@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::Result;
 
-use super::{HookCaller, SOURCE, StartKind, resolve_session};
+use super::{
+    event::{HookCaller, SOURCE, StartKind},
+    resolve_session,
+};
 use crate::{
     actions::{
         App,

@@ -6,48 +6,19 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::session_of_run;
+pub use crate::actions::boundary::context_sections::{Mode, Section, SectionKind};
 use crate::{
     actions::{
         Answer, App,
         boundary::agent_context,
         sessions::prompt::{self, NewPrompt},
     },
-    domain::{Refusal, id::Label, message::Priority, session::Session, string_enum::string_enum},
+    domain::{Refusal, id::Label, message::Priority, session::Session},
     wire::{ContextView, SectionView},
 };
 
 /// Where pushed context says it comes from.
 pub const SOURCE: &str = "prime";
-
-string_enum! {
-    /// How much is told.
-    Mode {
-        Full => "full",
-        Compact => "compact",
-        /// After a compaction: what was being done.
-        Resume => "resume",
-    }
-}
-
-string_enum! {
-    /// What a section is about, in the order of telling.
-    SectionKind {
-        Role => "role",
-        Work => "work",
-        Mail => "mail",
-        Checkpoint => "checkpoint",
-        Directive => "directive",
-    }
-}
-
-/// A part of what is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
-    /// What it is about.
-    pub kind: SectionKind,
-    /// The text.
-    pub content: String,
-}
 
 /// What a session needs to know, or without one whoever acts: who it is, what it holds, what waits for it, where it stood,
 /// and how to go on. Other people's and programs' text in it is marked. Asks git where a gate does; changes nothing.
