@@ -1,4 +1,4 @@
-//! What is done with background runs.
+//! Background jobs: spawn, schedule, supervise, read, control, notify, recover and delete.
 
 pub mod cleanup;
 pub mod event;

@@ -11,38 +11,39 @@ use crate::{
     store::job_output::OutputStore,
 };
 
-/// The length of the snippet in characters.
+/// Maximum length of the snippet.
 const MAX_SNIPPET_CHARS: usize = 2_000;
-/// How much is looked at for it, in bytes and items: a secret that begins before it is still seen.
+/// How much output is read for the snippet. It is more than the snippet shows, so that a secret that begins before it is still
+/// masked.
 const SNIPPET_SCAN_BYTES: i64 = 12 << 10;
 const SNIPPET_SCAN_ITEMS: [i64; 2] = [16, 4_096];
-/// How often to look again when what the rows speak of was left out meanwhile.
+/// Maximum reads of one page, if output is dropped between reading the rows and the bytes.
 const MAX_ROUNDS: usize = 10;
 
-/// Some items.
+/// A page of items.
 pub(super) struct Page {
     pub items: Vec<DecodedItem>,
-    /// The last place that was looked at.
+    /// The last sequence number that was read.
     pub next_seq: i64,
     pub has_more: bool,
 }
 
-/// At most `limit` items after `since_seq`. No more are added when there is `much` text.
+/// At most `limit` items after `since_seq`; none is added after `text_limit` bytes of text.
 pub(super) fn page(
     output: &OutputStore,
     decoder: &Decoder<'_>,
     job: &Job,
     since_seq: i64,
     limit: usize,
-    much: usize,
+    text_limit: usize,
     stream: Option<ItemType>,
 ) -> Result<Page> {
-    let mut looks = 0;
+    let mut rounds = 0;
     loop {
         let (mut items, mut has_more) = output.items(&job.id, since_seq, limit, stream)?;
         let mut text = 0_usize;
         let whole = items.iter().take_while(|item| {
-            let fits = text < much;
+            let fits = text < text_limit;
             text = text.saturating_add(item_len(item));
             fits
         });
@@ -50,16 +51,16 @@ pub(super) fn page(
         has_more |= whole < items.len();
         items.truncate(whole);
         let pieces = decoder.decode(&items)?;
-        looks += 1;
-        // What was left out since the rows were read is a gap by now: look again. What was removed by hand stays away.
-        if pieces.len() == items.len() || looks >= MAX_ROUNDS {
+        rounds += 1;
+        // Output dropped since the rows were read is a gap item by now: read again. Files deleted by hand stay missing.
+        if pieces.len() == items.len() || rounds >= MAX_ROUNDS {
             let next_seq = items.last().map_or(since_seq, |item| item.seq);
             return Ok(Page { items: pieces, next_seq, has_more });
         }
     }
 }
 
-/// The end of what a run has printed.
+/// The end of a job's output.
 pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, job: &Job) -> Result<String> {
     let mut newest = Vec::new();
     for most in SNIPPET_SCAN_ITEMS {
@@ -80,7 +81,7 @@ pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, job: &Job) ->
     let enough = enough.count();
     newest.truncate(enough);
     newest.reverse();
-    let text: String = decoder.decode(&newest)?.into_iter().map(|piece| piece.text).collect();
+    let text: String = decoder.decode(&newest)?.into_iter().map(|item| item.text).collect();
     let text = mask(&text);
     let from = text.char_indices().rev().nth(MAX_SNIPPET_CHARS - 1).map_or(0, |(at, _)| at);
     Ok(text.get(from..).unwrap_or_default().to_owned())

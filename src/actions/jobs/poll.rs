@@ -1,4 +1,4 @@
-//! Looking at one run: how it stands, and what it has printed since.
+//! The state of one job, with new output.
 
 use std::time::{Duration, Instant};
 
@@ -19,39 +19,39 @@ use crate::{
     wire::{JobItemView, JobPollView, exec_request::Until},
 };
 
-/// How many items an answer has at most, and after how much text no more are added.
+/// Maximum number of items in an answer; after this much text none is added.
 const MAX_ITEMS: usize = 256;
 const TEXT_LIMIT_BYTES: usize = 256 << 10;
 
-/// What is asked.
+/// A request for a job's state.
 #[derive(Debug, Clone)]
 pub struct PollRequest {
-    /// The run, as somebody typed it.
+    /// The job: an id or a part of it.
     pub job: String,
-    /// Exclusive.
+    /// Only items after this sequence number.
     pub since_seq: i64,
-    /// How long to wait for something new.
+    /// How long to wait.
     pub wait: Option<Duration>,
-    /// For what; by default for any item, and for the end.
+    /// What to wait for; by default any item or the end.
     pub until: Option<Until>,
 }
 
-/// How a run stands and what came after `since_seq`; with `wait` not before what it waits for is there. It answers as well
-/// when the run has ended, when nobody looks after it any more, and when the time is over.
+/// The state of a job with its items after `since_seq`. With `wait` it returns when the awaited item is there, the job has
+/// ended or has no supervisor, or the time is over.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; as the stores or the run's directory fail.
-pub fn poll(app: &App, order: &PollRequest) -> Result<JobPollView> {
-    let mut looker = JobReader::new();
-    let mut job = app.read(|tx| find::job(tx, &order.job))?;
-    if let Some(wait) = order.wait.filter(|_| !job.status.is_final()) {
+/// `not_found`, `ambiguous`; errors of the stores or the job's directory.
+pub fn poll(app: &App, request: &PollRequest) -> Result<JobPollView> {
+    let mut reader = JobReader::new();
+    let mut job = app.read(|tx| find::job(tx, &request.job))?;
+    if let Some(wait) = request.wait.filter(|_| !job.status.is_final()) {
         let until = Instant::now() + wait;
         let mut waiting = JobWaiter::new(app, &job)?;
         let id = job.id.to_string();
         loop {
             waiting.drain()?;
             job = app.read(|tx| find::job(tx, &id))?;
-            if is_satisfied(app, &job, order, &mut looker)? {
+            if is_satisfied(app, &job, request, &mut reader)? {
                 break;
             }
             waiting.track_supervisor(&job);
@@ -60,33 +60,33 @@ pub fn poll(app: &App, order: &PollRequest) -> Result<JobPollView> {
             }
         }
     }
-    view(app, &job, order.since_seq, &mut looker)
+    view(app, &job, request.since_seq, &mut reader)
 }
 
-/// Whether what is waited for is there.
-fn is_satisfied(app: &App, job: &Job, order: &PollRequest, looker: &mut JobReader) -> Result<bool> {
+/// Whether the wait is over.
+fn is_satisfied(app: &App, job: &Job, request: &PollRequest, reader: &mut JobReader) -> Result<bool> {
     if job.status.is_final() || !is_supervised(app, job) {
         return Ok(true);
     }
-    let Some(output) = looker.output(app)? else { return Ok(false) };
-    let newer = |events| output.newest_after(&job.id, order.since_seq, events);
-    Ok(match order.until {
+    let Some(output) = reader.output(app)? else { return Ok(false) };
+    let newer = |events| output.newest_after(&job.id, request.since_seq, events);
+    Ok(match request.until {
         Some(Until::Exit) => false,
         Some(Until::Output) => newer(false)?.is_some(),
         Some(Until::Event) => newer(true)?.is_some(),
-        None => !output.items(&job.id, order.since_seq, 1, None)?.0.is_empty(),
+        None => !output.items(&job.id, request.since_seq, 1, None)?.0.is_empty(),
     })
 }
 
-/// How a run stands, with what came after `since_seq`.
+/// The state of a job with its items after `since_seq`.
 ///
 /// # Errors
-/// As the store of output or the run's directory fails.
-pub fn view(app: &App, job: &Job, since_seq: i64, looker: &mut JobReader) -> Result<JobPollView> {
-    let shown = looker.view(app, job);
-    let Some(output) = looker.output(app)? else {
+/// Errors of the output store or the job's directory.
+pub fn view(app: &App, job: &Job, since_seq: i64, reader: &mut JobReader) -> Result<JobPollView> {
+    let job_view = reader.view(app, job);
+    let Some(output) = reader.output(app)? else {
         return Ok(JobPollView {
-            run: shown,
+            run: job_view,
             since_seq,
             next_seq: since_seq,
             snippet: String::new(),
@@ -97,7 +97,7 @@ pub fn view(app: &App, job: &Job, since_seq: i64, looker: &mut JobReader) -> Res
     let decoder = Decoder::new(output, &job.id, dir, job.status.is_final());
     let page = page(output, &decoder, job, since_seq, MAX_ITEMS, TEXT_LIMIT_BYTES, None)?;
     Ok(JobPollView {
-        run: shown,
+        run: job_view,
         since_seq,
         next_seq: page.next_seq,
         snippet: snippet(output, &decoder, job)?,

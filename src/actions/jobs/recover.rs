@@ -1,4 +1,4 @@
-//! Settling runs whose supervisor is gone. Only who has a run's lock decides about it, so two never do.
+//! Recovers jobs whose supervisor died. The holder of a job's lock decides about it, so two processes never do.
 
 use std::time::Duration;
 
@@ -22,119 +22,119 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// A run that was settled, or would be.
+/// A job that was recovered, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovered {
-    /// The run.
+    /// The job.
     pub job: JobId,
-    /// The session that its messages go to.
+    /// The session that gets its notifications.
     pub session: Option<SessionId>,
-    /// What it is now.
+    /// Its new status.
     pub status: JobStatus,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Recovered {
-    /// Whether it was queued again since it was never begun.
+    /// Whether it was requeued because it never started.
     #[must_use]
     pub fn is_unstarted(&self) -> bool {
         self.status == JobStatus::Queued && self.reason == NEVER_STARTED
     }
 
-    /// Whether it stands as it stood, since it could not be settled.
+    /// Whether it is unchanged because the recovery failed.
     #[must_use]
     pub fn is_unresolved(&self) -> bool {
         self.status.is_active()
     }
 }
 
-/// Settles every run of this host that nobody looks after: completes what has ended, queues what never began, and with the
-/// rest does what was asked for. Then begins what may begin. With `dry_run` it gives the same verdicts and writes nothing.
+/// Recovers all jobs of this host that have no supervisor: finishes those that ended, requeues those that never started, and
+/// applies the recovery policy to the others. Then starts the jobs that may start. With `dry_run` it makes the same decisions
+/// and writes nothing.
 ///
 /// # Errors
-/// As the stores fail.
+/// Store errors.
 pub fn recover(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
-    let settled = recover_all(app, dry_run)?;
-    // Also when nothing was settled: whoever waited to begin the next one may have been killed.
+    let recovered = recover_all(app, dry_run)?;
+    // Also if no job was recovered: the queue waiter may have been killed.
     if !dry_run {
         scheduler::schedule(app)?;
     }
-    Ok(settled)
+    Ok(recovered)
 }
 
-/// The same without beginning anything.
+/// Like [`recover`], without starting a job.
 pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     let host = host::identity();
-    let mut settled = Vec::new();
+    let mut all = Vec::new();
     for job in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|job| job.host == host) {
-        let one = if dry_run { preview(app, job) } else { recover_job(app, job, None) };
-        // One that cannot be settled is no reason to leave the others.
-        let failed = |error| Some(recovered(job, job.status, format!("it could not be settled: {error:#}")));
-        settled.extend(one.unwrap_or_else(failed));
+        let result = if dry_run { preview(app, job) } else { recover_job(app, job, None) };
+        // A job that cannot be recovered must not stop the others.
+        let failed = |error| Some(recovered(job, job.status, format!("recovery failed: {error:#}")));
+        all.extend(result.unwrap_or_else(failed));
     }
-    Ok(settled)
+    Ok(all)
 }
 
-/// Settles one run when nobody looks after it, and begins what may begin then.
+/// Recovers a job if it has no supervisor, then starts the jobs that may start.
 ///
 /// # Errors
-/// As the stores fail.
+/// Store errors.
 pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
-    let settled = if job.host == host::identity() { recover_job(app, job, None)? } else { None };
-    if settled.is_some() {
+    let recovered = if job.host == host::identity() { recover_job(app, job, None)? } else { None };
+    if recovered.is_some() {
         scheduler::schedule(app)?;
     }
-    Ok(settled)
+    Ok(recovered)
 }
 
-/// Says of every run of this host that nobody looks after how it ended, or that it is lost, whatever was asked for: the store
-/// that knows of them was put back, and they may have run on since. Answers how many those are.
+/// Records the result, or else `lost`, for every job of this host without a supervisor, whatever its recovery policy says.
+/// For a restored store: its jobs may have run on since the backup. Returns the number of jobs.
 ///
 /// # Errors
-/// As the stores fail.
+/// Store errors.
 pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     let host = host::identity();
     let mut lost = 0;
     for job in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|job| job.host == host) {
-        lost += usize::from(recover_job(app, job, Some(why)).is_ok_and(|settled| settled.is_some()));
+        lost += usize::from(recover_job(app, job, Some(why)).is_ok_and(|recovered| recovered.is_some()));
     }
     Ok(lost)
 }
 
-/// Ends what a run without a supervisor has left running, and says that it was canceled. `false` when somebody looks after
-/// it, or it is final.
+/// Kills the processes of a job without a supervisor and records it as canceled. `false` when it has a supervisor or is final.
 ///
 /// # Errors
-/// As the stores fail.
+/// Store errors.
 pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
-    let Some(right) = try_lock(&dir)? else { return Ok(false) };
-    // What was read before the lock may be the past.
+    let Some(lock) = try_lock(&dir)? else { return Ok(false) };
+    // Read again: it may have changed before the lock was taken.
     let found = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?.filter(|job| !job.status.is_final());
     let Some(job) = &found else { return Ok(false) };
     let left = kill_orphans(job, grace)?;
     let ending = JobResult::without_exit(JobStatus::Canceled, with_orphans(why, &left));
     let done = finish::finish_unsupervised(app, job, &ending);
-    drop(right);
+    drop(lock);
     done
 }
 
-/// The right to decide about a run.
+/// The right to recover a job.
 enum RecoveryLock {
-    /// Its lock.
+    /// The job's lock is held.
     Locked(#[expect(dead_code, reason = "held until it is dropped")] InheritableLock),
-    /// Its directory is gone, and its lock with it.
+    /// The job's directory, and the lock with it, does not exist.
     NoDir,
 }
 
-/// The right to decide about a run; `None` when somebody has it.
+/// Acquires the right to recover a job; `None` when another process has it.
 fn try_lock(dir: &JobDir) -> Result<Option<RecoveryLock>> {
     if !dir.path().is_dir() {
         return Ok(Some(RecoveryLock::NoDir));
     }
-    let hold = dir.try_lock().with_context(|| format!("cannot lock {}", dir.path().display()))?;
-    Ok(hold.map(RecoveryLock::Locked))
+    let lock = dir.try_lock().with_context(|| format!("cannot lock {}", dir.path().display()))?;
+    Ok(lock.map(RecoveryLock::Locked))
 }
 
 fn recover_job(app: &App, job: &Job, lost: Option<&str>) -> Result<Option<Recovered>> {
@@ -142,15 +142,15 @@ fn recover_job(app: &App, job: &Job, lost: Option<&str>) -> Result<Option<Recove
     if supervisor_alive(job) {
         return Ok(None);
     }
-    let Some(right) = try_lock(&dir)? else { return Ok(None) };
-    // What was read before the lock may be the past.
+    let Some(lock) = try_lock(&dir)? else { return Ok(None) };
+    // Read again: it may have changed before the lock was taken.
     let found = app.read(|tx| {
         let job = jobs::find(tx, &job.id)?.filter(|job| job.status.is_active());
         job.map(|job| facts(tx, &job, &dir).map(|facts| (job, facts))).transpose()
     })?;
     let Some((job, facts)) = found else { return Ok(None) };
-    let verdict = recovery::decide(&facts);
-    let settled = match (lost, verdict) {
+    let action = recovery::decide(&facts);
+    let recovered = match (lost, action) {
         (Some(why), RecoveryAction::RequeueUnstarted | RecoveryAction::Requeue(_) | RecoveryAction::MarkLost(_)) => {
             mark_lost(app, &job, why)?
         }
@@ -159,16 +159,16 @@ fn recover_job(app: &App, job: &Job, lost: Option<&str>) -> Result<Option<Recove
         (None, RecoveryAction::RequeueUnstarted) => record_requeue(app, &job, job.attempt, NEVER_STARTED)?,
         (None, RecoveryAction::Requeue(attempt)) => requeue(app, &job, &dir, attempt)?,
     };
-    // The lock first: whoever waits can take it then.
-    drop(right);
+    // Released first: the processes woken below need the lock.
+    drop(lock);
     dir.notify_waiters();
     queue_waiter::wake(app);
-    Ok(settled)
+    Ok(recovered)
 }
 
-const NEVER_STARTED: &str = "its supervisor died before it was begun: it is queued again";
+const NEVER_STARTED: &str = "its supervisor died before the command started; requeued";
 
-/// What would become of a run.
+/// The recovery that [`recover_job`] would make.
 fn preview(app: &App, job: &Job) -> Result<Option<Recovered>> {
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
     if dir.is_locked().unwrap_or(true) || supervisor_alive(job) {
@@ -187,10 +187,10 @@ fn preview(app: &App, job: &Job) -> Result<Option<Recovered>> {
     Ok(Some(recovered(job, status, reason)))
 }
 
-const COMPLETED: &str = "it had ended when its supervisor died";
+const COMPLETED: &str = "it had ended before its supervisor died";
 
 fn requeue_reason(attempt: i64) -> String {
-    format!("its supervisor died: it is begun again, as attempt {attempt}")
+    format!("its supervisor died; requeued as attempt {attempt}")
 }
 
 fn recovered(job: &Job, status: JobStatus, reason: String) -> Recovered {
@@ -218,7 +218,7 @@ fn finish_recorded(app: &App, job: &Job, dir: &JobDir) -> Result<Option<Recovere
     let ending = match (&ending.error_message, left.found.is_empty()) {
         (_, true) => ending,
         (Some(why), _) => JobResult { error_message: Some(with_orphans(why, &left)), ..ending.clone() },
-        (None, _) => JobResult { error_message: Some(with_orphans("it left something running", &left)), ..ending },
+        (None, _) => JobResult { error_message: Some(with_orphans("it left processes running", &left)), ..ending },
     };
     record_end(app, job, &ending, COMPLETED)
 }
@@ -237,19 +237,19 @@ fn record_end(app: &App, job: &Job, ending: &JobResult, why: &str) -> Result<Opt
 fn requeue(app: &App, job: &Job, dir: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
     let left = kill_orphans(job, None)?;
     if !left.survivors.is_empty() {
-        // Twice at once is worse than not again.
-        let why = "its supervisor died, and something of it would not die";
+        // A job that runs twice at the same time is worse than a lost one.
+        let why = "its supervisor died; not requeued";
         let why = with_orphans(why, &left);
         let ending = JobResult::without_exit(JobStatus::Lost, &why);
         return record_end(app, job, &ending, &why);
     }
     let why = with_orphans(&requeue_reason(attempt), &left);
-    // Of output that cannot be written nothing is kept; that the run is begun again does not depend on it.
+    // The marker is optional: an error of the output store must not prevent the requeue.
     let _ = finish::append_requeue_marker(app, job, attempt, &why);
-    let settled = record_requeue(app, job, attempt, &why)?;
-    // Last: were we killed before, the run would count as one that may have run, and not as one that never did.
+    let recovered = record_requeue(app, job, attempt, &why)?;
+    // Last: after a crash before this line the job counts as started, and is not requeued as one that never started.
     dir.clear_started().with_context(|| format!("cannot write in {}", dir.path().display()))?;
-    Ok(settled)
+    Ok(recovered)
 }
 
 fn record_requeue(app: &App, job: &Job, attempt: i64, why: &str) -> Result<Option<Recovered>> {
@@ -269,15 +269,15 @@ fn record_requeue(app: &App, job: &Job, attempt: i64, why: &str) -> Result<Optio
 }
 
 fn kill_orphans(job: &Job, grace: Option<Duration>) -> Result<OrphanProcesses> {
-    // Numbers of another boot are other processes'; marks are not.
-    orphan_processes::kill(job, grace).context("what a run left running cannot be ended")
+    // Pids of an earlier boot belong to other processes; environment tags stay valid.
+    orphan_processes::kill(job, grace).context("cannot kill the remaining processes of the job")
 }
 
 fn with_orphans(why: &str, left: &OrphanProcesses) -> String {
     let names = |names: &[String]| names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     match (left.found.is_empty(), left.survivors.is_empty()) {
         (true, _) => why.to_owned(),
-        (false, true) => format!("{why}; ended what it had left: {}", names(&left.found)),
-        (false, false) => format!("{why}; would not die: {}", names(&left.survivors)),
+        (false, true) => format!("{why}; killed its remaining processes: {}", names(&left.found)),
+        (false, false) => format!("{why}; cannot kill: {}", names(&left.survivors)),
     }
 }

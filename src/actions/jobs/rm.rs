@@ -1,4 +1,4 @@
-//! Forgetting runs that have ended.
+//! Deletes ended jobs.
 
 use std::fs;
 
@@ -16,10 +16,10 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// Forgets runs with all that they printed: all of them or none.
+/// Deletes jobs with their output, all or none.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; `in_use` for a run that is not final.
+/// `not_found`, `ambiguous`; `in_use` for a job that is not final.
 pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
     let mut removed: Vec<JobId> = Vec::new();
     let answer = app.mutate(|tx| {
@@ -40,14 +40,14 @@ pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
             }
         }
         let ids: Vec<String> = removed.iter().map(ToString::to_string).collect();
-        let line = format!("removed {} run(s)", ids.len());
+        let line = format!("removed {} job(s)", ids.len());
         Ok(Answer { ids: ids.clone(), ..Answer::new(&json!({ "removed": ids }), "", line)? })
     })?;
     delete_files(app, &removed)?;
     Ok(answer)
 }
 
-/// Forgets a final run's row.
+/// Deletes the row of a final job.
 pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
     if !jobs::remove(tx, &job.id)? {
         return Ok(false);
@@ -56,11 +56,11 @@ pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-/// Removes what runs have left outside the store, also when something of one of them cannot be removed. Answers how many bytes
-/// that frees.
+/// Deletes the output and directories of jobs and returns the freed bytes. A directory that cannot be removed does not stop
+/// the others.
 ///
 /// # Errors
-/// As the output's store fails, or the first of the directories.
+/// Errors of the output store, or the error of the first directory that could not be removed.
 pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let (mut freed, mut done) = (0, Ok(()));
@@ -76,7 +76,7 @@ pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64>
     done.map(|()| freed)
 }
 
-/// The bytes that a run's files hold.
+/// The total size of a job's files in bytes.
 pub(in crate::actions) fn dir_size(dir: &JobDir) -> u64 {
     let files = fs::read_dir(dir.path()).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()

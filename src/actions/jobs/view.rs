@@ -1,4 +1,4 @@
-//! A run as it is shown.
+//! The view of a job.
 
 use anyhow::Result;
 
@@ -10,23 +10,23 @@ use crate::{
     wire::JobView,
 };
 
-/// Looks at runs: opens what they printed once, when that is needed.
+/// Builds views of jobs; opens the output store once, on first use.
 #[derive(Debug, Default)]
 pub struct JobReader {
     output: Option<OutputStore>,
 }
 
 impl JobReader {
-    /// Has opened nothing yet.
+    /// A reader with the output store not opened.
     #[must_use]
     pub const fn new() -> Self {
         Self { output: None }
     }
 
-    /// What runs printed; `None` when none has ever printed anything. Asked again, it looks again.
+    /// The output store; `None` while it does not exist. A later call tries again.
     ///
     /// # Errors
-    /// As the store of output fails.
+    /// Errors of the output store.
     pub fn output(&mut self, app: &App) -> Result<Option<&OutputStore>, StoreError> {
         if self.output.is_none() {
             self.output = OutputStore::open_for_reading(&app.project.output_file())?;
@@ -34,8 +34,8 @@ impl JobReader {
         Ok(self.output.as_ref())
     }
 
-    /// How much a run has printed so far, in bytes, and whether something of it was left out. What cannot be told is as the
-    /// run's row has it: a damaged file of output hides no run.
+    /// The output size of a job in bytes, and whether output was dropped. If the output store cannot be read, the values of the
+    /// job's row are used, so that a damaged output store hides no job.
     pub fn output_size(&mut self, app: &App, job: &Job) -> (i64, bool) {
         let never = job.status == JobStatus::Queued && job.attempt == 1;
         if never || job.status.is_final() {
@@ -47,14 +47,14 @@ impl JobReader {
         })
     }
 
-    /// A run as it stands.
+    /// The view of a job.
     pub fn view(&mut self, app: &App, job: &Job) -> JobView {
         let (bytes, truncated) = self.output_size(app, job);
         JobView::new(job, is_supervised(app, job), bytes, truncated)
     }
 }
 
-/// A run as it stands.
+/// The view of one job.
 #[must_use]
 pub fn view(app: &App, job: &Job) -> JobView {
     JobReader::new().view(app, job)

@@ -1,4 +1,4 @@
-//! Waiting for the end of runs.
+//! Waits for the end of jobs.
 
 use std::time::{Duration, Instant};
 
@@ -21,11 +21,11 @@ use crate::{
     wire::JobView,
 };
 
-/// Waits until every one of these runs has ended, or nobody looks after it any more; answers them in the order of asking.
-/// `progress` is told how they stand, at first and after each change.
+/// Waits until each of these jobs has ended or has no supervisor; returns them in the given order. `progress` is called with
+/// their state at first and after each change.
 ///
 /// # Errors
-/// `nothing_arrived` when the limit is over, `not_found`, `ambiguous`; as the store fails.
+/// `nothing_arrived` at the time limit, `not_found`, `ambiguous`; store errors.
 pub fn wait(
     app: &App,
     runs: &[String],
@@ -39,12 +39,12 @@ pub fn wait(
         waiting.push(if job.status.is_final() { None } else { Some(JobWaiter::new(app, job)?) });
     }
     if found.iter().any(|job| job.status == JobStatus::Queued) {
-        // Whoever waited to begin it may have been killed. When nobody can be started now, others may still begin it.
+        // The queue waiter may have been killed. If it cannot be started now, another process may still start the job.
         let _ = queue_waiter::ensure_running(app);
     }
     loop {
-        for one in waiting.iter().flatten() {
-            one.drain()?;
+        for waiter in waiting.iter().flatten() {
+            waiter.drain()?;
         }
         refresh(app, &mut found)?;
         recover_unsupervised(app, &mut found)?;
@@ -57,8 +57,8 @@ pub fn wait(
             }
         }
         if waiting.iter().all(Option::is_none) {
-            let mut looker = JobReader::new();
-            return Ok(found.iter().map(|job| looker.view(app, job)).collect());
+            let mut reader = JobReader::new();
+            return Ok(found.iter().map(|job| reader.view(app, job)).collect());
         }
         if !job_waiter::wait_any(waiting.iter().flatten(), until) {
             return Err(Refusal::WaitTimedOut { within: show_duration(limit.unwrap_or_default()) }.into());
@@ -66,16 +66,16 @@ pub fn wait(
     }
 }
 
-/// Settles those whose supervisor has died: whoever waits for them wants to know what becomes of them.
+/// Recovers the jobs whose supervisor died, so that the wait for them ends.
 fn recover_unsupervised(app: &App, runs: &mut [Job]) -> Result<()> {
-    let mut settled = false;
+    let mut is_changed = false;
     for job in runs.iter().filter(|job| !is_supervised(app, job)) {
-        settled |= recover::recover_one(app, job)?.is_some();
+        is_changed |= recover::recover_one(app, job)?.is_some();
     }
-    if settled { refresh(app, runs) } else { Ok(()) }
+    if is_changed { refresh(app, runs) } else { Ok(()) }
 }
 
-/// Looks again at those that may have changed.
+/// Reads the jobs again that are not final.
 fn refresh(app: &App, runs: &mut [Job]) -> Result<()> {
     app.read(|tx| {
         for job in runs.iter_mut().filter(|job| !job.status.is_final()) {

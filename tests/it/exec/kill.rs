@@ -103,7 +103,7 @@ fn one_that_waits_is_taken_out_of_its_queue() {
     let third = place.spawn(["--queue", "q", "--shell", "echo >ran-third"]);
     assert_eq!(place.json(["exec", "kill", &second])["status"], "canceled");
     let seen = place.json(["exec", "poll", &second]);
-    assert_eq!(seen["error_message"], "it was killed on request, before it was begun");
+    assert_eq!(seen["error_message"], "it was killed on request, before it started");
     assert_eq!(place.json(["exec", "kill", &first])["status"], "canceled");
     let seen = place.json(["exec", "poll", &third, "--until", "exit", "--wait", "30s"]);
     assert_eq!(seen["status"], "succeeded");

@@ -188,7 +188,7 @@ fn leftovers_are_ended_wherever_they_went_and_nobody_else() {
     bystander.kill().unwrap();
     bystander.wait().unwrap();
     let why = row(&place, &run).error.unwrap();
-    assert!(why.contains("ended what it had left") && why.contains("sleep"), "{why}");
+    assert!(why.contains("killed its remaining processes") && why.contains("sleep"), "{why}");
     place.wait_no_processes("leftovers");
 }
 
@@ -250,7 +250,7 @@ fn what_cannot_be_settled_is_told_once_and_keeps_nobody_from_work() {
     let done = crate::common::test_project::CommandOutput::from(worker.wait_with_output().unwrap()).exits(0).json();
     let told = done["runs_recovered"].as_array().unwrap();
     assert_eq!((told.len(), &told[0]["run_id"], &told[0]["status"]), (1, &run.into(), &"running".into()), "{done:#}");
-    assert!(told[0]["reason"].as_str().unwrap().contains("could not be settled: cannot lock"), "{done:#}");
+    assert!(told[0]["reason"].as_str().unwrap().contains("recovery failed: cannot lock"), "{done:#}");
     fs::remove_dir(&lock).unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
     place.run(["session", "reconcile"]).exits(0);
