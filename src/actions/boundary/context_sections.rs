@@ -3,17 +3,17 @@
 use crate::domain::string_enum::string_enum;
 
 string_enum! {
-    /// How much is told.
+    /// The detail of a context.
     Mode {
         Full => "full",
         Compact => "compact",
-        /// After a compaction: what was being done.
+        /// After a compaction: recent checkpoints instead of full details.
         Resume => "resume",
     }
 }
 
 string_enum! {
-    /// What a section is about, in the order of telling.
+    /// The kinds of sections, in their order.
     SectionKind {
         Role => "role",
         Work => "work",
@@ -23,10 +23,10 @@ string_enum! {
     }
 }
 
-/// A part of what is told.
+/// A section of a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// What it is about.
+    /// The kind.
     pub kind: SectionKind,
     /// The text.
     pub content: String,

@@ -1,4 +1,5 @@
-//! What a provider asks a person to permit: one list over all sessions, answered from here as long as the provider listens.
+//! Approvals: permission requests of providers, in one list over all sessions. An answer reaches the provider as long as its
+//! hook waits.
 
 mod answer;
 mod common;

@@ -4,43 +4,43 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// A tool call, as a door brings it.
+/// A tool call, as an entry point receives it.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
     /// The tool's own name.
     pub tool: String,
-    /// Neutral names that the door knows for it.
+    /// Provider-neutral names of the tool.
     pub aliases: Vec<String>,
-    /// What it is called with.
+    /// The input.
     pub input: Value,
-    /// The directory that it is made from.
+    /// The directory of the call.
     pub cwd: Option<PathBuf>,
-    /// The role that the caller says it has.
+    /// The role that the caller claims to have.
     pub role: Option<String>,
 }
 
-/// The answer to a call.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardDecision {
-    /// Whether it may be made.
+    /// Whether the call is allowed.
     pub allowed: bool,
-    /// Whether a rule allows it by name: it may answer for the person.
+    /// Whether an allow rule matched, so that the provider need not ask a person.
     pub explicitly_allowed: bool,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The rule that decided.
     pub rule: Option<String>,
 }
 
 impl GuardDecision {
-    /// A no.
+    /// A denial without a rule.
     #[must_use]
     pub fn denied(reason: impl Into<String>) -> Self {
         Self { allowed: false, explicitly_allowed: false, reason: reason.into(), rule: None }
     }
 }
 
-/// Where a call came in.
+/// The entry point of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryPoint {
     /// A provider's hook.
@@ -52,7 +52,7 @@ pub enum EntryPoint {
 }
 
 impl EntryPoint {
-    /// The word for it.
+    /// The name in logs and JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

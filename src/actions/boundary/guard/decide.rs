@@ -22,9 +22,9 @@ use crate::{
     store::lanes,
 };
 
-/// How long a text may take to be judged.
+/// Maximum evaluation time.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);
-/// The stack for texts that are nested or long.
+/// Stack size for the evaluation of long or deeply nested texts.
 const STACK_BYTES: usize = 256 << 20;
 
 /// Decides on a call; records nothing.
@@ -33,9 +33,9 @@ pub fn decide(app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
     decide_with_rules(&LoadedRules::load(app), app, session, call)
 }
 
-/// The same with rules that were prepared before.
+/// Like [`decide`], with rules loaded before.
 #[must_use]
-pub fn decide_with_rules(prepared: &LoadedRules, app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
+pub fn decide_with_rules(loaded: &LoadedRules, app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
     app.env.inject_test_fault();
     if session.status.is_final() {
         return GuardDecision::denied(format!(
@@ -44,71 +44,73 @@ pub fn decide_with_rules(prepared: &LoadedRules, app: &App, session: &Session, c
         ));
     }
     if let Some(role) = call.role.as_deref().filter(|role| *role != session.role.as_str()) {
-        let (said, is) = (role.chars().take(64).collect::<String>(), &session.role);
+        let (claimed, actual) = (role.chars().take(64).collect::<String>(), &session.role);
         return GuardDecision::denied(format!(
-            "the caller says its role is '{}', the session's is {is}",
-            said.escape_debug()
+            "the caller claims the role '{}', but the session's role is {actual}",
+            claimed.escape_debug()
         ));
     }
-    match evaluate(prepared, app, Some(session), &session.role, call) {
-        Ok(judgement) => GuardDecision {
-            allowed: judgement.allowed,
-            explicitly_allowed: judgement.explicitly_allowed,
-            reason: judgement.reason,
-            rule: judgement.rule,
+    match evaluate(loaded, app, Some(session), &session.role, call) {
+        Ok(evaluation) => GuardDecision {
+            allowed: evaluation.allowed,
+            explicitly_allowed: evaluation.explicitly_allowed,
+            reason: evaluation.reason,
+            rule: evaluation.rule,
         },
         Err(why) => GuardDecision::denied(why),
     }
 }
 
-/// How a decision comes about.
+/// Evaluates the rules for a call, with the trace of the evaluation.
 ///
 /// # Errors
-/// Why it cannot be made: that is a no too.
+/// The reason why the call cannot be evaluated. Callers must deny it.
 pub fn evaluate(
-    prepared: &LoadedRules,
+    loaded: &LoadedRules,
     app: &App,
     session: Option<&Session>,
     role: &Role,
     call: &ToolCall,
 ) -> Result<Evaluation, String> {
-    let rules = match (&prepared.rules, &prepared.trust) {
-        (_, GuardTrust::Untrusted(why)) => return Err(format!("{why}; look at it, then: fairway trust")),
+    let rules = match (&loaded.rules, &loaded.trust) {
+        (_, GuardTrust::Untrusted(why)) => return Err(format!("{why}; review it, then run: fairway trust")),
         (Some(rules), GuardTrust::Trusted) => Arc::clone(rules),
         (None, _) | (Some(_), GuardTrust::Absent) => {
-            return Err("the configuration has no [guard] section, so nothing is known to be allowed".to_owned());
+            return Err("the configuration has no [guard] section, so no call is allowed".to_owned());
         }
     };
     if call.tool.trim().is_empty() || call.tool.len() > 256 || call.tool.chars().any(char::is_control) {
-        return Err("the call names no tool".to_owned());
+        return Err("the tool name is empty or invalid".to_owned());
     }
     if !call.input.is_object() {
-        return Err("the call's input is no JSON object".to_owned());
+        return Err("the call's input is not a JSON object".to_owned());
     }
     let facts = tool_call_parser::parse(call, role);
-    let places = if rules.rules.iter().any(guard::Rule::has_path_condition) {
-        new_path_resolver(prepared, app, session, call)
+    let resolver = if rules.rules.iter().any(guard::Rule::has_path_condition) {
+        new_path_resolver(loaded, app, session, call)
     } else {
-        PathResolver { base: PathBuf::new(), worktree: Err("nobody asked for it".to_owned()) }
+        PathResolver { base: PathBuf::new(), worktree: Err("not resolved: no rule has a path condition".to_owned()) }
     };
     let is_heavy = facts.shell_inputs.iter().any(|script| match script {
         ShellInput::Text(text) => guard::needs_large_stack(text),
-        ShellInput::Argv(words) => words.iter().any(|word| guard::needs_large_stack(word)),
+        ShellInput::Argv(argv) => argv.iter().any(|arg| guard::needs_large_stack(arg)),
         ShellInput::Unsupported(_) => false,
     });
-    let judge = move || {
-        guard::evaluate(&rules, &facts, &|path: &str, below: &[String]| -> PathLocation { places.locate(path, below) })
+    let evaluate = move || {
+        guard::evaluate(&rules, &facts, &|path: &str, below: &[String]| -> PathLocation {
+            resolver.locate(path, below)
+        })
     };
-    let judged = if is_heavy {
-        big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, judge)
+    let evaluation = if is_heavy {
+        big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, evaluate)
     } else {
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(judge)).ok()
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).ok()
     };
-    judged.ok_or_else(|| "the call could not be judged: the text is too long or too deeply nested".to_owned())
+    evaluation.ok_or_else(|| "the call could not be evaluated: the text is too long or too deeply nested".to_owned())
 }
 
-fn new_path_resolver(prepared: &LoadedRules, app: &App, session: Option<&Session>, call: &ToolCall) -> PathResolver {
-    let worktree = worktree(prepared, app, session);
+fn new_path_resolver(loaded: &LoadedRules, app: &App, session: Option<&Session>, call: &ToolCall) -> PathResolver {
+    let worktree = worktree(loaded, app, session);
     let base = worktree.clone().unwrap_or_default();
     let from = match &call.cwd {
         Some(cwd) => base.join(cwd),
@@ -117,12 +119,12 @@ fn new_path_resolver(prepared: &LoadedRules, app: &App, session: Option<&Session
     PathResolver { base: from, worktree }
 }
 
-/// The session's worktree, else its lane's, else the project's root; links followed.
-fn worktree(prepared: &LoadedRules, app: &App, session: Option<&Session>) -> Result<PathBuf, String> {
-    let unknown = |why: String| format!("the session's worktree is not known: {why}");
+/// The session's worktree, else its lane's, else the project's root, with links resolved.
+fn worktree(loaded: &LoadedRules, app: &App, session: Option<&Session>) -> Result<PathBuf, String> {
+    let unknown = |why: String| format!("the session's worktree is unknown: {why}");
     let own = session.and_then(|session| session.worktree.clone());
     let lane = session.and_then(|session| session.lane.clone());
-    let stated = match (own, lane) {
+    let configured = match (own, lane) {
         (Some(own), _) => Some(own),
         (None, None) => None,
         (None, Some(lane)) => match with_short_timeout(app, || app.read(|tx| Ok(lanes::find(tx, &lane)?))) {
@@ -131,7 +133,7 @@ fn worktree(prepared: &LoadedRules, app: &App, session: Option<&Session>) -> Res
             Err(error) => return Err(unknown(error_message(&error))),
         },
     };
-    let path = stated.map_or_else(|| prepared.root.clone(), |path| prepared.root.join(path));
+    let path = configured.map_or_else(|| loaded.root.clone(), |path| loaded.root.join(path));
     canonical_dir(&path).map_err(unknown)
 }
 

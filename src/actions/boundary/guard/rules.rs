@@ -8,7 +8,7 @@ use crate::{
     guard::Rules,
 };
 
-/// The rules in force and whether they may be gone by: made once, and again when one of [`Prepared::files`] changes.
+/// The rules in force and their trust status. Must be loaded again when one of [`LoadedRules::watched_files`] changes.
 #[derive(Debug, Clone)]
 pub struct LoadedRules {
     pub(super) rules: Option<Arc<Rules>>,
@@ -17,21 +17,21 @@ pub struct LoadedRules {
 }
 
 impl LoadedRules {
-    /// The rules of this house. Reads what was trusted, and every file that it covers.
+    /// Loads the rules of the project. Reads the trust record and every file that it covers.
     #[must_use]
     pub fn load(app: &App) -> Self {
-        let standing = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings);
-        Self { rules: app.settings.guard.clone(), trust: standing, root: app.project.root.clone() }
+        let trust = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings);
+        Self { rules: app.settings.guard.clone(), trust, root: app.project.root.clone() }
     }
 
-    /// Whether there are no rules, and none were trusted before: then there is no opinion either.
+    /// Whether there are no rules and none were trusted before; the guard then abstains.
     #[must_use]
     pub fn is_unconfigured(&self) -> bool {
         self.rules.is_none() && self.trust == GuardTrust::Absent
     }
 
-    /// The files beyond the configuration that decide whether the rules may be gone by: what remembers the trust, and every
-    /// script that it covers. One that changes, comes or goes asks for a new [`Prepared`].
+    /// The files besides the configuration that decide about the trust: the trust record, and every script that it covers. If
+    /// one of them changes, appears or disappears, the rules must be loaded again.
     #[must_use]
     pub fn watched_files(app: &App) -> Vec<PathBuf> {
         let scripts = trust::content(&app.project, &app.layers, &app.settings);

@@ -6,16 +6,16 @@ use anyhow::Result;
 
 use crate::actions::{App, core::errors};
 
-/// How long the store is waited for, twice: for a turn, and for its lock.
+/// Busy timeout of the store. It applies twice: to the write queue and to the lock.
 const STORE_TIMEOUT: Duration = Duration::from_millis(450);
 
-/// Runs something that waits for the store only shortly: an agent waits meanwhile, and its hook has a deadline.
+/// Runs `work` with a short busy timeout: the agent waits meanwhile, and its hook has a deadline.
 pub(super) fn with_short_timeout<T>(app: &App, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let hurry = |span| app.store_for_reading().and_then(|store| Ok(store.set_busy_timeout(span)?));
-    hurry(Some(STORE_TIMEOUT))?;
-    let done = work();
-    hurry(None)?;
-    done
+    let set_timeout = |span| app.store_for_reading().and_then(|store| Ok(store.set_busy_timeout(span)?));
+    set_timeout(Some(STORE_TIMEOUT))?;
+    let result = work();
+    set_timeout(None)?;
+    result
 }
 
 pub(super) fn error_message(error: &anyhow::Error) -> String {

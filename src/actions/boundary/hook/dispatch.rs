@@ -14,19 +14,19 @@ use super::{
 };
 use crate::actions::{App, sessions::prompt::confirm_delivered};
 
-/// Takes in a moment. `wait` is how long an answer to a permission request is waited for.
+/// Handles a hook event. `wait` is the time limit for the answer to a permission request.
 ///
 /// # Errors
-/// As the store fails; `not_found`, `session_mismatch` and the like when the session cannot be told. A door must take any
-/// of them for a no when a tool is about to run.
+/// Store errors; `not_found`, `session_mismatch` and similar if the session cannot be resolved. For [`HookEvent::BeforeTool`]
+/// the caller must deny the tool on any error.
 pub fn handle(
     app: &App,
     caller: &HookCaller,
-    moment: &HookEvent,
+    event: &HookEvent,
     records: TranscriptReader<'_>,
     wait: Duration,
 ) -> Result<HookOutcome> {
-    match moment {
+    match event {
         HookEvent::SessionStart(start) => session_start::handle(app, caller, *start),
         HookEvent::TurnStart => turn::start(app, caller),
         HookEvent::BeforeTool(call) => tool::before(app, caller, call).map(HookOutcome::of),
@@ -34,24 +34,22 @@ pub fn handle(
         HookEvent::PermissionRequest(call) => permission::answer_request(app, caller, call, wait).map(HookOutcome::of),
         HookEvent::TurnEnd => turn::end(app, caller, records),
         HookEvent::TurnFailed(why) => provider_notification::failed(app, caller, why),
-        HookEvent::Waiting(what) => provider_notification::waiting(app, caller, what),
-        HookEvent::WaitingForTool(call, what) => provider_notification::waiting_for_tool(app, caller, call, what),
+        HookEvent::Waiting(text) => provider_notification::waiting(app, caller, text),
+        HookEvent::WaitingForTool(call, text) => provider_notification::waiting_for_tool(app, caller, call, text),
         HookEvent::Idle => provider_notification::idle(app, caller),
-        HookEvent::SubagentEnd(record) => turn::subagent_end(app, caller, record.as_deref(), records),
-        HookEvent::SessionEnd { reason, continues: goes_on } => {
-            turn::session_end(app, caller, reason, *goes_on, records)
-        }
+        HookEvent::SubagentEnd(path) => turn::subagent_end(app, caller, path.as_deref(), records),
+        HookEvent::SessionEnd { reason, continues } => turn::session_end(app, caller, reason, *continues, records),
         HookEvent::Other => resolve_session::touch(app, caller, |_, _| Ok(())).map(|_| HookOutcome::of(Reply::Nothing)),
     }
 }
 
-/// Notes that an answer was written out whole.
+/// Confirms the prompts of a reply after it was written completely.
 ///
 /// # Errors
-/// As the store fails: what was carried then comes again.
+/// Store errors; the prompts are then delivered again.
 pub fn confirm_written(app: &App, outcome: &HookOutcome) -> Result<()> {
     match &outcome.delivered {
-        Some((session, carried)) => confirm_delivered(app, session, carried),
+        Some((session, batch)) => confirm_delivered(app, session, batch),
         None => Ok(()),
     }
 }

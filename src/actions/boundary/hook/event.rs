@@ -8,49 +8,49 @@ use crate::{
     os::process::ProcessKey,
 };
 
-/// Where activities come from that a hook reports.
+/// The source of activity reported by hooks.
 pub(super) const SOURCE: &str = "hook";
 
-/// Who calls.
+/// The caller of a hook.
 #[derive(Debug, Clone)]
 pub struct HookCaller {
     /// The provider.
     pub provider: Label,
-    /// The other providers whose hooks are known: one of their sessions cannot be this caller's.
+    /// The other supported providers: a session of one of them cannot be the caller's.
     pub other_providers: Vec<&'static str>,
-    /// The provider's own id for the session.
+    /// The provider's id of the session.
     pub external_session_id: String,
-    /// The provider's own record of the session.
+    /// The path of the provider's transcript.
     pub transcript: Option<String>,
-    /// The directory that it works in.
+    /// Its working directory.
     pub cwd: Option<PathBuf>,
-    /// Its process, when that is known for certain.
+    /// Its process, if identified with certainty.
     pub agent_process: Option<ProcessKey>,
-    /// Whether a helper inside the session is at work, and not the session itself.
+    /// Whether the caller is a subagent of the session.
     pub is_subagent: bool,
-    /// A hook waits beside it while it is idle, and brings what waits for it then.
+    /// Whether a wake hook waits for prompts while the session is idle.
     pub has_wake_hook: bool,
-    /// How many bytes of text the provider takes at once.
+    /// Maximum size of a reply in bytes.
     pub max_output_bytes: usize,
 }
 
-/// How a session begins.
+/// How a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartKind {
-    /// Anew.
+    /// A new conversation.
     Fresh,
-    /// As another conversation of the same program: an emptied one, a branch of it.
+    /// Another conversation in the same program: cleared or branched.
     Switched,
-    /// Where an earlier one left off.
+    /// An earlier conversation is resumed.
     Resumed,
-    /// With a summary in place of its context.
+    /// The context was compacted to a summary.
     Compacted,
 }
 
-/// What a provider's program tells.
+/// An event that a provider reports.
 #[derive(Debug, Clone)]
 pub enum HookEvent {
-    /// A session begins.
+    /// A session starts.
     SessionStart(StartKind),
     /// A prompt was submitted.
     TurnStart,
@@ -58,27 +58,27 @@ pub enum HookEvent {
     BeforeTool(ToolCall),
     /// A tool has run.
     AfterTool(ToolUse),
-    /// A person is to be asked whether a tool may run.
+    /// The provider asks for permission to run a tool.
     PermissionRequest(ToolCall),
-    /// The turn is over.
+    /// The turn has ended.
     TurnEnd,
-    /// The turn broke off, and why.
+    /// The turn failed, with the reason.
     TurnFailed(String),
-    /// A person was told that the session waits for them: for what, in words.
+    /// The provider notified a person that the session waits for them; with its text.
     Waiting(String),
-    /// A person was told that a tool may run only when they say so there.
+    /// The provider asks a person to allow a tool, and takes no answer from Fairway; with its text.
     WaitingForTool(ToolCall, String),
-    /// A person was told that the session has nothing to do.
+    /// The provider notified a person that the session is idle.
     Idle,
-    /// A helper inside the session is done; its own record.
+    /// A subagent has ended; with the path of its transcript.
     SubagentEnd(Option<PathBuf>),
-    /// The session is over, or its program goes on with another conversation.
+    /// The session has ended, or its program continues with another conversation.
     SessionEnd {
-        /// In the provider's words.
+        /// The provider's reason.
         reason: String,
-        /// Whether the program goes on.
+        /// Whether the program continues.
         continues: bool,
     },
-    /// Anything else.
+    /// Any other event.
     Other,
 }

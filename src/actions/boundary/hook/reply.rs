@@ -2,25 +2,25 @@
 
 use crate::{actions::sessions::prompt::DeliveryBatch, domain::session::Session};
 
-/// What to answer.
+/// The reply to a hook event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// No opinion.
+    /// No reply; the guard abstains.
     Nothing,
-    /// Something to know.
+    /// Context for the agent.
     Context(String),
-    /// The tool may not run, and why.
+    /// The tool is denied, with the reason.
     Deny(String),
-    /// The tool may run, and why; nobody need be asked.
+    /// The tool is allowed without asking a person, with the reason.
     Allow(String),
-    /// Go on with this.
+    /// The turn continues with this prompt.
     Continue(String),
 }
 
-/// An answer, and what is to be noted once it was written out whole.
+/// A reply, and the prompts in it, which are confirmed after the reply is written.
 #[derive(Debug)]
 pub struct HookOutcome {
-    /// The answer.
+    /// The reply.
     pub reply: Reply,
     pub(super) delivered: Option<(Session, DeliveryBatch)>,
 }
@@ -30,7 +30,7 @@ impl HookOutcome {
         Self { reply, delivered: None }
     }
 
-    pub(super) fn delivering(session: Session, carried: DeliveryBatch, reply: impl FnOnce(String) -> Reply) -> Self {
-        Self { reply: reply(carried.text.clone()), delivered: Some((session, carried)) }
+    pub(super) fn delivering(session: Session, batch: DeliveryBatch, reply: impl FnOnce(String) -> Reply) -> Self {
+        Self { reply: reply(batch.text.clone()), delivered: Some((session, batch)) }
     }
 }

@@ -4,16 +4,16 @@ use std::{io, path::Path};
 
 use crate::domain::usage::Turn;
 
-/// What was read of a provider's own record.
+/// Usage read from a transcript.
 #[derive(Debug, Clone, Default)]
 pub struct TranscriptUsage {
-    /// The answers of the model.
+    /// The model's turns.
     pub turns: Vec<Turn>,
-    /// How far it was read, in bytes.
+    /// The offset up to which the transcript was read, in bytes.
     pub offset: u64,
-    /// How full the context is, 0 to 1, where the record says so.
+    /// Context usage from 0 to 1, if the transcript has it.
     pub context: Option<f64>,
 }
 
-/// Reads a provider's own record from an offset on.
+/// Reads a transcript from an offset on.
 pub type TranscriptReader<'a> = &'a dyn Fn(&Path, u64) -> io::Result<TranscriptUsage>;
