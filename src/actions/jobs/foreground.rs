@@ -38,7 +38,7 @@ pub struct ForegroundRequest {
 /// `usage` for an argument with a NUL byte; `interrupted` when this process receives a termination signal. A command that
 /// cannot be started is not an error: the answer has `success: false`.
 pub fn run(app: &App, request: &ForegroundRequest) -> Result<ForegroundView> {
-    if request.argv.iter().any(|word| word.as_encoded_bytes().contains(&0)) {
+    if request.argv.iter().any(|arg| arg.as_encoded_bytes().contains(&0)) {
         return Err(Refusal::Usage { why: "an argument of the command contains a NUL byte".into() }.into());
     }
     let max_bytes = usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX);

@@ -59,9 +59,9 @@ pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration
 
 /// One attempt; `None` while the job changes between processes.
 fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, left: Duration) -> Result<Option<Job>> {
-    let look = || app.read(|tx| find::job(tx, &first.id.to_string()));
-    let job = look()?;
-    let final_now = || look().map(|job| Some(job).filter(|job| job.status.is_final()));
+    let read = || app.read(|tx| find::job(tx, &first.id.to_string()));
+    let job = read()?;
+    let final_now = || read().map(|job| Some(job).filter(|job| job.status.is_final()));
     match job.status {
         status if status.is_final() => return Ok(Some(job)),
         JobStatus::Queued => {

@@ -54,11 +54,11 @@ pub fn send_all_pending(app: &App) -> Result<()> {
         return Ok(());
     }
     let output = OutputStore::open_for_writing(&path)?;
-    let mut runs: BTreeMap<JobId, Vec<PendingNotification>> = BTreeMap::new();
+    let mut by_job: BTreeMap<JobId, Vec<PendingNotification>> = BTreeMap::new();
     for item in pending {
-        runs.entry(item.job.clone()).or_default().push(item);
+        by_job.entry(item.job.clone()).or_default().push(item);
     }
-    runs.iter().try_for_each(|(id, pending)| send_for_job(app, &output, id, pending))
+    by_job.iter().try_for_each(|(id, pending)| send_for_job(app, &output, id, pending))
 }
 
 fn send_for_job(app: &App, output: &OutputStore, id: &JobId, pending: &[PendingNotification]) -> Result<()> {

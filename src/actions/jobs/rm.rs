@@ -20,11 +20,11 @@ use crate::{
 ///
 /// # Errors
 /// `not_found`, `ambiguous`; `in_use` for a job that is not final.
-pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
+pub fn rm(app: &App, targets: &[String]) -> Result<Answer> {
     let mut removed: Vec<JobId> = Vec::new();
     let answer = app.mutate(|tx| {
         let mut found: Vec<Job> = Vec::new();
-        for text in runs {
+        for text in targets {
             let job = find::job(tx, text)?;
             if !found.contains(&job) {
                 found.push(job);
@@ -61,14 +61,14 @@ pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
 ///
 /// # Errors
 /// Errors of the output store, or the error of the first directory that could not be removed.
-pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64> {
+pub(in crate::actions) fn delete_files(app: &App, ids: &[JobId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let (mut freed, mut done) = (0, Ok(()));
-    for job in runs {
+    for id in ids {
         if let Some(output) = &output {
-            output.delete_job(job)?;
+            output.delete_job(id)?;
         }
-        let dir = JobDir::of(&app.project.jobs_dir(), job);
+        let dir = JobDir::of(&app.project.jobs_dir(), id);
         freed += dir_size(&dir);
         let removed = dir.remove().with_context(|| format!("cannot remove {}", dir.path().display()));
         done = done.and(removed);

@@ -28,12 +28,12 @@ use crate::{
 /// `nothing_arrived` at the time limit, `not_found`, `ambiguous`; store errors.
 pub fn wait(
     app: &App,
-    runs: &[String],
+    jobs: &[String],
     limit: Option<Duration>,
     mut progress: impl FnMut(&[Job]),
 ) -> Result<Vec<JobView>> {
     let until = limit.map(|limit| Instant::now() + limit);
-    let mut found = app.read(|tx| runs.iter().map(|job| find::job(tx, job)).collect::<Result<Vec<Job>>>())?;
+    let mut found = app.read(|tx| jobs.iter().map(|job| find::job(tx, job)).collect::<Result<Vec<Job>>>())?;
     let mut waiting: Vec<Option<JobWaiter>> = Vec::new();
     for job in &found {
         waiting.push(if job.status.is_final() { None } else { Some(JobWaiter::new(app, job)?) });
@@ -67,18 +67,18 @@ pub fn wait(
 }
 
 /// Recovers the jobs whose supervisor died, so that the wait for them ends.
-fn recover_unsupervised(app: &App, runs: &mut [Job]) -> Result<()> {
+fn recover_unsupervised(app: &App, jobs: &mut [Job]) -> Result<()> {
     let mut is_changed = false;
-    for job in runs.iter().filter(|job| !is_supervised(app, job)) {
+    for job in jobs.iter().filter(|job| !is_supervised(app, job)) {
         is_changed |= recover::recover_one(app, job)?.is_some();
     }
-    if is_changed { refresh(app, runs) } else { Ok(()) }
+    if is_changed { refresh(app, jobs) } else { Ok(()) }
 }
 
 /// Reads the jobs again that are not final.
-fn refresh(app: &App, runs: &mut [Job]) -> Result<()> {
+fn refresh(app: &App, jobs: &mut [Job]) -> Result<()> {
     app.read(|tx| {
-        for job in runs.iter_mut().filter(|job| !job.status.is_final()) {
+        for job in jobs.iter_mut().filter(|job| !job.status.is_final()) {
             *job = find::job(tx, &job.id.to_string())?;
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Reports of runtimes about their sessions. Nothing is scraped or guessed. A report never claims, finishes, approves or
-//! merges anything.
+//! What runtimes report about their sessions: nothing is scraped and nothing is guessed. No report claims, finishes, approves
+//! or merges anything.
 
 pub mod context;
 pub mod health;

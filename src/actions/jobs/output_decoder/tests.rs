@@ -12,7 +12,7 @@ use crate::{
 
 const SAMPLE_TEXT: &str = "a¢€😀é👋🏽z";
 
-/// A run and its output, without a program.
+/// A job and its output, without a program.
 struct FakeJob {
     _home: tempfile::TempDir,
     store: OutputStore,
