@@ -89,7 +89,7 @@ impl Subject {
 /// Composes the context of the acting session or user, about `task` if given.
 ///
 /// # Errors
-/// `not_found` for an unknown task; as the store fails.
+/// `not_found` for an unknown task; store errors.
 pub fn compose_for_actor(app: &App, task: Option<&TaskId>, mode: Mode) -> Result<AgentContext> {
     let session = app.read(|tx| {
         if let Some(task) = task {

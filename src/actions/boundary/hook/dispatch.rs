@@ -23,7 +23,7 @@ pub fn handle(
     app: &App,
     caller: &HookCaller,
     event: &HookEvent,
-    records: TranscriptReader<'_>,
+    read_transcript: TranscriptReader<'_>,
     wait: Duration,
 ) -> Result<HookOutcome> {
     match event {
@@ -32,13 +32,15 @@ pub fn handle(
         HookEvent::BeforeTool(call) => tool::before(app, caller, call).map(HookOutcome::of),
         HookEvent::AfterTool(used) => tool::after(app, caller, used),
         HookEvent::PermissionRequest(call) => permission::answer_request(app, caller, call, wait).map(HookOutcome::of),
-        HookEvent::TurnEnd => turn::end(app, caller, records),
+        HookEvent::TurnEnd => turn::end(app, caller, read_transcript),
         HookEvent::TurnFailed(why) => provider_notification::failed(app, caller, why),
         HookEvent::Waiting(text) => provider_notification::waiting(app, caller, text),
         HookEvent::WaitingForTool(call, text) => provider_notification::waiting_for_tool(app, caller, call, text),
         HookEvent::Idle => provider_notification::idle(app, caller),
-        HookEvent::SubagentEnd(path) => turn::subagent_end(app, caller, path.as_deref(), records),
-        HookEvent::SessionEnd { reason, continues } => turn::session_end(app, caller, reason, *continues, records),
+        HookEvent::SubagentEnd(path) => turn::subagent_end(app, caller, path.as_deref(), read_transcript),
+        HookEvent::SessionEnd { reason, continues } => {
+            turn::session_end(app, caller, reason, *continues, read_transcript)
+        }
         HookEvent::Other => resolve_session::touch(app, caller, |_, _| Ok(())).map(|_| HookOutcome::of(Reply::Nothing)),
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
 /// Delivers waiting prompts by `channel`.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn deliver(
     app: &App,
     caller: &HookCaller,
@@ -59,12 +59,12 @@ pub(super) fn deliver(
 /// Sets the session to idle and stores its usage. Waiting prompts continue the turn.
 ///
 /// # Errors
-/// As the store fails.
-pub(super) fn end(app: &App, caller: &HookCaller, records: TranscriptReader<'_>) -> Result<HookOutcome> {
+/// Store errors.
+pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<HookOutcome> {
     if caller.is_subagent {
-        return subagent_end(app, caller, None, records);
+        return subagent_end(app, caller, None, read_transcript);
     }
-    let used = read_new_usage(app, caller, records)?;
+    let used = read_new_usage(app, caller, read_transcript)?;
     let session = resolve_session::touch(app, caller, |tx, session| {
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
@@ -85,15 +85,15 @@ pub(super) fn end(app: &App, caller: &HookCaller, records: TranscriptReader<'_>)
 /// Stores the usage of an ended subagent as the session's.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn subagent_end(
     app: &App,
     caller: &HookCaller,
     transcript: Option<&Path>,
-    records: TranscriptReader<'_>,
+    read_transcript: TranscriptReader<'_>,
 ) -> Result<HookOutcome> {
     // Read from the start: its transcript is a separate file, and turns that are already stored are skipped by their keys.
-    let used = transcript.and_then(|path| records(path, 0).ok());
+    let used = transcript.and_then(|path| read_transcript(path, 0).ok());
     resolve_session::touch(app, caller, |tx, session| {
         if let Some(used) = &used {
             telemetry::store_turns(tx, session, &used.turns)?;
@@ -106,18 +106,18 @@ pub(super) fn subagent_end(
 /// Ends the session. If its program continues with another conversation, the session becomes idle.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn session_end(
     app: &App,
     caller: &HookCaller,
     reason: &str,
     continues: bool,
-    records: TranscriptReader<'_>,
+    read_transcript: TranscriptReader<'_>,
 ) -> Result<HookOutcome> {
     if caller.is_subagent {
-        return subagent_end(app, caller, None, records);
+        return subagent_end(app, caller, None, read_transcript);
     }
-    let used = read_new_usage(app, caller, records)?;
+    let used = read_new_usage(app, caller, read_transcript)?;
     let own = app.actor.session.clone();
     resolve_session::touch(app, caller, |tx, session| {
         store_usage(app, tx, session, used.as_ref())?;
@@ -140,7 +140,7 @@ struct NewUsage {
 }
 
 /// Reads the usage added to the transcript since the last time. `None` if the transcript cannot be read: it may not exist yet.
-fn read_new_usage(app: &App, caller: &HookCaller, records: TranscriptReader<'_>) -> Result<Option<NewUsage>> {
+fn read_new_usage(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<Option<NewUsage>> {
     let Some(path) = &caller.transcript else { return Ok(None) };
     let known = resolve_session::find_live(app, caller)?;
     let offset = app.read(|tx| match known {
@@ -150,7 +150,7 @@ fn read_new_usage(app: &App, caller: &HookCaller, records: TranscriptReader<'_>)
         }
         None => Ok(0),
     })?;
-    let used = records(Path::new(path), u64::try_from(offset).unwrap_or_default()).ok();
+    let used = read_transcript(Path::new(path), u64::try_from(offset).unwrap_or_default()).ok();
     Ok(used.map(|used| NewUsage { path: path.clone(), usage: used }))
 }
 
