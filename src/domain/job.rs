@@ -179,6 +179,14 @@ pub struct JobResult {
     pub error_message: Option<String>,
 }
 
+impl JobResult {
+    /// The result of a job that has no exit code and no signal, with the reason.
+    #[must_use]
+    pub fn without_exit(status: JobStatus, reason: impl Into<String>) -> Self {
+        Self { status, exit_code: None, signal: None, error_message: Some(reason.into()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,8 @@
-//! TODO-DOC actions::boundary
+//! The boundary to agent runtimes: guard, approvals, provider hooks, runtime reports, agent context and usage.
 
 pub mod agent_context;
 pub mod approval;
+pub mod context_sections;
 pub mod guard;
 pub mod hook;
 pub mod runtime;

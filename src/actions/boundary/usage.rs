@@ -1,4 +1,4 @@
-//! What turns used, added up.
+//! Token usage and cost, summed.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -15,10 +15,10 @@ use crate::{
 /// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Adds up what the turns since a moment used, of these sessions or, when none is named, of all.
+/// Sums the usage of the turns since `since`, of these sessions or, if none is given, of all.
 ///
 /// # Errors
-/// `not_found` for an unknown session; as the store fails.
+/// `not_found` for an unknown session; store errors.
 pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[SessionId]) -> Result<UsageView> {
     let from = since.unwrap_or(Timestamp::from_millis(0));
     let rows = app.read(|tx| {
@@ -26,11 +26,11 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
         for session in sessions {
             lookup::session(tx, session)?;
         }
-        let mut named: Vec<&SessionId> = sessions.iter().collect();
-        named.sort();
-        named.dedup();
+        let mut filter: Vec<&SessionId> = sessions.iter().collect();
+        filter.sort();
+        filter.dedup();
         let each: Vec<Option<&SessionId>> =
-            if named.is_empty() { vec![None] } else { named.into_iter().map(Some).collect() };
+            if filter.is_empty() { vec![None] } else { filter.into_iter().map(Some).collect() };
         for session in each {
             for sum in usage_turns::totals(tx, by, from, session)? {
                 let row = UsageRowView {
@@ -69,12 +69,12 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
     Ok(UsageView { by: by.as_str(), since: since.map(|at| at.to_string()), rows, total })
 }
 
-/// A day's number since 1970.
+/// Days since 1970-01-01.
 fn day_number(key: Option<&str>) -> i64 {
     key.and_then(|key| key.parse().ok()).unwrap_or_default()
 }
 
-/// A day of this number as a date, UTC.
+/// The UTC date of a day number.
 fn format_day(number: i64) -> String {
     let text = Timestamp::from_millis(number.saturating_mul(DAY_MS)).to_string();
     text.split('T').next().unwrap_or_default().to_owned()

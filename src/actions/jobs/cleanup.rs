@@ -1,4 +1,4 @@
-//! What killed processes have left in the directories of runs: above all environments, which nobody needs any more.
+//! Removes files that killed processes left in job directories, above all stored environments.
 
 use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
@@ -13,28 +13,28 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// A younger directory may be one that is just being made.
+/// A younger directory may still be in creation.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// Removes what runs were started with that will not be started again, and directories that belong to no run. One that cannot be
-/// cleared keeps nobody from clearing the others.
+/// Removes the start files of final jobs and the directories that belong to no job. A directory that cannot be removed does
+/// not stop the others.
 ///
 /// # Errors
-/// As the stores fail, or the first of the directories.
+/// Store errors, or the error of the first directory that could not be removed.
 pub(super) fn remove_stale(app: &App) -> Result<()> {
     let known: BTreeMap<JobId, JobStatus> = app.read(|tx| Ok(jobs::all(tx)?))?.into_iter().collect();
     let mut done = Ok(());
     for (id, path, is_fresh) in job_dirs(app) {
         let dir = JobDir::of(&app.project.jobs_dir(), &id);
         let is_left = match known.get(&id) {
-            // The lock of a run that waits is its starter's.
+            // A queued job's start file is still needed; its lock belongs to the process that starts it.
             Some(status) => status.is_final() && dir.has_start_spec(),
             None => !is_fresh,
         };
         if !is_left {
             continue;
         }
-        let cleared = clean_dir(app, &dir, &id).with_context(|| format!("cannot clear {}", path.display()));
+        let cleared = clean_dir(app, &dir, &id).with_context(|| format!("cannot clean up {}", path.display()));
         done = done.and(cleared);
     }
     done
@@ -43,13 +43,13 @@ pub(super) fn remove_stale(app: &App) -> Result<()> {
 fn clean_dir(app: &App, dir: &JobDir, id: &JobId) -> Result<()> {
     let Some(_hold) = dir.try_lock()? else { return Ok(()) };
     match app.read(|tx| Ok(jobs::find(tx, id)?))? {
-        Some(run) if run.status.is_final() => Ok(dir.remove_start_spec()?),
+        Some(job) if job.status.is_final() => Ok(dir.remove_start_spec()?),
         Some(_) => Ok(()),
         None => rm::delete_files(app, std::slice::from_ref(id)).map(drop),
     }
 }
 
-/// Directories that no row knows of, which nobody is just making or looks after.
+/// Job directories without a row that are not locked and not in creation.
 pub(in crate::actions) fn orphan_dirs(app: &App, known: &BTreeMap<JobId, JobStatus>) -> Vec<(JobId, PathBuf)> {
     let is_left = |(id, _, is_fresh): &(JobId, PathBuf, bool)| {
         let dir = JobDir::of(&app.project.jobs_dir(), id);
@@ -58,7 +58,7 @@ pub(in crate::actions) fn orphan_dirs(app: &App, known: &BTreeMap<JobId, JobStat
     job_dirs(app).into_iter().filter(is_left).map(|(id, path, _)| (id, path)).collect()
 }
 
-/// All directories of runs, and whether one may be just being made.
+/// All job directories, each with a flag that says whether it may still be in creation.
 fn job_dirs(app: &App) -> Vec<(JobId, PathBuf, bool)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(app.project.jobs_dir()).into_iter().flatten().flatten() {

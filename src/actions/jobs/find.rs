@@ -1,4 +1,4 @@
-//! Finding a run by what a person or agent typed.
+//! Finds a job by its id or a part of it.
 
 use anyhow::Result;
 
@@ -10,12 +10,12 @@ use crate::{
     store::{ReadTx, jobs},
 };
 
-/// The fewest digits that name a run.
+/// The minimum length of a partial id.
 const MIN_ID_LEN: usize = 4;
-/// How many digits are shown: an id's last ones, which are random.
+/// The length of a short id: the last digits, which are random.
 const SHORT_ID_LEN: usize = 8;
 
-/// The run of this id, the only one whose id ends so, or the only one whose last eight digits begin so.
+/// The job with this id, or the only one whose id ends with `text` or whose short id begins with it.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`.
@@ -35,9 +35,9 @@ pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<Job> {
         Err(_) => Vec::new(),
     };
     match (found.pop(), found.is_empty()) {
-        (Some(run), true) => Ok(run),
+        (Some(job), true) => Ok(job),
         (Some(last), false) => {
-            let found = found.iter().chain([&last]).map(|run| run.id.to_string()).collect();
+            let found = found.iter().chain([&last]).map(|job| job.id.to_string()).collect();
             Err(Refusal::Ambiguous { noun: "run", id: text.to_owned(), found }.into())
         }
         (None, _) => Err(unknown().into()),

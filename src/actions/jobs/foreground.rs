@@ -1,4 +1,4 @@
-//! A command that is run at once, while the caller waits: no record, no supervisor, only what it printed.
+//! Runs a command while the caller waits: no job, no supervisor, only its output.
 
 use std::{
     ffi::OsString,
@@ -20,49 +20,49 @@ use crate::{
     wire::ForegroundView,
 };
 
-/// What is to be run.
+/// A foreground command.
 #[derive(Debug, Clone)]
 pub struct ForegroundRequest {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// Where, when not here.
+    /// The working directory; by default the caller's.
     pub cwd: Option<PathBuf>,
-    /// How long it may take.
+    /// The timeout.
     pub timeout: Duration,
 }
 
-/// Runs it to its end. Both streams are kept in the order in which they were written, their beginning and their end where that is too
-/// much; whatever it started is ended with it.
+/// Runs a command to its end. The output holds both streams in the order of writing; of a long output the head and the tail
+/// are buffer. All processes that the command started end with it.
 ///
 /// # Errors
-/// `usage` when no program can be given these words; `interrupted` when we are told to stop. A command that cannot be started
-/// is no error: the answer says so.
-pub fn run(app: &App, order: &ForegroundRequest) -> Result<ForegroundView> {
-    if order.argv.iter().any(|word| word.as_encoded_bytes().contains(&0)) {
-        return Err(Refusal::Usage { why: "the command holds a NUL, which no program can be given".into() }.into());
+/// `usage` for an argument with a NUL byte; `interrupted` when this process receives a termination signal. A command that
+/// cannot be started is not an error: the answer has `success: false`.
+pub fn run(app: &App, request: &ForegroundRequest) -> Result<ForegroundView> {
+    if request.argv.iter().any(|arg| arg.as_encoded_bytes().contains(&0)) {
+        return Err(Refusal::Usage { why: "an argument of the command contains a NUL byte".into() }.into());
     }
-    let most = usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX);
-    let kept = Arc::new(Mutex::new(HeadTailBuffer::new(most)));
-    let seen = Arc::clone(&kept);
-    let dir = order.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    let program = Program { argv: &order.argv, dir: &dir, timeout: Some(order.timeout), merge_output: true };
+    let max_bytes = usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX);
+    let buffer = Arc::new(Mutex::new(HeadTailBuffer::new(max_bytes)));
+    let shared = Arc::clone(&buffer);
+    let dir = request.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
+    let program = Program { argv: &request.argv, dir: &dir, timeout: Some(request.timeout), merge_output: true };
     let ran = run_streaming::run(&program, move |_, bytes| {
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+        shared.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     });
     let error = match ran {
-        Ok(ran) => failure_message(ran.exit, order.timeout),
+        Ok(ran) => failure_message(ran.exit, request.timeout),
         Err(error) if error.is_not_started() => Some(error.to_string()),
         Err(error) => return Err(error.into()),
     };
-    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
+    let output = buffer.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
     Ok(ForegroundView { success: error.is_none(), output: mask(&String::from_utf8_lossy(&output)), error })
 }
 
-fn failure_message(ending: ProgramExit, timeout: Duration) -> Option<String> {
-    match ending {
+fn failure_message(exit: ProgramExit, timeout: Duration) -> Option<String> {
+    match exit {
         ProgramExit::Exited(0) => None,
         ProgramExit::Exited(code) => Some(format!("exit code {code}")),
         ProgramExit::Signaled(signal) => Some(format!("ended by signal {signal}")),
-        ProgramExit::TimedOut => Some(format!("ended after its time of {}", show_duration(timeout))),
+        ProgramExit::TimedOut => Some(format!("timed out after {}", show_duration(timeout))),
     }
 }

@@ -1,4 +1,4 @@
-//! Forgetting what has finished long ago, is too much or too large, as the configuration says.
+//! Deletes finished jobs beyond the configured age, number or size.
 
 use anyhow::Result;
 use serde_json::json;
@@ -13,40 +13,40 @@ use crate::{
     store::jobs,
 };
 
-/// How many runs are forgotten in one transaction.
+/// Jobs deleted in one transaction.
 const BATCH_SIZE: usize = 100;
-/// At the end of every so-many-th run somebody looks.
+/// The garbage collection is considered at the end of every 32nd job.
 const GC_EVERY_JOBS: i64 = 32;
 
-/// What was forgotten, or would be.
+/// The jobs that were deleted, or would be.
 #[derive(Debug, Default)]
 pub struct GcReport {
-    /// The runs.
+    /// The jobs.
     pub jobs: Vec<JobId>,
-    /// How many bytes that frees; of a dry run, how many at most.
+    /// Freed bytes; in a dry run the upper limit.
     pub bytes: u64,
 }
 
-/// Forgets what is not to be kept any longer. With `dry_run` it only says what.
+/// Deletes the jobs that exceed the retention limits. With `dry_run` it only lists them.
 ///
 /// # Errors
-/// As the stores fail.
+/// Store errors.
 pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
     let collected = if dry_run { plan(app)? } else { collect(app)? };
     let ids: Vec<String> = collected.jobs.iter().map(ToString::to_string).collect();
     let document = json!({ "dry_run": dry_run, "removed": ids, "bytes": collected.bytes });
     let line = match (dry_run, ids.len()) {
-        (_, 0) => "unchanged: nothing is due".to_owned(),
-        (true, count) => format!("would remove {count} run(s), at most {} bytes", collected.bytes),
-        (false, count) => format!("removed {count} run(s), {} bytes", collected.bytes),
+        (_, 0) => "unchanged: no job exceeds the limits".to_owned(),
+        (true, count) => format!("would remove {count} job(s), at most {} bytes", collected.bytes),
+        (false, count) => format!("removed {count} job(s), {} bytes", collected.bytes),
     };
     Ok(Answer { ids, ..Answer::new(&document, "", line)? })
 }
 
-/// Forgets what is due, and what killed processes have left.
+/// Deletes the jobs that exceed the retention limits, and files that killed processes left.
 ///
 /// # Errors
-/// As the stores fail.
+/// Store errors.
 pub fn collect(app: &App) -> Result<GcReport> {
     let due = plan(app)?.jobs;
     let mut collected = GcReport::default();
@@ -54,10 +54,10 @@ pub fn collect(app: &App) -> Result<GcReport> {
         let removed = app.transaction(|tx| {
             let mut removed = Vec::new();
             for id in some {
-                if let Some(run) = jobs::find(tx, id)?
-                    && rm::delete_row(tx, &run)?
+                if let Some(job) = jobs::find(tx, id)?
+                    && rm::delete_row(tx, &job)?
                 {
-                    removed.push(run.id);
+                    removed.push(job.id);
                 }
             }
             Ok(removed)
@@ -69,8 +69,8 @@ pub fn collect(app: &App) -> Result<GcReport> {
     Ok(collected)
 }
 
-/// The same at the end of a run, now and then, when a cheap look says that something is due. What fails is left for the next
-/// time.
+/// Runs [`collect`] at the end of every 32nd job, if a cheap check finds a limit exceeded. Errors are ignored: the next run
+/// tries again.
 pub fn gc_if_due(app: &App, seq: i64) {
     if seq % GC_EVERY_JOBS != 0 {
         return;
@@ -98,6 +98,6 @@ fn plan(app: &App) -> Result<GcReport> {
     let due = retention::surplus(&found, &limits, app.env.now());
     Ok(GcReport {
         jobs: kept.iter().take(due).map(|(id, ..)| id.clone()).collect(),
-        bytes: found.iter().take(due).map(|run| run.bytes).sum(),
+        bytes: found.iter().take(due).map(|job| job.bytes).sum(),
     })
 }

@@ -1,5 +1,4 @@
-//! Waiting for runs. Nobody polls: whoever writes about a run wakes those who wait for it, and the end of whoever looks after
-//! it wakes them too.
+//! Waits for jobs without polling: each write about a job wakes its waiters, and so does the end of its supervisor.
 
 use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -20,45 +19,45 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// How soon to look again at a run that is being handed from the one who took it to its supervisor: a moment in which nobody's
-/// end can be waited for. Whoever took it may well live on when its supervisor has died.
+/// Poll interval while a job is handed to its supervisor. In this state there is no process whose end tells that the start
+/// failed: the process that claimed the job may outlive a supervisor that died.
 const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// One who waits for a run.
+/// A waiter for changes of one job.
 #[derive(Debug)]
 pub struct JobWaiter {
     waiter: ChangeWaiter,
-    /// Whoever looks after the run, and what tells of their end.
+    /// The supervisor and its pidfd.
     supervisor: Option<(ProcessKey, OwnedFd)>,
     is_starting: bool,
 }
 
 impl JobWaiter {
-    /// Waits for a run from now on. Look at the run after this, then after each wait: so nothing is missed.
+    /// Registers a waiter. Read the job after this and after each wait, so that no change is missed.
     ///
     /// # Errors
-    /// When nothing can be bound in the run's directory.
-    pub fn new(app: &App, run: &Job) -> Result<Self> {
-        let dir = JobDir::of(&app.project.jobs_dir(), &run.id).wake_dir();
+    /// When no socket can be bound in the job's directory.
+    pub fn new(app: &App, job: &Job) -> Result<Self> {
+        let dir = JobDir::of(&app.project.jobs_dir(), &job.id).wake_dir();
         let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
         let waiter = ChangeWaiter::bind(&dir, &name)
-            .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, dir.display()), error))?;
+            .map_err(|error| StoreError::io(format!("to wait for job {}: {}", job.id, dir.display()), error))?;
         Ok(Self { waiter, supervisor: None, is_starting: false })
     }
 
-    /// Forgets the wakes that came so far: to be called before each look.
+    /// Discards pending wake-ups. Call it before each read of the job.
     ///
     /// # Errors
     /// When the socket fails.
     pub fn drain(&self) -> Result<()> {
-        self.waiter.drain().context("a waiter cannot be read")
+        self.waiter.drain().context("cannot read the wake-up socket")
     }
 
-    /// Takes note of who looks after the run by now: to be called after each look.
-    pub fn track_supervisor(&mut self, run: &Job) {
-        let key = ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
+    /// Follows the job's current supervisor. Call it after each read of the job.
+    pub fn track_supervisor(&mut self, job: &Job) {
+        let key = ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id));
         if key.is_none() || key.as_ref() != self.supervisor.as_ref().map(|(known, _)| known) {
-            // Its identity is checked after its descriptor pins it.
+            // Checked after the pidfd is open: only then the pid cannot be reused.
             self.supervisor = key.and_then(|key| {
                 let end = process::pidfd(key.pid).ok().flatten()?;
                 (key.status() == ProcessStatus::Alive).then_some((key, end))
@@ -68,7 +67,7 @@ impl JobWaiter {
         if !is_there {
             self.supervisor = None;
         }
-        self.is_starting = run.status == JobStatus::Starting;
+        self.is_starting = job.status == JobStatus::Starting;
     }
 
     fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
@@ -76,7 +75,7 @@ impl JobWaiter {
     }
 }
 
-/// Sleeps until something has happened to one of the runs, or the time is over. `false` when it is over.
+/// Sleeps until one of the jobs may have changed. `false` when the deadline has passed.
 #[must_use]
 pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<Instant>) -> bool {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -84,9 +83,9 @@ pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<
         return false;
     }
     let (mut ends, mut limit) = (Vec::new(), left);
-    for one in all {
-        ends.extend(one.fds());
-        if one.is_starting {
+    for waiter in all {
+        ends.extend(waiter.fds());
+        if waiter.is_starting {
             limit = Some(limit.map_or(HANDOVER_POLL_INTERVAL, |limit| limit.min(HANDOVER_POLL_INTERVAL)));
         }
     }

@@ -1,4 +1,4 @@
-//! Ending a run.
+//! Ends a job.
 
 use std::{
     io,
@@ -28,23 +28,23 @@ use crate::{
     wire::JobKillView,
 };
 
-/// How much longer than the grace a supervisor may take.
+/// Time for a supervisor to answer, beyond the grace period.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest pause before another look at a run that is just changing hands.
+/// Maximum poll interval while a job changes between processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Ends a run with everything in it; returns when all of it is dead and that is written. Everything gets `signal` first
-/// (TERM), and is killed after `grace` (2 s). A run that is final stays as it is.
+/// Ends a job with its whole process tree and returns when that is recorded. All processes get `signal` (default TERM) and
+/// are killed after `grace` (default 2 s). A final job is unchanged.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`, `run_busy` when its supervisor does not answer; as the stores fail.
-pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration>) -> Result<Answer> {
+/// `not_found`, `ambiguous`, `run_busy` when its supervisor does not answer; store errors.
+pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration>) -> Result<Answer> {
     if let Some(request) = &app.idempotency_key
         && let Some(answer) = app.read(|tx| stored_response(tx, request))?
     {
         return Ok(answer);
     }
-    let first = app.read(|tx| find::job(tx, run))?;
+    let first = app.read(|tx| find::job(tx, job))?;
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
     let limit = grace.unwrap_or(GRACE) + SUPERVISOR_TIMEOUT;
     let since = Instant::now();
@@ -53,72 +53,75 @@ pub fn kill(app: &App, run: &str, signal: Option<Signal>, grace: Option<Duration
     });
     let ended = ended.unwrap_or_else(|| Err(Refusal::JobUnresponsive { run: first.id.to_string() }.into()))?;
     let answer = answer(&ended, first.status.is_final())?;
-    // A repeat finds the run ended, and changes nothing; it is given the same answer all the same.
+    // Stored so that a repeat of the request gets the same answer.
     if app.idempotency_key.is_some() { app.mutate_unattributed(|_| Ok(answer)) } else { Ok(answer) }
 }
 
-/// One try; `None` when the run is changing hands.
+/// One attempt; `None` while the job changes between processes.
 fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, left: Duration) -> Result<Option<Job>> {
-    let look = || app.read(|tx| find::job(tx, &first.id.to_string()));
-    let run = look()?;
-    let final_now = || look().map(|run| Some(run).filter(|run| run.status.is_final()));
-    match run.status {
-        status if status.is_final() => return Ok(Some(run)),
+    let read = || app.read(|tx| find::job(tx, &first.id.to_string()));
+    let job = read()?;
+    let final_now = || read().map(|job| Some(job).filter(|job| job.status.is_final()));
+    match job.status {
+        status if status.is_final() => return Ok(Some(job)),
         JobStatus::Queued => {
-            cancel_queued(app, &run)?;
+            cancel_queued(app, &job)?;
             return final_now();
         }
         _ => {}
     }
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
     match control_socket::send_request(&dir, asked, left) {
         Ok(Some(_)) => final_now(),
-        // What its numbers mean is known there only.
-        Ok(None) if run.host != host::identity() => {
+        // Its pids have a meaning on its own host only.
+        Ok(None) if job.host != host::identity() => {
             let held = dir.is_locked().unwrap_or(true);
-            if held { final_now() } else { Err(Refusal::JobUnsupervised { run: run.id.to_string() }.into()) }
+            if held { final_now() } else { Err(Refusal::JobUnsupervised { run: job.id.to_string() }.into()) }
         }
-        // Its supervisor died: the end that it knew of is the truth, or else this is the end.
+        // The supervisor died. A result that it wrote is valid; without one the job is canceled here.
         Ok(None) if dir.read_result().is_some() => {
-            recover::recover_one(app, &run)?;
+            recover::recover_one(app, &job)?;
             final_now()
         }
         Ok(None) => {
-            if recover::cancel(app, &run, grace, "it was killed on request; its supervisor was gone")? {
+            if recover::cancel(app, &job, grace, "it was killed on request; its supervisor had died")? {
                 scheduler::schedule(app)?;
             }
             final_now()
         }
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            Err(Refusal::JobUnresponsive { run: run.id.to_string() }.into())
+            Err(Refusal::JobUnresponsive { run: job.id.to_string() }.into())
         }
         Err(error) => Err(errors::internal(error)),
     }
 }
 
-/// Cancels a run that waits. Who has its lock decides what becomes of it: without the lock somebody is just beginning it.
-fn cancel_queued(app: &App, run: &Job) -> Result<()> {
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let hold = if dir.path().is_dir() { dir.try_lock().context("the run's lock cannot be taken")? } else { None };
+/// Cancels a queued job, unless another process has its lock: that process is starting the job.
+fn cancel_queued(app: &App, job: &Job) -> Result<()> {
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    let hold = if dir.path().is_dir() { dir.try_lock().context("cannot lock the job's directory")? } else { None };
     if hold.is_none() && dir.path().is_dir() {
         return Ok(());
     }
-    let known = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?;
-    if let Some(run) = known.filter(|run| run.status == JobStatus::Queued) {
-        let why = "it was killed on request, before it was begun".to_owned();
-        let ending = JobResult { status: JobStatus::Canceled, exit_code: None, signal: None, error_message: Some(why) };
-        finish::finish_unsupervised(app, &run, &ending)?;
+    let known = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?;
+    if let Some(job) = known.filter(|job| job.status == JobStatus::Queued) {
+        let why = "it was killed on request, before it started".to_owned();
+        let ending = JobResult::without_exit(JobStatus::Canceled, why);
+        finish::finish_unsupervised(app, &job, &ending)?;
     }
     drop(hold);
     queue_waiter::wake(app);
     Ok(())
 }
 
-fn answer(run: &Job, was_final: bool) -> Result<Answer> {
-    let (id, status) = (run.id.to_string(), run.status.as_str());
-    let finished_at = run.finished_at.map(|at| at.to_string());
-    let short = run.id.short();
-    let line =
-        if was_final { format!("run {short} had ended: {status}") } else { format!("ended run {short}: {status}") };
+fn answer(job: &Job, was_final: bool) -> Result<Answer> {
+    let (id, status) = (job.id.to_string(), job.status.as_str());
+    let finished_at = job.finished_at.map(|at| at.to_string());
+    let short = job.id.short();
+    let line = if was_final {
+        format!("job {short} had already ended: {status}")
+    } else {
+        format!("ended job {short}: {status}")
+    };
     Answer::new(&JobKillView { run_id: id.clone(), status, finished_at }, id, line)
 }

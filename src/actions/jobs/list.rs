@@ -1,41 +1,41 @@
-//! Listing runs.
+//! Lists jobs.
 
 use anyhow::Result;
 
 use super::view::JobReader;
 use crate::{actions::App, domain::SessionId, store::jobs, wire::JobView};
 
-/// How many are listed when nobody says.
+/// The default maximum number of jobs.
 pub const DEFAULT_LIMIT: i64 = 50;
 
-/// Which runs.
+/// Filters of the list.
 #[derive(Debug, Clone, Default)]
 pub struct ListOptions {
-    /// Only of this session.
+    /// Only jobs of this session.
     pub session: Option<SessionId>,
-    /// Only those that are not final.
+    /// Only jobs that are not final.
     pub unfinished: bool,
-    /// At most so many; by default [`USUAL`].
+    /// The maximum number of jobs; by default [`DEFAULT_LIMIT`].
     pub limit: Option<i64>,
 }
 
-/// The runs, the newest first.
+/// The jobs, newest first.
 ///
 /// # Errors
-/// As the store fails.
-pub fn list(app: &App, order: &ListOptions) -> Result<Vec<JobView>> {
-    let limit = order.limit.unwrap_or(DEFAULT_LIMIT).max(0);
+/// Store errors.
+pub fn list(app: &App, options: &ListOptions) -> Result<Vec<JobView>> {
+    let limit = options.limit.unwrap_or(DEFAULT_LIMIT).max(0);
     let found = app.read(|tx| {
-        if !order.unfinished {
-            return Ok(jobs::newest(tx, order.session.as_ref(), limit)?);
+        if !options.unfinished {
+            return Ok(jobs::newest(tx, options.session.as_ref(), limit)?);
         }
         let mut found = jobs::active(tx)?;
         found.extend(jobs::queued(tx, i64::MAX)?);
-        found.retain(|run| order.session.is_none() || run.session == order.session);
-        found.sort_by_key(|run| std::cmp::Reverse(run.seq));
+        found.retain(|job| options.session.is_none() || job.session == options.session);
+        found.sort_by_key(|job| std::cmp::Reverse(job.seq));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
     })?;
-    let mut looker = JobReader::new();
-    Ok(found.iter().map(|run| looker.view(app, run)).collect())
+    let mut reader = JobReader::new();
+    Ok(found.iter().map(|job| reader.view(app, job)).collect())
 }

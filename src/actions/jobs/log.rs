@@ -1,4 +1,4 @@
-//! Reading everything that a run has printed, and what it prints.
+//! Reads and follows the output of a job.
 
 use std::ops::ControlFlow;
 
@@ -7,9 +7,10 @@ use anyhow::Result;
 use super::{
     find,
     job_waiter::{self, JobWaiter},
+    output::{Page, page},
     output_decoder::{DecodedItem, Decoder},
-    poll::{Page, page},
-    view::{JobReader, is_supervised},
+    supervision::is_supervised,
+    view::JobReader,
 };
 use crate::{
     actions::App,
@@ -21,38 +22,38 @@ use crate::{
     wire::{JobItemView, JobLogView},
 };
 
-/// How many items an answer has when nobody says, and at most.
+/// Default and maximum number of items in an answer.
 const DEFAULT_ITEMS: usize = 256;
 const MAX_ITEMS: usize = 500;
-/// After how much text no more items are added to an answer, in bytes.
+/// No more items are added to an answer after this much text.
 const TEXT_LIMIT_BYTES: usize = 1 << 20;
 
-/// What is asked.
+/// A request for output items.
 #[derive(Debug, Clone)]
 pub struct LogRequest {
-    /// The run, as somebody typed it.
+    /// The job: an id or a part of it.
     pub job: String,
-    /// Exclusive.
+    /// Only items after this sequence number.
     pub since_seq: i64,
-    /// How many items at most.
+    /// The maximum number of items.
     pub limit: Option<usize>,
-    /// Only these.
+    /// Only items of this type.
     pub stream: Option<ItemType>,
 }
 
-/// The items after `since_seq`, of one type when it is named.
+/// The items after `since_seq`, of one type if given.
 ///
 /// # Errors
-/// `invalid_value` for a limit that cannot be meant, `not_found`, `ambiguous`; as the stores or the run's directory fail.
-pub fn log(app: &App, order: &LogRequest) -> Result<JobLogView> {
-    let limit = order.limit.unwrap_or(DEFAULT_ITEMS);
+/// `invalid_value` for a limit out of range, `not_found`, `ambiguous`; errors of the stores or the job's directory.
+pub fn log(app: &App, request: &LogRequest) -> Result<JobLogView> {
+    let limit = request.limit.unwrap_or(DEFAULT_ITEMS);
     if !(1..=MAX_ITEMS).contains(&limit) {
         return Err(Refusal::invalid("limit", format!("must be between 1 and {MAX_ITEMS}")).into());
     }
-    let run = app.read(|tx| find::job(tx, &order.job))?;
-    let page = read_page(app, &mut JobReader::new(), &run, order.since_seq, limit, order.stream)?;
+    let job = app.read(|tx| find::job(tx, &request.job))?;
+    let page = read_page(app, &mut JobReader::new(), &job, request.since_seq, limit, request.stream)?;
     Ok(JobLogView {
-        run_id: run.id.to_string(),
+        run_id: job.id.to_string(),
         next_seq: page.next_seq,
         items: page.items.iter().map(JobItemView::from).collect(),
         has_more: page.has_more,
@@ -61,61 +62,61 @@ pub fn log(app: &App, order: &LogRequest) -> Result<JobLogView> {
 
 fn read_page(
     app: &App,
-    looker: &mut JobReader,
-    run: &Job,
+    reader: &mut JobReader,
+    job: &Job,
     since_seq: i64,
     limit: usize,
     stream: Option<ItemType>,
 ) -> Result<Page> {
-    let Some(output) = looker.output(app)? else {
+    let Some(output) = reader.output(app)? else {
         return Ok(Page { items: Vec::new(), next_seq: since_seq, has_more: false });
     };
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let decoder = Decoder::new(output, &run.id, dir, run.status.is_final());
-    page(output, &decoder, run, since_seq, limit, TEXT_LIMIT_BYTES, stream)
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    let decoder = Decoder::new(output, &job.id, dir, job.status.is_final());
+    page(output, &decoder, job, since_seq, limit, TEXT_LIMIT_BYTES, stream)
 }
 
-/// Hands over every item after `since_seq`, not masked yet, and with `follow` those that come until the run has ended, or
-/// until nobody looks after it any more. Ends early when `see` breaks. Answers the run as it stood at last.
+/// Passes every item after `since_seq` to `on_item`, with secrets not yet masked. With `follow` it goes on until the job has
+/// ended or has no supervisor. Stops early when `on_item` breaks. Returns the job as last read.
 ///
-/// `pause` is called whenever there is nothing more for now.
+/// `on_pause` is called whenever there are no more items for now.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; as the stores or the run's directory fail, or `see`.
+/// `not_found`, `ambiguous`; errors of the stores, the job's directory or the callbacks.
 pub fn each(
     app: &App,
-    order: &LogRequest,
+    request: &LogRequest,
     follow: bool,
-    mut see: impl FnMut(DecodedItem) -> Result<ControlFlow<()>>,
-    mut pause: impl FnMut() -> Result<()>,
+    mut on_item: impl FnMut(DecodedItem) -> Result<ControlFlow<()>>,
+    mut on_pause: impl FnMut() -> Result<()>,
 ) -> Result<Job> {
-    let mut looker = JobReader::new();
-    let mut run = app.read(|tx| find::job(tx, &order.job))?;
-    let id = run.id.to_string();
-    let mut waiting = if follow && !run.status.is_final() { Some(JobWaiter::new(app, &run)?) } else { None };
-    let mut since = order.since_seq;
+    let mut reader = JobReader::new();
+    let mut job = app.read(|tx| find::job(tx, &request.job))?;
+    let id = job.id.to_string();
+    let mut waiting = if follow && !job.status.is_final() { Some(JobWaiter::new(app, &job)?) } else { None };
+    let mut since = request.since_seq;
     loop {
         if let Some(waiting) = &waiting {
             waiting.drain()?;
         }
-        // Its state first: when it has ended by then, everything that it printed is there.
-        run = app.read(|tx| find::job(tx, &id))?;
-        let is_over = run.status.is_final() || !is_supervised(app, &run);
+        // The status first: if the job has ended by then, all of its output is there.
+        job = app.read(|tx| find::job(tx, &id))?;
+        let is_over = job.status.is_final() || !is_supervised(app, &job);
         loop {
-            let page = read_page(app, &mut looker, &run, since, MAX_ITEMS, order.stream)?;
+            let page = read_page(app, &mut reader, &job, since, MAX_ITEMS, request.stream)?;
             since = page.next_seq;
-            for piece in page.items {
-                if see(piece)?.is_break() {
-                    return Ok(run);
+            for item in page.items {
+                if on_item(item)?.is_break() {
+                    return Ok(job);
                 }
             }
             if !page.has_more {
                 break;
             }
         }
-        pause()?;
-        let Some(waiting) = waiting.as_mut().filter(|_| !is_over) else { return Ok(run) };
-        waiting.track_supervisor(&run);
+        on_pause()?;
+        let Some(waiting) = waiting.as_mut().filter(|_| !is_over) else { return Ok(job) };
+        waiting.track_supervisor(&job);
         let _ = job_waiter::wait_any([&*waiting], None);
     }
 }

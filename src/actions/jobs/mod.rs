@@ -1,4 +1,4 @@
-//! What is done with background runs.
+//! Background jobs: spawn, schedule, supervise, read, control, notify, recover and delete.
 
 pub mod cleanup;
 pub mod event;
@@ -14,7 +14,9 @@ pub mod log;
 mod notification_format;
 pub mod notify;
 pub mod orphan_processes;
+mod output;
 pub mod output_decoder;
+mod own_process;
 pub mod poll;
 pub mod queue_waiter;
 pub mod recover;
@@ -24,6 +26,7 @@ pub mod scheduler;
 pub mod send_keys;
 pub mod spawn;
 pub mod supervise;
+pub mod supervision;
 pub mod view;
 pub mod wait;
 pub mod worker;

@@ -1,16 +1,21 @@
-//! Steering: what happened in a background run is told to the session that asked for it.
+//! Notifies a session about its background jobs.
 //!
-//! An event that owes a message says so when it is written, in the same transaction. [`deliver`] puts the message into the
-//! store, unless there is one of its key already, and marks the event after. Killed in between, the next call finds the
-//! message and only marks: each is told once. What could not be told, as when the store was busy, stays owed; a supervisor
-//! calls again with its next batch and at its end, and whoever recovers calls [`deliver_all`].
+//! An event that needs a notification is written with the notification's key, in one transaction. [`send_pending`] then
+//! inserts the message into the store, unless it has one with that key, and acknowledges the event. After a crash in between,
+//! the next call finds the message and only acknowledges: each notification is sent once. A notification that fails (the
+//! store was busy) stays pending: the supervisor tries again with its next batch and at the job's end, and recovery calls
+//! [`send_all_pending`].
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{notification_format, output_decoder::Decoder, poll};
+use super::{
+    notification_format::{self, SOURCE, dedup_key},
+    output,
+    output_decoder::Decoder,
+};
 use crate::{
     actions::{App, core::errors, mail::send},
     domain::{
@@ -23,99 +28,96 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// How many events are told by one call for all runs. A run that has more of them at once is told the rest by the next call.
+/// Maximum events per call of [`send_all_pending`]; the next call sends the rest.
 const BATCH_SIZE: i64 = 10_000;
 
-/// Where these messages say they come from: a program, never the user.
-pub const SOURCE: &str = "exec";
-
-/// Tells the session of a run what the run owes it, and marks that as told. One that has ended is not told, nor is anybody
-/// when nobody asked under a session's name.
+/// Sends the pending notifications of a job to its session and acknowledges them. A job without a session, or with one that
+/// has ended, sends none.
 ///
 /// # Errors
-/// As the stores fail; what was not told then is owed as before.
-pub fn send_pending(app: &App, output: &OutputStore, run: &Job) -> Result<()> {
-    send_for_job(app, output, &run.id, &output.pending_notifications_of(&run.id)?)
+/// Store errors; the notifications then stay pending.
+pub fn send_pending(app: &App, output: &OutputStore, job: &Job) -> Result<()> {
+    send_for_job(app, output, &job.id, &output.pending_notifications_of(&job.id)?)
 }
 
-/// The same for everything that is owed: after a crash, when nobody else would do it.
+/// Sends the pending notifications of all jobs, after a crash.
 ///
 /// # Errors
-/// As [`deliver`] has them.
+/// As for [`send_pending`].
 pub fn send_all_pending(app: &App) -> Result<()> {
-    // Looked at before it is opened for writing, which would make it.
+    // Opening for writing would create the file, so it is checked first.
     let path = app.project.output_file();
     let Some(output) = OutputStore::open_for_reading(&path)? else { return Ok(()) };
-    let owing = output.pending_notifications(BATCH_SIZE)?;
+    let pending = output.pending_notifications(BATCH_SIZE)?;
     drop(output);
-    if owing.is_empty() {
+    if pending.is_empty() {
         return Ok(());
     }
     let output = OutputStore::open_for_writing(&path)?;
-    let mut runs: BTreeMap<JobId, Vec<PendingNotification>> = BTreeMap::new();
-    for owed in owing {
-        runs.entry(owed.job.clone()).or_default().push(owed);
+    let mut by_job: BTreeMap<JobId, Vec<PendingNotification>> = BTreeMap::new();
+    for item in pending {
+        by_job.entry(item.job.clone()).or_default().push(item);
     }
-    runs.iter().try_for_each(|(id, owing)| send_for_job(app, &output, id, owing))
+    by_job.iter().try_for_each(|(id, pending)| send_for_job(app, &output, id, pending))
 }
 
-fn send_for_job(app: &App, output: &OutputStore, id: &JobId, owing: &[PendingNotification]) -> Result<()> {
-    if owing.is_empty() {
+fn send_for_job(app: &App, output: &OutputStore, id: &JobId, pending: &[PendingNotification]) -> Result<()> {
+    if pending.is_empty() {
         return Ok(());
     }
-    // As it stands by now: it may have ended since.
-    let run = app.read(|tx| Ok(jobs::find(tx, id)?))?;
-    let session = run.as_ref().and_then(|run| run.session.as_ref());
-    let paid: Vec<i64> = match (&run, session) {
-        (Some(run), Some(session)) => {
-            let held = || JobDir::of(&app.project.jobs_dir(), id).is_locked().map_err(errors::internal);
-            let goes_on = run.status.is_active() && held()?;
-            let tail = output_tail(app, output, run);
+    // Read again: the job may have ended since.
+    let job = app.read(|tx| Ok(jobs::find(tx, id)?))?;
+    let session = job.as_ref().and_then(|job| job.session.as_ref());
+    let acknowledged: Vec<i64> = match (&job, session) {
+        (Some(job), Some(session)) => {
+            let is_locked = || JobDir::of(&app.project.jobs_dir(), id).is_locked().map_err(errors::internal);
+            let is_supervised = job.status.is_active() && is_locked()?;
+            let tail = output_tail(app, output, job);
             let write = |tx: &ReadTx<'_>| {
-                Ok(notification_format::format_pending(run, owing, goes_on, &tail, |key| {
+                Ok(notification_format::format_pending(job, pending, is_supervised, &tail, |key| {
                     messages::has_dedup_key(tx, key)
                 })?)
             };
-            let seen = app.read(write)?;
-            if seen.new.is_empty() {
-                seen.acknowledged
+            let formatted = app.read(write)?;
+            if formatted.new.is_empty() {
+                formatted.acknowledged
             } else {
                 app.transaction(|tx| {
-                    let letters = write(tx)?;
-                    for letter in letters.new {
+                    let notifications = write(tx)?;
+                    for notification in notifications.new {
                         let from = (SOURCE, Priority::Normal);
-                        send::send_system(tx, session, from, letter.content, &letter.metadata, &letter.key)?;
+                        send::send_system(
+                            tx,
+                            session,
+                            from,
+                            notification.content,
+                            &notification.metadata,
+                            &notification.key,
+                        )?;
                     }
-                    Ok(letters.acknowledged)
+                    Ok(notifications.acknowledged)
                 })?
             }
         }
-        _ => owing.iter().map(|owed| owed.seq).collect(),
+        _ => pending.iter().map(|item| item.seq).collect(),
     };
-    paid.into_iter().try_for_each(|seq| Ok(output.acknowledge_notification(id, seq)?))
+    acknowledged.into_iter().try_for_each(|seq| Ok(output.acknowledge_notification(id, seq)?))
 }
 
-/// The end of what a run has printed, without what moves and colours, when that may say why it did not succeed.
-fn output_tail(app: &App, output: &OutputStore, run: &Job) -> String {
-    if !run.status.is_final() || run.status == JobStatus::Succeeded {
+/// The end of the output without escape sequences, for a job that did not succeed; else empty.
+fn output_tail(app: &App, output: &OutputStore, job: &Job) -> String {
+    if !job.status.is_final() || job.status == JobStatus::Succeeded {
         return String::new();
     }
-    let decoder = Decoder::new(output, &run.id, JobDir::of(&app.project.jobs_dir(), &run.id), true);
-    // The end is told also when what was printed cannot be read.
-    poll::snippet(output, &decoder, run).map(|text| ansi::visible_text(&text)).unwrap_or_default()
+    let decoder = Decoder::new(output, &job.id, JobDir::of(&app.project.jobs_dir(), &job.id), true);
+    // The end is notified even if the output cannot be read.
+    output::snippet(output, &decoder, job).map(|text| ansi::visible_text(&text)).unwrap_or_default()
 }
 
-/// The key of a message about a run. What is a key already stays one.
+/// The end event of a job: its text, its details as JSON text, and the key of its notification. A foreground job has no
+/// notification: its caller waits for the end.
 #[must_use]
-pub fn dedup_key(run: &JobId, suffix: &str) -> String {
-    let start = format!("{SOURCE}:{run}:");
-    if suffix.starts_with(&start) { suffix.to_owned() } else { format!("{start}{suffix}") }
-}
-
-/// The event of a run's end: its text, its particulars as JSON text, and the key of the message that it owes. Whoever
-/// waited for the end knows it already.
-#[must_use]
-pub fn end_event(run: &Job, ending: &JobResult) -> (String, String, Option<String>) {
+pub fn end_event(job: &Job, ending: &JobResult) -> (String, String, Option<String>) {
     let how = match (ending.exit_code, ending.signal) {
         (Some(code), _) => Some(format!("exit code {code}")),
         (None, Some(signal)) => Some(format!("signal {signal}")),
@@ -132,8 +134,8 @@ pub fn end_event(run: &Job, ending: &JobResult) -> (String, String, Option<Strin
     };
     let meta = json!({
         "event": "end", "status": ending.status.as_str(), "exit_code": ending.exit_code, "signal": ending.signal,
-        "attempt": run.attempt,
+        "attempt": job.attempt,
     });
-    let owes = (run.background && run.session.is_some()).then(|| dedup_key(&run.id, "end"));
-    (payload, meta.to_string(), owes)
+    let key = (job.background && job.session.is_some()).then(|| dedup_key(&job.id, "end"));
+    (payload, meta.to_string(), key)
 }

@@ -1,4 +1,4 @@
-//! What a run without a supervisor has left running.
+//! Processes of a job whose supervisor died.
 
 use std::{io, time::Duration};
 
@@ -11,26 +11,26 @@ use crate::{
     },
 };
 
-/// How long what is told to end may take for it.
+/// Time between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What was there, and what of it would not die.
+/// The processes found, and those that could not be killed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OrphanProcesses {
-    /// What was found, by name and pid.
+    /// All processes found, by name and pid.
     pub found: Vec<String>,
-    /// What is there still.
+    /// The processes that are still alive.
     pub survivors: Vec<String>,
 }
 
-/// Ends everything that a run has left, wherever it went: TERM, `grace`, KILL. Only for who has the run's lock.
+/// Ends all processes of a job: TERM, `grace`, KILL. The caller must hold the job's lock.
 ///
 /// # Errors
-/// When processes cannot be listed or signalled.
-pub fn kill(run: &Job, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
+/// When processes cannot be listed or signaled.
+pub fn kill(job: &Job, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
     let mut found: Vec<(ProcessKey, String)> = Vec::new();
     let left = process_tree::terminate(grace.unwrap_or(GRACE), || {
-        let keys = processes_of(run)?;
+        let keys = processes_of(job)?;
         for key in &keys {
             if !found.iter().any(|(known, _)| known == key) {
                 found.push((key.clone(), display_name(key)));
@@ -50,17 +50,17 @@ fn display_name(key: &ProcessKey) -> String {
     format!("{} ({})", name.map_or_else(|| "a process".into(), |name| mask(&name)), key.pid)
 }
 
-/// Everything of a run: what carries its mark, its root, and what is below them or in its session. What belongs to another
-/// run is that one's.
-fn processes_of(run: &Job) -> io::Result<Vec<ProcessKey>> {
-    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
+/// All processes of a job: those with its environment tag, its root process, and their descendants. Processes with the tag
+/// of another job are excluded.
+fn processes_of(job: &Job) -> io::Result<Vec<ProcessKey>> {
+    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, job.id);
     let mut roots = process_tree::with_env_entry(&mark)?;
-    let root = ProcessKey::from_record(run.pid, run.pid_started, Some(&run.boot_id));
+    let root = ProcessKey::from_record(job.pid, job.pid_started, Some(&job.boot_id));
     if let Some(root) = root {
         let in_session = |key: &ProcessKey| {
             process::stat(key.pid).ok().flatten().is_some_and(|found| found.session == root.pid && found.key() == *key)
         };
-        // When the root is gone its number may be another's, unless somebody of its session is still there.
+        // After the root's end its pid may be reused, unless a process of its session still exists.
         if root.status() == ProcessStatus::Alive || roots.iter().any(in_session) {
             roots.push(root);
         }

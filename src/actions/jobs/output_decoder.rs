@@ -1,5 +1,4 @@
-//! From bytes in segments to text. A character whose bytes were printed apart is whole: bytes of an unfinished one at an
-//! item's end belong to the next item of that stream.
+//! Decodes output segments to text. A character whose bytes are split over two items is decoded with the second one.
 
 use std::str;
 
@@ -18,19 +17,19 @@ use crate::{
     wire::JobItemView,
 };
 
-/// How many bytes of a character can come before its last one.
+/// The most bytes of a UTF-8 character before its last one.
 const MAX_PREFIX_BYTES: i64 = 3;
 
-/// An item as text, not masked yet.
+/// An item as text, with secrets not yet masked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodedItem {
-    /// Its place.
+    /// Its sequence number.
     pub seq: i64,
-    /// What it is.
+    /// Its type.
     pub kind: ItemType,
     /// Its text.
     pub text: String,
-    /// Particulars of an event.
+    /// Details of an event.
     pub meta: Value,
     /// When it was written.
     pub created_at: Timestamp,
@@ -48,17 +47,17 @@ impl From<&DecodedItem> for JobItemView {
     }
 }
 
-/// Reads what a run printed.
+/// Decodes the output of one job.
 #[derive(Debug)]
 pub struct Decoder<'a> {
     output: &'a OutputStore,
-    run: &'a JobId,
+    job: &'a JobId,
     dir: JobDir,
-    /// Whether nothing will follow.
+    /// Whether the job will write no more output.
     is_complete: bool,
 }
 
-/// The bytes of an output item, and where in its stream they end.
+/// The bytes of an output item, and their position in the stream.
 struct ByteRange {
     stream: ItemType,
     segment: i64,
@@ -82,7 +81,7 @@ impl ByteRange {
     }
 }
 
-/// How much text an item has, about, in bytes.
+/// The approximate text length of an item, in bytes.
 pub(super) fn item_len(item: &Item) -> usize {
     match &item.content {
         Content::Output { length, .. } => usize::try_from(*length).unwrap_or(0),
@@ -90,23 +89,23 @@ pub(super) fn item_len(item: &Item) -> usize {
     }
 }
 
-/// The end of what one stream has printed so far, as it was read last.
+/// The incomplete character at the end of a stream's last item.
 struct Tail {
     end: i64,
     bytes: Vec<u8>,
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads what `run` printed into its directory; `is_over` says that nothing will follow.
+    /// Decodes the output in the directory of `job`; `is_complete` says that there will be no more.
     #[must_use]
-    pub const fn new(output: &'a OutputStore, run: &'a JobId, directory: JobDir, is_over: bool) -> Self {
-        Self { output, run, dir: directory, is_complete: is_over }
+    pub const fn new(output: &'a OutputStore, job: &'a JobId, directory: JobDir, is_over: bool) -> Self {
+        Self { output, job, dir: directory, is_complete: is_over }
     }
 
-    /// The items as text, in their order. One whose bytes have just been left out is not among them.
+    /// The items as text, in order. An item whose bytes were dropped meanwhile is left out.
     ///
     /// # Errors
-    /// As the store or the run's directory fails.
+    /// Errors of the store or the job's directory.
     pub fn decode(&self, items: &[Item]) -> Result<Vec<DecodedItem>> {
         let mut pieces = Vec::new();
         let mut last: [Option<Tail>; 2] = [None, None];
@@ -119,15 +118,15 @@ impl<'a> Decoder<'a> {
                     let Some(span) = ByteRange::of(item) else { continue };
                     let Some(bytes) = self.bytes(&span, span.start, span.length)? else { continue };
                     let last = &mut last[usize::from(item.kind == ItemType::Stderr)];
-                    let carried = self.incomplete_prefix(item.seq, &span, last.take())?;
-                    let whole = [carried, bytes].concat();
+                    let prefix = self.incomplete_prefix(item.seq, &span, last.take())?;
+                    let whole = [prefix, bytes].concat();
                     let mut held = incomplete_len(&whole);
                     if held > 0 && !self.continues(item.seq, &span, items.get(place + 1..).unwrap_or_default())? {
                         held = 0;
                     }
-                    let (said, kept) = whole.split_at(whole.len().saturating_sub(held));
-                    let text = String::from_utf8_lossy(said).into_owned();
-                    *last = Some(Tail { end: span.end(), bytes: kept.to_vec() });
+                    let (complete, rest) = whole.split_at(whole.len().saturating_sub(held));
+                    let text = String::from_utf8_lossy(complete).into_owned();
+                    *last = Some(Tail { end: span.end(), bytes: rest.to_vec() });
                     (text, Value::Null)
                 }
             };
@@ -139,10 +138,10 @@ impl<'a> Decoder<'a> {
     fn bytes(&self, span: &ByteRange, start: i64, length: i64) -> Result<Option<Vec<u8>>> {
         let (start, length) = (u64::try_from(start).unwrap_or(0), usize::try_from(length).unwrap_or(0));
         segments::read(&self.dir, span.stream, span.segment, start, length)
-            .with_context(|| format!("cannot read what {} printed", self.run))
+            .with_context(|| format!("cannot read the output of {}", self.job))
     }
 
-    /// The bytes of an unfinished character right before a span.
+    /// The bytes of an incomplete character right before `span`.
     fn incomplete_prefix(&self, seq: i64, span: &ByteRange, last: Option<Tail>) -> Result<Vec<u8>> {
         match last {
             Some(last) if last.end == span.origin => return Ok(last.bytes),
@@ -150,7 +149,7 @@ impl<'a> Decoder<'a> {
             _ => {}
         }
         let mut before = Vec::new();
-        // What lies before it in the same file is what was printed before it.
+        // The preceding bytes of the same segment are the preceding output.
         let here = span.start.min(MAX_PREFIX_BYTES);
         if here > 0 {
             before = self.bytes(span, span.start - here, here)?.unwrap_or_default();
@@ -159,14 +158,14 @@ impl<'a> Decoder<'a> {
         let mut origin = span.origin;
         let missing = MAX_PREFIX_BYTES - here;
         let earlier = if missing > 0 {
-            self.output.before_in_stream(self.run, span.stream, seq, MAX_PREFIX_BYTES * 2)?
+            self.output.before_in_stream(self.job, span.stream, seq, MAX_PREFIX_BYTES * 2)?
         } else {
             Vec::new()
         };
         for item in earlier {
             let Some(earlier) = ByteRange::of(&item).filter(|earlier| earlier.end() == origin) else { break };
             origin = earlier.origin;
-            // Some of it may be here already, from the same file.
+            // Some of these bytes may be in `before` already, from the same segment.
             let end = earlier.end().min(first);
             let from = earlier.origin.max(span.origin - MAX_PREFIX_BYTES);
             if from < end {
@@ -184,12 +183,12 @@ impl<'a> Decoder<'a> {
         Ok(before.split_off(before.len() - length))
     }
 
-    /// Whether an item of the same stream follows, or may, that begins where this one ends.
+    /// Whether the same stream continues, or may continue, where this item ends.
     fn continues(&self, seq: i64, span: &ByteRange, behind: &[Item]) -> Result<bool> {
         if let Some(next) = behind.iter().find(|item| item.kind == span.stream) {
             return Ok(ByteRange::of(next).is_some_and(|next| next.origin == span.end()));
         }
-        let (found, _) = self.output.items(self.run, seq, 1, Some(span.stream))?;
+        let (found, _) = self.output.items(self.job, seq, 1, Some(span.stream))?;
         Ok(match found.first().and_then(ByteRange::of) {
             Some(next) => next.origin == span.end(),
             None => !self.is_complete,
@@ -197,12 +196,12 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// How many bytes at the end are the beginning of a character whose rest is missing.
+/// The length of the incomplete character at the end of `bytes`.
 fn incomplete_len(bytes: &[u8]) -> usize {
     (1..=bytes.len().min(3))
         .find(|length| {
             let end = bytes.get(bytes.len() - length..).unwrap_or_default();
-            // A first byte of several, and nothing in it is wrong so far.
+            // The lead byte of a multi-byte character, valid so far.
             end.first().is_some_and(|byte| *byte >= 0xC0)
                 && str::from_utf8(end).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
         })

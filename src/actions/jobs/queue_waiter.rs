@@ -1,11 +1,11 @@
-//! The one who waits while something is queued, so that the next run begins also when everybody who could begin it was
+//! The queue waiter: a process that exists while jobs are queued, so that the next one starts even if all supervisors were
 //! killed.
 
 use std::{ffi::OsString, io, path::PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::{launch_supervisor, recover};
+use super::{own_process, supervision};
 use crate::{
     actions::App,
     domain::job::Job,
@@ -15,71 +15,67 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// What marks the process that waits: it is a part of no run.
+/// The environment tag of the queue waiter: it is not part of a job.
 const ENV_TAG: &str = "standby";
 
-/// Sees to it that somebody waits, when something of this host is queued: wakes whoever does, or starts one.
+/// Wakes or starts the queue waiter if a job of this host is queued.
 ///
 /// # Errors
-/// As the store fails, or the directory of locks.
+/// Errors of the store or the runtime directory.
 pub fn ensure_running(app: &App) -> Result<()> {
     let host = host::identity();
-    let waits = app.read(|tx| Ok(jobs::first_queued(tx, &host)?.is_some()))?;
-    if waits {
+    let has_queued = app.read(|tx| Ok(jobs::first_queued(tx, &host)?.is_some()))?;
+    if has_queued {
         return start_if_missing(app);
     }
-    // Who waits for nothing any more may go.
+    // With an empty queue the waiter can exit.
     wake(app);
     Ok(())
 }
 
-/// Sees to it that runs of this host that nobody looks after are settled, by somebody else: that may take a while.
+/// Wakes or starts the queue waiter if a job of this host has lost its supervisor: recovery may take seconds, and the caller
+/// must not wait for it.
 ///
 /// # Errors
-/// As the store fails, or the directory of locks.
+/// Errors of the store or the runtime directory.
 pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(jobs::active(tx)?))?;
-    let is_left = |run: &Job| {
-        let held = || JobDir::of(&app.project.jobs_dir(), &run.id).is_locked().unwrap_or(true);
-        run.host == host && !held() && !recover::supervisor_alive(run)
+    let is_left = |job: &Job| {
+        let held = || JobDir::of(&app.project.jobs_dir(), &job.id).is_locked().unwrap_or(true);
+        job.host == host && !held() && !supervision::supervisor_alive(job)
     };
     if active.iter().any(is_left) { start_if_missing(app) } else { Ok(()) }
 }
 
 fn start_if_missing(app: &App) -> Result<()> {
-    if is_running(app).with_context(|| format!("cannot look at {}", lock_path(app).display()))? {
+    if is_running(app).with_context(|| format!("cannot test the lock {}", lock_path(app).display()))? {
         notify::notify_all(&wake_dir(app));
         return Ok(());
     }
-    let marked = |name: &str| (name == vars::FAIRWAY_EXEC_RUN).then(|| OsString::from(ENV_TAG));
-    launch_supervisor::launch_detached(
-        app,
-        &launch_supervisor::argv(app, &["exec", "worker", "--until-empty"]),
-        marked,
-        None,
-    )
-    .context("the process that waits for queued runs could not be started")
+    let tag = |name: &str| (name == vars::FAIRWAY_EXEC_RUN).then(|| OsString::from(ENV_TAG));
+    own_process::launch_detached(app, &own_process::argv(app, &["exec", "worker", "--until-empty"]), tag, None)
+        .context("cannot start the queue waiter")
 }
 
-/// Tells whoever waits that something was queued or has ended.
+/// Wakes the queue waiter: a job was queued or has ended.
 pub fn wake(app: &App) {
     notify::notify_all(&wake_dir(app));
 }
 
-/// Whether somebody waits.
+/// Whether a queue waiter runs.
 pub(super) fn is_running(app: &App) -> io::Result<bool> {
     InheritableLock::is_locked(&lock_path(app))
 }
 
-/// Takes the place of the one who waits; `None` when somebody has it.
+/// Acquires the queue waiter's lock; `None` when another process has it.
 pub(super) fn try_acquire(app: &App) -> io::Result<Option<InheritableLock>> {
     files::private_dir(&app.project.state)?;
     files::private_dir(&app.project.runtime_dir())?;
     InheritableLock::try_acquire(&lock_path(app))
 }
 
-/// Where the one who waits is woken.
+/// The directory of the queue waiter's wake-up socket.
 pub(super) fn wake_dir(app: &App) -> PathBuf {
     app.project.runtime_dir().join("wake-exec")
 }

@@ -1,4 +1,4 @@
-//! Settling runs whose supervisor is gone. Only who has a run's lock decides about it, so two never do.
+//! Recovers jobs whose supervisor died. The holder of a job's lock decides about it, so two processes never do.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::{
     event, finish,
     orphan_processes::{self, OrphanProcesses},
     queue_waiter, scheduler,
+    supervision::supervisor_alive,
 };
 use crate::{
     actions::App,
@@ -16,180 +17,164 @@ use crate::{
         job::{Job, JobId, JobResult, JobStatus},
         rules::recovery::{self, RecoveryAction, RecoveryFacts},
     },
-    os::{
-        host,
-        lock::InheritableLock,
-        process::{ProcessKey, ProcessStatus},
-    },
+    os::{host, lock::InheritableLock},
     store::{ReadTx, jobs, sessions},
     supervisor::JobDir,
 };
 
-/// A run that was settled, or would be.
+/// A job that was recovered, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovered {
-    /// The run.
+    /// The job.
     pub job: JobId,
-    /// The session that its messages go to.
+    /// The session that gets its notifications.
     pub session: Option<SessionId>,
-    /// What it is now.
+    /// Its new status.
     pub status: JobStatus,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Recovered {
-    /// Whether it was queued again since it was never begun.
+    /// Whether it was requeued because it never started.
     #[must_use]
     pub fn is_unstarted(&self) -> bool {
         self.status == JobStatus::Queued && self.reason == NEVER_STARTED
     }
 
-    /// Whether it stands as it stood, since it could not be settled.
+    /// Whether it is unchanged because the recovery failed.
     #[must_use]
     pub fn is_unresolved(&self) -> bool {
         self.status.is_active()
     }
 }
 
-/// Settles every run of this host that nobody looks after: completes what has ended, queues what never began, and with the
-/// rest does what was asked for. Then begins what may begin. With `dry_run` it gives the same verdicts and writes nothing.
+/// Recovers all jobs of this host that have no supervisor: finishes those that ended, requeues those that never started, and
+/// applies the recovery policy to the others. Then starts the jobs that may start. With `dry_run` it makes the same decisions
+/// and writes nothing.
 ///
 /// # Errors
-/// As the stores fail.
+/// Store errors.
 pub fn recover(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
-    let settled = recover_all(app, dry_run)?;
-    // Also when nothing was settled: whoever waited to begin the next one may have been killed.
+    let recovered = recover_all(app, dry_run)?;
+    // Also if no job was recovered: the queue waiter may have been killed.
     if !dry_run {
         scheduler::schedule(app)?;
     }
-    Ok(settled)
+    Ok(recovered)
 }
 
-/// The same without beginning anything.
+/// Like [`recover`], without starting a job.
 pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     let host = host::identity();
-    let mut settled = Vec::new();
-    for run in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|run| run.host == host) {
-        let one = if dry_run { preview(app, run) } else { recover_job(app, run, None) };
-        // One that cannot be settled is no reason to leave the others.
-        let failed = |error| Some(recovered(run, run.status, format!("it could not be settled: {error:#}")));
-        settled.extend(one.unwrap_or_else(failed));
+    let mut all = Vec::new();
+    for job in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|job| job.host == host) {
+        let result = if dry_run { preview(app, job) } else { recover_job(app, job, None) };
+        // A job that cannot be recovered must not stop the others.
+        let failed = |error| Some(recovered(job, job.status, format!("recovery failed: {error:#}")));
+        all.extend(result.unwrap_or_else(failed));
     }
-    Ok(settled)
+    Ok(all)
 }
 
-/// Settles one run when nobody looks after it, and begins what may begin then.
+/// Recovers a job if it has no supervisor, then starts the jobs that may start.
 ///
 /// # Errors
-/// As the stores fail.
-pub fn recover_one(app: &App, run: &Job) -> Result<Option<Recovered>> {
-    let settled = if run.host == host::identity() { recover_job(app, run, None)? } else { None };
-    if settled.is_some() {
+/// Store errors.
+pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
+    let recovered = if job.host == host::identity() { recover_job(app, job, None)? } else { None };
+    if recovered.is_some() {
         scheduler::schedule(app)?;
     }
-    Ok(settled)
+    Ok(recovered)
 }
 
-/// Says of every run of this host that nobody looks after how it ended, or that it is lost, whatever was asked for: the store
-/// that knows of them was put back, and they may have run on since. Answers how many those are.
+/// Records the result, or else `lost`, for every job of this host without a supervisor, whatever its recovery policy says.
+/// For a restored store: its jobs may have run on since the backup. Returns the number of jobs.
 ///
 /// # Errors
-/// As the stores fail.
+/// Store errors.
 pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     let host = host::identity();
     let mut lost = 0;
-    for run in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|run| run.host == host) {
-        lost += usize::from(recover_job(app, run, Some(why)).is_ok_and(|settled| settled.is_some()));
+    for job in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|job| job.host == host) {
+        lost += usize::from(recover_job(app, job, Some(why)).is_ok_and(|recovered| recovered.is_some()));
     }
     Ok(lost)
 }
 
-/// Ends what a run without a supervisor has left running, and says that it was canceled. `false` when somebody looks after
-/// it, or it is final.
+/// Kills the processes of a job without a supervisor and records it as canceled. `false` when it has a supervisor or is final.
 ///
 /// # Errors
-/// As the stores fail.
-pub fn cancel(app: &App, run: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let Some(right) = try_lock(&dir)? else { return Ok(false) };
-    // What was read before the lock may be the past.
-    let found = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?.filter(|run| !run.status.is_final());
-    let Some(run) = &found else { return Ok(false) };
-    let left = kill_orphans(run, grace)?;
-    let ending = JobResult {
-        status: JobStatus::Canceled,
-        exit_code: None,
-        signal: None,
-        error_message: Some(with_orphans(why, &left)),
-    };
-    let done = finish::finish_unsupervised(app, run, &ending);
-    drop(right);
+/// Store errors.
+pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    let Some(lock) = try_lock(&dir)? else { return Ok(false) };
+    // Read again: it may have changed before the lock was taken.
+    let found = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?.filter(|job| !job.status.is_final());
+    let Some(job) = &found else { return Ok(false) };
+    let left = kill_orphans(job, grace)?;
+    let ending = JobResult::without_exit(JobStatus::Canceled, with_orphans(why, &left));
+    let done = finish::finish_unsupervised(app, job, &ending);
+    drop(lock);
     done
 }
 
-/// The right to decide about a run.
+/// The right to recover a job.
 enum RecoveryLock {
-    /// Its lock.
+    /// The job's lock is held.
     Locked(#[expect(dead_code, reason = "held until it is dropped")] InheritableLock),
-    /// Its directory is gone, and its lock with it.
+    /// The job's directory, and the lock with it, does not exist.
     NoDir,
 }
 
-/// Whether the one who is written down as looking after a run lives: also when its lock was deleted, with its directory.
-pub(super) fn supervisor_alive(run: &Job) -> bool {
-    let keeper = ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
-    // Before that it is whoever has taken the run to begin it, and may be busy with something else by now.
-    run.status == JobStatus::Running && keeper.is_some_and(|keeper| keeper.status() == ProcessStatus::Alive)
-}
-
-/// The right to decide about a run; `None` when somebody has it.
+/// Acquires the right to recover a job; `None` when another process has it.
 fn try_lock(dir: &JobDir) -> Result<Option<RecoveryLock>> {
     if !dir.path().is_dir() {
         return Ok(Some(RecoveryLock::NoDir));
     }
-    let hold = dir.try_lock().with_context(|| format!("cannot lock {}", dir.path().display()))?;
-    Ok(hold.map(RecoveryLock::Locked))
+    let lock = dir.try_lock().with_context(|| format!("cannot lock {}", dir.path().display()))?;
+    Ok(lock.map(RecoveryLock::Locked))
 }
 
-fn recover_job(app: &App, run: &Job, lost: Option<&str>) -> Result<Option<Recovered>> {
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
-    if supervisor_alive(run) {
+fn recover_job(app: &App, job: &Job, lost: Option<&str>) -> Result<Option<Recovered>> {
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    if supervisor_alive(job) {
         return Ok(None);
     }
-    let Some(right) = try_lock(&dir)? else { return Ok(None) };
-    // What was read before the lock may be the past.
+    let Some(lock) = try_lock(&dir)? else { return Ok(None) };
+    // Read again: it may have changed before the lock was taken.
     let found = app.read(|tx| {
-        let run = jobs::find(tx, &run.id)?.filter(|run| run.status.is_active());
-        run.map(|run| facts(tx, &run, &dir).map(|facts| (run, facts))).transpose()
+        let job = jobs::find(tx, &job.id)?.filter(|job| job.status.is_active());
+        job.map(|job| facts(tx, &job, &dir).map(|facts| (job, facts))).transpose()
     })?;
-    let Some((run, facts)) = found else { return Ok(None) };
-    let verdict = recovery::decide(&facts);
-    let settled = match (lost, verdict) {
+    let Some((job, facts)) = found else { return Ok(None) };
+    let action = recovery::decide(&facts);
+    let recovered = match (lost, action) {
         (Some(why), RecoveryAction::RequeueUnstarted | RecoveryAction::Requeue(_) | RecoveryAction::MarkLost(_)) => {
-            mark_lost(app, &run, why)?
+            mark_lost(app, &job, why)?
         }
-        (_, RecoveryAction::MarkLost(why)) => mark_lost(app, &run, why)?,
-        (_, RecoveryAction::RecordResult) => finish_recorded(app, &run, &dir)?,
-        (None, RecoveryAction::RequeueUnstarted) => record_requeue(app, &run, run.attempt, NEVER_STARTED)?,
-        (None, RecoveryAction::Requeue(attempt)) => requeue(app, &run, &dir, attempt)?,
+        (_, RecoveryAction::MarkLost(why)) => mark_lost(app, &job, why)?,
+        (_, RecoveryAction::RecordResult) => finish_recorded(app, &job, &dir)?,
+        (None, RecoveryAction::RequeueUnstarted) => record_requeue(app, &job, job.attempt, NEVER_STARTED)?,
+        (None, RecoveryAction::Requeue(attempt)) => requeue(app, &job, &dir, attempt)?,
     };
-    // The lock first: whoever waits can take it then.
-    drop(right);
+    // Released first: the processes woken below need the lock.
+    drop(lock);
     dir.notify_waiters();
     queue_waiter::wake(app);
-    Ok(settled)
+    Ok(recovered)
 }
 
-const NEVER_STARTED: &str = "its supervisor died before it was begun: it is queued again";
+const NEVER_STARTED: &str = "its supervisor died before the command started; requeued";
 
-/// What would become of a run.
-fn preview(app: &App, run: &Job) -> Result<Option<Recovered>> {
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
-    if dir.is_locked().unwrap_or(true) || supervisor_alive(run) {
+/// The recovery that [`recover_job`] would make.
+fn preview(app: &App, job: &Job) -> Result<Option<Recovered>> {
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    if dir.is_locked().unwrap_or(true) || supervisor_alive(job) {
         return Ok(None);
     }
-    let facts = app.read(|tx| facts(tx, run, &dir))?;
+    let facts = app.read(|tx| facts(tx, job, &dir))?;
     let (status, reason) = match recovery::decide(&facts) {
         RecoveryAction::RecordResult => match dir.read_result() {
             Some(ending) => (ending.status, COMPLETED.to_owned()),
@@ -199,101 +184,100 @@ fn preview(app: &App, run: &Job) -> Result<Option<Recovered>> {
         RecoveryAction::Requeue(attempt) => (JobStatus::Queued, requeue_reason(attempt)),
         RecoveryAction::MarkLost(why) => (JobStatus::Lost, why.to_owned()),
     };
-    Ok(Some(recovered(run, status, reason)))
+    Ok(Some(recovered(job, status, reason)))
 }
 
-const COMPLETED: &str = "it had ended when its supervisor died";
+const COMPLETED: &str = "it had ended before its supervisor died";
 
 fn requeue_reason(attempt: i64) -> String {
-    format!("its supervisor died: it is begun again, as attempt {attempt}")
+    format!("its supervisor died; requeued as attempt {attempt}")
 }
 
-fn recovered(run: &Job, status: JobStatus, reason: String) -> Recovered {
-    Recovered { job: run.id.clone(), session: run.session.clone(), status, reason }
+fn recovered(job: &Job, status: JobStatus, reason: String) -> Recovered {
+    Recovered { job: job.id.clone(), session: job.session.clone(), status, reason }
 }
 
-fn facts(tx: &ReadTx<'_>, run: &Job, dir: &JobDir) -> Result<RecoveryFacts> {
-    let session = run.session.as_ref().map(|session| sessions::find(tx, session)).transpose()?.flatten();
+fn facts(tx: &ReadTx<'_>, job: &Job, dir: &JobDir) -> Result<RecoveryFacts> {
+    let session = job.session.as_ref().map(|session| sessions::find(tx, session)).transpose()?.flatten();
     let boot = host::boot_id();
     Ok(RecoveryFacts {
         has_result: dir.read_result().is_some(),
         was_started: dir.has_started(),
-        is_starting: run.status == JobStatus::Starting,
-        same_boot: !boot.is_empty() && run.boot_id == boot,
+        is_starting: job.status == JobStatus::Starting,
+        same_boot: !boot.is_empty() && job.boot_id == boot,
         session_ended: session.is_some_and(|session| session.status.is_final()),
         is_startable: dir.start_spec().is_ok_and(|start| start.is_some()),
-        attempt: run.attempt,
-        policy: run.recovery,
+        attempt: job.attempt,
+        policy: job.recovery,
     })
 }
 
-fn finish_recorded(app: &App, run: &Job, dir: &JobDir) -> Result<Option<Recovered>> {
+fn finish_recorded(app: &App, job: &Job, dir: &JobDir) -> Result<Option<Recovered>> {
     let Some(ending) = dir.read_result() else { return Ok(None) };
-    let left = kill_orphans(run, None)?;
+    let left = kill_orphans(job, None)?;
     let ending = match (&ending.error_message, left.found.is_empty()) {
         (_, true) => ending,
         (Some(why), _) => JobResult { error_message: Some(with_orphans(why, &left)), ..ending.clone() },
-        (None, _) => JobResult { error_message: Some(with_orphans("it left something running", &left)), ..ending },
+        (None, _) => JobResult { error_message: Some(with_orphans("it left processes running", &left)), ..ending },
     };
-    record_end(app, run, &ending, COMPLETED)
+    record_end(app, job, &ending, COMPLETED)
 }
 
-fn mark_lost(app: &App, run: &Job, why: &str) -> Result<Option<Recovered>> {
-    let why = with_orphans(why, &kill_orphans(run, None)?);
-    let ending = JobResult { status: JobStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
-    record_end(app, run, &ending, &why)
+fn mark_lost(app: &App, job: &Job, why: &str) -> Result<Option<Recovered>> {
+    let why = with_orphans(why, &kill_orphans(job, None)?);
+    let ending = JobResult::without_exit(JobStatus::Lost, &why);
+    record_end(app, job, &ending, &why)
 }
 
-fn record_end(app: &App, run: &Job, ending: &JobResult, why: &str) -> Result<Option<Recovered>> {
-    let done = finish::finish_unsupervised(app, run, ending)?;
-    Ok(done.then(|| recovered(run, ending.status, why.to_owned())))
+fn record_end(app: &App, job: &Job, ending: &JobResult, why: &str) -> Result<Option<Recovered>> {
+    let done = finish::finish_unsupervised(app, job, ending)?;
+    Ok(done.then(|| recovered(job, ending.status, why.to_owned())))
 }
 
-fn requeue(app: &App, run: &Job, dir: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
-    let left = kill_orphans(run, None)?;
+fn requeue(app: &App, job: &Job, dir: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
+    let left = kill_orphans(job, None)?;
     if !left.survivors.is_empty() {
-        // Twice at once is worse than not again.
-        let why = "its supervisor died, and something of it would not die";
+        // A job that runs twice at the same time is worse than a lost one.
+        let why = "its supervisor died; not requeued";
         let why = with_orphans(why, &left);
-        let ending =
-            JobResult { status: JobStatus::Lost, exit_code: None, signal: None, error_message: Some(why.clone()) };
-        return record_end(app, run, &ending, &why);
+        let ending = JobResult::without_exit(JobStatus::Lost, &why);
+        return record_end(app, job, &ending, &why);
     }
     let why = with_orphans(&requeue_reason(attempt), &left);
-    // Of output that cannot be written nothing is kept; that the run is begun again does not depend on it.
-    let _ = finish::append_requeue_marker(app, run, attempt, &why);
-    let settled = record_requeue(app, run, attempt, &why)?;
-    // Last: were we killed before, the run would count as one that may have run, and not as one that never did.
+    // The marker is optional: an error of the output store must not prevent the requeue.
+    let _ = finish::append_requeue_marker(app, job, attempt, &why);
+    let recovered = record_requeue(app, job, attempt, &why)?;
+    // Last: after a crash before this line the job counts as started, and is not requeued as one that never started.
     dir.clear_started().with_context(|| format!("cannot write in {}", dir.path().display()))?;
-    Ok(settled)
+    Ok(recovered)
 }
 
-fn record_requeue(app: &App, run: &Job, attempt: i64, why: &str) -> Result<Option<Recovered>> {
+fn record_requeue(app: &App, job: &Job, attempt: i64, why: &str) -> Result<Option<Recovered>> {
     let done = app.transaction(|tx| {
-        if !jobs::requeue(tx, &run.id, attempt)? {
+        if !jobs::requeue(tx, &job.id, attempt)? {
             return Ok(false);
         }
-        let run = Job { attempt, ..run.clone() };
+        let job = Job { attempt, ..job.clone() };
         tx.record(
-            &event::for_job(EventKind::ExecRecovered, &run)
+            &event::for_job(EventKind::ExecRecovered, &job)
                 .with("status", JobStatus::Queued.as_str())
                 .with("reason", why),
         )?;
         Ok(true)
     })?;
-    Ok(done.then(|| recovered(run, JobStatus::Queued, why.to_owned())))
+    Ok(done.then(|| recovered(job, JobStatus::Queued, why.to_owned())))
 }
 
-fn kill_orphans(run: &Job, grace: Option<Duration>) -> Result<OrphanProcesses> {
-    // Numbers of another boot are other processes'; marks are not.
-    orphan_processes::kill(run, grace).context("what a run left running cannot be ended")
+fn kill_orphans(job: &Job, grace: Option<Duration>) -> Result<OrphanProcesses> {
+    // Pids of an earlier boot belong to other processes; environment tags stay valid.
+    orphan_processes::kill(job, grace).context("cannot kill the remaining processes of the job")
 }
 
 fn with_orphans(why: &str, left: &OrphanProcesses) -> String {
     let names = |names: &[String]| names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     match (left.found.is_empty(), left.survivors.is_empty()) {
         (true, _) => why.to_owned(),
-        (false, true) => format!("{why}; ended what it had left: {}", names(&left.found)),
-        (false, false) => format!("{why}; would not die: {}", names(&left.survivors)),
+        (false, true) => format!("{why}; killed its remaining processes: {}", names(&left.found)),
+        (false, false) => format!("{why}; cannot kill: {}", names(&left.survivors)),
     }
 }

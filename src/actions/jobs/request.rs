@@ -1,4 +1,4 @@
-//! One JSON document in, one out: the door of programs to background runs.
+//! The exec protocol: one JSON document in, one out.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -10,14 +10,14 @@ use crate::{
     wire::exec_request::{self, ExecRequest, RequestedCommand, SpawnParams},
 };
 
-/// Does what a document asks for and answers with another.
+/// Executes the request document and answers with a result document.
 ///
 /// # Errors
-/// `usage` naming the place in the document, and whatever the action refuses.
+/// `usage` with the path in the document; errors of the requested action.
 pub fn execute(app: &App, text: &str) -> Result<Answer> {
     match exec_request::parse(text)? {
-        ExecRequest::Foreground { what, timeout, cwd } => {
-            let argv = match what {
+        ExecRequest::Foreground { what: command, timeout, cwd } => {
+            let argv = match command {
                 RequestedCommand::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
                 RequestedCommand::Argv(argv) => to_os_strings(argv),
             };
@@ -48,8 +48,8 @@ fn json_answer(view: &impl serde::Serialize) -> Result<Answer> {
     Ok(Answer { ids: Vec::new(), ..Answer::new(view, "", "")? })
 }
 
-fn to_os_strings(words: Vec<String>) -> Vec<OsString> {
-    words.into_iter().map(OsString::from).collect()
+fn to_os_strings(args: Vec<String>) -> Vec<OsString> {
+    args.into_iter().map(OsString::from).collect()
 }
 
 fn spawn_request(asked: SpawnParams) -> spawn::SpawnRequest {

@@ -1,4 +1,4 @@
-//! Forgetting runs that have ended.
+//! Deletes ended jobs.
 
 use std::fs;
 
@@ -16,59 +16,59 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// Forgets runs with all that they printed: all of them or none.
+/// Deletes jobs with their output, all or none.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; `in_use` for a run that is not final.
-pub fn rm(app: &App, runs: &[String]) -> Result<Answer> {
+/// `not_found`, `ambiguous`; `in_use` for a job that is not final.
+pub fn rm(app: &App, targets: &[String]) -> Result<Answer> {
     let mut removed: Vec<JobId> = Vec::new();
     let answer = app.mutate(|tx| {
         let mut found: Vec<Job> = Vec::new();
-        for text in runs {
-            let run = find::job(tx, text)?;
-            if !found.contains(&run) {
-                found.push(run);
+        for text in targets {
+            let job = find::job(tx, text)?;
+            if !found.contains(&job) {
+                found.push(job);
             }
         }
-        for run in found {
-            if !run.status.is_final() {
-                let by = format!("it is {}", run.status);
-                return Err(Refusal::InUse { noun: "run", id: run.id.to_string(), by }.into());
+        for job in found {
+            if !job.status.is_final() {
+                let by = format!("it is {}", job.status);
+                return Err(Refusal::InUse { noun: "run", id: job.id.to_string(), by }.into());
             }
-            if delete_row(tx, &run)? {
-                removed.push(run.id);
+            if delete_row(tx, &job)? {
+                removed.push(job.id);
             }
         }
         let ids: Vec<String> = removed.iter().map(ToString::to_string).collect();
-        let line = format!("removed {} run(s)", ids.len());
+        let line = format!("removed {} job(s)", ids.len());
         Ok(Answer { ids: ids.clone(), ..Answer::new(&json!({ "removed": ids }), "", line)? })
     })?;
     delete_files(app, &removed)?;
     Ok(answer)
 }
 
-/// Forgets a final run's row.
-pub(super) fn delete_row(tx: &WriteTx<'_>, run: &Job) -> Result<bool> {
-    if !jobs::remove(tx, &run.id)? {
+/// Deletes the row of a final job.
+pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
+    if !jobs::remove(tx, &job.id)? {
         return Ok(false);
     }
-    tx.record(&event::for_job(EventKind::ExecRemoved, run).with("status", run.status.as_str()))?;
+    tx.record(&event::for_job(EventKind::ExecRemoved, job).with("status", job.status.as_str()))?;
     Ok(true)
 }
 
-/// Removes what runs have left outside the store, also when something of one of them cannot be removed. Answers how many bytes
-/// that frees.
+/// Deletes the output and directories of jobs and returns the freed bytes. A directory that cannot be removed does not stop
+/// the others.
 ///
 /// # Errors
-/// As the output's store fails, or the first of the directories.
-pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64> {
+/// Errors of the output store, or the error of the first directory that could not be removed.
+pub(in crate::actions) fn delete_files(app: &App, ids: &[JobId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let (mut freed, mut done) = (0, Ok(()));
-    for run in runs {
+    for id in ids {
         if let Some(output) = &output {
-            output.delete_job(run)?;
+            output.delete_job(id)?;
         }
-        let dir = JobDir::of(&app.project.jobs_dir(), run);
+        let dir = JobDir::of(&app.project.jobs_dir(), id);
         freed += dir_size(&dir);
         let removed = dir.remove().with_context(|| format!("cannot remove {}", dir.path().display()));
         done = done.and(removed);
@@ -76,7 +76,7 @@ pub(in crate::actions) fn delete_files(app: &App, runs: &[JobId]) -> Result<u64>
     done.map(|()| freed)
 }
 
-/// The bytes that a run's files hold.
+/// The total size of a job's files in bytes.
 pub(in crate::actions) fn dir_size(dir: &JobDir) -> u64 {
     let files = fs::read_dir(dir.path()).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()

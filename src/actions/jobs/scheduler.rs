@@ -1,8 +1,8 @@
-//! What runs next: the first in the order of asking whose queue is free, as long as there is room.
+//! Starts queued jobs in the order of spawning: a job may start when its queue is free and `max_parallel` is not reached.
 
 use anyhow::{Context as _, Result};
 
-use super::{finish, launch_supervisor, queue_waiter};
+use super::{finish, launch_supervisor, own_process, queue_waiter};
 use crate::{
     actions::App,
     domain::job::{Job, JobResult, JobStatus},
@@ -11,72 +11,71 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// Begins every queued run of this host that may begin now. While some are left, there is a process that waits to begin
-/// them.
+/// Starts every queued job of this host that may start now. While jobs stay queued, a queue waiter runs.
 ///
 /// # Errors
-/// As the store fails, or a run's directory.
+/// Errors of the store or of a job's directory.
 pub fn schedule(app: &App) -> Result<()> {
     start_eligible(app)?;
     queue_waiter::ensure_running(app)
 }
 
-/// What was begun.
+/// The result of [`start_eligible`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Started {
-    /// How many runs.
+    /// The number of started jobs.
     pub count: usize,
-    /// Another one may begin, and somebody else has its lock.
+    /// The next job may start, but another process has its lock.
     pub is_blocked: bool,
 }
 
-/// The same without a look at who waits.
+/// Like [`schedule`], without the queue waiter.
 pub(super) fn start_eligible(app: &App) -> Result<Started> {
-    let mut begun = Started::default();
-    while let Some(run) = app.read(|tx| next_eligible(app, tx))? {
-        let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
+    let mut started = Started::default();
+    while let Some(job) = app.read(|tx| next_eligible(app, tx))? {
+        let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
         if !dir.path().is_dir() {
-            if is_queued(app, &run)? {
-                mark_lost(app, &run, "its directory is gone")?;
+            if is_queued(app, &job)? {
+                mark_lost(app, &job, "its directory is missing")?;
             }
             continue;
         }
-        // The lock first: who has it decides what becomes of the run. Who drops it looks again, or makes others look.
+        // The lock holder decides about the job. A process that releases the lock schedules again or wakes the queue waiter.
         let hold = dir.try_lock().with_context(|| format!("cannot lock {}", dir.path().display()))?;
         let Some(hold) = hold else {
-            begun.is_blocked = true;
+            started.is_blocked = true;
             break;
         };
-        // What was read before the lock may be the past.
-        if !is_queued(app, &run)? {
+        // Read again: it may have changed before the lock was taken.
+        if !is_queued(app, &job)? {
             continue;
         }
         let start = match dir.start_spec() {
             Ok(start) => start,
             Err(error) => {
-                mark_lost(app, &run, &format!("what it is to be started with cannot be read: {error}"))?;
+                mark_lost(app, &job, &format!("cannot read its start file: {error}"))?;
                 continue;
             }
         };
         let Some(start) = start.filter(|_| !dir.has_started()) else {
-            // A store that was put back may know of runs that have been run since.
+            // A restored store may list jobs as queued that have run since the backup.
             match dir.read_result() {
-                Some(ending) => finish::finish_unsupervised(app, &run, &ending)?,
-                None => mark_lost(app, &run, "what it is to be started with is gone: it may have run before")?,
+                Some(ending) => finish::finish_unsupervised(app, &job, &ending)?,
+                None => mark_lost(app, &job, "its start file is missing; it may have run before")?,
             };
             continue;
         };
-        let own = launch_supervisor::own_process()?;
+        let own = own_process::own_process()?;
         if app.transaction(|tx| {
-            Ok(next_eligible(app, tx)?.is_some_and(|next| next.id == run.id) && mark_starting(tx, &run, own)?)
+            Ok(next_eligible(app, tx)?.is_some_and(|next| next.id == job.id) && mark_starting(tx, &job, own)?)
         })? {
-            begun.count += usize::from(launch_supervisor::start_supervisor(app, &run, &start, hold)?);
+            started.count += usize::from(launch_supervisor::start_supervisor(app, &job, &start, hold)?);
         }
     }
-    Ok(begun)
+    Ok(started)
 }
 
-/// The run that may begin now, if there is one.
+/// The job that may start now, if any.
 pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
     let host = host::identity();
     if jobs::count_active(tx, &host)? >= app.settings.jobs.max_parallel {
@@ -85,18 +84,17 @@ pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
     Ok(jobs::next_startable(tx, &host)?)
 }
 
-/// Takes a queued run to begin it.
-pub(super) fn mark_starting(tx: &WriteTx<'_>, run: &Job, keeper: jobs::PidAndStart) -> Result<bool> {
-    Ok(jobs::mark_starting(tx, &run.id, &host::identity(), &host::boot_id(), keeper)?)
+/// Marks a queued job as starting, with the process that starts it.
+pub(super) fn mark_starting(tx: &WriteTx<'_>, job: &Job, process: jobs::PidAndStart) -> Result<bool> {
+    Ok(jobs::mark_starting(tx, &job.id, &host::identity(), &host::boot_id(), process)?)
 }
 
-fn is_queued(app: &App, run: &Job) -> Result<bool> {
-    let found = app.read(|tx| Ok(jobs::find(tx, &run.id)?))?;
+fn is_queued(app: &App, job: &Job) -> Result<bool> {
+    let found = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?;
     Ok(found.is_some_and(|found| found.status == JobStatus::Queued))
 }
 
-fn mark_lost(app: &App, run: &Job, why: &str) -> Result<bool> {
-    let ending =
-        JobResult { status: JobStatus::Lost, exit_code: None, signal: None, error_message: Some(why.to_owned()) };
-    finish::finish_unsupervised(app, run, &ending)
+fn mark_lost(app: &App, job: &Job, why: &str) -> Result<bool> {
+    let ending = JobResult::without_exit(JobStatus::Lost, why);
+    finish::finish_unsupervised(app, job, &ending)
 }

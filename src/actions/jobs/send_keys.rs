@@ -1,10 +1,10 @@
-//! Typing into a run's terminal.
+//! Types into a job's terminal.
 
 use std::{io, time::Duration};
 
 use anyhow::Result;
 
-use super::{find, recover};
+use super::{find, supervision::supervisor_alive};
 use crate::{
     actions::{
         Answer, App,
@@ -27,42 +27,43 @@ use crate::{
     wire::SendKeysView,
 };
 
-/// How long it may take, the turns of others before it included.
+/// Timeout of a request, including the requests before it.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a run that is just begun may take to open its door.
+/// Time for the supervisor of a starting job to open its control socket.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest pause before another look at it.
+/// Maximum poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Types this into a run's terminal, in order; returns when the terminal has taken all of it.
+/// Types input into a job's terminal, in order; returns when the terminal has accepted all of it.
 ///
 /// # Errors
-/// `not_found`, `run_final`, `run_queued`, `no_terminal`, `input_full` when its program does not read (what was taken by then
-/// stays typed), `invalid_value` for a line longer than a terminal takes, `run_unsupervised`, `run_busy`.
-pub fn send(app: &App, run: &str, inputs: &[TerminalInput]) -> Result<Answer> {
+/// `not_found`, `run_final`, `run_queued`, `no_terminal`, `input_full` when its program does not read (the input
+/// accepted by then stays), `invalid_value` for a line longer than the terminal's limit, `run_unsupervised`, `run_busy`.
+pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     terminal_input::check(inputs)?;
     if let Some(request) = &app.idempotency_key
         && let Some(answer) = app.read(|tx| stored_response(tx, request))?
     {
         return Ok(answer);
     }
-    let run = app.read(|tx| find::job(tx, run))?;
-    check_accepts_input(&run)?;
+    let job = app.read(|tx| find::job(tx, job))?;
+    check_accepts_input(&job)?;
     if let Some(request) = &app.idempotency_key
-        && let Some(answer) = app.transaction(|tx| record_intent(tx, request, "whether the run got it is not known"))?
+        && let Some(answer) =
+            app.transaction(|tx| record_intent(tx, request, "it is not known whether the job received the input"))?
     {
         return Ok(answer);
     }
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let newest = || -> Result<i64> {
-        Ok(output.as_ref().map(|output| output.totals(&run.id)).transpose()?.map_or(0, |totals| totals.next_seq - 1))
+        Ok(output.as_ref().map(|output| output.totals(&job.id)).transpose()?.map_or(0, |totals| totals.next_seq - 1))
     };
-    let sent = newest().and_then(|before| send_to_supervisor(app, &run, inputs).map(|bytes| (before, bytes)));
+    let sent = newest().and_then(|before| send_to_supervisor(app, &job, inputs).map(|bytes| (before, bytes)));
     let (seq_before, bytes) = match sent {
         Ok(sent) => sent,
         Err(error) => {
             if let Some(request) = &app.idempotency_key {
-                // Of what was taken in part a repeat would type the beginning twice.
+                // After a partial write the intent stays: a repeat would type the beginning twice.
                 let is_partial = matches!(error.downcast_ref(), Some(Refusal::InputFull { taken, .. }) if *taken > 0);
                 if !is_partial {
                     app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?))?;
@@ -71,8 +72,8 @@ pub fn send(app: &App, run: &str, inputs: &[TerminalInput]) -> Result<Answer> {
             return Err(error);
         }
     };
-    let id = run.id.to_string();
-    let line = format!("typed {bytes} byte(s) to run {}", run.id.short());
+    let id = job.id.to_string();
+    let line = format!("typed {bytes} byte(s) into job {}", job.id.short());
     let answer = Answer::new(&SendKeysView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
     if let Some(request) = &app.idempotency_key {
         let text = serde_json::to_string(&answer).map_err(errors::internal)?;
@@ -81,32 +82,32 @@ pub fn send(app: &App, run: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     Ok(answer)
 }
 
-/// What is known to be in vain.
-fn check_accepts_input(run: &Job) -> Result<(), Refusal> {
-    let id = run.id.to_string();
-    match run.status {
+/// Refuses input for a job that cannot accept it.
+fn check_accepts_input(job: &Job) -> Result<(), Refusal> {
+    let id = job.id.to_string();
+    match job.status {
         status if status.is_final() => Err(Refusal::JobFinal { run: id, status }),
         JobStatus::Queued => Err(Refusal::JobQueued { run: id }),
-        _ if run.pty.is_none() => Err(Refusal::NoTerminal { run: id }),
+        _ if job.pty.is_none() => Err(Refusal::NoTerminal { run: id }),
         _ => Ok(()),
     }
 }
 
-/// Has it typed; answers with how many bytes that were.
-fn send_to_supervisor(app: &App, run: &Job, inputs: &[TerminalInput]) -> Result<usize> {
-    let dir = JobDir::of(&app.project.jobs_dir(), &run.id);
-    let id = || run.id.to_string();
+/// Sends the input to the supervisor; returns the number of bytes typed.
+fn send_to_supervisor(app: &App, job: &Job, inputs: &[TerminalInput]) -> Result<usize> {
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    let id = || job.id.to_string();
     let request = Request::Input(inputs.to_vec());
-    // A run that is just begun has no door yet.
+    // A starting job has no control socket yet.
     let reply = poll_until::poll_until(START_TIMEOUT, POLL_INTERVAL, || {
         match control_socket::send_request(&dir, &request, REPLY_TIMEOUT) {
             Ok(Some(reply)) => Some(Ok(reply)),
             Ok(None) => {
-                let known = app.read(|tx| find::job(tx, &run.id.to_string()));
-                match known.and_then(|run| {
-                    check_accepts_input(&run).map(|()| recover::supervisor_alive(&run)).map_err(Into::into)
-                }) {
-                    Ok(is_kept) if is_kept || dir.is_locked().unwrap_or(true) => None,
+                let known = app.read(|tx| find::job(tx, &job.id.to_string()));
+                match known
+                    .and_then(|job| check_accepts_input(&job).map(|()| supervisor_alive(&job)).map_err(Into::into))
+                {
+                    Ok(is_alive) if is_alive || dir.is_locked().unwrap_or(true) => None,
                     Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id() }.into())),
                     Err(error) => Some(Err(error)),
                 }
@@ -121,12 +122,12 @@ fn send_to_supervisor(app: &App, run: &Job, inputs: &[TerminalInput]) -> Result<
         Reply::Typed(bytes) => Ok(bytes),
         Reply::InputFull(taken) => Err(Refusal::InputFull { run: id(), taken }.into()),
         Reply::LineTooLong(bytes) => {
-            let why = format!("hold a line of {bytes} bytes, and the run's terminal takes at most 4095 of one");
+            let why = format!("contain a line of {bytes} bytes; the job's terminal accepts at most 4095 per line");
             Err(Refusal::invalid("keys", why).into())
         }
         Reply::NoTerminal => Err(Refusal::NoTerminal { run: id() }.into()),
         Reply::EndedMeanwhile(_) | Reply::Ended => {
-            // The end may be about to be written.
+            // The result may not be recorded yet.
             let written = poll_until::poll_until(START_TIMEOUT, POLL_INTERVAL, || {
                 let known = app.read(|tx| find::job(tx, &id())).ok()?;
                 known.status.is_final().then_some(known.status)
@@ -134,6 +135,6 @@ fn send_to_supervisor(app: &App, run: &Job, inputs: &[TerminalInput]) -> Result<
             let status = written.unwrap_or(JobStatus::Running);
             Err(Refusal::JobFinal { run: id(), status }.into())
         }
-        Reply::InvalidRequest => Err(errors::internal("the run's supervisor is of another version")),
+        Reply::InvalidRequest => Err(errors::internal("the job's supervisor runs another version of fairway")),
     }
 }

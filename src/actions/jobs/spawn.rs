@@ -1,4 +1,4 @@
-//! Asking for a run.
+//! Spawns a job.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{event, find, launch_supervisor, poll, queue_waiter, scheduler, wait};
+use super::{event, find, launch_supervisor, own_process, poll, queue_waiter, scheduler, wait};
 use crate::{
     actions::{
         Answer, App,
@@ -30,52 +30,52 @@ use crate::{
     wire::{JobPollView, JobSpawnView},
 };
 
-/// What is to be run.
+/// The command of a job.
 #[derive(Debug, Clone)]
 pub enum CommandSpec {
-    /// Shell text.
+    /// Text for `/bin/sh -c`.
     Shell(String),
-    /// A program and its arguments, exactly.
+    /// A program and its arguments, passed verbatim.
     Program(Vec<OsString>),
 }
 
-/// A run that is asked for.
+/// A request for a job.
 #[derive(Debug, Clone)]
 pub struct SpawnRequest {
-    /// What.
+    /// The command.
     pub command: CommandSpec,
-    /// Whether whoever asks goes on meanwhile.
+    /// Whether the caller continues while the job runs.
     pub background: bool,
-    /// The size of its terminal, when it is to have one.
+    /// The terminal size, for a job with a terminal.
     pub pty: Option<TerminalSize>,
-    /// How long it may run.
+    /// The timeout.
     pub timeout: Option<Duration>,
-    /// How much of its output is kept, in bytes.
+    /// Maximum output kept, in bytes.
     pub max_output_bytes: Option<u64>,
-    /// What is looked for in its output.
+    /// Patterns to watch for in the output.
     pub watch: Vec<Watcher>,
-    /// Under which key its messages wait; by default the acting session's.
+    /// The session that gets the notifications; by default the acting one.
     pub session: Option<SessionId>,
-    /// Its queue: by default the session's; an empty one is none.
+    /// The queue; by default the session's. An empty name means no queue.
     pub queue: Option<String>,
-    /// Where it runs; by default here.
+    /// The working directory; by default the caller's.
     pub cwd: Option<PathBuf>,
-    /// What its environment has besides ours, or instead; `None` unsets.
+    /// Changes to the caller's environment; `None` unsets a variable.
     pub env: Vec<(OsString, Option<OsString>)>,
-    /// What it reads; by default nothing.
+    /// Standard input; by default empty.
     pub stdin: Option<Vec<u8>>,
-    /// What becomes of it when its supervisor dies.
+    /// The recovery if its supervisor dies.
     pub recovery: RecoveryPolicy,
-    /// How long to wait for its end before answering.
+    /// How long to wait for the job's end before the answer.
     pub yield_for: Option<Duration>,
 }
 
 impl SpawnRequest {
-    /// The usual run: in the background, without anything special.
+    /// A background job with default options.
     #[must_use]
-    pub const fn new(what: CommandSpec) -> Self {
+    pub const fn new(command: CommandSpec) -> Self {
         Self {
-            command: what,
+            command,
             background: true,
             pty: None,
             timeout: None,
@@ -92,24 +92,24 @@ impl SpawnRequest {
     }
 }
 
-/// Asks for a run; begins it when its queue is free and there is room. What runs in the foreground is waited for, and so is
-/// what is to yield; when it has ended by then the answer is what `poll` gives.
+/// Spawns a job and starts it if its queue is free and `max_parallel` is not reached. Waits for a foreground job, and up to
+/// `yield_for` for any job. If the job ended by then, the answer is the same as from `poll`.
 ///
 /// # Errors
-/// `usage`, `invalid_value`, `not_found` for an unknown acting session; as the stores or the run's directory fail.
-pub fn spawn(app: &App, order: &SpawnRequest) -> Result<Answer> {
-    let answer = submit(app, order)?;
-    let Some(polled) = await_result(app, order, &answer)? else { return pending_response(app, order, answer) };
-    let line = format!("run {} {}", polled.run.run_id, polled.run.status);
+/// `usage`, `invalid_value`, `not_found` for an unknown acting session; errors of the stores or the job's directory.
+pub fn spawn(app: &App, request: &SpawnRequest) -> Result<Answer> {
+    let answer = submit(app, request)?;
+    let Some(polled) = await_result(app, request, &answer)? else { return pending_response(app, request, answer) };
+    let line = format!("job {} {}", polled.run.run_id, polled.run.status);
     Answer::new(&polled, &polled.run.run_id, line)
 }
 
-/// The end of a run that [`begin()`] has answered, when it is waited for and comes in time.
+/// The state of a job spawned with [`submit`], if the request waits for the end and it comes in time.
 ///
 /// # Errors
-/// As the stores fail.
-pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<Option<JobPollView>> {
-    let limit = match (order.background, order.yield_for) {
+/// Store errors.
+pub fn await_result(app: &App, request: &SpawnRequest, answer: &Answer) -> Result<Option<JobPollView>> {
+    let limit = match (request.background, request.yield_for) {
         (false, limit) => limit,
         (true, Some(limit)) => Some(limit),
         (true, None) => return Ok(None),
@@ -119,56 +119,56 @@ pub fn await_result(app: &App, order: &SpawnRequest, answer: &Answer) -> Result<
         Err(error) if matches!(error.downcast_ref(), Some(Refusal::WaitTimedOut { .. })) => return Ok(None),
         Err(error) => return Err(error),
     }
-    let run = answer.ids.first().cloned().unwrap_or_default();
-    poll::poll(app, &poll::PollRequest { job: run, since_seq: 0, wait: None, until: None }).map(Some)
+    let job = answer.ids.first().cloned().unwrap_or_default();
+    poll::poll(app, &poll::PollRequest { job: job, since_seq: 0, wait: None, until: None }).map(Some)
 }
 
-/// The answer when the end is not waited for, or did not come in time: as the run stands by then.
+/// The answer without the end of the job: its current state.
 ///
 /// # Errors
-/// As the store fails.
-pub fn pending_response(app: &App, order: &SpawnRequest, begun: Answer) -> Result<Answer> {
-    let Some(run) = begun.ids.first().filter(|_| order.yield_for.is_some()) else { return Ok(begun) };
-    let now = app.read(|tx| answer(&find::job(tx, run)?))?;
-    Ok(Answer { notes: begun.notes, line: begun.line, ..now })
+/// Store errors.
+pub fn pending_response(app: &App, request: &SpawnRequest, submitted: Answer) -> Result<Answer> {
+    let Some(job) = submitted.ids.first().filter(|_| request.yield_for.is_some()) else { return Ok(submitted) };
+    let now = app.read(|tx| answer(&find::job(tx, job)?))?;
+    Ok(Answer { notes: submitted.notes, line: submitted.line, ..now })
 }
 
-/// Whether a run has done what it was to do.
+/// Whether the job succeeded.
 #[must_use]
 pub fn succeeded(polled: &JobPollView) -> bool {
     polled.run.status == JobStatus::Succeeded.as_str()
 }
 
-/// Asks for a run and answers at once.
+/// Spawns a job and answers without waiting.
 ///
 /// # Errors
 /// As for [`spawn`].
-pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
-    let (draft, start) = prepare(app, order)?;
+pub fn submit(app: &App, request: &SpawnRequest) -> Result<Answer> {
+    let (draft, start) = prepare(app, request)?;
     reject_self_wait(app, &draft)?;
     let dir = JobDir::of(&app.project.jobs_dir(), &draft.id);
-    let made = create_locked_dir(order, &dir, &start)?;
+    let lock = create_locked_dir(request, &dir, &start)?;
     let mut taken = None;
-    let answer = match store_watchers(app, order, &draft.id) {
-        Ok(()) => enqueue(app, order, draft.clone(), &mut taken),
+    let answer = match store_watchers(app, request, &draft.id) {
+        Ok(()) => enqueue(app, request, draft.clone(), &mut taken),
         Err(error) => Err(error),
     };
-    // A repeat of a request was answered with the first one's run: there is nothing of ours then.
+    // The answer to a repeated request names the first call's job; then the new directory is not needed.
     let ours = answer.as_ref().is_ok_and(|answer| answer.ids.first() == Some(&draft.id.to_string()));
     if !ours {
         let _ = dir.remove();
-        remove_watchers(app, order, &draft.id);
+        remove_watchers(app, request, &draft.id);
         return answer;
     }
     match taken {
-        Some(run) => {
-            let begun = launch_supervisor::start_supervisor(app, &run, &start, made)?;
+        Some(job) => {
+            let is_started = launch_supervisor::start_supervisor(app, &job, &start, lock)?;
             queue_waiter::wake(app);
-            if begun { answer } else { app.read(|tx| self::answer(&find::job(tx, &run.id.to_string())?)) }
+            if is_started { answer } else { app.read(|tx| self::answer(&find::job(tx, &job.id.to_string())?)) }
         }
         None => {
-            // The lock first: whoever waits takes it. The run is asked for by now, whatever becomes of this.
-            drop(made);
+            // Released first: the queue waiter needs the lock. The job is queued even if the waiter cannot be started.
+            drop(lock);
             match queue_waiter::ensure_running(app) {
                 Ok(()) => answer,
                 Err(error) => answer.map(|answer| answer.note(format!("warning: {error:#}"))),
@@ -177,7 +177,7 @@ pub fn submit(app: &App, order: &SpawnRequest) -> Result<Answer> {
     }
 }
 
-/// Refuses what would wait for ever: a run's command that waits for a run behind its own in the same queue.
+/// Refuses a deadlock: a job's command that waits for a job behind its own in the same queue.
 fn reject_self_wait(app: &App, draft: &Job) -> Result<()> {
     let outer = app.env.var(vars::FAIRWAY_EXEC_RUN).and_then(|id| JobId::parse(id).ok());
     let (Some(outer), Some(queue), false) = (outer, &draft.queue, draft.background) else { return Ok(()) };
@@ -187,42 +187,42 @@ fn reject_self_wait(app: &App, draft: &Job) -> Result<()> {
     };
     let queue = escape_controls(queue);
     let why = format!(
-        "it would wait in the queue '{queue}' behind the run {}, which waits for it: give it another queue (--queue '')",
+        "it would wait in the queue '{queue}' behind job {}, which waits for it; use another queue (--queue '')",
         outer.id.short()
     );
     Err(Refusal::Usage { why }.into())
 }
 
-/// The run as it will be written, and what it is started with.
-fn prepare(app: &App, order: &SpawnRequest) -> Result<(Job, StartSpec)> {
-    let (argv, command) = argv_and_text(&order.command)?;
-    watchers::compile(&order.watch)?;
-    let cwd = working_dir(app, order.cwd.as_deref())?;
+/// The job's row and start file.
+fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
+    let (argv, command) = argv_and_text(&request.command)?;
+    watchers::compile(&request.watch)?;
+    let cwd = working_dir(app, request.cwd.as_deref())?;
     let id = JobId::new(app.env.ids.uuid(app.env.now()));
-    let env = environment(app, &order.env, &id)?;
-    let session = order.session.clone().or_else(|| app.actor.session.clone());
-    let queue = match &order.queue {
+    let env = environment(app, &request.env, &id)?;
+    let session = request.session.clone().or_else(|| app.actor.session.clone());
+    let queue = match &request.queue {
         Some(queue) if queue.is_empty() => None,
         Some(queue) => Some(text_limits::check_line("queue", queue)?),
         None => session.as_ref().map(ToString::to_string),
     };
-    let timeout_ms = order.timeout.map(|timeout| {
+    let timeout_ms = request.timeout.map(|timeout| {
         if timeout.is_zero() {
-            return Err(Refusal::invalid("timeout", "must be longer than nothing"));
+            return Err(Refusal::invalid("timeout", "must be greater than zero"));
         }
         Ok(i64::try_from(timeout.as_millis().max(1)).unwrap_or(i64::MAX))
     });
-    let most = order.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
+    let most = request.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
     let most = i64::try_from(most).ok().filter(|most| *most > 0);
-    if order.stdin.is_some() && order.pty.is_some() {
-        let why = "stdin and a pty do not go together: type into the terminal with fairway exec send-keys".into();
+    if request.stdin.is_some() && request.pty.is_some() {
+        let why = "stdin cannot be combined with a pty: type into the terminal with fairway exec send-keys".into();
         return Err(Refusal::Usage { why }.into());
     }
-    if order.stdin.as_ref().is_some_and(|stdin| stdin.len() > text_limits::MAX_BODY_BYTES) {
+    if request.stdin.as_ref().is_some_and(|stdin| stdin.len() > text_limits::MAX_BODY_BYTES) {
         return Err(Refusal::invalid("stdin", format!("is longer than {} bytes", text_limits::MAX_BODY_BYTES)).into());
     }
     let never = Timestamp::from_millis(0);
-    let run = Job {
+    let job = Job {
         seq: 0,
         id,
         session,
@@ -230,11 +230,11 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(Job, StartSpec)> {
         status: JobStatus::Queued,
         command,
         cwd: cwd.to_string_lossy().into_owned(),
-        background: order.background,
-        pty: order.pty,
+        background: request.background,
+        pty: request.pty,
         timeout_ms: timeout_ms.transpose()?,
-        max_output_bytes: most.ok_or_else(|| Refusal::invalid("max_output_bytes", "must be a number above 0"))?,
-        recovery: order.recovery,
+        max_output_bytes: most.ok_or_else(|| Refusal::invalid("max_output_bytes", "must be greater than zero"))?,
+        recovery: request.recovery,
         attempt: 1,
         host: host::identity(),
         boot_id: host::boot_id(),
@@ -253,12 +253,12 @@ fn prepare(app: &App, order: &SpawnRequest) -> Result<(Job, StartSpec)> {
         finished_at: None,
         updated_at: never,
     };
-    Ok((run, StartSpec { cwd, argv, env }))
+    Ok((job, StartSpec { cwd, argv, env }))
 }
 
-/// The program with its arguments, and both as a person would type them.
-fn argv_and_text(what: &CommandSpec) -> Result<(Vec<OsString>, String), Refusal> {
-    let (argv, typed) = match what {
+/// The argument vector, and the command as a person would type it.
+fn argv_and_text(command: &CommandSpec) -> Result<(Vec<OsString>, String), Refusal> {
+    let (argv, typed) = match command {
         CommandSpec::Shell(text) if text.trim().is_empty() => {
             return Err(Refusal::invalid("command", "must not be empty"));
         }
@@ -267,50 +267,47 @@ fn argv_and_text(what: &CommandSpec) -> Result<(Vec<OsString>, String), Refusal>
             return Err(Refusal::invalid("command", "must not be empty"));
         }
         CommandSpec::Program(argv) => {
-            let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-            (argv.clone(), shell_words::join(&words))
+            let args: Vec<_> = argv.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            (argv.clone(), shell_words::join(&args))
         }
     };
-    if argv.iter().any(|word| has_nul(word)) {
-        return Err(Refusal::invalid("command", "holds a NUL byte, which no program can be given"));
+    if argv.iter().any(|arg| has_nul(arg)) {
+        return Err(Refusal::invalid("command", "contains a NUL byte"));
     }
-    // What a terminal would obey is shown, what is secret is not: neither here nor in the store.
+    // Control characters are escaped and secrets masked before the command is stored.
     Ok((argv, text_limits::check_body("command", &secrets::mask(&escape_controls(&typed)))?))
 }
 
-fn has_nul(word: &OsStr) -> bool {
-    word.as_bytes().contains(&0)
+fn has_nul(text: &OsStr) -> bool {
+    text.as_bytes().contains(&0)
 }
 
 /// The directory that the command runs in.
 fn working_dir(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
-    let place = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    path_limits::check_path("cwd", &place)?;
-    if has_nul(place.as_os_str()) || !place.is_dir() {
-        return Err(Refusal::invalid(
-            "cwd",
-            format!("{} is not a directory", escape_controls(&place.to_string_lossy())),
-        ));
+    let dir = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
+    path_limits::check_path("cwd", &dir)?;
+    if has_nul(dir.as_os_str()) || !dir.is_dir() {
+        return Err(Refusal::invalid("cwd", format!("{} is not a directory", escape_controls(&dir.to_string_lossy()))));
     }
-    Ok(place)
+    Ok(dir)
 }
 
-/// The command's environment: ours, what was asked for, and whose command it is.
+/// The command's environment: the caller's, the requested changes and the job's tag.
 fn environment(
     app: &App,
-    wanted: &[(OsString, Option<OsString>)],
+    changes: &[(OsString, Option<OsString>)],
     id: &JobId,
 ) -> Result<Vec<(OsString, OsString)>, Refusal> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
-    for (name, value) in wanted {
+    for (name, value) in changes {
         let shown = || escape_controls(&name.to_string_lossy());
         if name.is_empty() || has_nul(name) || name.as_bytes().contains(&b'=') {
-            return Err(Refusal::invalid("env", format!("'{}' cannot be a variable's name", shown())));
+            return Err(Refusal::invalid("env", format!("'{}' is not a valid variable name", shown())));
         }
         match value {
             None => drop(env.remove(name)),
             Some(value) if has_nul(value) => {
-                return Err(Refusal::invalid("env", format!("the value of {} holds a NUL byte", shown())));
+                return Err(Refusal::invalid("env", format!("the value of {} contains a NUL byte", shown())));
             }
             Some(value) => drop(env.insert(name.clone(), value.clone())),
         }
@@ -319,55 +316,56 @@ fn environment(
     Ok(env.into_iter().collect())
 }
 
-/// Makes the run's directory and takes its lock, before anybody can know of the run.
-fn create_locked_dir(order: &SpawnRequest, dir: &JobDir, start: &StartSpec) -> Result<InheritableLock> {
-    let failed = |error| StoreError::io(format!("the run's directory {}", dir.path().display()), error);
-    dir.create(start, order.stdin.as_deref()).map_err(failed)?;
+/// Creates the job's directory and takes its lock, before the job is in the store.
+fn create_locked_dir(request: &SpawnRequest, dir: &JobDir, start: &StartSpec) -> Result<InheritableLock> {
+    let failed = |error| StoreError::io(format!("the job's directory {}", dir.path().display()), error);
+    dir.create(start, request.stdin.as_deref()).map_err(failed)?;
     let held = dir.try_lock().map_err(|error| failed(error).into());
-    let held = held.and_then(|hold| hold.ok_or_else(|| errors::internal("a run's new directory is somebody else's")));
-    // Here it is ours: it was not there before.
+    let held =
+        held.and_then(|hold| hold.ok_or_else(|| errors::internal("a new job directory is locked by another process")));
+    // Safe to remove: `create` fails for an existing directory.
     held.inspect_err(|_| drop(dir.remove()))
 }
 
-/// Writes down what is looked for, before anybody can know of the run.
-fn store_watchers(app: &App, order: &SpawnRequest, id: &JobId) -> Result<()> {
-    if !order.watch.is_empty() {
-        OutputStore::open_for_writing(&app.project.output_file())?.add_watchers(id, &order.watch)?;
+/// Stores the watchers, before the job is in the store.
+fn store_watchers(app: &App, request: &SpawnRequest, id: &JobId) -> Result<()> {
+    if !request.watch.is_empty() {
+        OutputStore::open_for_writing(&app.project.output_file())?.add_watchers(id, &request.watch)?;
     }
     Ok(())
 }
 
-/// Takes that back. What cannot be taken back belongs to no run and does nothing.
-fn remove_watchers(app: &App, order: &SpawnRequest, id: &JobId) {
-    if !order.watch.is_empty()
+/// Removes the watchers. On an error they stay, without a job and without effect.
+fn remove_watchers(app: &App, request: &SpawnRequest, id: &JobId) {
+    if !request.watch.is_empty()
         && let Ok(output) = OutputStore::open_for_writing(&app.project.output_file())
     {
         let _ = output.delete_job(id);
     }
 }
 
-/// Writes the run down; takes it in the same transaction when it may begin now.
-fn enqueue(app: &App, order: &SpawnRequest, draft: Job, taken: &mut Option<Job>) -> Result<Answer> {
-    let own = launch_supervisor::own_process()?;
+/// Inserts the job; if it may start now, marks it as starting in the same transaction.
+fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job>) -> Result<Answer> {
+    let own = own_process::own_process()?;
     let write = |tx: &WriteTx<'_>| {
-        let run = jobs::insert(tx, draft)?;
+        let job = jobs::insert(tx, draft)?;
         tx.record(
-            &event::for_job(EventKind::ExecQueued, &run)
-                .with("queue", run.queue.clone())
-                .with("recovery", run.recovery.as_str())
-                .with("background", run.background),
+            &event::for_job(EventKind::ExecQueued, &job)
+                .with("queue", job.queue.clone())
+                .with("recovery", job.recovery.as_str())
+                .with("background", job.background),
         )?;
-        let begins = scheduler::next_eligible(app, tx)?.is_some_and(|next| next.id == run.id)
-            && scheduler::mark_starting(tx, &run, own)?;
-        if begins {
-            *taken = Some(Job { status: JobStatus::Starting, ..run.clone() });
+        let may_start = scheduler::next_eligible(app, tx)?.is_some_and(|next| next.id == job.id)
+            && scheduler::mark_starting(tx, &job, own)?;
+        if may_start {
+            *taken = Some(Job { status: JobStatus::Starting, ..job.clone() });
         }
-        answer(taken.as_ref().unwrap_or(&run))
+        answer(taken.as_ref().unwrap_or(&job))
     };
-    if order.session.is_none() {
+    if request.session.is_none() {
         return app.mutate(write);
     }
-    // It is for another one, who need not be known; so need whoever acts.
+    // A job for another session. That session need not be registered, nor need the acting one.
     app.mutate_unattributed(|tx| {
         if let Some(acting) = &app.actor.session
             && sessions::find(tx, acting)?.is_some()
@@ -379,20 +377,20 @@ fn enqueue(app: &App, order: &SpawnRequest, draft: Job, taken: &mut Option<Job>)
     })
 }
 
-fn answer(run: &Job) -> Result<Answer> {
+fn answer(job: &Job) -> Result<Answer> {
     let view = JobSpawnView {
-        run_id: run.id.to_string(),
-        session_id: run.session.as_ref().map(ToString::to_string),
-        status: run.status.as_str(),
-        queued_at: run.queued_at.to_string(),
-        background: run.background,
-        pty: run.pty.is_some(),
+        run_id: job.id.to_string(),
+        session_id: job.session.as_ref().map(ToString::to_string),
+        status: job.status.as_str(),
+        queued_at: job.queued_at.to_string(),
+        background: job.background,
+        pty: job.pty.is_some(),
     };
-    let did = match run.status {
+    let verb = match job.status {
         JobStatus::Queued => "queued",
-        JobStatus::Failed => "could not start",
+        JobStatus::Failed => "failed to start",
         _ => "started",
     };
-    let command: String = secrets::mask(&run.command).lines().next().unwrap_or_default().chars().take(80).collect();
-    Answer::new(&view, &run.id, format!("{did} run {}: {command}", run.id.short()))
+    let command: String = secrets::mask(&job.command).lines().next().unwrap_or_default().chars().take(80).collect();
+    Answer::new(&view, &job.id, format!("{verb} job {}: {command}", job.id.short()))
 }

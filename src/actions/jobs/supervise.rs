@@ -1,10 +1,10 @@
-//! Looking after a run: what a supervisor does before the program begins, and after it has ended.
+//! The supervisor process: prepares a job, supervises its program and records the result.
 
 use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use anyhow::Result;
 
-use super::{event, finish, gc, launch_supervisor, notify, queue_waiter, scheduler};
+use super::{event, finish, gc, notification_format, notify, own_process, queue_waiter, scheduler};
 use crate::{
     actions::{App, core::errors},
     domain::{
@@ -22,99 +22,100 @@ use crate::{
     },
 };
 
-/// Looks after a run that was taken, with the lock that came as stdin; returns when it has ended and the next one of its
-/// queue is begun.
+/// Supervises a job that is marked as starting, with its lock passed as stdin. Returns when the job has ended and the next
+/// jobs are started.
 ///
 /// # Errors
-/// `usage` when nobody has handed it over; as the stores and the operating system fail.
+/// `usage` without the lock or for a job that is not starting; errors of the stores and the operating system.
 pub fn supervise(app: &App, id: &str) -> Result<()> {
     let id = JobId::parse(id)?;
     let directory = JobDir::of(&app.project.jobs_dir(), &id);
-    let not_ours = || Refusal::Usage { why: "a run is begun by: fairway exec spawn".into() };
-    let held = directory.lock_from_stdin().ok().flatten().ok_or_else(not_ours)?;
-    let run = app.read(|tx| Ok(jobs::find(tx, &id)?))?.ok_or_else(not_ours)?;
-    if run.status != JobStatus::Starting {
+    let not_ours =
+        || Refusal::Usage { why: "only fairway starts a supervisor; spawn a job with: fairway exec spawn".into() };
+    let lock = directory.lock_from_stdin().ok().flatten().ok_or_else(not_ours)?;
+    let job = app.read(|tx| Ok(jobs::find(tx, &id)?))?.ok_or_else(not_ours)?;
+    if job.status != JobStatus::Starting {
         return Err(not_ours().into());
     }
-    let looked_after = supervise_job(app, &run, &directory);
-    // Whatever became of it, who waits may go on.
-    drop(held);
+    let supervised = supervise_job(app, &job, &directory);
+    // Released before the next jobs start, also after an error.
+    drop(lock);
     let next = scheduler::schedule(app);
-    gc::gc_if_due(app, run.seq);
-    looked_after.and(next)
+    gc::gc_if_due(app, job.seq);
+    supervised.and(next)
 }
 
-fn supervise_job(app: &App, run: &Job, directory: &JobDir) -> Result<()> {
-    let mut keeper = StoreSink {
+fn supervise_job(app: &App, job: &Job, directory: &JobDir) -> Result<()> {
+    let mut sink = StoreSink {
         app,
         reopened: None,
-        job: run,
+        job: job,
         dir: directory,
         output: None,
         is_end_recorded: false,
-        has_pending: run.attempt > 1,
+        has_pending: job.attempt > 1,
     };
     let start = match directory.start_spec().and_then(|start| Ok((start, directory.stdin()?))) {
         Ok((Some(start), stdin)) => Ok((start, stdin)),
-        Ok((None, _)) => Err("what it is to be started with is gone".to_owned()),
-        Err(error) => Err(format!("what it is to be started with cannot be read: {error}")),
+        Ok((None, _)) => Err("start file is missing".to_owned()),
+        Err(error) => Err(format!("cannot read the start file: {error}")),
     };
     let (StartSpec { cwd, argv, env }, stdin) = match start {
         Ok(start) => start,
-        Err(why) => return fail_before_start(app, run, why),
+        Err(why) => return fail_before_start(app, job, why),
     };
-    let mark = format!("{}={}", vars::FAIRWAY_EXEC_RUN, run.id);
+    let tag = format!("{}={}", vars::FAIRWAY_EXEC_RUN, job.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
-    env.insert(vars::FAIRWAY_EXEC_RUN.into(), run.id.to_string().into());
-    let order = JobSpec {
+    env.insert(vars::FAIRWAY_EXEC_RUN.into(), job.id.to_string().into());
+    let spec = JobSpec {
         job_dir: directory,
         argv: &argv,
         env: &env,
-        env_tag: &mark,
+        env_tag: &tag,
         cwd: &cwd,
         stdin,
-        pty: run.pty,
-        timeout: run.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
-        notification_key: &|suffix| notify::dedup_key(&run.id, suffix),
+        pty: job.pty,
+        timeout: job.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
+        notification_key: &|suffix| notification_format::dedup_key(&job.id, suffix),
     };
-    match supervise::supervise(order, &mut keeper) {
+    match supervise::supervise(spec, &mut sink) {
         Ok(()) => {}
-        // Nobody else would do better, and who waits for it hears why.
+        // A retry would fail as well; the waiters get the reason.
         Err(SuperviseError::System(error)) if !directory.has_started() => {
-            return fail_before_start(app, run, format!("it cannot be looked after: {error}"));
+            return fail_before_start(app, job, format!("cannot supervise it: {error}"));
         }
         Err(error) => return Err(errors::internal(error)),
     }
-    // It holds the run's environment.
+    // The start file holds the environment, which may hold secrets.
     let _ = directory.remove_start_spec();
-    // What is not told now stays owed, and is told by whoever comes next.
-    keeper.has_pending = true;
-    keeper.flush_notifications();
+    // A notification that fails now stays pending for the next process.
+    sink.has_pending = true;
+    sink.flush_notifications();
     Ok(())
 }
 
-/// Says that a run has failed of which nothing was begun.
-fn fail_before_start(app: &App, run: &Job, why: String) -> Result<()> {
-    let ending = JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
-    finish::finish_unsupervised(app, run, &ending).map(drop)
+/// Records the failure of a job whose program was not started.
+fn fail_before_start(app: &App, job: &Job, why: String) -> Result<()> {
+    let ending = JobResult::without_exit(JobStatus::Failed, why);
+    finish::finish_unsupervised(app, job, &ending).map(drop)
 }
 
-/// How long the stores may keep a supervisor waiting whose program prints meanwhile.
+/// Busy timeout of the stores while the program runs: its output must not back up behind a locked store.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Writes into the stores what a supervisor tells.
+/// Records a supervisor's reports in the stores.
 struct StoreSink<'a> {
     app: &'a App,
-    /// The house anew, once a restore has put another store in the place of the one that was opened first.
+    /// The project opened again, after a restore replaced the store.
     reopened: Option<App>,
     job: &'a Job,
-    /// Where those who wait for the run are woken.
+    /// The job's directory; its waiters are woken there.
     dir: &'a JobDir,
-    /// Opened when it is needed, and again when that failed.
+    /// Opened on first use, and again after a failure.
     output: Option<OutputStore>,
-    /// The item of the end is written; the state may not be.
+    /// The end event is written; the status may not be.
     is_end_recorded: bool,
-    /// A message is owed, and could not be handed over.
+    /// A notification may be pending.
     has_pending: bool,
 }
 
@@ -123,7 +124,7 @@ fn sink_error(error: impl Into<anyhow::Error>) -> SinkError {
 }
 
 impl StoreSink<'_> {
-    /// Does something with the output's store.
+    /// Calls `act` with the output store.
     fn output<T>(&mut self, act: impl FnOnce(&OutputStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
         if self.output.is_none() {
             self.output = Some(OutputStore::open_for_writing(&self.app.project.output_file())?);
@@ -138,15 +139,15 @@ impl StoreSink<'_> {
         self.reopened.as_ref().unwrap_or(self.app)
     }
 
-    /// From now on somebody prints, who must not wait for others; or not any more.
-    fn set_busy_timeout(&mut self, patience: Option<Duration>) {
-        let _ = self.output(|output| output.set_busy_timeout(patience));
+    /// Sets the busy timeout of both stores; `None` restores the default.
+    fn set_busy_timeout(&mut self, timeout: Option<Duration>) {
+        let _ = self.output(|output| output.set_busy_timeout(timeout));
         if let Ok(store) = self.current_app().store_for_writing() {
-            let _ = store.set_busy_timeout(patience);
+            let _ = store.set_busy_timeout(timeout);
         }
     }
 
-    /// What became of a change of the run's state. Who waits for the run hears of it.
+    /// Wakes the job's waiters after a status change, or maps its error.
     fn after_write(&mut self, written: Result<bool>) -> Result<(), SinkError> {
         let error = match written {
             Ok(true) => {
@@ -166,24 +167,23 @@ impl StoreSink<'_> {
 impl JobHost for StoreSink<'_> {
     fn open_output(&mut self) -> (OutputRecorder, Watchers) {
         let id = &self.job.id;
-        // What a run prints is open_output as far as that can be; that it runs does not depend on it.
-        let (standing, totals) =
+        // Output is recorded if possible; the job runs in any case.
+        let (watchers, totals) =
             self.output(|output| Ok((output.watchers(id)?, output.totals(id)?))).unwrap_or_default();
         self.set_busy_timeout(Some(BUSY_TIMEOUT));
-        // Runs whose supervisor died are settled by another process: that may take seconds, and this one has a program to
-        // look after.
+        // Other jobs are recovered by another process: that may take seconds, and this one must read its program's output.
         let _ = queue_waiter::ensure_recovery(self.current_app());
-        let most = u64::try_from(self.job.max_output_bytes).unwrap_or_default();
-        let recorder = OutputRecorder::new(self.dir.clone(), most, totals);
-        // They were compiled when they were asked for.
-        (recorder, Watchers::new(&standing).unwrap_or_default())
+        let max_bytes = u64::try_from(self.job.max_output_bytes).unwrap_or_default();
+        let recorder = OutputRecorder::new(self.dir.clone(), max_bytes, totals);
+        // They compiled when the job was spawned.
+        (recorder, Watchers::new(&watchers).unwrap_or_default())
     }
 }
 
 impl Sink for StoreSink<'_> {
     fn record_started(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
         let started = i64::try_from(process.started).map_err(sink_error)?;
-        let own = launch_supervisor::own_process().map_err(sink_error)?;
+        let own = own_process::own_process().map_err(sink_error)?;
         let written = self.current_app().transaction(|tx| {
             if !jobs::mark_running(tx, &self.job.id, (i64::from(process.pid), started), own)? {
                 return Ok(false);
@@ -194,12 +194,12 @@ impl Sink for StoreSink<'_> {
         self.after_write(written)
     }
 
-    fn write_batch(&mut self, write_batch: &Batch) -> Result<(), SinkError> {
+    fn write_batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
         let now = self.app.env.now();
-        self.output(|output| output.apply(&self.job.id, write_batch, now)).map_err(sink_error)?;
+        self.output(|output| output.apply(&self.job.id, batch, now)).map_err(sink_error)?;
         self.has_pending |=
-            write_batch.items.iter().any(|item| matches!(item, NewItem::Event { notification_key: Some(_), .. }));
-        // Before anybody is woken: who hears of an event here finds its message there.
+            batch.items.iter().any(|item| matches!(item, NewItem::Event { notification_key: Some(_), .. }));
+        // Before the waiters wake: a waiter that sees an event must find its notification.
         self.flush_notifications();
         self.dir.notify_waiters();
         Ok(())
@@ -219,19 +219,19 @@ impl Sink for StoreSink<'_> {
     }
 
     fn record_finished(&mut self, ending: &JobResult, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
-        // Nobody prints any more.
+        // The program has ended: waiting for the stores is harmless now.
         self.set_busy_timeout(None);
         if !self.is_end_recorded {
-            let (payload, meta, owes) = notify::end_event(self.job, ending);
+            let (payload, meta, key) = notify::end_event(self.job, ending);
             let (id, now) = (&self.job.id, self.app.env.now());
-            let told = self.output(|output| output.append_event(id, &payload, &meta, owes.as_deref(), now));
-            // A full disk ends the keeping of output, not the run.
-            self.is_end_recorded = told.is_ok();
+            let appended = self.output(|output| output.append_event(id, &payload, &meta, key.as_deref(), now));
+            // On a full disk the end event is missing, but the result is recorded.
+            self.is_end_recorded = appended.is_ok();
         }
         let written =
             self.current_app().transaction(|tx| finish::record_finished(tx, self.job, ending, output_bytes, truncated));
         if matches!(written, Ok(true)) {
-            // Its message is of the run as it has record_finished; and who hears of the end finds it.
+            // After the result, because the notification reports it; before the waiters wake, so that they find the notification.
             self.has_pending |= self.job.session.is_some();
             self.flush_notifications();
         }

@@ -1,4 +1,4 @@
-//! Waiting for the end of runs.
+//! Waits for the end of jobs.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,8 @@ use super::{
     find,
     job_waiter::{self, JobWaiter},
     queue_waiter, recover,
-    view::{JobReader, is_supervised},
+    supervision::is_supervised,
+    view::JobReader,
 };
 use crate::{
     actions::App,
@@ -20,44 +21,44 @@ use crate::{
     wire::JobView,
 };
 
-/// Waits until every one of these runs has ended, or nobody looks after it any more; answers them in the order of asking.
-/// `progress` is told how they stand, at first and after each change.
+/// Waits until each of these jobs has ended or has no supervisor; returns them in the given order. `progress` is called with
+/// their state at first and after each change.
 ///
 /// # Errors
-/// `nothing_arrived` when the limit is over, `not_found`, `ambiguous`; as the store fails.
+/// `nothing_arrived` at the time limit, `not_found`, `ambiguous`; store errors.
 pub fn wait(
     app: &App,
-    runs: &[String],
+    jobs: &[String],
     limit: Option<Duration>,
     mut progress: impl FnMut(&[Job]),
 ) -> Result<Vec<JobView>> {
     let until = limit.map(|limit| Instant::now() + limit);
-    let mut found = app.read(|tx| runs.iter().map(|run| find::job(tx, run)).collect::<Result<Vec<Job>>>())?;
+    let mut found = app.read(|tx| jobs.iter().map(|job| find::job(tx, job)).collect::<Result<Vec<Job>>>())?;
     let mut waiting: Vec<Option<JobWaiter>> = Vec::new();
-    for run in &found {
-        waiting.push(if run.status.is_final() { None } else { Some(JobWaiter::new(app, run)?) });
+    for job in &found {
+        waiting.push(if job.status.is_final() { None } else { Some(JobWaiter::new(app, job)?) });
     }
-    if found.iter().any(|run| run.status == JobStatus::Queued) {
-        // Whoever waited to begin it may have been killed. When nobody can be started now, others may still begin it.
+    if found.iter().any(|job| job.status == JobStatus::Queued) {
+        // The queue waiter may have been killed. If it cannot be started now, another process may still start the job.
         let _ = queue_waiter::ensure_running(app);
     }
     loop {
-        for one in waiting.iter().flatten() {
-            one.drain()?;
+        for waiter in waiting.iter().flatten() {
+            waiter.drain()?;
         }
         refresh(app, &mut found)?;
         recover_unsupervised(app, &mut found)?;
         progress(&found);
-        for (waiting, run) in waiting.iter_mut().zip(&found) {
+        for (waiting, job) in waiting.iter_mut().zip(&found) {
             match waiting {
-                Some(_) if run.status.is_final() || !is_supervised(app, run) => *waiting = None,
-                Some(waiting) => waiting.track_supervisor(run),
+                Some(_) if job.status.is_final() || !is_supervised(app, job) => *waiting = None,
+                Some(waiting) => waiting.track_supervisor(job),
                 None => {}
             }
         }
         if waiting.iter().all(Option::is_none) {
-            let mut looker = JobReader::new();
-            return Ok(found.iter().map(|run| looker.view(app, run)).collect());
+            let mut reader = JobReader::new();
+            return Ok(found.iter().map(|job| reader.view(app, job)).collect());
         }
         if !job_waiter::wait_any(waiting.iter().flatten(), until) {
             return Err(Refusal::WaitTimedOut { within: show_duration(limit.unwrap_or_default()) }.into());
@@ -65,20 +66,20 @@ pub fn wait(
     }
 }
 
-/// Settles those whose supervisor has died: whoever waits for them wants to know what becomes of them.
-fn recover_unsupervised(app: &App, runs: &mut [Job]) -> Result<()> {
-    let mut settled = false;
-    for run in runs.iter().filter(|run| !is_supervised(app, run)) {
-        settled |= recover::recover_one(app, run)?.is_some();
+/// Recovers the jobs whose supervisor died, so that the wait for them ends.
+fn recover_unsupervised(app: &App, jobs: &mut [Job]) -> Result<()> {
+    let mut is_changed = false;
+    for job in jobs.iter().filter(|job| !is_supervised(app, job)) {
+        is_changed |= recover::recover_one(app, job)?.is_some();
     }
-    if settled { refresh(app, runs) } else { Ok(()) }
+    if is_changed { refresh(app, jobs) } else { Ok(()) }
 }
 
-/// Looks again at those that may have changed.
-fn refresh(app: &App, runs: &mut [Job]) -> Result<()> {
+/// Reads the jobs again that are not final.
+fn refresh(app: &App, jobs: &mut [Job]) -> Result<()> {
     app.read(|tx| {
-        for run in runs.iter_mut().filter(|run| !run.status.is_final()) {
-            *run = find::job(tx, &run.id.to_string())?;
+        for job in jobs.iter_mut().filter(|job| !job.status.is_final()) {
+            *job = find::job(tx, &job.id.to_string())?;
         }
         Ok(())
     })

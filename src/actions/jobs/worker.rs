@@ -1,4 +1,4 @@
-//! One process that begins queued runs and settles those whose supervisor died. It sleeps until something has happened.
+//! The worker: one process that starts queued jobs and recovers those whose supervisor died. It sleeps until it is woken.
 
 use std::{collections::BTreeMap, fmt::Write as _, os::fd::AsFd, time::Duration};
 
@@ -14,65 +14,66 @@ use crate::{
     store::{StoreError, jobs},
 };
 
-/// How soon to look again at a run that is being handed from one process to another.
+/// Poll interval while a job is handed from one process to another.
 const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How soon to try again to settle a run that could not be.
+/// Delay before a failed recovery is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
-/// How often a run's supervisor may die before it has begun anything.
+/// How many supervisors of a job may die before its command started.
 const MAX_START_ATTEMPTS: usize = 3;
-/// How often in a row the store may fail.
+/// Consecutive store errors after which the worker exits.
 const MAX_STORE_FAILURES: u32 = 6;
 
-/// What a worker has done.
+/// The results of a worker so far.
 #[derive(Debug, Default)]
 struct WorkerState {
     started: usize,
     recovered: Vec<recover::Recovered>,
     start_attempts: BTreeMap<JobId, usize>,
-    /// What could not be settled the last time.
+    /// Jobs whose recovery failed in the last round.
     unresolved: Vec<JobId>,
-    /// Somebody else had the lock of a run that may begin, and may go without a word.
+    /// Another process has the lock of the next job. It may exit without a wake-up, so the job is polled.
     is_blocked: bool,
 }
 
-/// Begins and settles runs until TERM or INT; with `until_empty` only as long as something is queued. While another worker
-/// is at work it only says so.
+/// Starts and recovers jobs until TERM or INT; with `until_empty` only while jobs are queued. If another worker runs, the
+/// answer says so.
 ///
 /// # Errors
-/// As the store fails, or the directory of locks.
+/// Errors of the store or the runtime directory.
 pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
-    let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT]).context("signals cannot be caught")?;
-    let mut done = WorkerState::default();
+    let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT]).context("cannot install signal handlers")?;
+    let mut state = WorkerState::default();
     loop {
-        let place = queue_waiter::try_acquire(app).map_err(|error| StoreError::io("the worker's lock", error))?;
-        let Some(place) = place else {
+        let lock = queue_waiter::try_acquire(app).map_err(|error| StoreError::io("the worker's lock", error))?;
+        let Some(lock) = lock else {
             queue_waiter::wake(app);
-            return done.answer(true);
+            return state.answer(true);
         };
-        // One that was killed has left its socket, and may have had our number.
+        // A random suffix: a killed worker with the same pid may have left its socket.
         let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
-        let waiter = ChangeWaiter::bind(&queue_waiter::wake_dir(app), &name).context("the worker cannot be woken")?;
+        let waiter = ChangeWaiter::bind(&queue_waiter::wake_dir(app), &name)
+            .context("cannot bind the worker's wake-up socket")?;
         if !until_empty {
-            // What cannot be cleared keeps nothing from being run; `exec gc` says what it is.
+            // Errors are ignored: they must not stop jobs, and `exec gc` reports them.
             let _ = gc::collect(app);
         }
-        // What a supervisor owed when it was killed after the end. It stays owed when it cannot be told now.
+        // Notifications of supervisors that were killed after the job's end. They stay pending if this fails.
         let _ = notify::send_all_pending(app);
         let mut failures = 0;
         loop {
             if signals.next()?.is_some() {
-                return done.answer(false);
+                return state.answer(false);
             }
             waiter.drain()?;
             spawn_detached::reap_children();
-            match done.run_once(app) {
-                Ok(waits) if until_empty && !waits => break,
+            match state.run_once(app) {
+                Ok(has_work) if until_empty && !has_work => break,
                 Ok(_) => {
                     failures = 0;
                     let active = app.read(|tx| Ok(jobs::active(tx)?))?;
-                    done.sleep(&signals, &waiter, &active);
+                    state.sleep(&signals, &waiter, &active);
                 }
-                // Somebody may hold the store for long, or the disk be full for a while.
+                // The store may be locked, or the disk full, for a while.
                 Err(error) => {
                     failures += 1;
                     if failures == MAX_STORE_FAILURES {
@@ -85,70 +86,70 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 }
             }
         }
-        // Who queues a run now may still have seen us: a last look, when we are not there any more.
-        drop((waiter, place));
+        // A process that queues a job now may have seen this lock and not started a waiter. So check again without the lock.
+        drop((waiter, lock));
         if !has_work(app)? {
-            return done.answer(false);
+            return state.answer(false);
         }
     }
 }
 
 impl WorkerState {
-    /// Settles what can be settled and begins what may begin. Says whether something still waits.
+    /// Recovers and starts jobs once. Returns whether there is work left.
     fn run_once(&mut self, app: &App) -> Result<bool> {
         self.unresolved.clear();
-        for one in recover::recover_all(app, false)? {
-            if one.is_unresolved() {
-                self.unresolved.push(one.job.clone());
+        for recovered in recover::recover_all(app, false)? {
+            if recovered.is_unresolved() {
+                self.unresolved.push(recovered.job.clone());
             }
-            if one.is_unstarted() {
-                let tries = self.start_attempts.entry(one.job.clone()).or_default();
+            if recovered.is_unstarted() {
+                let tries = self.start_attempts.entry(recovered.job.clone()).or_default();
                 *tries += 1;
                 if *tries >= MAX_START_ATTEMPTS {
-                    stop_retrying(app, &one.job)?;
+                    stop_retrying(app, &recovered.job)?;
                 }
             }
-            // What cannot be settled is tried for ever, and told once.
-            if !self.recovered.contains(&one) {
-                self.recovered.push(one);
+            // A failed recovery is repeated, but reported once.
+            if !self.recovered.contains(&recovered) {
+                self.recovered.push(recovered);
             }
         }
-        let begun = scheduler::start_eligible(app)?;
-        self.started += begun.count;
-        self.is_blocked = begun.is_blocked;
+        let started = scheduler::start_eligible(app)?;
+        self.started += started.count;
+        self.is_blocked = started.is_blocked;
         has_work(app)
     }
 
-    /// Sleeps until somebody calls, a signal comes, or one of those who look after runs of this host has ended.
+    /// Sleeps until a wake-up, a signal or the end of a supervisor of this host.
     fn sleep(&self, signals: &SignalPipe, waiter: &ChangeWaiter, active: &[Job]) {
         let host = host::identity();
-        let (mut keepers, mut limit) = (Vec::new(), self.is_blocked.then_some(HANDOVER_POLL_INTERVAL));
+        let (mut supervisors, mut limit) = (Vec::new(), self.is_blocked.then_some(HANDOVER_POLL_INTERVAL));
         let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
-        for run in active.iter().filter(|run| run.host == host) {
-            if self.unresolved.contains(&run.id) {
+        for job in active.iter().filter(|job| job.host == host) {
+            if self.unresolved.contains(&job.id) {
                 within(RETRY_DELAY);
                 continue;
             }
-            // Until its supervisor has written itself down it is kept by whoever took it, whose end tells nothing.
-            if run.status == JobStatus::Starting {
+            // The recorded process of a starting job is the one that claimed it; its end tells nothing about the job.
+            if job.status == JobStatus::Starting {
                 within(HANDOVER_POLL_INTERVAL);
                 continue;
             }
-            let keeper =
-                process::ProcessKey::from_record(run.supervisor_pid, run.supervisor_started, Some(&run.boot_id));
-            let end = keeper.and_then(|keeper| {
-                let end = process::pidfd(keeper.pid).ok().flatten()?;
-                // The descriptor first: what is there after it was opened is what it stands for.
-                (keeper.status() == process::ProcessStatus::Alive).then_some(end)
+            let supervisor =
+                process::ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id));
+            let end = supervisor.and_then(|supervisor| {
+                let end = process::pidfd(supervisor.pid).ok().flatten()?;
+                // Checked after the pidfd is open: only then the pid cannot be reused.
+                (supervisor.status() == process::ProcessStatus::Alive).then_some(end)
             });
             match end {
-                Some(end) => keepers.push(end),
-                // It died since we looked.
+                Some(end) => supervisors.push(end),
+                // It died since the jobs were read.
                 None => within(HANDOVER_POLL_INTERVAL),
             }
         }
         let mut until = vec![signals.as_fd(), waiter.as_fd()];
-        until.extend(keepers.iter().map(AsFd::as_fd));
+        until.extend(supervisors.iter().map(AsFd::as_fd));
         spawn_detached::wait_readable(&until, limit);
     }
 
@@ -156,35 +157,35 @@ impl WorkerState {
         let recovered: Vec<_> = self
             .recovered
             .iter()
-            .map(|one| json!({ "run_id": one.job.to_string(), "status": one.status.as_str(), "reason": one.reason }))
+            .map(|job| json!({ "run_id": job.job.to_string(), "status": job.status.as_str(), "reason": job.reason }))
             .collect();
         let document = json!({ "busy": busy, "begun": self.started, "runs_recovered": recovered });
         if busy {
-            return Answer::new(&document, "", "unchanged: another worker is at work");
+            return Answer::new(&document, "", "unchanged: another worker is running");
         }
-        let mut line = format!("began {} run(s), settled {}", self.started, self.recovered.len());
-        for one in &self.recovered {
-            let _ = write!(line, "\n  {:<12}{}: {}", one.status.as_str(), one.job, one.reason);
+        let mut line = format!("started {} job(s), recovered {}", self.started, self.recovered.len());
+        for job in &self.recovered {
+            let _ = write!(line, "\n  {:<12}{}: {}", job.status.as_str(), job.job, job.reason);
         }
         Answer::new(&document, "", line)
     }
 }
 
-/// Whether something of this host is queued, or was taken and may come back: its supervisor has not begun it yet.
+/// Whether a job of this host is queued, or starting: a starting job is requeued if its supervisor dies.
 fn has_work(app: &App) -> Result<bool> {
     let host = host::identity();
     app.read(|tx| {
-        let starts = |run: &Job| run.host == host && run.status == JobStatus::Starting;
-        Ok(jobs::first_queued(tx, &host)?.is_some() || jobs::active(tx)?.iter().any(starts))
+        let is_starting = |job: &Job| job.host == host && job.status == JobStatus::Starting;
+        Ok(jobs::first_queued(tx, &host)?.is_some() || jobs::active(tx)?.iter().any(is_starting))
     })
 }
 
-/// A run that would only be tried for ever.
+/// Fails a job that would be requeued endlessly.
 fn stop_retrying(app: &App, id: &JobId) -> Result<()> {
-    let Some(run) = app.read(|tx| Ok(jobs::find(tx, id)?))?.filter(|run| run.status == JobStatus::Queued) else {
+    let Some(job) = app.read(|tx| Ok(jobs::find(tx, id)?))?.filter(|job| job.status == JobStatus::Queued) else {
         return Ok(());
     };
-    let why = format!("its supervisor ended {MAX_START_ATTEMPTS} times before it had begun the command");
-    let ending = JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(why) };
-    finish::finish_unsupervised(app, &run, &ending).map(drop)
+    let why = format!("its supervisor died {MAX_START_ATTEMPTS} times before the command started");
+    let ending = JobResult::without_exit(JobStatus::Failed, why);
+    finish::finish_unsupervised(app, &job, &ending).map(drop)
 }

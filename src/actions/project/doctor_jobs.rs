@@ -8,7 +8,7 @@ use super::doctor::{FIX_COMMAND, display_path, io_error};
 use crate::{
     actions::{
         App,
-        jobs::{cleanup, rm, view},
+        jobs::{cleanup, rm, supervision},
     },
     domain::{
         finding::{Finding, Severity},
@@ -35,7 +35,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
             let message =
                 format!("the run {} is {} on {}: it cannot be looked at from here", run.id, run.status, run.host);
             found.push(Finding::new("run_elsewhere", Severity::Note, message));
-        } else if !view::is_supervised(app, run) {
+        } else if !supervision::is_supervised(app, run) {
             let message = format!("the run {} is {}, and nobody looks after it", run.id, run.status);
             let finding = Finding::new("run_unsupervised", Severity::Warning, message);
             found.push(finding.with_fix("fairway session reconcile"));

@@ -140,7 +140,7 @@ fn job_is_started_polled_and_removed() {
     $ fairway exec spawn --foreground --shell 'echo out; echo API_KEY=hunter2; sleep 0.2; echo err >&2; exit 3'
     out
     API_KEY=•••
-    started run 00000bb9: echo out; echo API_KEY=•••; sleep 0.2; echo err >&2; exit 3
+    started job 00000bb9: echo out; echo API_KEY=•••; sleep 0.2; echo err >&2; exit 3
     err
     [end] failed: exit code 3
     [exit 7]
@@ -149,7 +149,7 @@ fn job_is_started_polled_and_removed() {
     no end of line
     [end] succeeded
     $ fairway exec spawn -- true
-    started run 00001389: true
+    started job 00001389: true
     $ fairway exec wait 00001389 00000bb9
     00001389 succeeded after 0s: true
     00000bb9 failed with exit code 3 after 0s: echo out; echo API_KEY=•••; sleep 0.2; echo err >&2; exit 3
@@ -180,15 +180,15 @@ fn job_is_started_polled_and_removed() {
     error: run '0000' could be any of 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
     [exit 3]
     $ fairway exec rm 00000bb9
-    removed 1 run(s)
+    removed 1 job(s)
     $ fairway exec gc --dry-run
-    unchanged: nothing is due
+    unchanged: no job exceeds the limits
     $ fairway exec log 00000bb9
     error: there is no run '00000bb9'
     hint: fairway exec list
     [exit 3]
     $ fairway exec worker --until-empty
-    began 0 run(s), settled 0
+    started 0 job(s), recovered 0
     "#);
 }
 
@@ -209,9 +209,9 @@ fn queued_job_waits_and_is_killed() {
         "fairway exec poll 00000bb9 --json",
     ]), @r#"
     $ fairway exec spawn --queue q --shell 'echo up; exec sleep 600'
-    started run 000007d1: echo up; exec sleep 600
+    started job 000007d1: echo up; exec sleep 600
     $ fairway exec spawn --queue q -- echo 'never run'
-    queued run 00000bb9: echo 'never run'
+    queued job 00000bb9: echo 'never run'
     $ fairway exec poll 000007d1 --wait 30s --until output
     000007d1 running since 2s: echo up; exec sleep 600
     up
@@ -224,20 +224,20 @@ fn queued_job_waits_and_is_killed() {
     hint: to end it: fairway exec kill 019b76da-afd0-7000-8000-0000000007d1
     [exit 4]
     $ fairway exec kill 00000bb9
-    ended run 00000bb9: canceled
+    ended job 00000bb9: canceled
     $ fairway exec kill 000007d1 --signal INT --grace 10s
-    ended run 000007d1: canceled
+    ended job 000007d1: canceled
     $ fairway exec kill 000007d1
-    run 000007d1 had ended: canceled
+    job 000007d1 had already ended: canceled
     $ fairway exec wait 000007d1 00000bb9 --timeout 10s
     000007d1 canceled after 0s (it was killed on request, by SIGINT): echo up; exec sleep 600
-    00000bb9 canceled (it was killed on request, before it was begun): echo 'never run'
+    00000bb9 canceled (it was killed on request, before it started): echo 'never run'
     [exit 7]
     $ fairway exec log 000007d1
     up
     [end] canceled: it was killed on request, by SIGINT (signal 2)
     $ fairway exec poll 00000bb9 --json
-    {"run_id":"019b76da-b3b8-7000-8000-000000000bb9","session_id":null,"queue":"q","status":"canceled","command":"echo 'never run'","cwd":"[world]/project","background":true,"pty":false,"recovery":"requeue","attempt":1,"pid":null,"exit_code":null,"signal":null,"output_bytes":0,"truncated":false,"error_message":"it was killed on request, before it was begun","queued_at":"2026-01-01T00:00:03.000Z","started_at":null,"finished_at":"2026-01-01T00:00:07.000Z","updated_at":"2026-01-01T00:00:07.000Z","since_seq":0,"next_seq":1,"snippet":"","items":[{"seq":1,"type":"event","payload":"canceled: it was killed on request, before it was begun","meta":{"event":"end","status":"canceled","exit_code":null,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:07.000Z"}]}
+    {"run_id":"019b76da-b3b8-7000-8000-000000000bb9","session_id":null,"queue":"q","status":"canceled","command":"echo 'never run'","cwd":"[world]/project","background":true,"pty":false,"recovery":"requeue","attempt":1,"pid":null,"exit_code":null,"signal":null,"output_bytes":0,"truncated":false,"error_message":"it was killed on request, before it started","queued_at":"2026-01-01T00:00:03.000Z","started_at":null,"finished_at":"2026-01-01T00:00:07.000Z","updated_at":"2026-01-01T00:00:07.000Z","since_seq":0,"next_seq":1,"snippet":"","items":[{"seq":1,"type":"event","payload":"canceled: it was killed on request, before it was begun","meta":{"event":"end","status":"canceled","exit_code":null,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:07.000Z"}]}
     "#);
 }
 
@@ -254,7 +254,7 @@ fn job_receives_keys() {
         "fairway exec send-keys 000007d1 Enter",
     ]), @r"
     $ fairway exec spawn --pty -- cat
-    started run 000007d1: cat
+    started job 000007d1: cat
     $ fairway exec send-keys 000007d1 Entr
     error: 'Entr' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5
     [exit 2]
@@ -262,7 +262,7 @@ fn job_receives_keys() {
     error: nothing to type: name keys, or give a text
     [exit 2]
     $ fairway exec send-keys 000007d1 -l 'hi there' Enter --eof
-    typed 10 byte(s) to run 000007d1
+    typed 10 byte(s) into job 000007d1
     $ fairway exec wait 000007d1
     000007d1 succeeded after 0s: cat
     $ fairway exec log 000007d1
@@ -321,7 +321,7 @@ fn invalid_spawn_starts_nothing() {
     hint: write it as: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
     [exit 2]
     $ fairway exec spawn --timeout 0s -- true
-    error: timeout must be longer than nothing
+    error: timeout must be greater than zero
     [exit 2]
     $ fairway exec spawn --session unknown -- true
     error: there is no session 'unknown'

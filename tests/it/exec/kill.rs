@@ -102,7 +102,7 @@ fn kill_removes_a_queued_job() {
     let third = place.spawn(["--queue", "q", "--shell", "echo >ran-third"]);
     assert_eq!(place.json(["exec", "kill", &second])["status"], "canceled");
     let seen = place.json(["exec", "poll", &second]);
-    assert_eq!(seen["error_message"], "it was killed on request, before it was begun");
+    assert_eq!(seen["error_message"], "it was killed on request, before it started");
     assert_eq!(place.json(["exec", "kill", &first])["status"], "canceled");
     let seen = place.json(["exec", "poll", &third, "--until", "exit", "--wait", "30s"]);
     assert_eq!(seen["status"], "succeeded");

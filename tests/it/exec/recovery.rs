@@ -188,7 +188,7 @@ fn recovery_kills_only_leftovers_of_the_job() {
     bystander.kill().unwrap();
     bystander.wait().unwrap();
     let why = row(&place, &run).error.unwrap();
-    assert!(why.contains("ended what it had left") && why.contains("sleep"), "{why}");
+    assert!(why.contains("killed its remaining processes") && why.contains("sleep"), "{why}");
     place.wait_no_processes("leftovers");
 }
 
@@ -250,7 +250,7 @@ fn unrecoverable_job_is_reported_once_and_blocks_nothing() {
     let done = crate::common::test_project::CommandOutput::from(worker.wait_with_output().unwrap()).exits(0).json();
     let told = done["runs_recovered"].as_array().unwrap();
     assert_eq!((told.len(), &told[0]["run_id"], &told[0]["status"]), (1, &run.into(), &"running".into()), "{done:#}");
-    assert!(told[0]["reason"].as_str().unwrap().contains("could not be settled: cannot lock"), "{done:#}");
+    assert!(told[0]["reason"].as_str().unwrap().contains("recovery failed: cannot lock"), "{done:#}");
     fs::remove_dir(&lock).unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
     place.run(["session", "reconcile"]).exits(0);

@@ -137,6 +137,6 @@ fn foreground_job_behind_its_own_waiter_is_refused() {
     let run = place.spawn(["--queue", "same", "--timeout", "20s", "--shell", &text]);
     place.run(["exec", "wait", &run]).exits(0);
     let seen = place.log(&run, "stdout");
-    assert!(seen.contains("error: it would wait in the queue 'same' behind the run"), "{seen}");
+    assert!(seen.contains("error: it would wait in the queue 'same' behind job "), "{seen}");
     assert_eq!(seen.matches("inner\n[end]").count(), 2, "{seen}");
 }

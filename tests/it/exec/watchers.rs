@@ -105,7 +105,7 @@ fn a_match_is_an_event_after_its_output_and_one_message() {
     let short = &run[run.len() - 8..];
     let told = read(&world, "s-1");
     let [matched, ended] = &told[..] else { panic!("{told:?}") };
-    assert!(matched.starts_with(&format!("background run {short} (")), "{matched}");
+    assert!(matched.starts_with(&format!("background job {short} (")), "{matched}");
     assert!(matched.ends_with(") matched \"error\" on stderr:\n> FAIL one"), "{matched}");
     assert!(ended.contains(") ended: failed: exit code 3 after "), "{ended}");
     let (sentence, tail) = ended.split_once('\n').unwrap();
@@ -166,7 +166,7 @@ fn match_storm_is_summarized_and_counted() {
     assert_eq!(output(&world).query_row(hits, [name(&run)], |row| row.get::<_, i64>(0)).unwrap(), 5000);
     let told = read(&world, "s-1");
     assert!((4..20).contains(&told.len()), "{told:#?}");
-    assert!(told.iter().any(|text| text.contains("more times on stdout, among others:\n> error")), "{told:#?}");
+    assert!(told.iter().any(|text| text.contains("more times on stdout, including:\n> error")), "{told:#?}");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn notifications_record_the_awaited_input() {
     assert_eq!(world.session()["activity"], "idle");
     let failed = event("StopFailure", "a", json!({ "error": "rate_limit", "error_details": "too many" }));
     silent(&world.hook_inside("s-1", "claude", &failed));
-    assert_eq!(latest()["summary"], "the turn broke off: rate_limit: too many");
+    assert_eq!(latest()["summary"], "the turn failed: rate_limit: too many");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn context_is_read_only_and_works_without_a_store() {
     let world = TestProject::uninitialized();
     fs::write(world.root().join(".fairway.toml"), "").unwrap();
     let text = world.run(["prime"]).exits(0).stdout;
-    assert!(text.contains("no session is known here") && text.contains("You hold no task."), "{text}");
+    assert!(text.contains("no session is registered") && text.contains("You have no claimed task."), "{text}");
     assert!(!world.store().exists(), "it is a look");
     let world = TestProject::populated();
     let before = world.all_rows();

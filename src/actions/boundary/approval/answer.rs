@@ -1,8 +1,8 @@
-//! A person answers.
+//! Answers an approval.
 
 use anyhow::Result;
 
-use super::{event, find};
+use super::{common::find, event};
 use crate::{
     actions::{Answer, App},
     domain::{EventKind, approval::Decision, text_limits},
@@ -10,8 +10,8 @@ use crate::{
     wire::ApprovalView,
 };
 
-/// pending → allowed, denied, by anybody but the session that asks; whoever waits for it is woken by the commit. The same answer
-/// again changes nothing.
+/// Answers a pending approval: `pending` → `allowed` or `denied`. The asking session itself may not answer. The commit wakes
+/// the hook that waits for it. The same answer again changes nothing.
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.

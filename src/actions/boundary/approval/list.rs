@@ -1,4 +1,4 @@
-//! Looking at approvals.
+//! Lists approvals.
 
 use anyhow::Result;
 
@@ -7,7 +7,7 @@ use crate::{actions::App, store::approvals, wire::ApprovalView};
 /// The pending approvals, or all of them, oldest first.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub fn list(app: &App, all: bool) -> Result<Vec<ApprovalView>> {
     app.read(|tx| Ok(approvals::all(tx, !all)?.iter().map(ApprovalView::from).collect()))
 }

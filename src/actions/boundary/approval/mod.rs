@@ -1,6 +1,8 @@
-//! What a provider asks a person to permit: one list over all sessions, answered from here as long as the provider listens.
+//! Approvals: permission requests of providers, in one list over all sessions. An answer reaches the provider as long as its
+//! hook waits.
 
 mod answer;
+mod common;
 mod list;
 mod request;
 mod wait;
@@ -11,19 +13,7 @@ pub use list::list;
 pub use request::request;
 pub use wait::{ApprovalDecision, wait};
 
-use anyhow::Result;
-
-use crate::{
-    domain::{Event, EventKind, Refusal, approval::Approval},
-    store::{ReadTx, approvals},
-};
-
-/// The word under which a session's activity is reported from here.
-const SOURCE: &str = "approval";
-
-fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
-    approvals::find(tx, id)?.ok_or_else(|| Refusal::not_found("approval", id.to_string()).into())
-}
+use crate::domain::{Event, EventKind, approval::Approval};
 
 pub(crate) fn event(kind: EventKind, approval: &Approval) -> Event {
     Event::new(kind)
@@ -31,12 +21,4 @@ pub(crate) fn event(kind: EventKind, approval: &Approval) -> Event {
         .with("id", approval.id)
         .with("provider", approval.provider.as_str())
         .with("tool", approval.tool.as_str())
-}
-
-/// What a session waits for while this is pending.
-fn describe(approval: &Approval) -> String {
-    let input = serde_json::from_str(&approval.input).unwrap_or_default();
-    let about = crate::wire::tool_input::summary(&input);
-    let colon = if about.is_empty() { "" } else { ": " };
-    format!("permission: {}{colon}{about}", approval.tool)
 }

@@ -1,9 +1,12 @@
-//! A provider asks.
+//! Records a permission request.
 
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{SOURCE, describe, event};
+use super::{
+    common::{SOURCE, describe},
+    event,
+};
 use crate::{
     actions::{App, core::lookup, sessions::report::activity},
     domain::{
@@ -16,16 +19,16 @@ use crate::{
     wire::tool_input,
 };
 
-/// How much of a tool's input is kept, in bytes.
+/// Maximum stored size of a tool's input.
 const MAX_INPUT_BYTES: usize = 8 * 1024;
-/// The longest name of a tool, in bytes.
+/// Maximum length of a tool's name.
 const MAX_TOOL_NAME_BYTES: usize = 256;
 
-/// Notes that a provider asks whether `tool` may be used with `input`: the session requires action from now on. `answerable`
-/// says whether an answer reaches the provider, by one who [`super::wait`]s for it.
+/// Records that a provider asks whether `tool` may be used with `input`, and sets the session to `requires_action`. Returns
+/// the approval's id. `answerable` says whether a hook waits for the answer with [`super::wait`].
 ///
 /// # Errors
-/// `session_final`, `invalid_value` for a tool without a name; as the store fails.
+/// `session_final`, `invalid_value` for a tool without a name; store errors.
 pub fn request(
     app: &App,
     session: &Session,
@@ -34,11 +37,11 @@ pub fn request(
     input: &Value,
     answerable: bool,
 ) -> Result<i64> {
-    let tool: String = tool.chars().filter(|letter| !letter.is_control()).collect();
+    let tool: String = tool.chars().filter(|character| !character.is_control()).collect();
     if tool.is_empty() || tool.len() > MAX_TOOL_NAME_BYTES {
-        return Err(Refusal::invalid("tool", "has no name that could be shown").into());
+        return Err(Refusal::invalid("tool", "name is empty or longer than 256 bytes").into());
     }
-    let asked = Approval {
+    let draft = Approval {
         id: 0,
         session: session.id.clone(),
         run_id: session.run_id.clone(),
@@ -56,7 +59,7 @@ pub fn request(
         let now = lookup::session(tx, &session.id)?;
         now.check_open()?;
         now.check_run_id(Some(&session.run_id))?;
-        let approval = approvals::insert(tx, asked)?;
+        let approval = approvals::insert(tx, draft)?;
         tx.record(&event(EventKind::ApprovalAsked, &approval).with("answerable", answerable))?;
         activity::set_activity(tx, &now, Activity::RequiresAction, Some(&describe(&approval)), SOURCE)?;
         Ok(approval.id)

@@ -1,10 +1,10 @@
-//! A hook waits for the answer that it carries back to its provider.
+//! Waits for the answer to an approval, for the hook that returns it to the provider.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{SOURCE, describe, find};
+use super::common::{SOURCE, describe, find};
 use crate::{
     actions::{
         App,
@@ -18,12 +18,12 @@ use crate::{
     store::{WriteTx, approvals},
 };
 
-/// What a person said.
+/// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalDecision {
     /// Whether the tool may be used.
     pub allow: bool,
-    /// Why.
+    /// The reason, if given.
     pub reason: Option<String>,
 }
 
@@ -37,12 +37,11 @@ impl ApprovalDecision {
     }
 }
 
-/// Sleeps until an approval is answered, at most for `limit`. `None` when it lapsed or nobody answered in time: then the
-/// provider is to ask the person itself, and an answer from here is refused from then on. The session that gets an answer is
-/// busy with it.
+/// Waits until an approval is answered, at most for `limit`. `None` when it expired or was not answered in time: then the
+/// provider asks the person itself, and a later answer is refused. A session that gets an answer becomes busy.
 ///
 /// # Errors
-/// `not_found`; as the store fails.
+/// `not_found`; store errors.
 pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecision>> {
     let waiter = app.waiter("approval")?;
     let deadline = Instant::now() + limit;
@@ -57,7 +56,7 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
         }
         waiter.wait(Some(left)).map_err(errors::internal)?;
     }
-    // What was answered until now is carried; what comes later is told that it is too late.
+    // An answer up to here is returned; a later one is refused.
     app.transaction(|tx| {
         let approval = find(tx, id)?;
         match approval.status {
@@ -69,7 +68,7 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
     })
 }
 
-/// The session that was answered does something again, unless it still waits for another answer.
+/// Sets the answered session to busy, unless it waits for another answer.
 fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     let session = lookup::session(tx, &approval.session)?;
     let is_ours = session.activity == Activity::RequiresAction && session.activity_source.as_deref() == Some(SOURCE);

@@ -1,4 +1,4 @@
-//! What was decided before.
+//! The decision log.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -10,10 +10,10 @@ use crate::{
     wire::LoggedDecisionView,
 };
 
-/// The newest decisions, oldest of them first.
+/// The newest decisions, oldest first.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub fn log(app: &App, session: Option<&SessionId>, denied: bool, limit: i64) -> Result<Vec<LoggedDecisionView>> {
     let mut found =
         app.read(|tx| Ok(guard_decisions::newest(tx, session.map(SessionId::as_str), denied, limit.max(0))?))?;

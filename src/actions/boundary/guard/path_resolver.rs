@@ -1,4 +1,4 @@
-//! Where paths lead: links and `..` are followed before anything is judged.
+//! Resolves paths, with links and `..`, before rules are evaluated.
 
 use std::{
     collections::VecDeque,
@@ -9,22 +9,22 @@ use std::{
 
 use crate::{config::project::normalize, guard::PathLocation};
 
-/// How many links are followed.
+/// Maximum number of links in a path.
 const MAX_LINKS: usize = 40;
-/// What may always be written to: nothing is kept there.
+/// Devices that are always allowed: they store nothing.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"];
 
-/// What relative paths are relative to, and what they must not leave.
+/// Resolves paths relative to a base and tests whether they are inside the worktree.
 #[derive(Debug, Clone)]
 pub(super) struct PathResolver {
-    /// The directory that the call is made from.
+    /// The directory of the call.
     pub base: PathBuf,
-    /// The worktree, or why it is not known.
+    /// The worktree, or the reason why it is unknown.
     pub worktree: Result<PathBuf, String>,
 }
 
 impl PathResolver {
-    /// Where a path leads that is relative to the last of these directories; none: to where the call is made from.
+    /// Locates `path`, relative to the directories `below`, each relative to the one before and the first to the base.
     pub(super) fn locate(&self, path: &str, below: &[String]) -> PathLocation {
         let worktree = match &self.worktree {
             Ok(worktree) => worktree,
@@ -44,17 +44,14 @@ impl PathResolver {
         }
         written.push(path);
         if !written.is_absolute() {
-            return PathLocation::Unknown("where the call is made from is not known".to_owned());
+            return PathLocation::Unknown("the directory of the call is unknown".to_owned());
         }
-        // Programs either take `..` out of the text or let the system walk it: both must stay inside.
+        // Programs either remove `..` from the text or let the kernel resolve it: both results must be inside.
         let mut inside = String::new();
         for written in [normalize(&written), written] {
             match resolve_links(&written) {
                 Err(error) => {
-                    return PathLocation::Unknown(format!(
-                        "'{}' cannot be resolve_links: {error}",
-                        path.escape_debug()
-                    ));
+                    return PathLocation::Unknown(format!("'{}' cannot be resolved: {error}", path.escape_debug()));
                 }
                 Ok(real) => match real.strip_prefix(worktree) {
                     Ok(rest) => inside = rest.to_string_lossy().into_owned(),
@@ -66,32 +63,32 @@ impl PathResolver {
     }
 }
 
-/// Why a path as it is written cannot be taken for one.
+/// The reason why a path cannot be resolved from its text, if any.
 fn unresolvable_reason(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("is empty");
     }
     if path.contains('\0') || path.contains('\n') {
-        return Some("holds a control character");
+        return Some("contains a control character");
     }
     if path.starts_with('~') || path.starts_with('$') || path.starts_with('%') {
-        return Some("may mean another path to whoever reads it");
+        return Some("may be expanded to another path");
     }
     if path.contains("://") || path.starts_with("file:") {
-        return Some("is an address");
+        return Some("is a URL");
     }
-    let means_the_reader = ["/proc", "/dev/fd", "/dev/std"].iter().any(|start| path.starts_with(start));
-    (means_the_reader && !HARMLESS_DEVICES.contains(&path)).then_some("means another file to everybody who reads it")
+    let depends_on_process = ["/proc", "/dev/fd", "/dev/std"].iter().any(|start| path.starts_with(start));
+    (depends_on_process && !HARMLESS_DEVICES.contains(&path)).then_some("names a different file in each process")
 }
 
-/// The path with every link followed; what is not there yet lies where its nearest parent leads.
+/// The path with all links resolved. A missing path is resolved by its nearest existing parent.
 fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut left: VecDeque<OsString> = path.components().map(|part| part.as_os_str().to_owned()).collect();
     let (mut real, mut links, mut missing) = (PathBuf::from("/"), 0, false);
     while let Some(part) = left.pop_front() {
         match Path::new(&part).components().next() {
             Some(Component::ParentDir) if missing => {
-                return Err(io::Error::other("it goes up from a directory that is not there"));
+                return Err(io::Error::other("'..' after a missing directory"));
             }
             Some(Component::ParentDir) => {
                 real.pop();

@@ -1,18 +1,18 @@
-//! What rules look at, out of a tool's input: whatever stands under a telling name.
+//! Extracts shell texts and paths from a tool's input by the names of its fields.
 
 use serde_json::{Map, Value};
 
-use super::ToolCall;
+use super::call::ToolCall;
 use crate::{
     domain::Role,
     guard::{Paths, ShellInput, ToolCallFacts},
 };
 
-/// Where shell text stands.
+/// Fields with shell text.
 const SHELL_TEXT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "commandline", "shellcommand"];
-/// Where the words behind a command's name stand.
+/// Fields with a command's arguments.
 const ARGUMENT_KEYS: &[&str] = &["args", "argv", "arguments"];
-/// Where paths stand.
+/// Fields with a path.
 const PATH_KEYS: &[&str] = &[
     "absolute_path",
     "dir",
@@ -30,16 +30,16 @@ const PATH_KEYS: &[&str] = &[
     "target",
     "target_file",
 ];
-/// Where lists of paths stand.
+/// Fields with a list of paths.
 const PATH_LIST_KEYS: &[&str] = &["file_paths", "files", "paths"];
-/// How deep paths are looked for.
+/// Maximum nesting depth of the input.
 const MAX_DEPTH: usize = 6;
-/// What a patch begins with.
+/// The first line of a patch.
 const PATCH_START: &str = "*** Begin Patch";
-/// What names a file in a patch.
+/// Patch lines that name a file.
 const PATCH_FILE_HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
-/// The call as rules see it.
+/// The facts that rules match.
 pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
     let names: Vec<String> = std::iter::once(&call.tool).chain(&call.aliases).cloned().collect();
     let is_patch = names.iter().any(|name| name.trim().eq_ignore_ascii_case("apply_patch"));
@@ -67,7 +67,7 @@ fn shell_inputs(input: &Value) -> Vec<ShellInput> {
     scripts
 }
 
-/// What stands under a name for shell text, however it is spelt.
+/// The values of all shell text fields, in any spelling of the name.
 fn shell_texts(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
     fields.iter().filter(move |(name, _)| SHELL_TEXT_KEYS.contains(&plain(name).as_str())).map(|(_, value)| value)
@@ -81,28 +81,28 @@ fn shell_input(value: &Value) -> ShellInput {
     }
 }
 
-/// The words of a command; a text where its name should be is one that somebody else takes apart.
-fn from_argv(words: Vec<String>) -> ShellInput {
-    match words.first() {
-        Some(first) if first.trim().contains(char::is_whitespace) => ShellInput::Text(words.join(" ")),
-        _ => ShellInput::Argv(words),
+/// An argument vector. If its first item contains whitespace it is shell text: the tool will split it.
+fn from_argv(argv: Vec<String>) -> ShellInput {
+    match argv.first() {
+        Some(first) if first.trim().contains(char::is_whitespace) => ShellInput::Text(argv.join(" ")),
+        _ => ShellInput::Argv(argv),
     }
 }
 
 fn unsupported() -> ShellInput {
-    ShellInput::Unsupported("what stands where the command should is no text".to_owned())
+    ShellInput::Unsupported("the command is not a text".to_owned())
 }
 
 fn string_list(items: &[Value]) -> Option<Vec<String>> {
     items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
-/// A program's name and its words, told apart.
+/// A program and its arguments, given in separate fields.
 fn with_arguments(fields: &Map<String, Value>, more: &Value) -> ShellInput {
     let first = shell_texts(fields).find_map(Value::as_str);
     match (first, more) {
         (Some(first), Value::Array(items)) => string_list(items)
-            .map_or_else(unsupported, |words| from_argv(std::iter::once(first.to_owned()).chain(words).collect())),
+            .map_or_else(unsupported, |args| from_argv(std::iter::once(first.to_owned()).chain(args).collect())),
         (Some(first), Value::String(rest)) => ShellInput::Text(format!("{first} {rest}")),
         (None, Value::Array(items)) => string_list(items).map_or_else(unsupported, from_argv),
         _ => unsupported(),
@@ -110,14 +110,14 @@ fn with_arguments(fields: &Map<String, Value>, more: &Value) -> ShellInput {
 }
 
 fn paths(input: &Value) -> Paths {
-    let mut told = Vec::new();
-    match collect_paths(input, 0, &mut told) {
-        Ok(()) => Paths::Known(told),
+    let mut found = Vec::new();
+    match collect_paths(input, 0, &mut found) {
+        Ok(()) => Paths::Known(found),
         Err(why) => Paths::Unsupported(why),
     }
 }
 
-fn collect_paths(value: &Value, depth: usize, told: &mut Vec<String>) -> Result<(), String> {
+fn collect_paths(value: &Value, depth: usize, found: &mut Vec<String>) -> Result<(), String> {
     if depth > MAX_DEPTH {
         return Err("the input is nested too deeply".to_owned());
     }
@@ -126,46 +126,46 @@ fn collect_paths(value: &Value, depth: usize, told: &mut Vec<String>) -> Result<
             for (name, value) in fields {
                 let is = |names: &[&str]| names.contains(&name.to_ascii_lowercase().as_str());
                 match value {
-                    Value::String(path) if is(PATH_KEYS) => told.push(path.clone()),
+                    Value::String(path) if is(PATH_KEYS) => found.push(path.clone()),
                     Value::Array(items) if is(PATH_LIST_KEYS) && items.iter().any(Value::is_string) => {
                         for item in items {
                             match item {
-                                Value::String(path) => told.push(path.clone()),
-                                other => collect_paths(other, depth + 1, told)?,
+                                Value::String(path) => found.push(path.clone()),
+                                other => collect_paths(other, depth + 1, found)?,
                             }
                         }
                     }
                     Value::Null => {}
-                    Value::Object(_) | Value::Array(_) => collect_paths(value, depth + 1, told)?,
-                    _ if is(PATH_KEYS) => return Err(format!("what stands under '{name}' is no path")),
+                    Value::Object(_) | Value::Array(_) => collect_paths(value, depth + 1, found)?,
+                    _ if is(PATH_KEYS) => return Err(format!("the value of '{name}' is not a path")),
                     _ => {}
                 }
             }
             Ok(())
         }
-        Value::Array(items) => items.iter().try_for_each(|item| collect_paths(item, depth + 1, told)),
+        Value::Array(items) => items.iter().try_for_each(|item| collect_paths(item, depth + 1, found)),
         _ => Ok(()),
     }
 }
 
-/// The files that a patch names.
+/// The paths in a patch.
 fn patch_paths(input: &Value) -> Paths {
     let mut texts = Vec::new();
     collect_strings(input, 0, &mut texts);
-    let mut told = Vec::new();
-    let mut begun = false;
+    let mut found = Vec::new();
+    let mut has_start = false;
     for line in texts.iter().flat_map(|text| text.lines()).map(str::trim) {
-        begun |= line.starts_with(PATCH_START);
+        has_start |= line.starts_with(PATCH_START);
         if let Some(path) = PATCH_FILE_HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
-            told.push(path.trim().to_owned());
+            found.push(path.trim().to_owned());
         } else if line.starts_with("*** ") && !["*** Begin Patch", "*** End Patch", "*** End of File"].contains(&line) {
-            return Paths::Unsupported("the patch has a line that nobody knows".to_owned());
+            return Paths::Unsupported("the patch contains an unknown header line".to_owned());
         }
     }
-    if told.is_empty() || !begun {
-        Paths::Unsupported("no file can be found in the patch".to_owned())
+    if found.is_empty() || !has_start {
+        Paths::Unsupported("the patch names no file".to_owned())
     } else {
-        Paths::Known(told)
+        Paths::Known(found)
     }
 }
 
@@ -207,15 +207,15 @@ mod tests {
 
     #[test]
     fn paths_are_found_wherever_they_stand_and_odd_ones_are_odd() {
-        let told = |input| match paths(&input) {
-            Paths::Known(told) => told,
+        let found = |input| match paths(&input) {
+            Paths::Known(found) => found,
             Paths::Unsupported(_) => vec!["?".to_owned()],
         };
-        assert_eq!(told(json!({"file_path": "/a", "content": "path"})), ["/a"]);
-        assert_eq!(told(json!({"edits": [{"file_path": "a"}, {"path": "b"}]})), ["a", "b"]);
-        assert_eq!(told(json!({"paths": ["a", {"path": "b"}]})), ["a", "b"]);
-        assert_eq!(told(json!({"file_path": 7})), ["?"]);
-        assert_eq!(told(json!({"content": "x"})), [""; 0]);
+        assert_eq!(found(json!({"file_path": "/a", "content": "path"})), ["/a"]);
+        assert_eq!(found(json!({"edits": [{"file_path": "a"}, {"path": "b"}]})), ["a", "b"]);
+        assert_eq!(found(json!({"paths": ["a", {"path": "b"}]})), ["a", "b"]);
+        assert_eq!(found(json!({"file_path": 7})), ["?"]);
+        assert_eq!(found(json!({"content": "x"})), [""; 0]);
     }
 
     #[test]

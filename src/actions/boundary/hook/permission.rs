@@ -1,10 +1,10 @@
-//! Permission requests: the rules first, then whoever answers in time, then the provider's own question.
+//! Permission requests: first the rules decide, then a person who answers in time, then the provider asks.
 
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{HookCaller, Reply, resolve_session, tool};
+use super::{event::HookCaller, reply::Reply, resolve_session, tool};
 use crate::actions::{
     App,
     boundary::{
@@ -13,25 +13,25 @@ use crate::actions::{
     },
 };
 
-/// Answers a permission request; without an answer in time the provider asks as if nobody were here.
+/// Answers a permission request. Without an answer in time the provider asks the person itself.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wait: Duration) -> Result<Reply> {
     let session = match resolve_session::find_or_create(app, caller, None, |_, _| Ok(()))? {
         Ok(session) => session,
-        Err(over) => return Ok(Reply::Deny(tool::ended_message(&over))),
+        Err(ended) => return Ok(Reply::Deny(tool::ended_message(&ended))),
     };
     let app = resolve_session::app_as(app, &session);
-    let judged =
+    let reply =
         guard::authorize_if_configured(&app, &session, call, EntryPoint::Hook).map_or(Reply::Nothing, tool::reply_for);
-    if judged != Reply::Nothing {
-        return Ok(judged);
+    if reply != Reply::Nothing {
+        return Ok(reply);
     }
     let id = approval::request(&app, &session, caller.provider.as_str(), &call.tool, &call.input, true)?;
     Ok(match approval::wait(&app, id, wait)? {
         None => Reply::Nothing,
-        Some(answer) if answer.allow => Reply::Allow(answer.reason.unwrap_or_else(|| "a person allowed it".into())),
-        Some(answer) => Reply::Deny(answer.reason.unwrap_or_else(|| "a person denied it".into())),
+        Some(answer) if answer.allow => Reply::Allow(answer.reason.unwrap_or_else(|| "allowed by a person".into())),
+        Some(answer) => Reply::Deny(answer.reason.unwrap_or_else(|| "denied by a person".into())),
     })
 }

@@ -1,8 +1,12 @@
-//! What a person is told about a session by its provider: that it waits for them, rests, or has failed.
+//! Notifications of a provider about a session: it waits for a person, is idle, or its turn failed.
 
 use anyhow::Result;
 
-use super::{HookCaller, HookOutcome, Reply, SOURCE, resolve_session};
+use super::{
+    event::{HookCaller, SOURCE},
+    reply::{HookOutcome, Reply},
+    resolve_session,
+};
 use crate::{
     actions::{
         App,
@@ -22,41 +26,41 @@ use crate::{
     },
 };
 
-/// The longest words that are kept, in characters.
+/// Maximum length of a provider's text, in characters.
 const MAX_TEXT_CHARS: usize = MAX_LINE_BYTES / 8;
 
-/// The session waits for a person: it requires action, and its task gets a checkpoint that says so.
+/// Sets the session to `requires_action` and records a checkpoint on its task.
 ///
 /// # Errors
-/// As the store fails.
-pub(super) fn waiting(app: &App, caller: &HookCaller, what: &str) -> Result<HookOutcome> {
-    let words = sanitize(what);
+/// Store errors.
+pub(super) fn waiting(app: &App, caller: &HookCaller, text: &str) -> Result<HookOutcome> {
+    let text = sanitize(text);
     resolve_session::touch(app, caller, |tx, session| {
-        // A hook that asked for permission has said what for; the notice only knows that there is something.
+        // A permission request before has a more exact text than this notification.
         let known = session.waiting_for.clone().filter(|_| session.activity == Activity::RequiresAction);
-        let waiting_for = known.unwrap_or_else(|| words.clone());
+        let waiting_for = known.unwrap_or_else(|| text.clone());
         runtime::report_activity(tx, session, Activity::RequiresAction, Some(&waiting_for), SOURCE)?;
         add_checkpoint(tx, session, &waiting_for)
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
 }
 
-/// The same, when the provider asks a person about a tool and takes no answer from here.
+/// Like [`waiting`], and records an approval that cannot be answered here: the provider asks the person itself.
 ///
 /// # Errors
-/// As the store fails.
-pub(super) fn waiting_for_tool(app: &App, caller: &HookCaller, call: &ToolCall, what: &str) -> Result<HookOutcome> {
+/// Store errors.
+pub(super) fn waiting_for_tool(app: &App, caller: &HookCaller, call: &ToolCall, text: &str) -> Result<HookOutcome> {
     if let Some(session) = resolve_session::touch(app, caller, |_, _| Ok(()))? {
         let acting = resolve_session::app_as(app, &session);
         approval::request(&acting, &session, caller.provider.as_str(), &call.tool, &call.input, false)?;
     }
-    waiting(app, caller, what)
+    waiting(app, caller, text)
 }
 
-/// The session has nothing to do.
+/// Sets the session to idle.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
@@ -67,41 +71,42 @@ pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     Ok(HookOutcome::of(Reply::Nothing))
 }
 
-/// The turn broke off: the session does nothing, and its task gets a checkpoint that says why.
+/// Sets the session to idle and records a checkpoint with the reason of the failed turn on its task.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOutcome> {
-    let words = sanitize(&format!("the turn broke off: {why}"));
+    let text = sanitize(&format!("the turn failed: {why}"));
     resolve_session::touch(app, caller, |tx, session| {
         if caller.is_subagent {
             return Ok(());
         }
         approval::expire_pending(tx, session, None)?;
         runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
-        add_checkpoint(tx, session, &words)
+        add_checkpoint(tx, session, &text)
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
 }
 
-/// Words of a program, as they may be kept: one line, masked, not too long.
-fn sanitize(words: &str) -> String {
-    let line: String = words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+/// A provider's text for storage: one line, secrets masked, length limited.
+fn sanitize(text: &str) -> String {
+    let line: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     let line: String = secrets::mask(line.trim()).chars().take(MAX_TEXT_CHARS).collect();
-    if line.is_empty() { "a person is needed".to_owned() } else { line }
+    if line.is_empty() { "waiting for a person".to_owned() } else { line }
 }
 
-/// Leaves a checkpoint on the session's task, if it has an open one that is nobody else's, and it does not say so already.
-fn add_checkpoint(tx: &WriteTx<'_>, session: &Session, words: &str) -> Result<()> {
+/// Records a checkpoint on the session's task, unless the task is closed, claimed by another claimant, or has this checkpoint
+/// already.
+fn add_checkpoint(tx: &WriteTx<'_>, session: &Session, summary: &str) -> Result<()> {
     let Some(id) = &session.task else { return Ok(()) };
     let Some(task) = tasks::find(tx, id)? else { return Ok(()) };
     let is_others = task.state.claim().is_some_and(|claim| claim.claimant != session.id.as_str());
-    let is_said = checkpoints::newest(tx, id)?.is_some_and(|newest| {
+    let is_recorded = checkpoints::newest(tx, id)?.is_some_and(|newest| {
         newest.state == CheckpointState::AwaitingInput
             && newest.session.as_ref() == Some(&session.id)
-            && newest.summary == words
+            && newest.summary == summary
     });
-    if task.state.status().is_closed() || is_others || is_said {
+    if task.state.status().is_closed() || is_others || is_recorded {
         return Ok(());
     }
     let draft = CheckpointFields {
@@ -109,7 +114,7 @@ fn add_checkpoint(tx: &WriteTx<'_>, session: &Session, words: &str) -> Result<()
         session: Some(session.id.clone()),
         state: CheckpointState::AwaitingInput,
         owner: None,
-        summary: words.to_owned(),
+        summary: summary.to_owned(),
         artifact: None,
         due_at: None,
     };

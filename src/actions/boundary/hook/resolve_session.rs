@@ -1,8 +1,8 @@
-//! Which session a hook speaks of, and what it tells of it by speaking.
+//! Finds or registers the session of a hook caller and updates it.
 
 use anyhow::Result;
 
-use super::{HookCaller, StartKind};
+use super::event::{HookCaller, StartKind};
 use crate::{
     actions::{
         App,
@@ -18,20 +18,20 @@ use crate::{
     store::{ReadTx, WriteTx, session_reports, sessions},
 };
 
-/// What a look found.
+/// The result of resolving a session.
 enum Resolved {
-    /// This one lives.
+    /// A live session.
     Live(Session),
-    /// It was this one, which has ended.
+    /// A session that has ended.
     Ended(Session),
-    /// None yet; whether it is the one that the surroundings name.
+    /// Not registered; `true` if it is the session that the environment names.
     New(bool),
 }
 
-/// The session that is meant, when it is known and lives.
+/// The caller's session, if it is registered and live.
 ///
 /// # Errors
-/// As [`find`] fails.
+/// As for [`resolve`].
 pub(super) fn find_live(app: &App, caller: &HookCaller) -> Result<Option<SessionId>> {
     app.read(|tx| {
         Ok(match resolve(app, tx, caller, None)? {
@@ -41,19 +41,19 @@ pub(super) fn find_live(app: &App, caller: &HookCaller) -> Result<Option<Session
     })
 }
 
-/// Whether somebody else's session has this conversation now.
+/// Whether another session has the caller's conversation.
 fn has_other_session(tx: &ReadTx<'_>, caller: &HookCaller, session: &Session) -> Result<bool> {
     let known = sessions::by_external(tx, &caller.provider, &caller.external_session_id)?;
     Ok(known.is_some_and(|known| known.id != session.id))
 }
 
-/// The session that is meant: the one that the surroundings name, unless the caller is another program inside it; else the
-/// one that the provider knows under its own id.
+/// Resolves the caller's session: the one that the environment names, unless the caller is another program inside it; else
+/// the one with the provider's session id.
 fn resolve(app: &App, tx: &ReadTx<'_>, caller: &HookCaller, start: Option<StartKind>) -> Result<Resolved> {
     let own = app.actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?;
     let external = sessions::by_external(tx, &caller.provider, &caller.external_session_id)?;
-    let over = match own {
-        // A launcher of another make names a session before anybody has told of it.
+    let ended = match own {
+        // An external launcher sets the session id before the session is registered.
         Some(None) => return Ok(external.map_or(Resolved::New(true), Resolved::Live)),
         Some(Some(own)) if own.status.is_final() => Some(own),
         Some(Some(own)) if is_callers_session(&own, caller, external.is_some(), start) => {
@@ -68,31 +68,31 @@ fn resolve(app: &App, tx: &ReadTx<'_>, caller: &HookCaller, start: Option<StartK
     if start.is_some() {
         return Ok(Resolved::New(false));
     }
-    let over = match over {
+    let ended = match ended {
         Some(own) => Some(own),
         None => sessions::ended_by_external(tx, &caller.provider, &caller.external_session_id)?,
     };
-    Ok(over.map_or(Resolved::New(false), Resolved::Ended))
+    Ok(ended.map_or(Resolved::New(false), Resolved::Ended))
 }
 
-/// Whether the caller is the program of the session that its surroundings name, and not one that was started inside it.
+/// Whether the caller is the program of the session that its environment names, and not one that was started inside it.
 fn is_callers_session(own: &Session, caller: &HookCaller, is_known: bool, start: Option<StartKind>) -> bool {
-    let is_rival = own.provider.as_ref().is_some_and(|has| caller.other_providers.contains(&has.as_str()));
+    let is_other_provider = own.provider.as_ref().is_some_and(|has| caller.other_providers.contains(&has.as_str()));
     match own.external_session_id.as_deref() {
-        _ if is_rival => false,
+        _ if is_other_provider => false,
         None => true,
         Some(has) if has == caller.external_session_id => true,
-        // Another conversation, which is a session of its own.
+        // Another conversation, registered as another session.
         Some(_) if is_known => false,
         Some(_) => start != Some(StartKind::Fresh),
     }
 }
 
-/// One call of a hook in one transaction: the session is found or made, more is known of it, it has given a sign of life,
-/// and `also` is written. `None`: it has ended.
+/// Handles a hook call in one transaction: finds or registers the session, updates it, records a heartbeat and calls `also`.
+/// `None` if the session has ended.
 ///
 /// # Errors
-/// As [`find`], `also` and the store fail; nothing is then written.
+/// Errors of [`resolve`], `also` and the store; then the transaction is rolled back.
 pub(super) fn touch(
     app: &App,
     caller: &HookCaller,
@@ -101,14 +101,14 @@ pub(super) fn touch(
     find_or_create(app, caller, None, also).map(Result::ok)
 }
 
-/// The same at the start of a session, and with the one that has ended instead of nothing.
+/// Like [`touch`], also for the start of a session; an ended session is returned as `Err`.
 pub(super) fn find_or_create(
     app: &App,
     caller: &HookCaller,
     start: Option<StartKind>,
     also: impl FnOnce(&WriteTx<'_>, &Session) -> Result<()>,
 ) -> Result<Result<Session, Session>> {
-    // Looked at before the transaction, like everything outside.
+    // Read before the transaction, which must be short.
     let (here, boot) = (host::identity(), host::boot_id());
     let boot = (!boot.is_empty()).then_some(boot.as_str());
     let local = LocalHost { host: &here, boot_id: boot, process: caller.agent_process.as_ref(), server: None };
@@ -130,7 +130,7 @@ pub(super) fn find_or_create(
     })
 }
 
-/// The session as it stands now in this transaction.
+/// The session's current row.
 fn reload(tx: &ReadTx<'_>, session: Session) -> Result<Session> {
     Ok(sessions::find(tx, &session.id)?.unwrap_or(session))
 }
@@ -143,7 +143,7 @@ fn create(
     local: &LocalHost<'_>,
     worktree: Option<&str>,
 ) -> Result<Session> {
-    let told = SessionPatch {
+    let patch = SessionPatch {
         id: app.actor.session.clone().filter(|_| own),
         role: Some(app.actor.role.clone().unwrap_or_else(|| app.settings.agents.hook_role.clone())),
         lane: app.actor.lane.clone().filter(|_| own),
@@ -153,14 +153,14 @@ fn create(
         worktree: worktree.map(str::to_owned),
         ..SessionPatch::default()
     };
-    upsert::validate(&told)?;
-    upsert::check_references(tx, &told)?;
-    let session = upsert::new_session(app, tx, &told, told.id.as_ref(), own, local, tx.now())?;
+    upsert::validate(&patch)?;
+    upsert::check_references(tx, &patch)?;
+    let session = upsert::new_session(app, tx, &patch, patch.id.as_ref(), own, local, tx.now())?;
     upsert::insert(tx, &session)?;
     Ok(session)
 }
 
-/// What a session did not know of itself so far.
+/// Adds facts from the hook to the session.
 fn complete_fields(
     tx: &WriteTx<'_>,
     caller: &HookCaller,
@@ -175,7 +175,7 @@ fn complete_fields(
     let unknown = after.external_session_id.is_none() || (start.is_some() && !caller.is_subagent);
     if unknown && !has_other_session(tx, caller, &session)? {
         after.external_session_id = Some(caller.external_session_id.clone());
-        // What a launcher made for its own record of the terminal stays.
+        // A transcript set by a launcher stays.
         if after.backend.is_none() || after.transcript.is_none() {
             after.transcript = caller.transcript.clone().or(after.transcript);
         }
@@ -195,7 +195,7 @@ fn complete_fields(
     reload(tx, after)
 }
 
-/// Whether its root process is known and there, or another one looks after it.
+/// Whether its process is alive, or its backend tracks it.
 fn has_live_process(session: &Session) -> bool {
     if session.backend.is_some() {
         return true;
@@ -204,14 +204,14 @@ fn has_live_process(session: &Session) -> bool {
     root.is_some_and(|root| !matches!(root.status(), ProcessStatus::Gone(_)))
 }
 
-/// The worktree that the caller works in: the nearest directory above it that git knows.
+/// The caller's worktree: the nearest directory with a `.git` entry, from its working directory upwards.
 fn worktree_of(caller: &HookCaller) -> Option<String> {
     let cwd = caller.cwd.as_ref()?;
     let top = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
     top.to_str().map(str::to_owned)
 }
 
-/// The same house with the session in it, so that what it does is told under its name.
+/// The project with the session as actor.
 pub(super) fn app_as(app: &App, session: &Session) -> App {
     let actor = Actor {
         name: session.id.to_string(),

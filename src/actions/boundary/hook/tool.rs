@@ -1,8 +1,12 @@
-//! Tools: whether one may run, and that one has run.
+//! Tool calls: decides before a call, records after it.
 
 use anyhow::Result;
 
-use super::{HookCaller, HookOutcome, Reply, SOURCE, resolve_session, turn};
+use super::{
+    event::{HookCaller, SOURCE},
+    reply::{HookOutcome, Reply},
+    resolve_session, turn,
+};
 use crate::{
     actions::{
         App,
@@ -24,37 +28,37 @@ use crate::{
 /// Decides on a tool call.
 ///
 /// # Errors
-/// As the store fails: the door must take that for a no.
+/// Store errors; the caller must deny the tool.
 pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<Reply> {
-    let entered = resolve_session::find_or_create(app, caller, None, |tx, session| {
-        // What asks for a tool is at work, also when nobody told that a turn began.
+    let found = resolve_session::find_or_create(app, caller, None, |tx, session| {
+        // A session that calls a tool is busy, even without an event for the turn's start.
         if !caller.is_subagent && matches!(session.activity, Activity::Idle | Activity::Unknown) {
             runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
         }
         Ok(())
     })?;
-    let session = match entered {
+    let session = match found {
         Ok(session) => session,
-        Err(over) => return Ok(Reply::Deny(ended_message(&over))),
+        Err(ended) => return Ok(Reply::Deny(ended_message(&ended))),
     };
     let app = resolve_session::app_as(app, &session);
     Ok(match guard::authorize_if_configured(&app, &session, call, EntryPoint::Hook) {
         None => Reply::Nothing,
-        Some(verdict) => reply_for(verdict),
+        Some(decision) => reply_for(decision),
     })
 }
 
-/// What a verdict means to whoever asked.
-pub(super) fn reply_for(verdict: GuardDecision) -> Reply {
-    match verdict {
+/// The reply for a decision.
+pub(super) fn reply_for(decision: GuardDecision) -> Reply {
+    match decision {
         GuardDecision { allowed: false, reason, rule, .. } => Reply::Deny(denial_message(rule.as_deref(), &reason)),
         GuardDecision { explicitly_allowed: true, reason, .. } => Reply::Allow(reason),
-        // Not forbidden: the provider goes on as it would without us.
+        // Allowed by default: the provider decides as it would without Fairway.
         GuardDecision { .. } => Reply::Nothing,
     }
 }
 
-/// Why a call is denied, with the rule that says so.
+/// The message of a denial, with the rule.
 #[must_use]
 pub fn denial_message(rule: Option<&str>, reason: &str) -> String {
     match rule {
@@ -63,23 +67,23 @@ pub fn denial_message(rule: Option<&str>, reason: &str) -> String {
     }
 }
 
-/// Why nothing may run in a session that has ended.
+/// The denial message of a session that has ended.
 pub(super) fn ended_message(session: &Session) -> String {
-    format!("the session {} has {}; a new launch is a new session", session.id, session.status)
+    format!("session {} has {}; launch a new session", session.id, session.status)
 }
 
-/// A tool has run: noted, and what is urgent is told now.
+/// Records a tool call and delivers urgent prompts.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };
         telemetry::store_turns(tx, session, &[turn])?;
         approval::expire_pending(tx, session, Some(&used.name))?;
-        // A person has let it go on, here or there.
-        let waits = session.activity == Activity::RequiresAction;
-        if waits && !caller.is_subagent && approvals::pending_of(tx, &session.id)?.is_empty() {
+        // A person has allowed the tool, here or in the provider's interface.
+        let is_waiting = session.activity == Activity::RequiresAction;
+        if is_waiting && !caller.is_subagent && approvals::pending_of(tx, &session.id)?.is_empty() {
             runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
         }
         Ok(())

@@ -1,10 +1,15 @@
-//! Turns: they begin, end, and go on with what came meanwhile.
+//! Turns: start, end, and continuation with new prompts.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use super::{HookCaller, HookOutcome, Reply, SOURCE, TranscriptReader, TranscriptUsage, resolve_session};
+use super::{
+    event::{HookCaller, SOURCE},
+    reply::{HookOutcome, Reply},
+    resolve_session,
+    transcript::{TranscriptReader, TranscriptUsage},
+};
 use crate::{
     actions::{
         App,
@@ -19,10 +24,10 @@ use crate::{
     store::{WriteTx, session_reports},
 };
 
-/// A prompt was submitted: the session is busy, and what waits for it goes with the prompt.
+/// Sets the session to busy and delivers waiting prompts with the submitted one.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
@@ -34,41 +39,41 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     deliver(app, caller, session, Channel::TurnStart, Reply::Context)
 }
 
-/// What waits for the session and may go this way now.
+/// Delivers waiting prompts by `channel`.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn deliver(
     app: &App,
     caller: &HookCaller,
     session: Session,
-    way: Channel,
+    channel: Channel,
     reply: impl FnOnce(String) -> Reply,
 ) -> Result<HookOutcome> {
-    Ok(match prompt::take_deliverable(app, &session, way, caller.max_output_bytes)? {
-        Some(carried) => HookOutcome::delivering(session, carried, reply),
+    Ok(match prompt::take_deliverable(app, &session, channel, caller.max_output_bytes)? {
+        Some(batch) => HookOutcome::delivering(session, batch, reply),
         None => HookOutcome::of(Reply::Nothing),
     })
 }
 
-/// The turn is over: the session is idle, what it used is read, and what waits for it makes it go on.
+/// Sets the session to idle and stores its usage. Waiting prompts continue the turn.
 ///
 /// # Errors
-/// As the store fails.
-pub(super) fn end(app: &App, caller: &HookCaller, records: TranscriptReader<'_>) -> Result<HookOutcome> {
+/// Store errors.
+pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<HookOutcome> {
     if caller.is_subagent {
-        return subagent_end(app, caller, None, records);
+        return subagent_end(app, caller, None, read_transcript);
     }
-    let used = read_new_usage(app, caller, records)?;
+    let used = read_new_usage(app, caller, read_transcript)?;
     let session = resolve_session::touch(app, caller, |tx, session| {
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
-        // Before the look at what waits: whoever sends something after it sees that the session is idle, and wakes it.
+        // Before prompts are read: a sender that comes later sees an idle session and wakes it.
         runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
         Ok(())
     })?;
-    // Two who bring something at once, one that makes it go on and one that wakes it: what the second brings is lost. The
-    // waiter is started at the same moment as we are.
+    // If this hook continued the turn while the wake hook, started at the same time, delivers a prompt, the provider would
+    // drop the second of them. So the wake hook delivers alone.
     let Some(session) = session.filter(|_| !caller.has_wake_hook) else { return Ok(HookOutcome::of(Reply::Nothing)) };
     let outcome = deliver(app, caller, session, Channel::TurnEnd, Reply::Continue)?;
     if let Some((session, _)) = &outcome.delivered {
@@ -77,18 +82,18 @@ pub(super) fn end(app: &App, caller: &HookCaller, records: TranscriptReader<'_>)
     Ok(outcome)
 }
 
-/// A helper inside the session is done: what it used is the session's.
+/// Stores the usage of an ended subagent as the session's.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn subagent_end(
     app: &App,
     caller: &HookCaller,
-    record: Option<&Path>,
-    records: TranscriptReader<'_>,
+    transcript: Option<&Path>,
+    read_transcript: TranscriptReader<'_>,
 ) -> Result<HookOutcome> {
-    // Its record is its own; turns that were read before are known by their keys.
-    let used = record.and_then(|path| records(path, 0).ok());
+    // Read from the start: its transcript is a separate file, and turns that are already stored are skipped by their keys.
+    let used = transcript.and_then(|path| read_transcript(path, 0).ok());
     resolve_session::touch(app, caller, |tx, session| {
         if let Some(used) = &used {
             telemetry::store_turns(tx, session, &used.turns)?;
@@ -98,44 +103,44 @@ pub(super) fn subagent_end(
     Ok(HookOutcome::of(Reply::Nothing))
 }
 
-/// The session is over; one whose program goes on with another conversation rests.
+/// Ends the session. If its program continues with another conversation, the session becomes idle.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub(super) fn session_end(
     app: &App,
     caller: &HookCaller,
     reason: &str,
-    goes_on: bool,
-    records: TranscriptReader<'_>,
+    continues: bool,
+    read_transcript: TranscriptReader<'_>,
 ) -> Result<HookOutcome> {
     if caller.is_subagent {
-        return subagent_end(app, caller, None, records);
+        return subagent_end(app, caller, None, read_transcript);
     }
-    let used = read_new_usage(app, caller, records)?;
+    let used = read_new_usage(app, caller, read_transcript)?;
     let own = app.actor.session.clone();
     resolve_session::touch(app, caller, |tx, session| {
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
-        if goes_on && own.as_ref() == Some(&session.id) {
+        if continues && own.as_ref() == Some(&session.id) {
             runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
         } else {
             let session = lookup::session(tx, &session.id)?;
-            finish(tx, &session, SessionStatus::Ended, None, Some(&format!("its provider says: {reason}")))?;
+            finish(tx, &session, SessionStatus::Ended, None, Some(&format!("reported by its provider: {reason}")))?;
         }
         Ok(())
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
 }
 
-/// What was read of the caller's record, and which record that is.
+/// New usage, and the transcript that it was read from.
 struct NewUsage {
     path: String,
     usage: TranscriptUsage,
 }
 
-/// Reads what has come to the record since the last time. A record that cannot be read is not there yet.
-fn read_new_usage(app: &App, caller: &HookCaller, records: TranscriptReader<'_>) -> Result<Option<NewUsage>> {
+/// Reads the usage added to the transcript since the last time. `None` if the transcript cannot be read: it may not exist yet.
+fn read_new_usage(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<Option<NewUsage>> {
     let Some(path) = &caller.transcript else { return Ok(None) };
     let known = resolve_session::find_live(app, caller)?;
     let offset = app.read(|tx| match known {
@@ -145,7 +150,7 @@ fn read_new_usage(app: &App, caller: &HookCaller, records: TranscriptReader<'_>)
         }
         None => Ok(0),
     })?;
-    let used = records(Path::new(path), u64::try_from(offset).unwrap_or_default()).ok();
+    let used = read_transcript(Path::new(path), u64::try_from(offset).unwrap_or_default()).ok();
     Ok(used.map(|used| NewUsage { path: path.clone(), usage: used }))
 }
 

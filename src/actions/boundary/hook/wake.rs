@@ -1,5 +1,4 @@
-//! Waiting beside an agent that has nothing to do, to wake it when something is to be told; and, with it, knowing at once
-//! when it is gone.
+//! The wake hook: waits beside an idle agent for prompts, and notices the agent's exit at once.
 
 use std::{
     os::fd::{AsFd, BorrowedFd},
@@ -8,7 +7,10 @@ use std::{
 
 use anyhow::Result;
 
-use super::{HookCaller, SOURCE, StartKind, resolve_session};
+use super::{
+    event::{HookCaller, SOURCE, StartKind},
+    resolve_session,
+};
 use crate::{
     actions::{
         App,
@@ -30,14 +32,13 @@ use crate::{
     store::{messages, sessions},
 };
 
-/// The longest time that an offer to somebody else is waited for: one that lasts longer has no end to wait for.
+/// Offers by other channels that expire later than this are not waited for.
 const MAX_OFFER_WAIT: Duration = Duration::from_secs(600);
 
-/// Waits until something is to be told to the session. `None`: there is nothing to wait for any more, since the session is
-/// over, its agent is gone, or another one waits in our place.
+/// Waits for prompts to the session. `None` if the session has ended, its agent has exited, or another wake hook took over.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub fn wait_for_prompts(
     app: &App,
     caller: &HookCaller,
@@ -53,7 +54,7 @@ pub fn wait_for_prompts(
     };
     let found = loop {
         if listener.is_superseded() {
-            // The newcomer looks by itself.
+            // The new listener checks for prompts itself.
             return Ok(None);
         }
         let live = app.read(|tx| Ok(sessions::find(tx, &session.id)?))?;
@@ -64,34 +65,34 @@ pub fn wait_for_prompts(
             check_exited::mark_if_exited(&app, &live.id)?;
             break None;
         }
-        // One at work is not woken: what is urgent comes with its next tool.
-        if let Some(carried) = prompt::take_deliverable(&app, &live, Channel::Wake, caller.max_output_bytes)? {
-            // It is, before anybody else concludes from its rest that it can be told something.
+        // A busy session is not woken: urgent prompts are delivered with its next tool call.
+        if let Some(batch) = prompt::take_deliverable(&app, &live, Channel::Wake, caller.max_output_bytes)? {
+            // Set to busy at once, so that no other channel delivers to a session that seems idle.
             app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, SOURCE))?;
-            break Some((live, carried));
+            break Some((live, batch));
         }
-        let mut these: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];
-        these.extend(end.as_ref().map(AsFd::as_fd));
-        file_watch::wait_readable(&these, next_offer_expiry(&app, &live)?);
+        let mut sources: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];
+        sources.extend(end.as_ref().map(AsFd::as_fd));
+        file_watch::wait_readable(&sources, next_offer_expiry(&app, &live)?);
         waiter.drain().map_err(errors::internal)?;
     };
     if found.is_none() {
         drop(listener);
-        // What came in the last moment was left to us.
+        // Prompts sent while the listener existed were left to it.
         let _ = prompt::deliver(&app, &session.id);
     }
     Ok(found)
 }
 
-/// When the next offer to somebody else lapses, which makes no sound.
+/// Time until the next offer by another channel expires. An expiry wakes no waiter.
 fn next_offer_expiry(app: &App, session: &Session) -> Result<Option<Duration>> {
     let now = app.env.now();
     let offered = app.read(|tx| Ok(messages::open_for(tx, &Recipient::Session(session.id.clone()))?))?;
-    let lapses = offered
+    let expiries = offered
         .iter()
         .filter(|message| message.status == MessageStatus::Offered)
         .filter_map(|message| message.offered_until)
         .map(|until| until.since(now).max(Duration::from_millis(1)))
         .filter(|left| *left < MAX_OFFER_WAIT);
-    Ok(lapses.min())
+    Ok(expiries.min())
 }

@@ -1,4 +1,4 @@
-//! What an agent needs to know: composed from the store, or pushed to it by somebody who leads it.
+//! The context of an agent: composed from the store, or pushed by an orchestrator.
 
 use std::fmt::Write;
 
@@ -6,57 +6,28 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::session_of_run;
+pub use crate::actions::boundary::context_sections::{Mode, Section, SectionKind};
 use crate::{
     actions::{
         Answer, App,
         boundary::agent_context,
         sessions::prompt::{self, NewPrompt},
     },
-    domain::{Refusal, id::Label, message::Priority, session::Session, string_enum::string_enum},
+    domain::{Refusal, id::Label, message::Priority, session::Session},
     wire::{ContextView, SectionView},
 };
 
-/// Where pushed context says it comes from.
+/// The source of pushed context.
 pub const SOURCE: &str = "prime";
 
-string_enum! {
-    /// How much is told.
-    Mode {
-        Full => "full",
-        Compact => "compact",
-        /// After a compaction: what was being done.
-        Resume => "resume",
-    }
-}
-
-string_enum! {
-    /// What a section is about, in the order of telling.
-    SectionKind {
-        Role => "role",
-        Work => "work",
-        Mail => "mail",
-        Checkpoint => "checkpoint",
-        Directive => "directive",
-    }
-}
-
-/// A part of what is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
-    /// What it is about.
-    pub kind: SectionKind,
-    /// The text.
-    pub content: String,
-}
-
-/// What a session needs to know, or without one whoever acts: who it is, what it holds, what waits for it, where it stood,
-/// and how to go on. Other people's and programs' text in it is marked. Asks git where a gate does; changes nothing.
+/// Composes the context of a session, or without one of the acting user: identity, claimed tasks, waiting messages,
+/// checkpoints and next steps. Text of people and programs is quoted. Runs git where a gate needs it; changes nothing.
 ///
 /// # Errors
-/// As the store fails.
+/// Store errors.
 pub fn compose(app: &App, session: Option<&Session>, mode: Mode) -> Result<Vec<Section>> {
-    let whose = agent_context::Subject::for_session(app, session);
-    Ok(agent_context::compose(app, &whose, mode)?.sections)
+    let subject = agent_context::Subject::for_session(app, session);
+    Ok(agent_context::compose(app, &subject, mode)?.sections)
 }
 
 /// Sections as one text.
@@ -75,22 +46,22 @@ pub fn format_text(sections: &[Section]) -> String {
 /// Sections as a document.
 #[must_use]
 pub fn view(sections: &[Section], mode: Mode) -> ContextView {
-    let one = |section: &Section| SectionView { r#type: section.kind.as_str(), content: section.content.clone() };
-    ContextView { mode: mode.as_str(), sections: sections.iter().map(one).collect(), text: format_text(sections) }
+    let view = |section: &Section| SectionView { r#type: section.kind.as_str(), content: section.content.clone() };
+    ContextView { mode: mode.as_str(), sections: sections.iter().map(view).collect(), text: format_text(sections) }
 }
 
-/// Pushes sections to the runtime of a run, as one system prompt. To have it delivered at once, call
+/// Pushes sections to the session with this `run_id`, as one system prompt. To have it delivered at once, call
 /// [`prompt::deliver`](crate::actions::sessions::prompt::deliver_by_typing) afterwards.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
 pub fn push(app: &App, run_id: &str, sections: &[Section], mode: Mode) -> Result<Answer> {
     if sections.iter().all(|section| section.content.trim().is_empty()) {
-        return Err(Refusal::invalid("sections", "must hold some text").into());
+        return Err(Refusal::invalid("sections", "must contain text").into());
     }
     let session = app.read(|tx| session_of_run(tx, run_id))?;
     let types: Vec<&str> = sections.iter().map(|section| section.kind.as_str()).collect();
-    let told = NewPrompt {
+    let prompt = NewPrompt {
         to: session.id,
         content: format_text(sections),
         priority: Priority::System,
@@ -99,5 +70,5 @@ pub fn push(app: &App, run_id: &str, sections: &[Section], mode: Mode) -> Result
         dedup: None,
         ttl: None,
     };
-    prompt::send(app, &told)
+    prompt::send(app, &prompt)
 }

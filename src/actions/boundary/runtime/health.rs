@@ -1,4 +1,4 @@
-//! How a session's runtime fares, and its heartbeat.
+//! Health and heartbeats of runtimes.
 
 use anyhow::Result;
 
@@ -17,49 +17,49 @@ use crate::{
     wire::{HealthView, HeartbeatView},
 };
 
-/// Where activities come from that a heartbeat reports.
+/// The source of activity reported by heartbeats.
 pub const SOURCE: &str = "heartbeat";
 
 /// A runtime's heartbeat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HealthReport {
-    /// The run.
+    /// The `run_id` of the session.
     pub run_id: String,
-    /// What it does.
+    /// The activity.
     pub activity: Option<Activity>,
     /// What it waits for, when it requires action.
     pub waiting_for: Option<String>,
-    /// How full its context is, 0 to 1.
+    /// Context usage, from 0 to 1.
     pub context_usage: Option<f64>,
-    /// What is wrong; nothing when it says nothing.
+    /// An error of the runtime; `None` clears it.
     pub error: Option<String>,
 }
 
-/// How the runtime of a run fares, as far as it has told.
+/// The health of the session with this `run_id`, from its reports.
 ///
 /// # Errors
-/// `not_found`; as the store fails.
+/// `not_found`; store errors.
 pub fn of_run(app: &App, run_id: &str) -> Result<HealthView> {
     app.read(|tx| view(app, tx, &session_of_run(tx, run_id)?, app.env.now()))
 }
 
-/// Takes in a heartbeat: a sign of life, with what else is told.
+/// Records a heartbeat with its reported values.
 ///
 /// # Errors
-/// `not_found`, `session_final`, `invalid_value`; `usage` when it waits for something without requiring action.
+/// `not_found`, `session_final`, `invalid_value`; `usage` for `waiting_for` without `requires_action`.
 pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
     if let Some(share) = report.context_usage.filter(|share| !(0.0..=1.0).contains(share)) {
-        return Err(Refusal::invalid("context_usage", format!("is {share}, not from 0 to 1")).into());
+        return Err(Refusal::invalid("context_usage", format!("must be from 0 to 1, not {share}")).into());
     }
-    let words = |what, given: Option<&String>| given.map(|given| text_limits::check_line(what, given)).transpose();
-    let waiting_for = words("waiting_for", report.waiting_for.as_ref())?.map(|words| secrets::mask(&words));
-    let error = words("error", report.error.as_ref())?.map(|words| secrets::mask(&words));
+    let check = |what, given: Option<&String>| given.map(|given| text_limits::check_line(what, given)).transpose();
+    let waiting_for = check("waiting_for", report.waiting_for.as_ref())?.map(|text| secrets::mask(&text));
+    let error = check("error", report.error.as_ref())?.map(|text| secrets::mask(&text));
     app.mutate_unattributed(|tx| {
         let session = session_of_run(tx, &report.run_id)?;
         session.check_open()?;
         let activity = report.activity.unwrap_or(session.activity);
         if waiting_for.is_some() && activity != Activity::RequiresAction {
-            return Err(Refusal::Usage { why: "waiting_for goes with requires_action".into() }.into());
+            return Err(Refusal::Usage { why: "waiting_for requires the activity requires_action".into() }.into());
         }
         if report.activity.is_some() || waiting_for.is_some() {
             report_activity(tx, &session, activity, waiting_for.as_deref(), SOURCE)?;
@@ -74,7 +74,7 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
             session_reports::set_error(tx, &session.id, error.as_deref())?;
         }
         let health = view(app, tx, &lookup::session(tx, &session.id)?, tx.now())?;
-        let line = format!("heard {}: {}", session.id, health.status);
+        let line = format!("heartbeat: {} is {}", session.id, health.status);
         Answer::new(&HeartbeatView { health, pressed }, &session.id, line)
     })
 }

@@ -1,4 +1,4 @@
-//! A runtime's own life, as it reports it. Reports may come late, twice and in any order.
+//! Lifecycle reports of runtimes. They may arrive late, repeatedly and in any order.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{normalize_run_id, report_activity, unknown_run};
 use crate::{
     actions::{
         Answer, App,
-        core::lookup,
+        core::{keepalive, lookup},
         sessions::{
             control::stop,
             finish,
@@ -28,46 +28,45 @@ use crate::{
     wire::LifecycleView,
 };
 
-/// Where activities come from that a runtime reports.
+/// The source of activity reported by lifecycle events.
 pub const SOURCE: &str = "lifecycle";
 
-/// What a runtime reports.
+/// A lifecycle report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LifecycleReport {
-    /// What happened.
+    /// The event.
     pub event: LifecycleEvent,
-    /// The run that it happened to.
+    /// The `run_id` of the session.
     pub run_id: String,
-    /// The session, where the runtime knows it; that of a new one.
+    /// The session id, if the runtime knows it; for a new session, its id.
     pub session_id: Option<SessionId>,
-    /// When; without it, now.
+    /// The time; by default now.
     pub at: Option<Timestamp>,
-    /// What else is told: `role`, `lane`, `task_id`, `provider`, `external_session_id`, `pid`, `transcript`, `worktree`,
-    /// `branch`, `exit_code` and `reason`. The rest is ignored.
+    /// Further values: `role`, `lane`, `task_id`, `provider`, `external_session_id`, `pid`, `transcript`, `worktree`,
+    /// `branch`, `exit_code` and `reason`. Other keys are ignored.
     pub metadata: Value,
 }
 
-/// Takes in a report. A repeat is harmless, and so is one that is older than what is known, which moves nothing back.
-/// `stopped` ends the session, as its exit code says. `started` of a run that nobody knows makes its session known when
-/// the metadata hold a role.
+/// Applies a report. Repeated and outdated reports change nothing. `stopped` ends the session; its exit code decides about
+/// the final status. `started` with an unknown `run_id` registers a session if the metadata contain a role.
 ///
 /// # Errors
-/// `not_found` for a run that nobody knows; `session_mismatch` when session and run do not belong together, or the role is
-/// another; `session_final` for anything but an end of a session that has ended; `invalid_value`.
+/// `not_found` for an unknown `run_id`; `session_mismatch` if it belongs to another session, or the role differs;
+/// `session_final` for an event other than `stopped` of an ended session; `invalid_value`.
 pub fn report(app: &App, report: &LifecycleReport) -> Result<Answer> {
-    let particulars = Details::parse(&report.metadata)?;
+    let details = Details::parse(&report.metadata)?;
     let run_id = normalize_run_id(&report.run_id);
-    // Looked at before the transaction, like everything outside.
+    // Read before the transaction, which must be short.
     let (here, boot) = (host::identity(), host::boot_id());
-    let pid = particulars.patch.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
+    let pid = details.patch.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
     let process = pid.and_then(ProcessKey::of);
     let boot = (!boot.is_empty()).then_some(boot.as_str());
     let local = LocalHost { host: &here, boot_id: boot, process: process.as_ref(), server: None };
     app.mutate_unattributed(|tx| {
         let at = event_time(report.at, tx.now());
         match sessions::by_run_id(tx, &run_id)? {
-            Some(session) => apply_to_known(app, tx, report, &particulars, &session, &local, at),
-            None => create_session(app, tx, report, &particulars, &run_id, &local, at),
+            Some(session) => apply_to_known(app, tx, report, &details, &session, &local, at),
+            None => create_session(app, tx, report, &details, &run_id, &local, at),
         }
     })
 }
@@ -76,13 +75,13 @@ fn apply_to_known(
     app: &App,
     tx: &WriteTx<'_>,
     report: &LifecycleReport,
-    particulars: &Details,
+    details: &Details,
     session: &Session,
     local: &LocalHost<'_>,
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(id) = report.session_id.as_ref().filter(|id| **id != session.id) {
-        let why = format!("the run {} is the session {}'s, not {id}'s", session.run_id, session.id);
+        let why = format!("run {} belongs to session {}, not to {id}", session.run_id, session.id);
         return Err(Refusal::SessionMismatch { why }.into());
     }
     if session.status.is_final() {
@@ -97,9 +96,9 @@ fn apply_to_known(
     }
     session_reports::set_lifecycle_at(tx, &session.id, newest.map_or(at, |newest| newest.max(at)))?;
     let after = match report.event.activity() {
-        None => end_session(tx, session, particulars)?,
+        None => end_session(tx, session, details)?,
         Some(activity) if report.event == LifecycleEvent::Started => {
-            let session = merge(app, tx, session, particulars, local)?;
+            let session = merge(app, tx, session, details, local)?;
             report_activity(tx, &session, activity, None, SOURCE)?
         }
         Some(activity) => report_activity(tx, session, activity, None, SOURCE)?,
@@ -107,48 +106,43 @@ fn apply_to_known(
     answer(report.event, &after, true, false)
 }
 
-/// What a start tells of a session that is known already. Its role, lane and task are Fairway's to say.
-fn merge(
-    app: &App,
-    tx: &WriteTx<'_>,
-    session: &Session,
-    particulars: &Details,
-    local: &LocalHost<'_>,
-) -> Result<Session> {
-    if let Some(role) = particulars.patch.role.as_ref().filter(|role| **role != session.role) {
-        let why = format!("the session {} is of the role {}, not of {role}", session.id, session.role);
+/// Applies the values of a `started` event to a registered session. Role, lane and task are set in Fairway only.
+fn merge(app: &App, tx: &WriteTx<'_>, session: &Session, details: &Details, local: &LocalHost<'_>) -> Result<Session> {
+    if let Some(role) = details.patch.role.as_ref().filter(|role| **role != session.role) {
+        let why = format!("session {} has the role {}, not {role}", session.id, session.role);
         return Err(Refusal::SessionMismatch { why }.into());
     }
-    let told = SessionPatch { role: None, lane: None, task: None, ..particulars.patch.clone() };
-    let after = upsert::apply_patch(app, &told, session, local, tx.now());
+    let patch = SessionPatch { role: None, lane: None, task: None, ..details.patch.clone() };
+    let after = upsert::apply_patch(app, &patch, session, local, tx.now());
     let fields = upsert::changed_fields(session, &after);
     if fields.is_empty() {
         return Ok(session.clone());
     }
     upsert::check_external_id_unused(tx, &after)?;
-    crate::actions::core::keepalive::update_session(tx, &after)?;
+    keepalive::update_session(tx, &after)?;
     upsert::record_changes(tx, &after, &fields)?;
     lookup::session(tx, &session.id)
 }
 
-/// Ends a session as its runtime says: without an exit code nothing says that it failed, nor has one that was told to stop.
-fn end_session(tx: &WriteTx<'_>, session: &Session, particulars: &Details) -> Result<Session> {
-    let was_told = session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
-    let (status, reason) = match particulars.exit_code {
+/// Ends a session. Its status is `failed` for a nonzero exit code, unless the session was patch to stop.
+fn end_session(tx: &WriteTx<'_>, session: &Session, details: &Details) -> Result<Session> {
+    let was_stopping =
+        session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
+    let (status, reason) = match details.exit_code {
         None | Some(0) => (SessionStatus::Ended, "reported stopped".to_owned()),
-        Some(_) if was_told => (SessionStatus::Ended, "stopped".to_owned()),
+        Some(_) if was_stopping => (SessionStatus::Ended, "stopped".to_owned()),
         Some(code) => (SessionStatus::Failed, format!("its program ended with exit code {code}")),
     };
-    let reason = particulars.reason.as_ref().map_or(reason.clone(), |words| format!("{reason}: {words}"));
-    finish(tx, session, status, particulars.exit_code, Some(&reason))
+    let reason = details.reason.as_ref().map_or(reason.clone(), |text| format!("{reason}: {text}"));
+    finish(tx, session, status, details.exit_code, Some(&reason))
 }
 
-/// Makes the session of a run known that nobody knows.
+/// Registers the session of an unknown `run_id`.
 fn create_session(
     app: &App,
     tx: &WriteTx<'_>,
     report: &LifecycleReport,
-    particulars: &Details,
+    details: &Details,
     run_id: &str,
     local: &LocalHost<'_>,
     at: Timestamp,
@@ -156,27 +150,24 @@ fn create_session(
     if let Some(other) = report.session_id.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {
         other.check_run_id(Some(run_id))?;
     }
-    if report.event != LifecycleEvent::Started || particulars.patch.role.is_none() {
+    if report.event != LifecycleEvent::Started || details.patch.role.is_none() {
         return Err(unknown_run(run_id));
     }
     if uuid::Uuid::parse_str(run_id).map_or(true, |run| run.is_nil()) {
         return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());
     }
-    check_references(tx, &particulars.patch)?;
-    let told = SessionPatch {
-        run_id: Some(run_id.to_owned()),
-        started_at: Some(at.min(tx.now())),
-        ..particulars.patch.clone()
-    };
-    let session = upsert::new_session(app, tx, &told, report.session_id.as_ref(), false, local, tx.now())?;
+    check_references(tx, &details.patch)?;
+    let patch =
+        SessionPatch { run_id: Some(run_id.to_owned()), started_at: Some(at.min(tx.now())), ..details.patch.clone() };
+    let session = upsert::new_session(app, tx, &patch, report.session_id.as_ref(), false, local, tx.now())?;
     upsert::insert(tx, &session)?;
     session_reports::set_lifecycle_at(tx, &session.id, at)?;
     answer(report.event, &session, true, true)
 }
 
-fn check_references(tx: &ReadTx<'_>, told: &SessionPatch) -> Result<()> {
-    upsert::validate(told)?;
-    upsert::check_references(tx, told)
+fn check_references(tx: &ReadTx<'_>, patch: &SessionPatch) -> Result<()> {
+    upsert::validate(patch)?;
+    upsert::check_references(tx, patch)
 }
 
 fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool) -> Result<Answer> {
@@ -191,15 +182,15 @@ fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool
         ended_at: session.ended_at.map(|at| at.to_string()),
         exit_code: session.exit_code,
     };
-    let stands = match session.activity {
+    let state = match session.activity {
         Activity::Unknown => session.status.to_string(),
         activity => format!("{}, {activity}", session.status),
     };
-    let known = if applied { "" } else { " (nothing new)" };
-    Answer::new(&view, &session.id, format!("{} is {stands}{known}", session.id))
+    let suffix = if applied { "" } else { " (unchanged)" };
+    Answer::new(&view, &session.id, format!("{} is {state}{suffix}", session.id))
 }
 
-/// What the metadata of a report hold.
+/// The parsed metadata of a report.
 #[derive(Debug, Clone, Default)]
 struct Details {
     patch: SessionPatch,
@@ -214,37 +205,37 @@ impl Details {
             Value::Object(members) => members,
             _ => return Err(Refusal::invalid("metadata", "must be an object")),
         };
-        let word = |what: &'static str, key: &str| match members.get(key) {
+        let text = |what: &'static str, key: &str| match members.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(Refusal::invalid(what, "must be a text")),
+            Some(_) => Err(Refusal::invalid(what, "must be a string")),
         };
         let number = |what: &'static str, key: &str| match members.get(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => value.as_i64().map(Some).ok_or_else(|| Refusal::invalid(what, "must be a whole number")),
+            Some(value) => value.as_i64().map(Some).ok_or_else(|| Refusal::invalid(what, "must be an integer")),
         };
-        let role = word("metadata.role", "role")?.map(|text| Role::parse(&text)).transpose()?;
-        let lane = word("metadata.lane", "lane")?.map(|text| LaneName::parse(&text)).transpose()?;
-        let task = word("metadata.task_id", "task_id")?.map(|text| TaskId::parse(&text)).transpose()?;
-        let provider = word("metadata.provider", "provider")?.map(|text| Label::parse(&text)).transpose()?;
-        let reason = word("metadata.reason", "reason")?
+        let role = text("metadata.role", "role")?.map(|text| Role::parse(&text)).transpose()?;
+        let lane = text("metadata.lane", "lane")?.map(|text| LaneName::parse(&text)).transpose()?;
+        let task = text("metadata.task_id", "task_id")?.map(|text| TaskId::parse(&text)).transpose()?;
+        let provider = text("metadata.provider", "provider")?.map(|text| Label::parse(&text)).transpose()?;
+        let reason = text("metadata.reason", "reason")?
             .map(|text| text_limits::check_line("metadata.reason", &text))
             .transpose()?;
-        let told = SessionPatch {
+        let patch = SessionPatch {
             role,
             lane,
             task,
             provider,
-            external_session_id: word("metadata.external_session_id", "external_session_id")?,
+            external_session_id: text("metadata.external_session_id", "external_session_id")?,
             pid: number("metadata.pid", "pid")?,
-            transcript: word("metadata.transcript", "transcript")?,
-            worktree: word("metadata.worktree", "worktree")?,
-            branch: word("metadata.branch", "branch")?,
+            transcript: text("metadata.transcript", "transcript")?,
+            worktree: text("metadata.worktree", "worktree")?,
+            branch: text("metadata.branch", "branch")?,
             ..SessionPatch::default()
         };
-        upsert::validate(&told)?;
+        upsert::validate(&patch)?;
         Ok(Self {
-            patch: told,
+            patch: patch,
             exit_code: number("metadata.exit_code", "exit_code")?,
             reason: reason.as_deref().map(secrets::mask),
         })

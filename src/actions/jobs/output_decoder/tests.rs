@@ -12,7 +12,7 @@ use crate::{
 
 const SAMPLE_TEXT: &str = "a¢€😀é👋🏽z";
 
-/// A run and its output, without a program.
+/// A job and its output, without a program.
 struct FakeJob {
     _home: tempfile::TempDir,
     store: OutputStore,
@@ -84,13 +84,13 @@ fn a_character_is_whole_wherever_it_was_split() {
     for first in 0..=bytes.len() {
         for second in first..=bytes.len() {
             // Room for all of it, but in several segments; the other stream is in between.
-            let mut run = FakeJob::new(bytes.len() as u64 * 2);
+            let mut job = FakeJob::new(bytes.len() as u64 * 2);
             for part in [&bytes[..first], &bytes[first..second], &bytes[second..]] {
-                run.print(ItemType::Stdout, part);
-                run.print(ItemType::Stderr, "é".as_bytes().get(usize::from(part.len() % 2 == 0)..).unwrap_or_default());
+                job.print(ItemType::Stdout, part);
+                job.print(ItemType::Stderr, "é".as_bytes().get(usize::from(part.len() % 2 == 0)..).unwrap_or_default());
             }
-            assert_eq!(run.text(ItemType::Stdout, false), SAMPLE_TEXT, "{first} {second}");
-            assert_eq!(run.text_by_items(ItemType::Stdout), SAMPLE_TEXT, "{first} {second} by items");
+            assert_eq!(job.text(ItemType::Stdout, false), SAMPLE_TEXT, "{first} {second}");
+            assert_eq!(job.text_by_items(ItemType::Stdout), SAMPLE_TEXT, "{first} {second} by items");
         }
     }
 }
@@ -99,12 +99,12 @@ fn a_character_is_whole_wherever_it_was_split() {
 fn each_byte_alone_and_across_every_edge_of_a_segment() {
     let bytes = SAMPLE_TEXT.as_bytes();
     for more in 0..40 {
-        let mut run = FakeJob::new(bytes.len() as u64 + more);
+        let mut job = FakeJob::new(bytes.len() as u64 + more);
         for byte in bytes {
-            run.print(ItemType::Stdout, &[*byte]);
+            job.print(ItemType::Stdout, &[*byte]);
         }
-        assert_eq!(run.text(ItemType::Stdout, true), SAMPLE_TEXT, "{more}");
-        assert_eq!(run.text_by_items(ItemType::Stdout), SAMPLE_TEXT, "{more} by items");
+        assert_eq!(job.text(ItemType::Stdout, true), SAMPLE_TEXT, "{more}");
+        assert_eq!(job.text_by_items(ItemType::Stdout), SAMPLE_TEXT, "{more} by items");
     }
 }
 
@@ -112,13 +112,13 @@ fn each_byte_alone_and_across_every_edge_of_a_segment() {
 fn what_was_cut_by_a_gap_is_replaced_and_nothing_is_joined_over_it() {
     for max in 4..60_u64 {
         for size in [1, 2, 3, 5, 200] {
-            let mut run = FakeJob::new(max);
+            let mut job = FakeJob::new(max);
             let bytes = SAMPLE_TEXT.repeat(8).into_bytes();
             for part in bytes.chunks(size) {
-                run.print(ItemType::Stdout, part);
+                job.print(ItemType::Stdout, part);
             }
             let head = usize::try_from(max.div_ceil(2)).unwrap();
-            let (items, _) = run.store.items(&run.id, 0, usize::MAX - 1, None).unwrap();
+            let (items, _) = job.store.items(&job.id, 0, usize::MAX - 1, None).unwrap();
             let tail = items
                 .iter()
                 .filter_map(|item| match item.content {
@@ -128,46 +128,46 @@ fn what_was_cut_by_a_gap_is_replaced_and_nothing_is_joined_over_it() {
                 .min()
                 .unwrap();
             let expected = [&bytes[..head], &bytes[tail..]].map(|part| String::from_utf8_lossy(part).into_owned());
-            assert_eq!(run.text(ItemType::Stdout, true), expected.concat(), "{max} {size}");
-            assert_eq!(run.text_by_items(ItemType::Stdout), expected.concat(), "{max} {size} by items");
+            assert_eq!(job.text(ItemType::Stdout, true), expected.concat(), "{max} {size}");
+            assert_eq!(job.text_by_items(ItemType::Stdout), expected.concat(), "{max} {size} by items");
         }
     }
 }
 
 #[test]
 fn a_stream_of_which_nothing_was_left_out_is_whole_on_both_sides_of_a_gap() {
-    let mut run = FakeJob::new(100);
-    run.print(ItemType::Stderr, &[b'x'; 47]);
-    run.print(ItemType::Stdout, &"😀".as_bytes()[..3]);
-    run.print(ItemType::Stderr, &[b'y'; 200]);
-    run.print(ItemType::Stdout, &"😀".as_bytes()[3..]);
-    assert!(run.recorder.is_truncated());
-    assert_eq!(run.text(ItemType::Stdout, true), "😀");
-    assert_eq!(run.text_by_items(ItemType::Stdout), "😀");
+    let mut job = FakeJob::new(100);
+    job.print(ItemType::Stderr, &[b'x'; 47]);
+    job.print(ItemType::Stdout, &"😀".as_bytes()[..3]);
+    job.print(ItemType::Stderr, &[b'y'; 200]);
+    job.print(ItemType::Stdout, &"😀".as_bytes()[3..]);
+    assert!(job.recorder.is_truncated());
+    assert_eq!(job.text(ItemType::Stdout, true), "😀");
+    assert_eq!(job.text_by_items(ItemType::Stdout), "😀");
 }
 
 #[test]
 fn an_unfinished_character_waits_until_nothing_can_follow() {
-    let mut run = FakeJob::new(1_000);
-    run.print(ItemType::Stdout, b"a\xe2\x82");
-    assert_eq!(run.text(ItemType::Stdout, false), "a");
-    assert_eq!(run.text(ItemType::Stdout, true), "a\u{fffd}");
-    run.print(ItemType::Stderr, b"\xac");
-    assert_eq!(run.text(ItemType::Stdout, false), "a");
-    run.print(ItemType::Stdout, b"b\xff\xf0\x9f");
-    assert_eq!(run.text(ItemType::Stdout, true), "a\u{fffd}b\u{fffd}\u{fffd}");
-    assert_eq!(run.text(ItemType::Stderr, true), "\u{fffd}");
-    assert_eq!(run.text_by_items(ItemType::Stdout), "a\u{fffd}b\u{fffd}\u{fffd}");
+    let mut job = FakeJob::new(1_000);
+    job.print(ItemType::Stdout, b"a\xe2\x82");
+    assert_eq!(job.text(ItemType::Stdout, false), "a");
+    assert_eq!(job.text(ItemType::Stdout, true), "a\u{fffd}");
+    job.print(ItemType::Stderr, b"\xac");
+    assert_eq!(job.text(ItemType::Stdout, false), "a");
+    job.print(ItemType::Stdout, b"b\xff\xf0\x9f");
+    assert_eq!(job.text(ItemType::Stdout, true), "a\u{fffd}b\u{fffd}\u{fffd}");
+    assert_eq!(job.text(ItemType::Stderr, true), "\u{fffd}");
+    assert_eq!(job.text_by_items(ItemType::Stdout), "a\u{fffd}b\u{fffd}\u{fffd}");
 }
 
 #[test]
 fn bytes_that_are_gone_since_their_rows_were_read_are_no_error() {
-    let mut run = FakeJob::new(40);
-    run.print(ItemType::Stdout, &[b'a'; 20]);
-    run.print(ItemType::Stdout, &[b'b'; 20]);
-    let (items, _) = run.store.items(&run.id, 0, 100, None).unwrap();
-    run.print(ItemType::Stdout, &[b'c'; 20]);
-    let decoder = Decoder::new(&run.store, &run.id, run.dir.clone(), false);
+    let mut job = FakeJob::new(40);
+    job.print(ItemType::Stdout, &[b'a'; 20]);
+    job.print(ItemType::Stdout, &[b'b'; 20]);
+    let (items, _) = job.store.items(&job.id, 0, 100, None).unwrap();
+    job.print(ItemType::Stdout, &[b'c'; 20]);
+    let decoder = Decoder::new(&job.store, &job.id, job.dir.clone(), false);
     let left: String = decoder.decode(&items).unwrap().iter().map(|piece| piece.text.as_str()).collect();
     assert!(left.starts_with("aaaaaaaaaaaaaaaaaaaa") && !left.contains('c') && left.len() < 40, "{left}");
 }

@@ -1,0 +1,127 @@
+//! Decides on a tool call and records the decision.
+
+use anyhow::Result;
+
+use super::{
+    call::{EntryPoint, GuardDecision, ToolCall},
+    decide::{decide, decide_with_rules},
+    rules::LoadedRules,
+    short_timeout::{error_message, with_short_timeout},
+};
+use crate::{
+    actions::App,
+    domain::{Event, EventKind, secrets, session::Session},
+    store::{
+        WriteTx,
+        guard_decisions::{self, LoggedDecision},
+        sessions,
+    },
+    wire::tool_input,
+};
+
+/// Maximum logged input.
+const MAX_LOGGED_INPUT_BYTES: usize = 2_048;
+/// Maximum logged reason.
+const MAX_REASON_CHARS: usize = 500;
+
+/// Decides on a call and records the decision. If it cannot be recorded, the call is denied.
+#[must_use]
+pub fn authorize(app: &App, session: &Session, call: &ToolCall, entry_point: EntryPoint) -> GuardDecision {
+    let guard_decision = decide(app, session, call);
+    record_or_deny(app, entry_point, Some(session), call, guard_decision)
+}
+
+/// Like [`authorize`], with the session's `run_id`. An unknown id is denied.
+#[must_use]
+pub fn authorize_run(app: &App, run_id: &str, call: &ToolCall, entry_point: EntryPoint) -> GuardDecision {
+    match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run_id(tx, run_id)?))) {
+        Ok(Some(session)) => authorize(app, &session, call, entry_point),
+        Ok(None) => {
+            let id: String = run_id.chars().take(64).collect();
+            record_or_deny(
+                app,
+                entry_point,
+                None,
+                call,
+                GuardDecision::denied(format!("unknown run_id '{}'", id.escape_debug())),
+            )
+        }
+        Err(error) => GuardDecision::denied(format!("cannot find the session of the call: {}", error_message(&error))),
+    }
+}
+
+/// Like [`authorize`], but abstains with `None` if no rules are configured. For callers that then ask a person.
+#[must_use]
+pub fn authorize_if_configured(
+    app: &App,
+    session: &Session,
+    call: &ToolCall,
+    entry_point: EntryPoint,
+) -> Option<GuardDecision> {
+    let rules = LoadedRules::load(app);
+    if rules.is_unconfigured() {
+        return None;
+    }
+    let guard_decision = decide_with_rules(&rules, app, session, call);
+    Some(record_or_deny(app, entry_point, Some(session), call, guard_decision))
+}
+
+/// Records a decision, and for a denial an event, in the caller's transaction.
+///
+/// # Errors
+/// Store errors.
+pub fn record(
+    tx: &WriteTx<'_>,
+    entry_point: EntryPoint,
+    session: Option<&Session>,
+    call: &ToolCall,
+    guard_decision: &GuardDecision,
+) -> Result<()> {
+    let tool: String = call.tool.chars().take(128).collect();
+    let reason: String = secrets::mask(&guard_decision.reason).chars().take(MAX_REASON_CHARS).collect();
+    let decision = LoggedDecision {
+        id: 0,
+        at: tx.now(),
+        entry_point: entry_point.as_str().to_owned(),
+        session_id: session.map(|session| session.id.to_string()),
+        run_id: session.map(|session| session.run_id.clone()),
+        role: session.map(|session| session.role.to_string()),
+        tool: tool.clone(),
+        input: tool_input::for_log(&call.input, MAX_LOGGED_INPUT_BYTES),
+        allowed: guard_decision.allowed,
+        rule: guard_decision.rule.clone(),
+        reason: reason.clone(),
+    };
+    let id = guard_decisions::insert(tx, &decision)?;
+    if !guard_decision.allowed {
+        let event = Event::new(EventKind::GuardDenied)
+            .with("id", id)
+            .with("door", entry_point.as_str())
+            .with("tool", tool)
+            .with("rule", guard_decision.rule.clone())
+            .with("reason", reason);
+        let event = match session {
+            Some(session) => event.session(&session.id, &session.run_id),
+            None => event,
+        };
+        tx.record(&event)?;
+    }
+    Ok(())
+}
+
+/// Records a decision and returns it. An allowed call that cannot be recorded is denied.
+fn record_or_deny(
+    app: &App,
+    entry_point: EntryPoint,
+    session: Option<&Session>,
+    call: &ToolCall,
+    guard_decision: GuardDecision,
+) -> GuardDecision {
+    match with_short_timeout(app, || app.transaction(|tx| record(tx, entry_point, session, call, &guard_decision))) {
+        Ok(()) => guard_decision,
+        Err(error) if guard_decision.allowed => {
+            GuardDecision::denied(format!("cannot record the decision: {}", error_message(&error)))
+        }
+        Err(_) => guard_decision,
+    }
+}

@@ -1,0 +1,64 @@
+//! A tool call, the entry point it came through, and the decision about it.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// A tool call, as an entry point receives it.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    /// The tool's own name.
+    pub tool: String,
+    /// Provider-neutral names of the tool.
+    pub aliases: Vec<String>,
+    /// The input.
+    pub input: Value,
+    /// The directory of the call.
+    pub cwd: Option<PathBuf>,
+    /// The role that the caller claims to have.
+    pub role: Option<String>,
+}
+
+/// The decision about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardDecision {
+    /// Whether the call is allowed.
+    pub allowed: bool,
+    /// Whether an allow rule matched, so that the provider need not ask a person.
+    pub explicitly_allowed: bool,
+    /// The reason.
+    pub reason: String,
+    /// The rule that decided.
+    pub rule: Option<String>,
+}
+
+impl GuardDecision {
+    /// A denial without a rule.
+    #[must_use]
+    pub fn denied(reason: impl Into<String>) -> Self {
+        Self { allowed: false, explicitly_allowed: false, reason: reason.into(), rule: None }
+    }
+}
+
+/// The entry point of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryPoint {
+    /// A provider's hook.
+    Hook,
+    /// The worker API.
+    Api,
+    /// The command line.
+    Cli,
+}
+
+impl EntryPoint {
+    /// The name in logs and JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Api => "api",
+            Self::Cli => "cli",
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Decides on a tool call; records nothing.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    call::{GuardDecision, ToolCall},
+    path_resolver::PathResolver,
+    rules::LoadedRules,
+    short_timeout::{error_message, with_short_timeout},
+    tool_call_parser,
+};
+use crate::{
+    actions::App,
+    config::trust::GuardTrust,
+    domain::{Role, session::Session},
+    guard::{self, Evaluation, PathLocation, ShellInput},
+    os::big_stack,
+    store::lanes,
+};
+
+/// Maximum evaluation time.
+const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);
+/// Stack size for the evaluation of long or deeply nested texts.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Decides on a call; records nothing.
+#[must_use]
+pub fn decide(app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
+    decide_with_rules(&LoadedRules::load(app), app, session, call)
+}
+
+/// Like [`decide`], with rules loaded before.
+#[must_use]
+pub fn decide_with_rules(loaded: &LoadedRules, app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
+    app.env.inject_test_fault();
+    if session.status.is_final() {
+        return GuardDecision::denied(format!(
+            "the session {} is {}; it may do nothing more",
+            session.id, session.status
+        ));
+    }
+    if let Some(role) = call.role.as_deref().filter(|role| *role != session.role.as_str()) {
+        let (claimed, actual) = (role.chars().take(64).collect::<String>(), &session.role);
+        return GuardDecision::denied(format!(
+            "the caller claims the role '{}', but the session's role is {actual}",
+            claimed.escape_debug()
+        ));
+    }
+    match evaluate(loaded, app, Some(session), &session.role, call) {
+        Ok(evaluation) => GuardDecision {
+            allowed: evaluation.allowed,
+            explicitly_allowed: evaluation.explicitly_allowed,
+            reason: evaluation.reason,
+            rule: evaluation.rule,
+        },
+        Err(why) => GuardDecision::denied(why),
+    }
+}
+
+/// Evaluates the rules for a call, with the trace of the evaluation.
+///
+/// # Errors
+/// The reason why the call cannot be evaluated. Callers must deny it.
+pub fn evaluate(
+    loaded: &LoadedRules,
+    app: &App,
+    session: Option<&Session>,
+    role: &Role,
+    call: &ToolCall,
+) -> Result<Evaluation, String> {
+    let rules = match (&loaded.rules, &loaded.trust) {
+        (_, GuardTrust::Untrusted(why)) => return Err(format!("{why}; review it, then run: fairway trust")),
+        (Some(rules), GuardTrust::Trusted) => Arc::clone(rules),
+        (None, _) | (Some(_), GuardTrust::Absent) => {
+            return Err("the configuration has no [guard] section, so no call is allowed".to_owned());
+        }
+    };
+    if call.tool.trim().is_empty() || call.tool.len() > 256 || call.tool.chars().any(char::is_control) {
+        return Err("the tool name is empty or invalid".to_owned());
+    }
+    if !call.input.is_object() {
+        return Err("the call's input is not a JSON object".to_owned());
+    }
+    let facts = tool_call_parser::parse(call, role);
+    let resolver = if rules.rules.iter().any(guard::Rule::has_path_condition) {
+        new_path_resolver(loaded, app, session, call)
+    } else {
+        PathResolver { base: PathBuf::new(), worktree: Err("not resolved: no rule has a path condition".to_owned()) }
+    };
+    let is_heavy = facts.shell_inputs.iter().any(|script| match script {
+        ShellInput::Text(text) => guard::needs_large_stack(text),
+        ShellInput::Argv(argv) => argv.iter().any(|arg| guard::needs_large_stack(arg)),
+        ShellInput::Unsupported(_) => false,
+    });
+    let evaluate = move || {
+        guard::evaluate(&rules, &facts, &|path: &str, below: &[String]| -> PathLocation {
+            resolver.locate(path, below)
+        })
+    };
+    let evaluation = if is_heavy {
+        big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, evaluate)
+    } else {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).ok()
+    };
+    evaluation.ok_or_else(|| "the call could not be evaluated: the text is too long or too deeply nested".to_owned())
+}
+
+fn new_path_resolver(loaded: &LoadedRules, app: &App, session: Option<&Session>, call: &ToolCall) -> PathResolver {
+    let worktree = worktree(loaded, app, session);
+    let base = worktree.clone().unwrap_or_default();
+    let from = match &call.cwd {
+        Some(cwd) => base.join(cwd),
+        None => base,
+    };
+    PathResolver { base: from, worktree }
+}
+
+/// The session's worktree, else its lane's, else the project's root, with links resolved.
+fn worktree(loaded: &LoadedRules, app: &App, session: Option<&Session>) -> Result<PathBuf, String> {
+    let unknown = |why: String| format!("the session's worktree is unknown: {why}");
+    let own = session.and_then(|session| session.worktree.clone());
+    let lane = session.and_then(|session| session.lane.clone());
+    let configured = match (own, lane) {
+        (Some(own), _) => Some(own),
+        (None, None) => None,
+        (None, Some(lane)) => match with_short_timeout(app, || app.read(|tx| Ok(lanes::find(tx, &lane)?))) {
+            Ok(Some(lane)) => lane.worktree,
+            Ok(None) => return Err(unknown(format!("there is no lane {lane}"))),
+            Err(error) => return Err(unknown(error_message(&error))),
+        },
+    };
+    let path = configured.map_or_else(|| loaded.root.clone(), |path| loaded.root.join(path));
+    canonical_dir(&path).map_err(unknown)
+}
+
+fn canonical_dir(path: &Path) -> Result<PathBuf, String> {
+    match path.canonicalize() {
+        Ok(path) if path.is_dir() => Ok(path),
+        Ok(path) => Err(format!("{} is not a directory", path.display())),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}

@@ -1,0 +1,19 @@
+//! Usage read from a provider's transcript.
+
+use std::{io, path::Path};
+
+use crate::domain::usage::Turn;
+
+/// Usage read from a transcript.
+#[derive(Debug, Clone, Default)]
+pub struct TranscriptUsage {
+    /// The model's turns.
+    pub turns: Vec<Turn>,
+    /// The offset up to which the transcript was read, in bytes.
+    pub offset: u64,
+    /// Context usage from 0 to 1, if the transcript has it.
+    pub context: Option<f64>,
+}
+
+/// Reads a transcript from an offset on.
+pub type TranscriptReader<'a> = &'a dyn Fn(&Path, u64) -> io::Result<TranscriptUsage>;

@@ -1,0 +1,88 @@
+//! Output of a job, read in pages.
+
+use anyhow::Result;
+
+use super::output_decoder::{DecodedItem, Decoder, item_len};
+use crate::{
+    domain::{
+        job::{ItemType, Job},
+        secrets::mask,
+    },
+    store::job_output::OutputStore,
+};
+
+/// Maximum length of the snippet.
+const MAX_SNIPPET_CHARS: usize = 2_000;
+/// How much output is read for the snippet. It is more than the snippet shows, so that a secret that begins before it is still
+/// masked.
+const SNIPPET_SCAN_BYTES: i64 = 12 << 10;
+const SNIPPET_SCAN_ITEMS: [i64; 2] = [16, 4_096];
+/// Maximum reads of one page, if output is dropped between reading the rows and the bytes.
+const MAX_ROUNDS: usize = 10;
+
+/// A page of items.
+pub(super) struct Page {
+    pub items: Vec<DecodedItem>,
+    /// The last sequence number that was read.
+    pub next_seq: i64,
+    pub has_more: bool,
+}
+
+/// At most `limit` items after `since_seq`; none is added after `text_limit` bytes of text.
+pub(super) fn page(
+    output: &OutputStore,
+    decoder: &Decoder<'_>,
+    job: &Job,
+    since_seq: i64,
+    limit: usize,
+    text_limit: usize,
+    stream: Option<ItemType>,
+) -> Result<Page> {
+    let mut rounds = 0;
+    loop {
+        let (mut items, mut has_more) = output.items(&job.id, since_seq, limit, stream)?;
+        let mut text = 0_usize;
+        let whole = items.iter().take_while(|item| {
+            let fits = text < text_limit;
+            text = text.saturating_add(item_len(item));
+            fits
+        });
+        let whole = whole.count();
+        has_more |= whole < items.len();
+        items.truncate(whole);
+        let pieces = decoder.decode(&items)?;
+        rounds += 1;
+        // Output dropped since the rows were read is a gap item by now: read again. Files deleted by hand stay missing.
+        if pieces.len() == items.len() || rounds >= MAX_ROUNDS {
+            let next_seq = items.last().map_or(since_seq, |item| item.seq);
+            return Ok(Page { items: pieces, next_seq, has_more });
+        }
+    }
+}
+
+/// The end of a job's output.
+pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, job: &Job) -> Result<String> {
+    let mut newest = Vec::new();
+    for most in SNIPPET_SCAN_ITEMS {
+        newest = output.newest_before(&job.id, i64::MAX, most)?;
+        let bytes: usize = newest.iter().map(item_len).sum();
+        if i64::try_from(bytes).unwrap_or(i64::MAX) >= SNIPPET_SCAN_BYTES
+            || newest.len() < usize::try_from(most).unwrap_or(0)
+        {
+            break;
+        }
+    }
+    let mut bytes = 0;
+    let enough = newest.iter().take_while(|item| {
+        let more = bytes < SNIPPET_SCAN_BYTES;
+        bytes += i64::try_from(item_len(item)).unwrap_or(0);
+        more
+    });
+    let enough = enough.count();
+    newest.truncate(enough);
+    newest.reverse();
+    let text: String = decoder.decode(&newest)?.into_iter().map(|item| item.text).collect();
+    let text = mask(&text);
+    let from = text.char_indices().rev().nth(MAX_SNIPPET_CHARS - 1).map_or(0, |(at, _)| at);
+    Ok(text.get(from..).unwrap_or_default().to_owned())
+}
