@@ -14,8 +14,9 @@ use tokio::{
 
 use super::{
     auth::Transport,
+    authorize_denial::AUTHORIZE_PATH,
     catch_panic::catch_panic,
-    connections::{ConnectionHandle, Connections, InFlight},
+    connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS},
     error::ApiError,
     timeouts::TimeoutStream,
 };
@@ -23,13 +24,6 @@ use crate::os::{socket, user};
 
 /// How long to wait before trying again to let somebody in, when this process has no room.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
-
-/// What is told to one for whom there is no room. It answers any route: nothing is allowed.
-const OVERLOADED_BODY: &str = concat!(
-    r#"{"error":{"code":"server_busy","kind":"busy","message":"256 connections are served already","#,
-    r#""hint":"try again","retryable":true,"details":null},"#,
-    r#""allowed":false,"granted":false,"opinion":true,"reason":"256 connections are served already","rule":null}"#
-);
 
 /// Everything that serving one takes.
 #[derive(Clone)]
@@ -102,10 +96,13 @@ impl NonBlockingIo for TcpStream {
 impl Acceptor {
     fn admit<T: NonBlockingIo + AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: T, entry: Transport) {
         let Some(guest) = self.connections.accept() else {
+            // The request is not read, so the answer must fit every route: it denies a tool call as well.
+            let error = ApiError::busy(format!("{MAX_CONNECTIONS} connections are open, each with a request"));
+            let body = error.document_for(AUTHORIZE_PATH).to_string();
             let text = format!(
                 "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\
-                 content-length: {}\r\n\r\n{OVERLOADED_BODY}",
-                OVERLOADED_BODY.len()
+                 content-length: {}\r\n\r\n{body}",
+                body.len()
             );
             let _ = stream.write_now(text.as_bytes());
             // What was said already must be taken, or the answer is lost with the connection.

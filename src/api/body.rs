@@ -8,14 +8,13 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::ApiError;
-use crate::{actions, env::Timestamp};
+use crate::actions;
 
 /// The longest body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
@@ -141,19 +140,5 @@ pub(super) fn json_response(document: &impl Serialize) -> Response {
     match serde_json::to_vec(document) {
         Ok(bytes) => (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
         Err(error) => ApiError::internal(error.to_string()).into_response(),
-    }
-}
-
-/// A time: RFC 3339, or milliseconds since 1970.
-pub(super) fn deserialize_timestamp<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
-    use serde::de::Error;
-    match Value::deserialize(from)? {
-        Value::Null => Ok(None),
-        Value::String(text) => Timestamp::parse(&text).map(Some).ok_or_else(|| D::Error::custom("no time")),
-        Value::Number(number) => number
-            .as_i64()
-            .map(|millis| Some(Timestamp::from_millis(millis)))
-            .ok_or_else(|| D::Error::custom("no time")),
-        _ => Err(D::Error::custom("no time")),
     }
 }

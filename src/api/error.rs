@@ -5,8 +5,9 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::authorize_denial::{AUTHORIZE_PATH, add_denial};
 use crate::{
     actions::core::errors,
     wire::{ErrorDocument, Failure, FailureKind},
@@ -77,15 +78,16 @@ impl ApiError {
 
     /// The document; a route that decides says in it that nothing is allowed.
     pub(super) fn response_for(&self, path: &str) -> Response {
+        (self.status, Json(self.document_for(path))).into_response()
+    }
+
+    /// The error document for a path.
+    pub(super) fn document_for(&self, path: &str) -> Value {
         let mut document = serde_json::to_value(ErrorDocument { error: &self.failure }).unwrap_or(Value::Null);
-        if path == super::routes::authorize::PATH
-            && let Some(fields) = document.as_object_mut()
-        {
-            let reason = self.failure.message.clone();
-            let said = json!({ "allowed": false, "granted": false, "opinion": true, "reason": reason, "rule": null });
-            fields.extend(said.as_object().cloned().unwrap_or_default());
+        if path == AUTHORIZE_PATH {
+            add_denial(&mut document, &self.failure.message);
         }
-        (self.status, Json(document)).into_response()
+        document
     }
 }
 

@@ -6,11 +6,13 @@
 mod accept;
 mod async_fd;
 mod auth;
+mod authorize_denial;
 mod body;
 mod catch_panic;
 mod connections;
 mod error;
 mod identity;
+mod identity_refresh;
 mod live_project;
 mod log;
 mod prompt_delivery;

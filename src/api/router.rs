@@ -6,7 +6,7 @@ use axum::{
     routing::{get, post},
 };
 
-use super::{error::ApiError, routes};
+use super::{authorize_denial::AUTHORIZE_PATH, error::ApiError, routes};
 
 /// Every route.
 pub(super) fn router() -> Router {
@@ -14,7 +14,7 @@ pub(super) fn router() -> Router {
         .route("/ack", post(routes::ack::post))
         .route("/approvals", get(routes::approvals::get))
         .route("/approvals/{id}", post(routes::approvals::post))
-        .route(routes::authorize::PATH, post(routes::authorize::post))
+        .route(AUTHORIZE_PATH, post(routes::authorize::post))
         .route("/context", get(routes::context::get).post(routes::context::post))
         .route("/events", get(routes::events::get))
         .route("/exec", post(routes::exec::post))

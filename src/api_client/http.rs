@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::ApiClientError;
+use super::error::ApiClientError;
 
 /// The longest answer that is taken, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;

@@ -1,4 +1,9 @@
-use std::{io::Read, os::unix::net::UnixListener, thread};
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixListener,
+    thread,
+    time::Duration,
+};
 
 use super::*;
 

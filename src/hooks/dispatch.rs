@@ -4,34 +4,28 @@
 use std::{
     cell::Cell,
     ffi::OsString,
-    io::{self, Read, Write},
-    panic::{self, AssertUnwindSafe},
-    path::{Path, PathBuf},
+    io::{self, Write},
+    path::Path,
 };
 
 use serde_json::Value;
 
-use super::{Provider, claude, codex, context, gemini, is_tool_event, payload::Payload, via_server, wake_hook};
+use super::{
+    Provider,
+    call::{catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
+    claude, codex, context, gemini, is_tool_event,
+    payload::Payload,
+    via_server, wake_hook,
+};
 use crate::{
-    actions::{
-        boundary::hook::{self, HookCaller, HookEvent, Reply},
-        core::errors,
-    },
-    config::Project,
-    domain::{id::Label, secrets},
+    actions::boundary::hook::{self, HookEvent, Reply},
     env::{Env, vars},
     os::exit_on_signal::{self, ExitPlan},
-    render,
 };
 
 /// A tool that no one has: its call is always denied, before anything else is looked at. By it is seen whether a denial of
 /// ours reaches the vendor.
 pub const CANARY: &str = "fairway-canary";
-
-/// The most that is read from stdin, in bytes.
-const MAX_STDIN_BYTES: u64 = 8 << 20;
-/// The longest reason of a denial, in characters.
-const MAX_REASON_CHARS: usize = 1_000;
 
 /// While a tool waits for a decision.
 static ON_FAILURE_DENY: ExitPlan = ExitPlan {
@@ -100,12 +94,6 @@ pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     }
 }
 
-/// Does it, and takes a panic for a failure like any other, which is nobody else's business.
-pub(super) fn catch_panic<T>(this: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    panic::set_hook(Box::new(|_| {}));
-    panic::catch_unwind(AssertUnwindSafe(this)).unwrap_or_else(|_| Err("a fault inside fairway".into()))
-}
-
 fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> Result<(), String> {
     let env = env();
     let payload = read_stdin().and_then(|bytes| Payload::parse(&bytes));
@@ -158,17 +146,6 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     Ok(())
 }
 
-/// Everything that the vendor has to say.
-pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("stdin cannot be read: {error}"))?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_STDIN_BYTES) {
-        return Err(format!("stdin holds more than {} MiB", MAX_STDIN_BYTES >> 20));
-    }
-    Ok(bytes)
-}
-
 /// What was called must be what is told: else one of the two is not for us.
 fn check_event_name(event: &str, told: &Payload) -> Result<(), String> {
     let named = Payload::require("hook_event_name", told.hook_event_name.as_ref())?;
@@ -176,50 +153,6 @@ fn check_event_name(event: &str, told: &Payload) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("the hook was called for {event}, and the vendor's JSON tells of {named}"))
-}
-
-/// The project that the vendor works in; `None` where there is none, and nobody says that there should be.
-pub(super) fn find_project(
-    provider: Provider,
-    root: Option<&Path>,
-    env: &Env,
-    cwd: Option<&Path>,
-) -> Result<Option<Project>, String> {
-    let dir = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
-    match context::find_project(env, root, [dir.as_deref(), cwd]) {
-        Ok(Some(project)) => Ok(Some(project)),
-        Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_some() => {
-            Err(format!("{} is set, and there is no project here", vars::FAIRWAY_SESSION_ID))
-        }
-        Ok(None) if root.is_some() || env.var_os(vars::FAIRWAY_ROOT).is_some() => {
-            Err("there is no project where --root or FAIRWAY_ROOT says".to_owned())
-        }
-        Ok(None) => match context::missing_config([dir.as_deref(), cwd, Some(&env.cwd)]) {
-            Some(left) => Err(format!("{} is gone, and its store is not (fairway init)", left.display())),
-            None => Ok(None),
-        },
-        Err(error) => Err(message_with_hint(&error.into())),
-    }
-}
-
-pub(super) fn hook_caller(
-    provider: Provider,
-    env: &Env,
-    told: Payload,
-    external: String,
-) -> Result<HookCaller, String> {
-    let label = Label::parse(provider.label()).map_err(|why| why.to_string())?;
-    Ok(HookCaller {
-        provider: label,
-        other_providers: Provider::ALL.iter().filter(|other| **other != provider).map(|other| other.label()).collect(),
-        external_session_id: external,
-        transcript: told.transcript_path.filter(|path| !path.is_empty()),
-        cwd: told.cwd.or_else(|| Some(env.cwd.clone())),
-        agent_process: context::agent_process(provider, env),
-        is_subagent: told.agent_id.is_some(),
-        has_wake_hook: provider.has_wake_hook(env),
-        max_output_bytes: provider.max_output_bytes(),
-    })
 }
 
 /// Prints the answer whole, or nothing at all.
@@ -254,20 +187,4 @@ fn print_reply(call: &HookCall<'_>, reply: &Reply) -> Result<(), String> {
         Reply::Deny(reason) => reason,
         _ => format!("the answer cannot be written: {error}"),
     })
-}
-
-/// A reason as it may be told: one line, masked, not too long, and never empty.
-pub(super) fn one_line(reason: &str) -> String {
-    let line = secrets::mask(&render::strip_controls(reason));
-    let short: String = line.trim().chars().take(MAX_REASON_CHARS).collect();
-    if short.is_empty() { "no reason is known".to_owned() } else { short }
-}
-
-/// What an error says, with the next step.
-pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
-    let failure = errors::classify(error);
-    match failure.hint {
-        Some(hint) => format!("{} ({hint})", failure.message),
-        None => failure.message,
-    }
 }

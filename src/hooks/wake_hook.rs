@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{Provider, claude, context, dispatch, payload::Payload};
+use super::{Provider, call, claude, context, payload::Payload};
 use crate::{
     actions::boundary::hook::{self, HookEvent},
     env::Env,
@@ -21,10 +21,10 @@ static ON_STOP: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 #[must_use]
 pub fn run_wake_hook(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> u8 {
     let tied = exit_on_signal::install(&ON_STOP).map_err(|error| error.to_string());
-    match tied.and_then(|()| dispatch::catch_panic(|| wait_for_prompt(provider, root, env))) {
+    match tied.and_then(|()| call::catch_panic(|| wait_for_prompt(provider, root, env))) {
         Ok(code) => code,
         Err(why) => {
-            let _ = io::stderr().write_all(format!("fairway hook: {}\n", dispatch::one_line(&why)).as_bytes());
+            let _ = io::stderr().write_all(format!("fairway hook: {}\n", call::one_line(&why)).as_bytes());
             1
         }
     }
@@ -32,21 +32,21 @@ pub fn run_wake_hook(provider: Provider, root: Option<&Path>, env: impl FnOnce()
 
 fn wait_for_prompt(provider: Provider, root: Option<&Path>, env: impl FnOnce() -> Env) -> Result<u8, String> {
     let env = env();
-    let payload = Payload::parse(&dispatch::read_stdin()?)?;
+    let payload = Payload::parse(&call::read_stdin()?)?;
     if !provider.runs_in_background(&env) {
         return Ok(0);
     }
-    let Some(project) = dispatch::find_project(provider, root, &env, payload.cwd.as_deref())? else { return Ok(0) };
+    let Some(project) = call::find_project(provider, root, &env, payload.cwd.as_deref())? else { return Ok(0) };
     let external = Payload::require("session_id", payload.session_id.as_ref())?.to_owned();
     let event = Payload::require("hook_event_name", payload.hook_event_name.as_ref())?;
     let start = match claude::parse(event, &payload, None)? {
         HookEvent::SessionStart(start) => Some(start),
         _ => None,
     };
-    let app = context::build_app(env, project).map_err(|error| dispatch::message_with_hint(&error))?;
-    let caller = dispatch::hook_caller(provider, &app.env, payload, external)?;
+    let app = context::build_app(env, project).map_err(|error| call::message_with_hint(&error))?;
+    let caller = call::hook_caller(provider, &app.env, payload, external)?;
     let Some((session, carried)) =
-        hook::wait_for_prompts(&app, &caller, start).map_err(|error| dispatch::message_with_hint(&error))?
+        hook::wait_for_prompts(&app, &caller, start).map_err(|error| call::message_with_hint(&error))?
     else {
         return Ok(0);
     };

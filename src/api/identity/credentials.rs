@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::{api::body, domain::secrets::MASK, env::Timestamp};
+use crate::{domain::secrets::MASK, env::Timestamp, wire::timestamp::deserialize_timestamp};
 
 /// What a credential is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -54,7 +54,7 @@ pub(crate) struct Credentials {
     pub(crate) kind: CredentialType,
     value: Secret,
     /// Until when it can be used.
-    #[serde(default, deserialize_with = "body::deserialize_timestamp")]
+    #[serde(default, deserialize_with = "deserialize_timestamp")]
     pub(crate) expires_at: Option<Timestamp>,
 }
 

@@ -2,9 +2,7 @@
 //! never shown.
 
 mod credentials;
-mod refresh;
 mod store;
 
 pub(super) use credentials::Identity;
-pub(super) use refresh::store_identity;
 pub(super) use store::IdentityStore;

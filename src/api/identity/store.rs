@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use tokio::{sync::watch, task::JoinHandle};
 
-use super::Identity;
+use super::credentials::Identity;
 
 /// Everybody's.
 #[derive(Debug)]

@@ -27,9 +27,6 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// The route.
-pub(in crate::api) const PATH: &str = "/authorize";
-
 /// How long recording may take before the answer is no.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much room on the disk is enough not to wait for it, in bytes.

@@ -13,7 +13,8 @@ use crate::{
     api::{
         body::{json_response, query, read_json},
         error::ApiError,
-        identity::{Identity, store_identity},
+        identity::Identity,
+        identity_refresh::store_identity,
         state::{self, server_state},
     },
     domain::{Refusal, SessionId, session::Session},

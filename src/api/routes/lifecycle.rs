@@ -7,13 +7,14 @@ use serde_json::Value;
 use crate::{
     actions::boundary::runtime::lifecycle::{self, LifecycleReport},
     api::{
-        body::{RequestBody, deserialize_timestamp, json_response},
+        body::{RequestBody, json_response},
         error::ApiError,
         prompt_delivery,
         state::{self, app_as_run},
     },
     domain::{SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
+    wire::timestamp::deserialize_timestamp,
 };
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! What is left to do by hand.
 
-use super::Target;
+use super::settings_file::Target;
 use crate::hooks::Provider;
 
 /// What a provider itself still wants before it runs our hooks, and where they are not seen.

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Read, non_empty_text, parse_if_contains, timestamp, token_count};
-use crate::domain::usage::{Turn, Usage};
+use super::line::{non_empty_text, parse_if_contains, timestamp, token_count};
+use crate::domain::usage::{TranscriptSlice, Turn, Usage};
 
-pub(super) fn parse_line(read: &mut Read, line: &[u8]) {
+pub(super) fn parse_line(read: &mut TranscriptSlice, line: &[u8]) {
     let Some(entry) = parse_if_contains(line, "\"message\"") else { return };
     if let Some(busy) = is_busy(&entry) {
         read.is_busy = Some(busy);

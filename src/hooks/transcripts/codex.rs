@@ -3,10 +3,13 @@
 
 use std::{io, path::Path};
 
-use super::{Read, line_reader, non_empty_text, parse_if_contains, timestamp, token_count};
-use crate::domain::usage::{Turn, Usage};
+use super::{
+    line::{non_empty_text, parse_if_contains, timestamp, token_count},
+    line_reader,
+};
+use crate::domain::usage::{TranscriptSlice, Turn, Usage};
 
-pub(super) fn parse_line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
+pub(super) fn parse_line(read: &mut TranscriptSlice, model: &mut Option<String>, line: &[u8]) {
     if let Some(named) = named_model(line) {
         *model = Some(named);
         return;
@@ -45,7 +48,7 @@ pub(super) fn parse_line(read: &mut Read, model: &mut Option<String>, line: &[u8
 }
 
 /// Answers whose model stands before the part that was read get it from there.
-pub(super) fn fill_missing_models(read: &mut Read, path: &Path, from: u64) -> io::Result<()> {
+pub(super) fn fill_missing_models(read: &mut TranscriptSlice, path: &Path, from: u64) -> io::Result<()> {
     let mut nameless =
         read.turns.iter_mut().filter_map(|turn| turn.usage.as_mut()).filter(|usage| usage.model.is_none()).peekable();
     if from == 0 || nameless.peek().is_none() {

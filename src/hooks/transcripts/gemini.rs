@@ -1,10 +1,10 @@
 //! Gemini CLI's record: an answer is written again with each thing that is added to it. What came from a cache is part of the
 //! input, and thoughts are no part of the output.
 
-use super::{Read, non_empty_text, parse_if_contains, timestamp, token_count};
-use crate::domain::usage::{Turn, Usage};
+use super::line::{non_empty_text, parse_if_contains, timestamp, token_count};
+use crate::domain::usage::{TranscriptSlice, Turn, Usage};
 
-pub(super) fn parse_line(read: &mut Read, line: &[u8]) {
+pub(super) fn parse_line(read: &mut TranscriptSlice, line: &[u8]) {
     let Some(entry) = parse_if_contains(line, "\"type\"") else { return };
     let (used, Some(at)) = (&entry["tokens"], timestamp(&entry)) else { return };
     match entry["type"].as_str().unwrap_or_default() {

@@ -7,13 +7,13 @@ use serde_json::json;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::Identity;
+use super::{
+    identity::Identity,
+    log::warn,
+    state::{self, server_state},
+};
 use crate::{
     actions::{App, core::trust},
-    api::{
-        log::warn,
-        state::{self, server_state},
-    },
     domain::{Event, EventKind, Refusal, session::Session},
     env::{Timestamp, vars},
     os::capture::{Call, ExitReason, capture},
@@ -29,7 +29,7 @@ const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// `session_final`, `session_mismatch`.
-pub(crate) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
+pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
     session.check_open()?;
     if let Some(role) = identity.role.as_deref().filter(|role| *role != session.role.as_str()) {
         let role: String = role.chars().take(64).collect();

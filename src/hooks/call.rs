@@ -1,0 +1,98 @@
+//! What every hook call shares: reading stdin, finding the project, naming the caller, and wording a failure.
+
+use std::{
+    io::{self, Read},
+    panic::{self, AssertUnwindSafe},
+    path::{Path, PathBuf},
+};
+
+use super::{Provider, context, payload::Payload};
+use crate::{
+    actions::{boundary::hook::HookCaller, core::errors},
+    config::Project,
+    domain::{id::Label, secrets},
+    env::{Env, vars},
+    render,
+};
+
+/// The most that is read from stdin, in bytes.
+const MAX_STDIN_BYTES: u64 = 8 << 20;
+/// The longest reason of a denial, in characters.
+const MAX_REASON_CHARS: usize = 1_000;
+
+/// Does it, and takes a panic for a failure like any other, which is nobody else's business.
+pub(super) fn catch_panic<T>(this: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    panic::set_hook(Box::new(|_| {}));
+    panic::catch_unwind(AssertUnwindSafe(this)).unwrap_or_else(|_| Err("a fault inside fairway".into()))
+}
+
+/// Everything that the vendor has to say.
+pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("stdin cannot be read: {error}"))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_STDIN_BYTES) {
+        return Err(format!("stdin holds more than {} MiB", MAX_STDIN_BYTES >> 20));
+    }
+    Ok(bytes)
+}
+
+/// The project that the vendor works in; `None` where there is none, and nobody says that there should be.
+pub(super) fn find_project(
+    provider: Provider,
+    root: Option<&Path>,
+    env: &Env,
+    cwd: Option<&Path>,
+) -> Result<Option<Project>, String> {
+    let dir = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
+    match context::find_project(env, root, [dir.as_deref(), cwd]) {
+        Ok(Some(project)) => Ok(Some(project)),
+        Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_some() => {
+            Err(format!("{} is set, and there is no project here", vars::FAIRWAY_SESSION_ID))
+        }
+        Ok(None) if root.is_some() || env.var_os(vars::FAIRWAY_ROOT).is_some() => {
+            Err("there is no project where --root or FAIRWAY_ROOT says".to_owned())
+        }
+        Ok(None) => match context::missing_config([dir.as_deref(), cwd, Some(&env.cwd)]) {
+            Some(left) => Err(format!("{} is gone, and its store is not (fairway init)", left.display())),
+            None => Ok(None),
+        },
+        Err(error) => Err(message_with_hint(&error.into())),
+    }
+}
+
+pub(super) fn hook_caller(
+    provider: Provider,
+    env: &Env,
+    told: Payload,
+    external: String,
+) -> Result<HookCaller, String> {
+    let label = Label::parse(provider.label()).map_err(|why| why.to_string())?;
+    Ok(HookCaller {
+        provider: label,
+        other_providers: Provider::ALL.iter().filter(|other| **other != provider).map(|other| other.label()).collect(),
+        external_session_id: external,
+        transcript: told.transcript_path.filter(|path| !path.is_empty()),
+        cwd: told.cwd.or_else(|| Some(env.cwd.clone())),
+        agent_process: context::agent_process(provider, env),
+        is_subagent: told.agent_id.is_some(),
+        has_wake_hook: provider.has_wake_hook(env),
+        max_output_bytes: provider.max_output_bytes(),
+    })
+}
+
+/// A reason as it may be told: one line, masked, not too long, and never empty.
+pub(super) fn one_line(reason: &str) -> String {
+    let line = secrets::mask(&render::strip_controls(reason));
+    let short: String = line.trim().chars().take(MAX_REASON_CHARS).collect();
+    if short.is_empty() { "no reason is known".to_owned() } else { short }
+}
+
+/// What an error says, with the next step.
+pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
+    let failure = errors::classify(error);
+    match failure.hint {
+        Some(hint) => format!("{} ({hint})", failure.message),
+        None => failure.message,
+    }
+}
