@@ -1,4 +1,4 @@
-//! Which route is answered by whom: one row each.
+//! The table of routes.
 
 use axum::{
     Router,
@@ -8,7 +8,7 @@ use axum::{
 
 use super::{authorize_denial::AUTHORIZE_PATH, error::ApiError, routes};
 
-/// Every route.
+/// All routes, and the errors for unknown routes and methods.
 pub(super) fn router() -> Router {
     Router::new()
         .route("/ack", post(routes::ack::post))

@@ -22,12 +22,12 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// Connects to the server of the project with this runtime directory; each request may take as long as `limit`. `None` when
-    /// nobody serves there.
+    /// Connects to the server of the project with this runtime directory. Each request may take `limit`. `None` when no server
+    /// listens there.
     #[must_use]
     pub fn connect(runtime: &Path, limit: Duration) -> Option<Self> {
         let stream = socket::connect_at(&socket_path::find_listening(runtime)?).ok()?;
-        // A socket that another user has bound would be told what is nobody else's affair.
+        // A socket that another user has bound must not get this user's requests.
         if socket::peer_uid(&stream).ok()? != user::uid() {
             return None;
         }
@@ -37,7 +37,7 @@ impl ApiClient {
     /// Posts a JSON document.
     ///
     /// # Errors
-    /// When there is no whole answer in time. An answer that says no is one.
+    /// When there is no complete response in time. A response with an error status is not an error here.
     pub fn post(&mut self, route: &str, body: &[u8]) -> Result<HttpResponse, ApiClientError> {
         let head = format!(
             "POST {route} HTTP/1.1\r\nhost: fairway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -46,10 +46,10 @@ impl ApiClient {
         self.send([head.as_bytes(), body].concat())
     }
 
-    /// Asks for a document; not for a stream, which has no end.
+    /// Gets a JSON document. Not for event streams, which do not end.
     ///
     /// # Errors
-    /// As for [`Link::post`].
+    /// As for [`ApiClient::post`].
     pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
         self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
     }
@@ -62,7 +62,7 @@ impl ApiClient {
     }
 }
 
-/// What is left until a deadline; never nothing, which would mean for ever.
+/// The time until a deadline. Never zero: a socket timeout of zero means no timeout.
 fn remaining(deadline: Instant) -> Result<Duration, ApiClientError> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(ApiClientError::TimedOut) } else { Ok(left) }

@@ -4,17 +4,17 @@ use std::io;
 
 use thiserror::Error;
 
-/// Why a server did not answer.
+/// Why there is no response.
 #[derive(Debug, Error)]
 pub enum ApiClientError {
-    /// It did not answer in time.
-    #[error("the server did not answer in time")]
+    /// The server did not respond in time.
+    #[error("the server did not respond in time")]
     TimedOut,
     /// The connection broke.
-    #[error("the connection to the server broke: {0}")]
+    #[error("the connection to the server was lost: {0}")]
     Disconnected(io::Error),
-    /// What it said is no answer.
-    #[error("the server's answer cannot be read: {0}")]
+    /// The response is not valid HTTP.
+    #[error("invalid response from the server: {0}")]
     InvalidResponse(&'static str),
 }
 

@@ -15,29 +15,29 @@ use crate::{
     render,
 };
 
-/// The most that is read from stdin, in bytes.
+/// How many bytes are read from stdin.
 const MAX_STDIN_BYTES: u64 = 8 << 20;
-/// The longest reason of a denial, in characters.
+/// How many characters of a reason are printed.
 const MAX_REASON_CHARS: usize = 1_000;
 
-/// Does it, and takes a panic for a failure like any other, which is nobody else's business.
-pub(super) fn catch_panic<T>(this: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+/// Calls `work`; a panic becomes an error, and prints nothing.
+pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     panic::set_hook(Box::new(|_| {}));
-    panic::catch_unwind(AssertUnwindSafe(this)).unwrap_or_else(|_| Err("a fault inside fairway".into()))
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("internal error: the hook panicked".into()))
 }
 
-/// Everything that the vendor has to say.
+/// Reads all of stdin: the provider's JSON.
 pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("stdin cannot be read: {error}"))?;
+    read.map_err(|error| format!("cannot read stdin: {error}"))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_STDIN_BYTES) {
         return Err(format!("stdin holds more than {} MiB", MAX_STDIN_BYTES >> 20));
     }
     Ok(bytes)
 }
 
-/// The project that the vendor works in; `None` where there is none, and nobody says that there should be.
+/// The project of the provider's working directory. `None` when there is none and nothing in the environment demands one.
 pub(super) fn find_project(
     provider: Provider,
     root: Option<&Path>,
@@ -48,23 +48,30 @@ pub(super) fn find_project(
     match context::find_project(env, root, [dir.as_deref(), cwd]) {
         Ok(Some(project)) => Ok(Some(project)),
         Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_some() => {
-            Err(format!("{} is set, and there is no project here", vars::FAIRWAY_SESSION_ID))
+            Err(format!("{} is set, but there is no project here", vars::FAIRWAY_SESSION_ID))
         }
         Ok(None) if root.is_some() || env.var_os(vars::FAIRWAY_ROOT).is_some() => {
-            Err("there is no project where --root or FAIRWAY_ROOT says".to_owned())
+            Err("there is no project at the path of --root or FAIRWAY_ROOT".to_owned())
         }
         Ok(None) => match context::missing_config([dir.as_deref(), cwd, Some(&env.cwd)]) {
-            Some(left) => Err(format!("{} is gone, and its store is not (fairway init)", left.display())),
+            Some(path) => Err(format!(
+                "{} is missing, but its store exists (create the file again: fairway init)",
+                path.display()
+            )),
             None => Ok(None),
         },
         Err(error) => Err(message_with_hint(&error.into())),
     }
 }
 
+/// The caller's facts for the actions: provider, session, transcript and process.
+///
+/// # Errors
+/// When the provider's name is not a valid label.
 pub(super) fn hook_caller(
     provider: Provider,
     env: &Env,
-    told: Payload,
+    payload: Payload,
     external: String,
 ) -> Result<HookCaller, String> {
     let label = Label::parse(provider.label()).map_err(|why| why.to_string())?;
@@ -72,23 +79,23 @@ pub(super) fn hook_caller(
         provider: label,
         other_providers: Provider::ALL.iter().filter(|other| **other != provider).map(|other| other.label()).collect(),
         external_session_id: external,
-        transcript: told.transcript_path.filter(|path| !path.is_empty()),
-        cwd: told.cwd.or_else(|| Some(env.cwd.clone())),
+        transcript: payload.transcript_path.filter(|path| !path.is_empty()),
+        cwd: payload.cwd.or_else(|| Some(env.cwd.clone())),
         agent_process: context::agent_process(provider, env),
-        is_subagent: told.agent_id.is_some(),
+        is_subagent: payload.agent_id.is_some(),
         has_wake_hook: provider.has_wake_hook(env),
         max_output_bytes: provider.max_output_bytes(),
     })
 }
 
-/// A reason as it may be told: one line, masked, not too long, and never empty.
+/// A reason for output: one line, masked, at most [`MAX_REASON_CHARS`] characters, and never empty.
 pub(super) fn one_line(reason: &str) -> String {
     let line = secrets::mask(&render::strip_controls(reason));
     let short: String = line.trim().chars().take(MAX_REASON_CHARS).collect();
-    if short.is_empty() { "no reason is known".to_owned() } else { short }
+    if short.is_empty() { "no reason given".to_owned() } else { short }
 }
 
-/// What an error says, with the next step.
+/// An error's message with its hint.
 pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
     let failure = errors::classify(error);
     match failure.hint {

@@ -1,5 +1,5 @@
-//! Whether installed hooks hold: a call that must be denied is sent through each of them, as its vendor would, and it is said
-//! whether the vendor would have blocked it.
+//! `doctor hooks`: runs each installed hook as its provider would, with a tool call that must be denied, and reports whether the
+//! provider would have blocked the call.
 
 mod block_semantics;
 mod canary;

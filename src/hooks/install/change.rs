@@ -15,23 +15,24 @@ use super::{
 };
 use crate::{domain::Refusal, env::Env, hooks::Provider};
 
-/// What was changed, or would be.
+/// The result of a change, or of a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The settings' file.
+    /// The settings file.
     pub path: PathBuf,
-    /// Whether its bytes are others now.
+    /// Whether the file's bytes differ.
     pub is_changed: bool,
-    /// The lines that differ; empty when nothing does.
+    /// A unified diff; empty without a difference.
     pub diff: String,
-    /// Why the provider would not load the file as it is now.
+    /// Why the provider would not load the new file; `None` when it would.
     pub not_loadable: Option<String>,
 }
 
-/// Enters our hooks into a provider's settings; with `dry_run` only says what would change. A second time changes nothing.
+/// Adds Fairway's hooks to a provider's settings. `dry_run` only reports the change. Installing twice changes nothing.
 ///
 /// # Errors
-/// `settings_invalid` for what is no JSON or cannot be meant; what cannot be read or written. Nothing is then changed.
+/// `settings_invalid` for a file that is not valid JSON or has unexpected values; when it cannot be read or written. The file is
+/// unchanged then.
 pub fn install(
     provider: Provider,
     target: &Target,
@@ -42,7 +43,7 @@ pub fn install(
 ) -> Result<Change> {
     if program.to_str().is_none() {
         let why =
-            format!("the path of this program, {}, is not valid UTF-8: settings cannot name it", program.display());
+            format!("the path of this program is not valid UTF-8, so settings cannot name it: {}", program.display());
         return Err(Refusal::Usage { why }.into());
     }
     let settings = SettingsFile::read(&target.path(provider, env)?)?;
@@ -53,7 +54,7 @@ pub fn install(
     apply_change(provider, &settings, Some(&text), dry_run)
 }
 
-/// Takes our hooks out of a provider's settings; with `dry_run` only says what would change.
+/// Removes Fairway's hooks from a provider's settings. `dry_run` only reports the change.
 ///
 /// # Errors
 /// As for [`install`].
@@ -67,7 +68,7 @@ pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path,
     apply_change(provider, &settings, text.as_deref(), dry_run)
 }
 
-/// Whether a hook of a provider's settings is ours.
+/// A predicate for entries that Fairway has added to a provider's settings.
 pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&serde_json::Value) -> bool {
     let own = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     move |hook| own_program(hook, provider, own.as_deref()).is_some()

@@ -1,5 +1,5 @@
-//! Our entries in the providers' settings: `hook install` and `hook uninstall`. Everything else in those files stays byte by
-//! byte; what was put in is taken out again without a trace.
+//! Fairway's hooks in the providers' settings: `hook install` and `hook uninstall`. All other bytes of those files are kept, and
+//! uninstalling restores the file as it was.
 
 mod change;
 mod diff;

@@ -1,5 +1,5 @@
-//! Codex's record: a line for each answer's usage, in which what came from a cache is part of the input. The model stands on
-//! a line at the beginning of each turn, perhaps long before the answer.
+//! Codex's transcript: one line with the usage of each response, whose input includes cached tokens. The model is named on a line
+//! at the start of each turn, perhaps long before the response.
 
 use std::{io, path::Path};
 
@@ -47,7 +47,7 @@ pub(super) fn parse_line(read: &mut TranscriptSlice, model: &mut Option<String>,
     read.add(Turn { at, key: non_empty_text(&payload["response_id"]), usage: Some(usage), tools: Vec::new() });
 }
 
-/// Answers whose model stands before the part that was read get it from there.
+/// Fills in the model of responses whose turn started before the part that was read.
 pub(super) fn fill_missing_models(read: &mut TranscriptSlice, path: &Path, from: u64) -> io::Result<()> {
     let mut nameless =
         read.turns.iter_mut().filter_map(|turn| turn.usage.as_mut()).filter(|usage| usage.model.is_none()).peekable();
@@ -60,7 +60,7 @@ pub(super) fn fill_missing_models(read: &mut TranscriptSlice, path: &Path, from:
     Ok(())
 }
 
-/// The model that a line names for the turn that begins.
+/// The model in a line that starts a turn.
 fn named_model(line: &[u8]) -> Option<String> {
     let entry = parse_if_contains(line, "\"turn_context\"")?;
     (entry["type"] == "turn_context").then(|| non_empty_text(&entry["payload"]["model"])).flatten()

@@ -1,8 +1,7 @@
-//! What a provider's own record of a session says about use. The records belong to the providers and change with them: what
-//! cannot be read is passed over, and a number that is not there is not made up.
+//! Token usage from the providers' transcripts. The formats belong to the providers and change with them: lines that cannot be
+//! parsed are skipped, and missing numbers are not guessed.
 //!
-//! One turn here is one answer of the model, with the key that the provider gives it: whoever reads a part twice tells the
-//! same turns.
+//! A turn is one response of the model. It has the provider's key, so that reading a part twice gives the same turns.
 
 mod claude;
 mod codex;

@@ -5,26 +5,26 @@ use std::{io, path::Path};
 use super::{claude, codex, gemini, line_reader};
 use crate::domain::usage::TranscriptSlice;
 
-/// The providers whose records can be read.
+/// The providers whose transcripts can be read.
 pub const PROVIDERS: [&str; 3] = ["claude", "codex", "gemini"];
 
-/// TranscriptSlices the record from an offset on: whole lines only, so that one that is being written is read the next time. A record
-/// that is shorter than the offset is another one and is read from its beginning.
+/// Reads a transcript from a byte offset on. Only complete lines are read; a line that is still being written is left for the
+/// next call. A file shorter than the offset was replaced and is read from its beginning.
 ///
 /// # Errors
-/// When it cannot be opened or read, or is no regular file; `Unsupported` for a provider whose records are not known.
+/// When the file cannot be read or is not a regular file; `Unsupported` for an unknown provider.
 pub fn read_since(provider: &str, path: &Path, offset: u64) -> io::Result<TranscriptSlice> {
-    let line = match provider {
+    let parse_line = match provider {
         "claude" => |read: &mut TranscriptSlice, _: &mut _, line: &[u8]| claude::parse_line(read, line),
         "codex" => codex::parse_line,
         "gemini" => |read: &mut TranscriptSlice, _: &mut _, line: &[u8]| gemini::parse_line(read, line),
         _ => {
-            let why = format!("the records of {provider:?} are not known");
+            let why = format!("unknown provider {provider:?}: its transcripts cannot be read");
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
     };
     let (mut read, mut model) = (TranscriptSlice::default(), None);
-    let (from, to) = line_reader::read_since(path, offset, &mut |text| line(&mut read, &mut model, text))?;
+    let (from, to) = line_reader::read_since(path, offset, &mut |line| parse_line(&mut read, &mut model, line))?;
     read.offset = to;
     codex::fill_missing_models(&mut read, path, from)?;
     Ok(read)
@@ -82,7 +82,7 @@ mod tests {
 
         let gemini = read("gemini", &sample("gemini-cli-0.61.0-record.jsonl"));
         let expected = usage("gemini-3.8-flash", 100, 0, 0, 20);
-        // The first answer stands there twice: with its call, and with what came of it.
+        // The first response is there twice: with its tool call, and again with the result.
         let keys = ["e0563217-90df-41b7-8250-b069cc973b87", "5b97b036-d8f5-48db-ba36-3a8257516219"];
         assert_eq!(used(&gemini), keys.map(|key| (key, &expected)));
         assert_eq!(gemini.context_tokens, Some(120));
@@ -125,14 +125,14 @@ mod tests {
             ("gemini", "gemini-cli-0.61.0-record.jsonl", "all done"),
         ] {
             let text = String::from_utf8(sample(name)).unwrap();
-            let mut said = Vec::new();
+            let mut states = Vec::new();
             for (at, _) in text.match_indices('\n') {
                 if let Some(busy) = read(provider, &text.as_bytes()[..=at]).is_busy {
-                    said.push((busy, text[..at].contains(last)));
+                    states.push((busy, text[..at].contains(last)));
                 }
             }
-            assert!(said.len() > 2 && said[0].0, "{provider}: {said:?}");
-            assert!(said.iter().all(|(busy, is_over)| *busy != *is_over), "{provider}: {said:?}");
+            assert!(states.len() > 2 && states[0].0, "{provider}: {states:?}");
+            assert!(states.iter().all(|(busy, is_over)| *busy != *is_over), "{provider}: {states:?}");
         }
     }
 
