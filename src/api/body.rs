@@ -74,7 +74,8 @@ impl RequestBody {
     /// Decodes the JSON document. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `usage`, with the name of a missing field. Of an invalid value only the position is named, since the value may be a secret.
+    /// `usage`, with the name of a missing field. For an invalid value the message has only its position: the value may be a
+    /// secret.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
             let (message, position) = (error.to_string(), format!("line {}, column {}", error.line(), error.column()));

@@ -28,8 +28,8 @@ pub const TOKEN_FILE: &str = "worker.token";
 /// The maximum size of the pointer file, in bytes.
 const MAX_POINTER_BYTES: u64 = 4_096;
 
-/// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when the path is too long for a socket.
-/// `None` without such a directory.
+/// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when that path is too long for a
+/// socket. `None` when both are impossible.
 #[must_use]
 pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
     let in_runtime = runtime.join(SOCKET_FILE);

@@ -1,4 +1,4 @@
-//! What every hook call shares: reading stdin, finding the project, naming the caller, and wording a failure.
+//! Shared steps of all hook calls: reading stdin, finding the project, describing the caller, and formatting a failure.
 
 use std::{
     io::{self, Read},

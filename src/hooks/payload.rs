@@ -36,7 +36,7 @@ impl Payload {
     /// Parses a payload.
     ///
     /// # Errors
-    /// What is invalid, in a sentence.
+    /// A sentence that names the problem.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err("stdin is empty: expected the provider's JSON".into());

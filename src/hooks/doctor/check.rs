@@ -1,4 +1,4 @@
-//! `doctor hooks`: checks each settings file with hooks of ours.
+//! `doctor hooks`: checks the hooks in each settings file.
 
 use std::{
     path::{Path, PathBuf},
@@ -45,17 +45,17 @@ pub struct DoctorContext<'a> {
 pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result<Vec<Finding>> {
     let own = executable::current_executable()?;
     let mut findings = Vec::new();
-    let providers: Vec<Provider> = provider.map_or_else(|| Provider::ALL.to_vec(), |one| vec![one]);
-    for one in providers {
+    let providers: Vec<Provider> = provider.map_or_else(|| Provider::ALL.to_vec(), |single| vec![single]);
+    for checked in providers {
         let before = findings.len();
         let mut any = false;
         for (target, flag) in settings_targets(context) {
-            any |= check_file(context, one, &target, flag, &own, &mut findings);
+            any |= check_file(context, checked, &target, flag, &own, &mut findings);
         }
         if !any && provider.is_some() {
-            let message = format!("no Fairway hooks in the settings of {}", one.label());
+            let message = format!("no Fairway hooks in the settings of {}", checked.label());
             let finding = Finding::new("not_installed", Severity::Warning, message);
-            findings.insert(before, finding.with_fix(format!("fairway hook install {}", one.label())));
+            findings.insert(before, finding.with_fix(format!("fairway hook install {}", checked.label())));
         }
     }
     if findings.is_empty() {

@@ -23,11 +23,11 @@ pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
             json_edit::parse(body)?.as_ref().map(json_edit::to_value).unwrap_or_default()
         }
         (Provider::Claude | Provider::Codex, Err(why)) => {
-            let what = match json_edit::parse(body) {
+            let problem = match json_edit::parse(body) {
                 Ok(_) => "has comments or a trailing comma".to_owned(),
                 Err(_) => format!("is not valid JSON ({why})"),
             };
-            return Err(format!("{what}, and {} does not load such a file", provider.label()));
+            return Err(format!("{problem}, and {} does not load such a file", provider.label()));
         }
     };
     match provider {

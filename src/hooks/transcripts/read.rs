@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use crate::domain::usage::Usage;
 
-    /// What the provider's real program wrote, with long texts cut.
+    /// A transcript of the provider's real program, with long texts cut.
     fn sample(name: &str) -> Vec<u8> {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents");
         fs::read(dir.join(name)).unwrap()
