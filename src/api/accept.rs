@@ -1,4 +1,4 @@
-//! Letting people in, and serving each over one connection.
+//! Accepts connections, and serves HTTP/1.1 on each.
 
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
@@ -14,24 +14,18 @@ use tokio::{
 
 use super::{
     auth::Transport,
+    authorize_denial::AUTHORIZE_PATH,
     catch_panic::catch_panic,
-    connections::{ConnectionHandle, Connections, InFlight},
+    connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS},
     error::ApiError,
     timeouts::TimeoutStream,
 };
 use crate::os::{socket, user};
 
-/// How long to wait before trying again to let somebody in, when this process has no room.
+/// The pause after a failed `accept`, for example when the process has no free descriptor.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// What is told to one for whom there is no room. It answers any route: nothing is allowed.
-const OVERLOADED_BODY: &str = concat!(
-    r#"{"error":{"code":"server_busy","kind":"busy","message":"256 connections are served already","#,
-    r#""hint":"try again","retryable":true,"details":null},"#,
-    r#""allowed":false,"granted":false,"opinion":true,"reason":"256 connections are served already","rule":null}"#
-);
-
-/// Everything that serving one takes.
+/// The shared state of all connections.
 #[derive(Clone)]
 pub(super) struct Acceptor {
     pub(super) router: Router,
@@ -39,17 +33,17 @@ pub(super) struct Acceptor {
     pub(super) shutdown: watch::Receiver<bool>,
 }
 
-/// Lets people in at the socket, until the server ends.
-pub(super) async fn accept_on_socket(front: Acceptor, listener: UnixListener) {
-    let mut ending = front.shutdown.clone();
+/// Accepts connections at the Unix socket until shutdown. A peer of another user is dropped.
+pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener) {
+    let mut shutdown = acceptor.shutdown.clone();
     loop {
-        let came = tokio::select! {
-            came = listener.accept() => came,
-            _ = ending.wait_for(|ending| *ending) => return,
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = shutdown.wait_for(|shutdown| *shutdown) => return,
         };
-        match came {
+        match accepted {
             Ok((stream, _)) => match socket::peer_uid(&stream) {
-                Ok(uid) if uid == user::uid() => front.admit(stream, Transport::Socket),
+                Ok(uid) if uid == user::uid() => acceptor.admit(stream, Transport::Socket),
                 _ => drop(stream),
             },
             Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
@@ -57,25 +51,25 @@ pub(super) async fn accept_on_socket(front: Acceptor, listener: UnixListener) {
     }
 }
 
-/// Lets people in at the port, until the server ends.
-pub(super) async fn accept_on_port(front: Acceptor, listener: TcpListener, entry: Transport) {
-    let mut ending = front.shutdown.clone();
+/// Accepts connections at the TCP port until shutdown.
+pub(super) async fn accept_on_port(acceptor: Acceptor, listener: TcpListener, transport: Transport) {
+    let mut shutdown = acceptor.shutdown.clone();
     loop {
-        let came = tokio::select! {
-            came = listener.accept() => came,
-            _ = ending.wait_for(|ending| *ending) => return,
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = shutdown.wait_for(|shutdown| *shutdown) => return,
         };
-        match came {
+        match accepted {
             Ok((stream, _)) => {
                 let _ = stream.set_nodelay(true);
-                front.admit(stream, entry.clone());
+                acceptor.admit(stream, transport.clone());
             }
             Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
         }
     }
 }
 
-/// A stream that can be told something at once.
+/// Reads and writes without waiting, for a connection that gets no task.
 trait NonBlockingIo {
     fn write_now(&self, text: &[u8]) -> io::Result<usize>;
     fn read_now(&self, into: &mut [u8]) -> io::Result<usize>;
@@ -100,60 +94,68 @@ impl NonBlockingIo for TcpStream {
 }
 
 impl Acceptor {
-    fn admit<T: NonBlockingIo + AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: T, entry: Transport) {
-        let Some(guest) = self.connections.accept() else {
+    fn admit<T: NonBlockingIo + AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        &self,
+        stream: T,
+        transport: Transport,
+    ) {
+        let Some(connection) = self.connections.accept() else {
+            // The request is not read, so the answer must fit every route: it denies a tool call as well.
+            let error = ApiError::busy(format!("{MAX_CONNECTIONS} connections are open, each with a request"));
+            let body = error.document_for(AUTHORIZE_PATH).to_string();
             let text = format!(
                 "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\
-                 content-length: {}\r\n\r\n{OVERLOADED_BODY}",
-                OVERLOADED_BODY.len()
+                 content-length: {}\r\n\r\n{body}",
+                body.len()
             );
             let _ = stream.write_now(text.as_bytes());
-            // What was said already must be taken, or the answer is lost with the connection.
+            // Closing with unread input resets the connection, and the peer would lose the response.
             let _ = stream.read_now(&mut [0; 16 * 1024]);
             return;
         };
-        let front = self.clone();
+        let acceptor = self.clone();
         tokio::spawn(async move {
-            front.serve_connection(stream, entry, &guest).await;
-            front.connections.remove(&guest);
+            acceptor.serve_connection(stream, transport, &connection).await;
+            acceptor.connections.remove(&connection);
         });
     }
 
     async fn serve_connection(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
-        entry: Transport,
-        guest: &Arc<ConnectionHandle>,
+        transport: Transport,
+        handle: &Arc<ConnectionHandle>,
     ) {
         let service = service_fn(|request: Request<Incoming>| {
-            let busy = self.connections.start_request(guest);
+            let in_flight = self.connections.start_request(handle);
             let router = TowerToHyperService::new(self.router.clone());
-            let admitted = entry.authenticate(&request);
+            let authenticated = transport.authenticate(&request);
             async move {
                 let path = request.uri().path().to_owned();
-                let answered = match admitted {
+                let result = match authenticated {
                     Ok(()) => {
-                        let answer = router.call(request.map(Body::new));
-                        catch_panic(async { answer.await.unwrap_or_else(|never: Infallible| match never {}) }).await
+                        let response = router.call(request.map(Body::new));
+                        catch_panic(async { response.await.unwrap_or_else(|never: Infallible| match never {}) }).await
                     }
-                    Err(fault) => Err(fault),
+                    Err(error) => Err(error),
                 };
-                Ok::<_, Infallible>(finish_response(answered, &path, busy))
+                Ok::<_, Infallible>(finish_response(result, &path, in_flight))
             }
         });
-        let mut ending = self.shutdown.clone();
+        let mut shutdown = self.shutdown.clone();
         let mut builder = http1::Builder::new();
         builder.half_close(true);
-        let connection = builder.serve_connection(TokioIo::new(TimeoutStream::new(stream, Arc::clone(guest))), service);
+        let connection =
+            builder.serve_connection(TokioIo::new(TimeoutStream::new(stream, Arc::clone(handle))), service);
         let mut connection = std::pin::pin!(connection);
-        let mut is_told = false;
+        let mut is_shutting_down = false;
         loop {
             tokio::select! {
-                // How it ended is its own affair.
+                // An error of one connection concerns its peer alone.
                 _ = connection.as_mut() => return,
-                () = guest.evict.notified() => return,
-                _ = ending.wait_for(|ending| *ending), if !is_told => {
-                    is_told = true;
+                () = handle.evict.notified() => return,
+                _ = shutdown.wait_for(|shutdown| *shutdown), if !is_shutting_down => {
+                    is_shutting_down = true;
                     connection.as_mut().graceful_shutdown();
                 }
             }
@@ -161,19 +163,23 @@ impl Acceptor {
     }
 }
 
-/// The answer as it goes out: a fault with its document, and whoever asked is served until the last byte.
-fn finish_response(answered: Result<Response, ApiError>, path: &str, busy: InFlight) -> hyper::Response<TrackedBody> {
-    let response = match answered {
+/// The response as it is sent: an error gets its document, and the request counts as in flight until the body's last byte.
+fn finish_response(
+    result: Result<Response, ApiError>,
+    path: &str,
+    in_flight: InFlight,
+) -> hyper::Response<TrackedBody> {
+    let response = match result {
         Ok(mut response) => match response.extensions_mut().remove::<ApiError>() {
-            Some(fault) => fault.response_for(path),
+            Some(error) => error.response_for(path),
             None => response,
         },
-        Err(fault) => fault.response_for(path),
+        Err(error) => error.response_for(path),
     };
-    response.map(|body| TrackedBody { body, _in_flight: busy })
+    response.map(|body| TrackedBody { body, _in_flight: in_flight })
 }
 
-/// A body, until whose end a guest is busy.
+/// A response body that keeps its request in flight until it is dropped.
 struct TrackedBody {
     body: Body,
     _in_flight: InFlight,

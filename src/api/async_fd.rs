@@ -1,4 +1,4 @@
-//! What has a descriptor, as the one who waits for many wants it.
+//! Lets tokio wait for a value that has a file descriptor.
 
 use std::{
     io,
@@ -7,7 +7,7 @@ use std::{
 
 use tokio::io::unix::AsyncFd;
 
-/// It.
+/// Implements `AsRawFd`, which [`AsyncFd`] demands, for a value that implements only `AsFd`.
 #[derive(Debug)]
 pub(super) struct RawFdAdapter<T>(pub(super) T);
 
@@ -17,14 +17,14 @@ impl<T: AsFd> AsRawFd for RawFdAdapter<T> {
     }
 }
 
-/// Watches it.
+/// Registers the value's descriptor with the current runtime.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// When epoll refuses the descriptor.
 #[expect(
     deprecated,
-    reason = "the safe form's only fault is a descriptor that changes, and what is kept here has one for good"
+    reason = "deprecated because the descriptor of a value could change; the values registered here keep theirs"
 )]
-pub(super) fn register_fd<T: AsFd>(it: T) -> io::Result<AsyncFd<RawFdAdapter<T>>> {
-    AsyncFd::new(RawFdAdapter(it))
+pub(super) fn register_fd<T: AsFd>(value: T) -> io::Result<AsyncFd<RawFdAdapter<T>>> {
+    AsyncFd::new(RawFdAdapter(value))
 }

@@ -1,58 +1,64 @@
-//! Who may ask: at the socket the same user, on 127.0.0.1 whoever has the token and is no page in a browser.
+//! Authentication: the Unix socket admits the same user, 127.0.0.1 a client with the bearer token that is not a browser page.
 
 use axum::http::{HeaderMap, Request, StatusCode, header};
 
 use super::error::ApiError;
 
-/// Which way somebody came.
+/// How a client is connected.
 #[derive(Debug, Clone)]
 pub(super) enum Transport {
-    /// Through the socket; the kernel has said who it is.
+    /// The Unix socket. The kernel has confirmed the peer's user.
     Socket,
-    /// Through a port, with what every request there must have.
+    /// The TCP port.
     Port {
-        /// The port's number.
+        /// The port number, part of the expected `Host`.
         port: u16,
-        /// The token.
+        /// The bearer token that every request must have.
         token: String,
     },
 }
 
 impl Transport {
-    /// Refuses who may not ask.
+    /// Checks the headers of a request.
     ///
     /// # Errors
-    /// `not_admitted`, with why.
+    /// `not_admitted`, with the reason.
     pub(super) fn authenticate<T>(&self, request: &Request<T>) -> Result<(), ApiError> {
         let Self::Port { port, token } = self else { return Ok(()) };
         let headers = request.headers();
         if headers.contains_key(header::ORIGIN) {
-            return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "a page in a browser may not ask here"));
+            return Err(ApiError::unauthorized(
+                StatusCode::FORBIDDEN,
+                "requests from a browser page are denied (header Origin)",
+            ));
         }
         let host = single_header(headers, header::HOST);
         let is_ours = |host: &str| ["127.0.0.1", "localhost"].iter().any(|name| host == format!("{name}:{port}"));
         if !host.is_some_and(is_ours) {
-            return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, format!("the Host must be 127.0.0.1:{port}")));
+            return Err(ApiError::unauthorized(
+                StatusCode::FORBIDDEN,
+                format!("invalid Host header: must be 127.0.0.1:{port}"),
+            ));
         }
-        let said = single_header(headers, header::AUTHORIZATION).and_then(|said| said.strip_prefix("Bearer "));
-        if !said.is_some_and(|said| constant_time_eq(said.as_bytes(), token.as_bytes())) {
-            let why = "the Authorization must be: Bearer and the token in .fairway/runtime/worker.token";
+        let given = single_header(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+        if !given.is_some_and(|given| constant_time_eq(given.as_bytes(), token.as_bytes())) {
+            let why = "missing or invalid bearer token (see .fairway/runtime/worker.token)";
             return Err(ApiError::unauthorized(StatusCode::UNAUTHORIZED, why));
         }
         Ok(())
     }
 }
 
-/// A header that is there exactly once.
+/// The value of a header that occurs exactly once.
 fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
     if all.next().is_some() { None } else { first.to_str().ok() }
 }
 
-/// Compares in a time that does not tell where the difference is.
-fn constant_time_eq(one: &[u8], other: &[u8]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).fold(0, |differs, (one, other)| differs | (one ^ other)) == 0
+/// Compares in constant time, so that the duration does not reveal where two texts differ.
+fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).fold(0, |differs, (left, right)| differs | (left ^ right)) == 0
 }
 
 #[cfg(test)]
@@ -67,7 +73,7 @@ mod tests {
                 headers.iter().fold(Request::builder(), |request, (name, value)| request.header(*name, *value));
             let request = request.body(()).unwrap();
             (
-                port.authenticate(&request).map_err(|fault| fault.status.as_u16()),
+                port.authenticate(&request).map_err(|error| error.status.as_u16()),
                 Transport::Socket.authenticate(&request).is_ok(),
             )
         };

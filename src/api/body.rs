@@ -1,4 +1,4 @@
-//! Reading what somebody asks: a JSON document of at most 1 MiB, in a time that is limited.
+//! Request bodies (JSON documents of at most 1 MiB, with a deadline), queries, and JSON responses.
 
 use std::time::Duration;
 
@@ -8,40 +8,39 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::ApiError;
-use crate::{actions, env::Timestamp};
+use crate::actions;
 
 /// The longest body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
-/// How much more is read and thrown away, so that whoever sends it hears the answer.
+/// How many bytes more are read and discarded: a client that is still sending would not read the response.
 const MAX_DISCARDED_BYTES: usize = 16 << 20;
-/// How long a body may take.
+/// How long reading a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What was asked, before it is understood.
+/// A request with its body, not yet decoded.
 pub(super) struct RequestBody {
     parts: Parts,
     bytes: Zeroizing<Vec<u8>>,
 }
 
 impl RequestBody {
-    /// Reads all of a request.
+    /// Reads the whole body.
     ///
     /// # Errors
-    /// When it is too long, too slow, or breaks off.
+    /// When the body is too long, too slow, or incomplete.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let (parts, mut body) = request.into_parts();
         let mut surplus = 0;
         let read = timeout(BODY_TIMEOUT, async {
             let mut bytes = Zeroizing::new(Vec::new());
             while let Some(frame) = std::future::poll_fn(|cx| std::pin::Pin::new(&mut body).poll_frame(cx)).await {
-                let Ok(frame) = frame else { return Err(ApiError::usage("the body breaks off")) };
+                let Ok(frame) = frame else { return Err(ApiError::usage("the request body is incomplete")) };
                 let Ok(data) = frame.into_data() else { continue };
                 if surplus > 0 || bytes.len() + data.len() > MAX_BODY_BYTES {
                     surplus += data.len();
@@ -51,43 +50,47 @@ impl RequestBody {
                 } else {
                     append_zeroizing(&mut bytes, &data);
                 }
-                // It may be a credential: nothing of it stays where it was read to.
+                // The body may hold a credential: zero the read buffer as well.
                 if let Ok(mut data) = data.try_into_mut() {
                     data.zeroize();
                 }
             }
             Ok(bytes)
         });
-        let read = read.await.unwrap_or_else(|_| Err(ApiError::request_timeout("the body did not come in time")));
-        // One that is too long is that, also when its end did not come.
-        let bytes = if surplus > 0 { Err(ApiError::body_too_large("the body is longer than 1 MiB")) } else { read }?;
+        let read = read.await.unwrap_or_else(|_| {
+            Err(ApiError::request_timeout(format!("the request body took longer than {} s", BODY_TIMEOUT.as_secs())))
+        });
+        // A body that is too long gets that error even when it also timed out.
+        let bytes =
+            if surplus > 0 { Err(ApiError::body_too_large("the request body is longer than 1 MiB")) } else { read }?;
         Ok(Self { parts, bytes })
     }
 
-    /// The bytes.
+    /// The body's bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What the document says. An unknown field is ignored.
+    /// Decodes the JSON document. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `usage`, naming a field that is missing; of a wrong one only its place, since it may be a secret.
+    /// `usage`, with the name of a missing field. For an invalid value the message has only its position: the value may be a
+    /// secret.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
-            let (said, place) = (error.to_string(), format!("line {}, column {}", error.line(), error.column()));
-            if error.is_data() && said.starts_with("missing field") {
-                return ApiError::usage(said.split(" at line").next().unwrap_or_default());
+            let (message, position) = (error.to_string(), format!("line {}, column {}", error.line(), error.column()));
+            if error.is_data() && message.starts_with("missing field") {
+                return ApiError::usage(message.split(" at line").next().unwrap_or_default());
             }
-            let what = if error.is_data() { "a value of a wrong type" } else { "no JSON" };
-            ApiError::usage(format!("the body is not what this route takes: {what} at {place}"))
+            let reason = if error.is_data() { "wrong type" } else { "invalid JSON" };
+            ApiError::usage(format!("invalid request body: {reason} at {position}"))
         })
     }
 
-    /// What the `Idempotency-Key` stands for, when there is one.
+    /// The `Idempotency-Key` header with the fingerprint of path and body; `None` without the header.
     ///
     /// # Errors
-    /// One that cannot be meant.
+    /// When the header is invalid.
     pub(super) fn idempotency_key(&self) -> Result<Option<actions::IdempotencyKey>, ApiError> {
         let Some(id) = idempotency_header(&self.parts.headers)? else { return Ok(None) };
         let mut digest = Sha256::new();
@@ -99,7 +102,7 @@ impl RequestBody {
     }
 }
 
-/// Grows by moving, so that nothing is left behind in memory that was given back.
+/// Appends, and grows by copying into a new buffer: `Vec` would reallocate and leave the old bytes in freed memory.
 fn append_zeroizing(bytes: &mut Zeroizing<Vec<u8>>, data: &[u8]) {
     if bytes.capacity() - bytes.len() < data.len() {
         let mut larger = Zeroizing::new(Vec::with_capacity((bytes.len() + data.len()).max(2 * bytes.len())));
@@ -112,48 +115,35 @@ fn append_zeroizing(bytes: &mut Zeroizing<Vec<u8>>, data: &[u8]) {
 fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let text = value.to_str().ok().filter(|text| (1..=128).contains(&text.len()));
-    text.map(|text| Some(text.to_owned())).ok_or_else(|| ApiError::usage("the Idempotency-Key is 1 to 128 characters"))
+    text.map(|text| Some(text.to_owned()))
+        .ok_or_else(|| ApiError::usage("invalid Idempotency-Key header: must have 1 to 128 visible ASCII characters"))
 }
 
-/// Reads a document.
+/// Reads and decodes a JSON body.
 ///
 /// # Errors
-/// As [`Asked::read`] and [`Asked::decode`].
+/// As [`RequestBody::read`] and [`RequestBody::decode`].
 pub(super) async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
     RequestBody::read(request).await?.decode()
 }
 
-/// The fields behind the question mark.
+/// Decodes the query of the URL.
 ///
 /// # Errors
-/// `usage`, naming a field that is missing.
+/// `usage`, with the name of a missing field.
 pub(super) fn query<T: DeserializeOwned>(request: &Request) -> Result<T, ApiError> {
-    let asked = axum::extract::Query::<T>::try_from_uri(request.uri());
-    asked.map(|query| query.0).map_err(|error| {
-        let said = error.body_text();
-        let said = said.rsplit(": ").next().unwrap_or_default();
-        ApiError::usage(if said.starts_with("missing field") { said } else { "the query cannot be read" })
+    let decoded = axum::extract::Query::<T>::try_from_uri(request.uri());
+    decoded.map(|query| query.0).map_err(|error| {
+        let text = error.body_text();
+        let reason = text.rsplit(": ").next().unwrap_or_default();
+        ApiError::usage(if reason.starts_with("missing field") { reason } else { "invalid query" })
     })
 }
 
-/// A document as the answer.
+/// A response with status 200 and a JSON document.
 pub(super) fn json_response(document: &impl Serialize) -> Response {
     match serde_json::to_vec(document) {
         Ok(bytes) => (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
         Err(error) => ApiError::internal(error.to_string()).into_response(),
-    }
-}
-
-/// A time: RFC 3339, or milliseconds since 1970.
-pub(super) fn deserialize_timestamp<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
-    use serde::de::Error;
-    match Value::deserialize(from)? {
-        Value::Null => Ok(None),
-        Value::String(text) => Timestamp::parse(&text).map(Some).ok_or_else(|| D::Error::custom("no time")),
-        Value::Number(number) => number
-            .as_i64()
-            .map(|millis| Some(Timestamp::from_millis(millis)))
-            .ok_or_else(|| D::Error::custom("no time")),
-        _ => Err(D::Error::custom("no time")),
     }
 }

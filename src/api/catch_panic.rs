@@ -1,4 +1,4 @@
-//! A handler that panics is an answer too: a failure.
+//! Turns a panic of a request handler into an error response.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,14 +9,14 @@ use axum::response::Response;
 
 use super::error::ApiError;
 
-/// Runs to the end what answers, whatever becomes of it.
-pub(super) async fn catch_panic(answer: impl Future<Output = Response>) -> Result<Response, ApiError> {
-    let mut answer = pin!(answer);
+/// Runs a handler, and returns an internal error when it panics.
+pub(super) async fn catch_panic(handler: impl Future<Output = Response>) -> Result<Response, ApiError> {
+    let mut handler = pin!(handler);
     std::future::poll_fn(|cx| {
-        let polled = catch_unwind(AssertUnwindSafe(|| Pin::as_mut(&mut answer).poll(cx)));
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::as_mut(&mut handler).poll(cx)));
         match polled {
             Ok(polled) => polled.map(Ok),
-            Err(_) => std::task::Poll::Ready(Err(ApiError::internal("the request broke off: an error inside fairway"))),
+            Err(_) => std::task::Poll::Ready(Err(ApiError::internal("internal error: the request handler panicked"))),
         }
     })
     .await

@@ -1,5 +1,5 @@
-//! Everybody who is connected. When there is no room, whoever has been silent longest goes, those first who never asked
-//! anything: so nobody who only sits there keeps another out.
+//! Registry of open connections. At the limit the connection that has been idle longest is closed, connections without any
+//! request first, so that idle clients cannot keep others out.
 
 use std::{
     sync::{
@@ -11,10 +11,10 @@ use std::{
 
 use tokio::sync::{Notify, watch};
 
-/// How many may be connected.
+/// How many connections may be open at once.
 pub(super) const MAX_CONNECTIONS: usize = 256;
 
-/// Everybody.
+/// All open connections.
 #[derive(Debug)]
 pub(super) struct Connections {
     handles: Mutex<Vec<Arc<ConnectionHandle>>>,
@@ -22,20 +22,20 @@ pub(super) struct Connections {
     count: watch::Sender<usize>,
 }
 
-/// One who is connected.
+/// One open connection.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionHandle {
-    /// Tells them to go.
+    /// Tells the connection's task to close it.
     pub(super) evict: Notify,
-    /// Requests that are being answered.
+    /// Requests that have not been answered completely.
     in_flight: AtomicUsize,
-    /// How many were asked.
+    /// How many requests the connection has had.
     requests: AtomicU64,
-    /// When they last did anything, in microseconds.
+    /// When the last request ended, or the connection opened: microseconds since `created_at`.
     last_active_micros: AtomicU64,
 }
 
-/// A request that is being answered, until it is dropped.
+/// Counts a request as in flight until it is dropped.
 #[derive(Debug)]
 pub(super) struct InFlight {
     connections: Arc<Connections>,
@@ -43,7 +43,7 @@ pub(super) struct InFlight {
 }
 
 impl Connections {
-    /// Nobody.
+    /// An empty registry.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self { handles: Mutex::default(), created_at: Instant::now(), count: watch::Sender::new(0) })
     }
@@ -56,39 +56,40 @@ impl Connections {
         u64::try_from(self.created_at.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Lets one in; `None` when everybody who is there is being served.
+    /// Registers a connection, if necessary in place of the one idle longest. `None` when all have a request in flight.
     pub(super) fn accept(&self) -> Option<Arc<ConnectionHandle>> {
-        let mut guests = self.lock();
-        if guests.len() >= MAX_CONNECTIONS {
-            let silent = guests.iter().enumerate().filter(|(_, guest)| guest.in_flight.load(Relaxed) == 0);
-            let (place, _) = silent
-                .min_by_key(|(_, guest)| (guest.requests.load(Relaxed) > 0, guest.last_active_micros.load(Relaxed)))?;
-            guests.swap_remove(place).evict.notify_one();
+        let mut handles = self.lock();
+        if handles.len() >= MAX_CONNECTIONS {
+            let idle = handles.iter().enumerate().filter(|(_, handle)| handle.in_flight.load(Relaxed) == 0);
+            let (index, _) = idle.min_by_key(|(_, handle)| {
+                (handle.requests.load(Relaxed) > 0, handle.last_active_micros.load(Relaxed))
+            })?;
+            handles.swap_remove(index).evict.notify_one();
         }
-        let guest = Arc::new(ConnectionHandle {
+        let handle = Arc::new(ConnectionHandle {
             last_active_micros: AtomicU64::new(self.elapsed_micros()),
             ..ConnectionHandle::default()
         });
-        guests.push(Arc::clone(&guest));
-        self.count.send_replace(guests.len());
-        Some(guest)
+        handles.push(Arc::clone(&handle));
+        self.count.send_replace(handles.len());
+        Some(handle)
     }
 
-    /// One is gone.
-    pub(super) fn remove(&self, gone: &Arc<ConnectionHandle>) {
-        let mut guests = self.lock();
-        guests.retain(|guest| !Arc::ptr_eq(guest, gone));
-        self.count.send_replace(guests.len());
+    /// Removes a closed connection.
+    pub(super) fn remove(&self, closed: &Arc<ConnectionHandle>) {
+        let mut handles = self.lock();
+        handles.retain(|handle| !Arc::ptr_eq(handle, closed));
+        self.count.send_replace(handles.len());
     }
 
-    /// A request of one begins.
-    pub(super) fn start_request(self: &Arc<Self>, guest: &Arc<ConnectionHandle>) -> InFlight {
-        guest.in_flight.fetch_add(1, Relaxed);
-        guest.requests.fetch_add(1, Relaxed);
-        InFlight { connections: Arc::clone(self), connection: Arc::clone(guest) }
+    /// Marks the start of a request.
+    pub(super) fn start_request(self: &Arc<Self>, handle: &Arc<ConnectionHandle>) -> InFlight {
+        handle.in_flight.fetch_add(1, Relaxed);
+        handle.requests.fetch_add(1, Relaxed);
+        InFlight { connections: Arc::clone(self), connection: Arc::clone(handle) }
     }
 
-    /// Comes back when nobody is there any more.
+    /// Returns when no connection is open.
     pub(super) async fn wait_drained(&self) {
         let mut count = self.count.subscribe();
         let _ = count.wait_for(|count| *count == 0).await;
@@ -96,7 +97,7 @@ impl Connections {
 }
 
 impl ConnectionHandle {
-    /// How many requests they have asked, and whether one is being answered.
+    /// How many requests the connection has had, and whether one is in flight.
     pub(super) fn request_state(&self) -> (u64, bool) {
         (self.requests.load(Relaxed), self.in_flight.load(Relaxed) > 0)
     }
@@ -115,17 +116,19 @@ mod tests {
 
     #[test]
     fn who_never_asked_goes_first_and_who_is_served_stays() {
-        let crowd = Connections::new();
-        let asked = crowd.accept().unwrap();
-        drop(crowd.start_request(&asked));
-        let silent: Vec<_> = (1..MAX_CONNECTIONS).map(|_| crowd.accept().unwrap()).collect();
-        assert_eq!(crowd.lock().len(), MAX_CONNECTIONS);
-        let next = crowd.accept().unwrap();
-        let is_there = |guest: &Arc<ConnectionHandle>| crowd.lock().iter().any(|one| Arc::ptr_eq(one, guest));
-        assert!(is_there(&asked) && is_there(&next) && !is_there(&silent[0]) && is_there(&silent[1]));
-        let served: Vec<_> = crowd.lock().iter().map(|guest| crowd.start_request(guest)).collect::<Vec<_>>();
-        assert!(crowd.accept().is_none());
+        let connections = Connections::new();
+        let asked = connections.accept().unwrap();
+        drop(connections.start_request(&asked));
+        let silent: Vec<_> = (1..MAX_CONNECTIONS).map(|_| connections.accept().unwrap()).collect();
+        assert_eq!(connections.lock().len(), MAX_CONNECTIONS);
+        let next = connections.accept().unwrap();
+        let is_open =
+            |handle: &Arc<ConnectionHandle>| connections.lock().iter().any(|known| Arc::ptr_eq(known, handle));
+        assert!(is_open(&asked) && is_open(&next) && !is_open(&silent[0]) && is_open(&silent[1]));
+        let served: Vec<_> =
+            connections.lock().iter().map(|handle| connections.start_request(handle)).collect::<Vec<_>>();
+        assert!(connections.accept().is_none());
         drop(served);
-        assert!(crowd.accept().is_some());
+        assert!(connections.accept().is_some());
     }
 }

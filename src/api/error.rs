@@ -1,18 +1,19 @@
-//! What goes wrong, as a status and the error document.
+//! Errors of the API: an HTTP status and the error document.
 
 use axum::{
     Json,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::authorize_denial::{AUTHORIZE_PATH, add_denial};
 use crate::{
     actions::core::errors,
     wire::{ErrorDocument, Failure, FailureKind},
 };
 
-/// A failure with the status that fits.
+/// A failure with its HTTP status.
 #[derive(Debug, Clone)]
 pub(super) struct ApiError {
     pub(super) status: StatusCode,
@@ -26,66 +27,67 @@ impl ApiError {
         Self { status, failure: Box::new(failure) }
     }
 
-    /// With what may help.
+    /// Adds a hint.
     fn with_hint(mut self, hint: &str) -> Self {
         self.failure.hint = Some(hint.to_owned());
         self
     }
 
-    /// Words or values that cannot be meant.
+    /// An invalid argument or value: 400.
     pub(super) fn usage(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_value", FailureKind::Usage, message)
     }
 
-    /// More than anybody may say.
+    /// A body above the limit: 413.
     pub(super) fn body_too_large(message: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid_value", FailureKind::Usage, message)
     }
 
-    /// Slower than anybody may be.
+    /// A body that took too long: 408.
     pub(super) fn request_timeout(message: impl Into<String>) -> Self {
         Self::new(StatusCode::REQUEST_TIMEOUT, "invalid_value", FailureKind::Usage, message)
     }
 
-    /// Somebody who may not ask.
+    /// A client that is not admitted.
     pub(super) fn unauthorized(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, "not_admitted", FailureKind::Refused, message)
     }
 
-    /// Too much at once.
+    /// A limit that is reached: 503, retryable.
     pub(super) fn busy(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", FailureKind::Busy, message).with_hint("try again")
     }
 
-    /// An error of our own making.
+    /// An error of the server itself: 500.
     pub(super) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failure", FailureKind::Failure, message)
     }
 
-    /// No such route.
+    /// An unknown route: 404.
     pub(super) fn unknown_route(path: &str) -> Self {
-        let why = format!("there is no route '{path}'");
+        let why = format!("unknown route '{path}'");
         Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why)
-            .with_hint("GET /openapi.json has them all")
+            .with_hint("list the routes: GET /openapi.json")
     }
 
-    /// A route that wants to be asked otherwise.
+    /// A known route with another method: 405.
     pub(super) fn method_not_allowed(method: &str, path: &str) -> Self {
-        let why = format!("the route '{path}' takes no {method}");
+        let why = format!("invalid method {method} for route '{path}'");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "usage", FailureKind::Usage, why)
     }
 
-    /// The document; a route that decides says in it that nothing is allowed.
+    /// The error response. On the route that decides about tool calls it is a denial as well.
     pub(super) fn response_for(&self, path: &str) -> Response {
+        (self.status, Json(self.document_for(path))).into_response()
+    }
+
+    /// The error document for a path.
+    pub(super) fn document_for(&self, path: &str) -> Value {
         let mut document = serde_json::to_value(ErrorDocument { error: &self.failure }).unwrap_or(Value::Null);
-        if path == super::routes::authorize::PATH
-            && let Some(fields) = document.as_object_mut()
-        {
-            let reason = self.failure.message.clone();
-            let said = json!({ "allowed": false, "granted": false, "opinion": true, "reason": reason, "rule": null });
-            fields.extend(said.as_object().cloned().unwrap_or_default());
+        if path == AUTHORIZE_PATH {
+            add_denial(&mut document, &self.failure.message);
         }
-        (self.status, Json(document)).into_response()
+        document
     }
 }
 
@@ -111,7 +113,7 @@ impl From<Failure> for ApiError {
 }
 
 impl IntoResponse for ApiError {
-    /// The status alone: [`Fault::document`] is written where the route is known.
+    /// The status alone. [`ApiError::response_for`] writes the document where the path is known.
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);

@@ -1,5 +1,5 @@
-//! The project as it is now: its settings are read again when its files have changed, its store is opened again when another
-//! file lies there.
+//! The project with current settings: they are loaded again when their files have changed, and the store is opened again when
+//! its file was replaced.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use crate::{
     store::StoreError,
 };
 
-/// What an [`App`] is made from, to be handed to another thread.
+/// The parts of an [`App`] that can be sent to another thread.
 #[derive(Debug, Clone)]
 pub(super) struct AppFactory {
     env: Env,
@@ -26,10 +26,10 @@ pub(super) struct AppFactory {
     actor: Actor,
 }
 
-/// A file as it was found: device, number, size, and when it was changed.
+/// Identity and version of a file: device, inode, size, ctime and mtime. `None` without a file.
 type FileStamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
 
-/// One thread's house.
+/// The project as one thread uses it.
 #[derive(Debug)]
 pub(super) struct LiveProject {
     files: [PathBuf; 2],
@@ -38,7 +38,7 @@ pub(super) struct LiveProject {
     rules: Option<CachedRules>,
 }
 
-/// The guard's rules, with the files that decide whether they may be gone by, as they were when they were read.
+/// The guard's rules, and the stamps of the files on which they depend, taken before they were loaded.
 #[derive(Debug)]
 struct CachedRules {
     rules: LoadedRules,
@@ -46,60 +46,61 @@ struct CachedRules {
 }
 
 impl AppFactory {
-    /// What this house is made from.
+    /// Copies the parts of an app.
     pub(super) fn new(app: &App) -> Self {
         Self { env: (*app.env).clone(), project: (*app.project).clone(), actor: app.actor.clone() }
     }
 
-    /// A house in this thread.
+    /// Loads the project in the current thread.
     ///
     /// # Errors
-    /// As the settings cannot be read.
+    /// When the settings cannot be read.
     pub(super) fn open(self) -> Result<LiveProject> {
         let files = [self.project.root.join(CONFIG_FILE), local_file(&self.project)];
-        let found = files.each_ref().map(|path| file_stamp(path));
+        let stamps = files.each_ref().map(|path| file_stamp(path));
         let (layers, settings) = load_settings(&self.project, &self.env)?;
         let app = App::new(Rc::new(self.env), self.project, layers, settings, self.actor, None);
-        Ok(LiveProject { files, stamps: found, app, rules: None })
+        Ok(LiveProject { files, stamps, app, rules: None })
     }
 }
 
 impl LiveProject {
-    /// The house with the settings of now.
+    /// The app with current settings.
     ///
     /// # Errors
-    /// As the settings cannot be read: what they once were is no answer.
+    /// When the settings cannot be read. Outdated settings are never used instead.
     pub(super) fn app(&mut self) -> Result<&App> {
-        let found = self.files.each_ref().map(|path| file_stamp(path));
-        if found != self.stamps {
+        let stamps = self.files.each_ref().map(|path| file_stamp(path));
+        if stamps != self.stamps {
             let (layers, settings) = load_settings(&self.app.project, &self.app.env)?;
             self.app = self.app.with_settings(layers, settings);
-            self.stamps = found;
+            self.stamps = stamps;
             self.rules = None;
         }
         Ok(&self.app)
     }
 
-    /// The same with the guard's rules of now.
+    /// The app with current settings and guard rules.
     ///
     /// # Errors
-    /// As the settings cannot be read.
+    /// When the settings cannot be read.
     pub(super) fn app_and_guard_rules(&mut self) -> Result<(&App, &LoadedRules)> {
         self.app()?;
-        if self.rules.as_ref().is_some_and(|held| held.files.iter().any(|(path, then)| file_stamp(path) != *then)) {
+        if self.rules.as_ref().is_some_and(|cached| cached.files.iter().any(|(path, stamp)| file_stamp(path) != *stamp))
+        {
             self.rules = None;
         }
         let app = &self.app;
-        let held = self.rules.get_or_insert_with(|| {
-            // Looked at before they are read: what changes meanwhile is read again the next time.
+        let cached = self.rules.get_or_insert_with(|| {
+            // Stamps first: a change during loading is then noticed by the next call.
             let files =
                 LoadedRules::watched_files(app).into_iter().map(|path| (path.clone(), file_stamp(&path))).collect();
             CachedRules { files, rules: LoadedRules::load(app) }
         });
-        Ok((app, &held.rules))
+        Ok((app, &cached.rules))
     }
 
-    /// Looks at an error: after one that says that another store lies there, that one is opened next.
+    /// Opens the store again after an error that says its file was replaced.
     pub(super) fn note_error(&mut self, error: &anyhow::Error) {
         if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(StoreError::Replaced))) {
             self.app = self.app.with_fresh_store();
@@ -114,7 +115,7 @@ fn load_settings(project: &Project, env: &Env) -> Result<(Layers, Settings)> {
 }
 
 fn file_stamp(path: &Path) -> FileStamp {
-    let found = fs::metadata(path).ok()?;
-    let (changed, written) = ((found.ctime(), found.ctime_nsec()), (found.mtime(), found.mtime_nsec()));
-    Some((found.dev(), found.ino(), found.size(), changed.0, changed.1, written.0, written.1))
+    let file = fs::metadata(path).ok()?;
+    let (ctime, mtime) = ((file.ctime(), file.ctime_nsec()), (file.mtime(), file.mtime_nsec()));
+    Some((file.dev(), file.ino(), file.size(), ctime.0, ctime.1, mtime.0, mtime.1))
 }

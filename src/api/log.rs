@@ -1,10 +1,10 @@
-//! What is worth telling whoever looks at the server: a line on stderr.
+//! Warnings of the server on stderr.
 
 use std::io::Write as _;
 
 use crate::{domain::secrets::mask, render::escape_line};
 
-/// Tells it. Nobody need listen.
+/// Prints one line. A closed stderr is ignored.
 pub(super) fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "fairway serve: {}", escape_line(&mask(text)));
 }

@@ -1,16 +1,19 @@
-//! The machines' door: JSON over HTTP/1.1 on a Unix socket, and with a token on 127.0.0.1. A handler decodes, asks an action,
-//! and answers; it knows no more than that.
+//! The worker API: JSON over HTTP/1.1 on a Unix socket, and with a bearer token on 127.0.0.1. A handler decodes the request,
+//! calls an action and encodes its result.
 //!
-//! One thread serves and looks at the store in place; one writes. What may wait for a program has a thread for itself.
+//! One thread serves all connections and reads the store. A second thread writes to it. A call that may wait for another
+//! program gets a thread of its own.
 
 mod accept;
 mod async_fd;
 mod auth;
+mod authorize_denial;
 mod body;
 mod catch_panic;
 mod connections;
 mod error;
 mod identity;
+mod identity_refresh;
 mod live_project;
 mod log;
 mod prompt_delivery;

@@ -1,4 +1,5 @@
-//! Having prompts brought by the session's adapter, when nobody listens for them. One at a time for each session.
+//! Delivers queued prompts by typing them through the session's backend when no listener waits for them. One delivery at a
+//! time per session.
 
 use std::{cell::RefCell, collections::BTreeMap, time::Duration};
 
@@ -10,16 +11,16 @@ use crate::{
     domain::SessionId,
 };
 
-/// How often it is tried when too much else is going on, and how long after.
+/// How often a delivery is tried while the server is busy, and the pause between two tries.
 const MAX_ATTEMPTS: usize = 30;
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 thread_local! {
-    /// Sessions for which it is being done, and whether it is to be done once more.
+    /// Sessions with a delivery in progress, and whether another one must follow.
     static IN_PROGRESS: RefCell<BTreeMap<SessionId, bool>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Has it done for the session of a run.
+/// Starts a delivery for the session of a session run.
 pub(super) fn start_for_run(run: &str) {
     if let Ok(session) = state::read(|app| app.read(|tx| session_of_run(tx, run)))
         && !session.status.is_final()
@@ -28,7 +29,7 @@ pub(super) fn start_for_run(run: &str) {
     }
 }
 
-/// Has it done for a session.
+/// Starts a delivery for a session, or has the one in progress followed by another.
 pub(super) fn start_for_session(id: SessionId) {
     let is_first = IN_PROGRESS.with_borrow_mut(|busy| match busy.get_mut(&id) {
         Some(again) => {
@@ -60,12 +61,12 @@ pub(super) fn start_for_session(id: SessionId) {
 
 async fn deliver(id: &SessionId) {
     for _ in 0..MAX_ATTEMPTS {
-        let to = id.clone();
-        match state::run_blocking(move |app| prompt::deliver(app, &to)).await {
+        let session = id.clone();
+        match state::run_blocking(move |app| prompt::deliver(app, &session)).await {
             Ok(_) => return,
-            Err(fault) if fault.failure.retryable => sleep(RETRY_DELAY).await,
-            // It waits as before; the session's own calls may bring it.
-            Err(fault) => return warn(&format!("what waits for {id} was not typed: {}", fault.failure.message)),
+            Err(error) if error.failure.retryable => sleep(RETRY_DELAY).await,
+            // The prompts stay queued: another delivery channel may still offer them.
+            Err(error) => return warn(&format!("prompts for {id} were not typed: {}", error.failure.message)),
         }
     }
 }

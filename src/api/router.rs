@@ -1,4 +1,4 @@
-//! Which route is answered by whom: one row each.
+//! The table of routes.
 
 use axum::{
     Router,
@@ -6,15 +6,15 @@ use axum::{
     routing::{get, post},
 };
 
-use super::{error::ApiError, routes};
+use super::{authorize_denial::AUTHORIZE_PATH, error::ApiError, routes};
 
-/// Every route.
+/// All routes, and the errors for unknown routes and methods.
 pub(super) fn router() -> Router {
     Router::new()
         .route("/ack", post(routes::ack::post))
         .route("/approvals", get(routes::approvals::get))
         .route("/approvals/{id}", post(routes::approvals::post))
-        .route(routes::authorize::PATH, post(routes::authorize::post))
+        .route(AUTHORIZE_PATH, post(routes::authorize::post))
         .route("/context", get(routes::context::get).post(routes::context::post))
         .route("/events", get(routes::events::get))
         .route("/exec", post(routes::exec::post))

@@ -1,4 +1,4 @@
-//! Having the place where one server listens: its lock, its socket and the files beside it, all of which go with it.
+//! The server's files: lock, socket, port and token. They are removed when the server ends.
 
 use std::{
     fs, io,
@@ -15,73 +15,73 @@ use crate::{
     os::{files, lock::FileLock, random, socket},
 };
 
-/// The place.
+/// The server's files, owned by the process that holds the lock.
 #[derive(Debug)]
 pub(super) struct RuntimeFiles {
     dir: PathBuf,
-    /// Where the socket lies.
+    /// The socket's path.
     pub(super) socket: PathBuf,
     listener: Option<UnixListener>,
     created: Vec<PathBuf>,
-    // Given back last.
+    // Dropped last: the other files are removed under the lock.
     _lock: FileLock,
 }
 
 impl RuntimeFiles {
-    /// Takes it.
+    /// Takes the lock and listens at the socket.
     ///
     /// # Errors
-    /// `serve_running` when somebody serves there; `exists` when something else than a socket lies there.
+    /// `serve_running` when another server runs; `exists` when the socket's path is a file of another kind.
     pub(super) fn acquire(app: &App) -> Result<Self> {
         let runtime = app.project.runtime_dir();
-        files::private_dir(&app.project.state).context("the state directory cannot be used")?;
-        files::private_dir(&runtime).context("the runtime directory cannot be used")?;
-        let lock = FileLock::try_acquire(&runtime.join(LOCK_FILE)).context("the server's lock cannot be taken")?;
+        files::private_dir(&app.project.state).context("cannot use the state directory")?;
+        files::private_dir(&runtime).context("cannot use the runtime directory")?;
+        let lock = FileLock::try_acquire(&runtime.join(LOCK_FILE)).context("cannot take the server's lock")?;
         let path = socket_path::for_runtime_dir(&runtime, &app.env);
         let Some(lock) = lock else {
-            let place = path.unwrap_or(runtime).display().to_string();
-            return Err(Refusal::ServeRunning { place }.into());
+            let listening_at = path.unwrap_or(runtime).display().to_string();
+            return Err(Refusal::ServeRunning { place: listening_at }.into());
         };
         let path = path.ok_or_else(|| {
-            let why = "is too long for a socket, and there is no XDG_RUNTIME_DIR to put it into".to_owned();
+            let why = "is too long for a Unix socket, and XDG_RUNTIME_DIR is not set".to_owned();
             Refusal::Invalid { what: "the path of .fairway/runtime", why }
         })?;
         let (directory, name) = path.parent().zip(path.file_name()).context("the socket has no directory")?;
         remove_stale_socket(&path)?;
         let listener = socket::listen(directory, &name.to_string_lossy());
         let listener = listener.with_context(|| format!("cannot listen at {}", path.display()))?;
-        let mut place = Self { dir: runtime, socket: path, listener: Some(listener), created: Vec::new(), _lock: lock };
-        place.created.push(place.socket.clone());
+        let mut files = Self { dir: runtime, socket: path, listener: Some(listener), created: Vec::new(), _lock: lock };
+        files.created.push(files.socket.clone());
         for name in [POINTER_FILE, PORT_FILE, TOKEN_FILE] {
-            // Of one that was killed.
-            remove_if_present(&place.dir.join(name));
+            // Left by a server that was killed.
+            remove_if_present(&files.dir.join(name));
         }
-        if !place.socket.starts_with(&place.dir) {
-            let text = format!("{}\n", place.socket.display());
-            place.write_file(POINTER_FILE, &text)?;
+        if !files.socket.starts_with(&files.dir) {
+            let text = format!("{}\n", files.socket.display());
+            files.write_file(POINTER_FILE, &text)?;
         }
-        Ok(place)
+        Ok(files)
     }
 
-    /// Who listens there; once.
+    /// The listener. `None` from the second call on.
     pub(super) fn take_listener(&mut self) -> Option<UnixListener> {
         self.listener.take()
     }
 
-    /// Writes a new token down, for this user alone.
+    /// Generates a token and writes it to a file with mode 0600.
     ///
     /// # Errors
-    /// As it cannot be made or written.
+    /// When it cannot be generated or written.
     pub(super) fn write_token(&mut self) -> Result<String> {
-        let token = random::hex().context("there is no token to be had")?;
+        let token = random::hex().context("cannot generate an API token")?;
         self.write_file(TOKEN_FILE, &token)?;
         Ok(token)
     }
 
-    /// Writes the number of the port down, also under a session's name.
+    /// Writes the port number, and again under the session's name when one is given.
     ///
     /// # Errors
-    /// As it cannot be written.
+    /// When a file cannot be written.
     pub(super) fn write_port(&mut self, port: u16, session: Option<&SessionId>) -> Result<()> {
         let text = format!("{port}\n");
         if let Some(session) = session {
@@ -93,12 +93,12 @@ impl RuntimeFiles {
     fn write_file(&mut self, name: &str, text: &str) -> Result<()> {
         let path = self.dir.join(name);
         files::write_atomic_nosync(&path, text.as_bytes(), 0o600)
-            .with_context(|| format!("{} cannot be written", path.display()))?;
+            .with_context(|| format!("cannot write {}", path.display()))?;
         self.created.push(path);
         Ok(())
     }
 
-    /// Lets nobody in any more.
+    /// Removes the files, so that no new client finds the server.
     pub(super) fn remove_all(&mut self) {
         for path in self.created.drain(..) {
             remove_if_present(&path);
@@ -116,11 +116,11 @@ fn remove_if_present(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-/// Makes room for a socket: only a socket at which nobody listens is ever removed.
+/// Removes a socket at which no process listens. Any other file is left and is an error.
 fn remove_stale_socket(path: &Path) -> Result<()> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        found => found.with_context(|| format!("{} cannot be looked at", path.display()))?,
+        found => found.with_context(|| format!("cannot inspect {}", path.display()))?,
     };
     if !found.file_type().is_socket() {
         return Err(Refusal::AlreadyExists { noun: "file", id: path.display().to_string() }.into());
@@ -128,5 +128,5 @@ fn remove_stale_socket(path: &Path) -> Result<()> {
     if socket::connect_at(path).is_ok() {
         return Err(Refusal::ServeRunning { place: path.display().to_string() }.into());
     }
-    fs::remove_file(path).with_context(|| format!("{} cannot be removed", path.display()))
+    fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Serving, from the first connection to the last answer.
+//! `fairway serve`: starts the server and runs it until a signal or the time limit.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -29,82 +29,84 @@ use crate::{
     os::{core_dumps, notify::ChangeWaiter},
 };
 
-/// How long requests that are being answered may still take when the server is to end.
+/// How long the server waits at shutdown for requests in flight.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Who acts when nobody says for whom they ask.
+/// The actor's name of a request without a session.
 const ACTOR_NAME: &str = "worker-api";
 
-/// How to serve.
+/// Options of `fairway serve`.
 #[derive(Debug, Clone, Default)]
 pub struct ServeOptions {
-    /// Also on 127.0.0.1, at this port; 0 is any.
+    /// Also listen at this port of 127.0.0.1; 0 takes any free port.
     pub http_port: Option<u16>,
-    /// For how long; `None` until somebody ends it.
+    /// Exit after this time; `None` for never.
     pub exit_after: Option<Duration>,
-    /// For whom: the port is also written down under this name.
+    /// Also write the port number under this session's name.
     pub session: Option<SessionId>,
 }
 
-/// Where it listens.
+/// Where the server listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListenAddress {
-    /// The socket.
+    /// The Unix socket.
     pub socket: PathBuf,
     /// The port on 127.0.0.1.
     pub port: Option<u16>,
-    /// The file with the token for it.
+    /// The file with the bearer token for the port.
     pub token_file: Option<PathBuf>,
-    /// This process.
+    /// The server's process id.
     pub pid: u32,
 }
 
-/// Serves until TERM or INT; `tell` is called once, when it listens.
+/// Serves until SIGTERM, SIGINT or the time limit. `on_listen` is called once, when the server listens.
 ///
 /// # Errors
-/// `serve_running` when another one does; `exists`; as the store or the settings cannot be read.
-pub fn serve(app: &App, options: &ServeOptions, tell: impl FnOnce(&ListenAddress) -> Result<()>) -> Result<()> {
-    core_dumps::disable().context("this process cannot be kept from writing its memory to a file")?;
-    let mut place = RuntimeFiles::acquire(app)?;
-    // Whoever asks acts as themselves, and not as the session or the person that has started us.
+/// `serve_running` when another server runs; `exists` when the socket's path is taken; when the store or the settings cannot be
+/// read.
+pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAddress) -> Result<()>) -> Result<()> {
+    core_dumps::disable().context("cannot disable core dumps")?;
+    let mut files = RuntimeFiles::acquire(app)?;
+    // A client must not act as the session or the user that started the server.
     let name = ACTOR_NAME.to_owned();
     let app = &app.with_actor(Actor { name, session: None, run_id: None, role: None, lane: None, epoch: None }, None);
-    // Made now, so that nobody ever looks into an empty one that stands for it.
+    // Created now: a read would otherwise be answered from an empty store.
     app.store_for_writing()?;
     let waiter = app.waiter("serve")?;
-    let seed = AppFactory::new(app);
+    let factory = AppFactory::new(app);
     let (change, changes) = watch::channel(0_u64);
     let (end, ending) = watch::channel(false);
-    let writer = Writer::start(seed.clone()).context("the server has no thread to write")?;
-    ServerState::open(seed.open()?, writer, changes, ending.clone(), app.env.now());
+    let writer = Writer::start(factory.clone()).context("cannot start the writer thread")?;
+    ServerState::open(factory.open()?, writer, changes, ending.clone(), app.env.now());
     let runtime = build_runtime()?;
     let served = runtime.block_on(async {
-        let crowd = Connections::new();
-        let front = Acceptor { router: router::router(), connections: crowd.clone(), shutdown: ending };
+        let connections = Connections::new();
+        let acceptor = Acceptor { router: router::router(), connections: connections.clone(), shutdown: ending };
         let signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let listener = place.take_listener().context("the place has no socket")?;
-        let mut doors = vec![tokio::spawn(accept_on_socket(front.clone(), UnixListener::from_std(listener)?))];
+        let listener = files.take_listener().context("the socket has no listener")?;
+        let mut accept_loops =
+            vec![tokio::spawn(accept_on_socket(acceptor.clone(), UnixListener::from_std(listener)?))];
         let mut port = None;
-        if let Some(wanted) = options.http_port {
-            let listener = TcpListener::bind(("127.0.0.1", wanted)).await;
-            let listener = listener.with_context(|| format!("cannot listen at 127.0.0.1:{wanted}"))?;
+        if let Some(requested) = options.http_port {
+            let listener = TcpListener::bind(("127.0.0.1", requested)).await;
+            let listener = listener.with_context(|| format!("cannot listen at 127.0.0.1:{requested}"))?;
             let number = listener.local_addr()?.port();
-            let entry = Transport::Port { port: number, token: place.write_token()? };
-            place.write_port(number, options.session.as_ref())?;
-            doors.push(tokio::spawn(accept_on_port(front, listener, entry)));
+            let transport = Transport::Port { port: number, token: files.write_token()? };
+            files.write_port(number, options.session.as_ref())?;
+            accept_loops.push(tokio::spawn(accept_on_port(acceptor, listener, transport)));
             port = Some(number);
         }
         tokio::spawn(forward_store_changes(waiter, change));
         let token_file = port.map(|_| app.project.runtime_dir().join(crate::api_client::socket_path::TOKEN_FILE));
-        tell(&ListenAddress { socket: place.socket.clone(), port, token_file, pid: std::process::id() })?;
+        on_listen(&ListenAddress { socket: files.socket.clone(), port, token_file, pid: std::process::id() })?;
         shutdown_signal(signals, options.exit_after).await;
-        place.remove_all();
+        files.remove_all();
         end.send_replace(true);
-        for door in doors {
-            let _ = door.await;
+        for accept_loop in accept_loops {
+            let _ = accept_loop.await;
         }
-        // Who has not been answered by then is not.
-        let _ = timeout(DRAIN_TIMEOUT, crowd.wait_drained()).await;
+        // Requests still in flight after that are dropped.
+        let _ = timeout(DRAIN_TIMEOUT, connections.wait_drained()).await;
         anyhow::Ok(())
     });
     runtime.shutdown_background();
@@ -113,43 +115,47 @@ pub fn serve(app: &App, options: &ServeOptions, tell: impl FnOnce(&ListenAddress
 }
 
 fn build_runtime() -> Result<Runtime> {
-    Builder::new_current_thread().enable_all().max_blocking_threads(64).build().context("the server cannot be started")
+    Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(64)
+        .build()
+        .context("cannot start the async runtime")
 }
 
-async fn shutdown_signal(signals: (Signal, Signal), span: Option<Duration>) {
+async fn shutdown_signal(signals: (Signal, Signal), exit_after: Option<Duration>) {
     let (mut term, mut int) = signals;
-    let over = async {
-        match span {
-            Some(span) => sleep(span).await,
+    let time_limit = async {
+        match exit_after {
+            Some(limit) => sleep(limit).await,
             None => std::future::pending().await,
         }
     };
     tokio::select! {
         _ = term.recv() => {}
         _ = int.recv() => {}
-        () = over => {}
+        () = time_limit => {}
     }
 }
 
 /// Forgets the identities of sessions that have ended.
 fn drop_ended_identities() {
-    let Ok(house) = server_state() else { return };
-    if house.identities.borrow().is_empty() {
+    let Ok(state) = server_state() else { return };
+    if state.identities.borrow().is_empty() {
         return;
     }
-    let is_over = |run: &str| {
-        let session = house.read(|app| app.read(|tx| session_of_run(tx, run)));
+    let has_ended = |run: &str| {
+        let session = state.read(|app| app.read(|tx| session_of_run(tx, run)));
         session.is_ok_and(|session| session.status.is_final())
     };
-    house.identities.borrow_mut().remove_ended(is_over);
+    state.identities.borrow_mut().remove_ended(has_ended);
 }
 
-/// Tells everybody here that somebody has changed the store.
+/// Counts the store's changes by any process, and so wakes every task that waits for one.
 async fn forward_store_changes(waiter: ChangeWaiter, change: watch::Sender<u64>) {
-    let Ok(bell) = register_fd(waiter) else { return };
-    while let Ok(mut rang) = bell.readable().await {
-        let _ = bell.get_ref().0.drain();
-        rang.clear_ready();
+    let Ok(fd) = register_fd(waiter) else { return };
+    while let Ok(mut ready) = fd.readable().await {
+        let _ = fd.get_ref().0.drain();
+        ready.clear_ready();
         drop_ended_identities();
         change.send_modify(|count| *count += 1);
     }

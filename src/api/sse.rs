@@ -1,4 +1,4 @@
-//! Server-sent events: an answer that goes on. What its reader does not take is not gathered without end.
+//! Server-sent events: a streamed response with a bounded queue, so that a slow reader does not fill the memory.
 
 use std::{
     fmt::Write as _,
@@ -20,14 +20,14 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
-/// How many items may wait for their reader.
+/// How many events may be queued for the reader.
 const MAX_QUEUED_EVENTS: usize = 64;
-/// How long a reader may take for one.
+/// How long the reader may leave the queue full before the stream ends.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// After how long a silence a comment says that the connection stands.
+/// After how long without events a comment is sent, by which both sides notice a broken connection.
 pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
-/// Where items go.
+/// The sending end of a stream. The response ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct EventSender(Sender<Bytes>);
 
@@ -45,28 +45,28 @@ impl axum::body::HttpBody for EventBody {
     }
 }
 
-/// An answer, and where its items go. It ends when [`Items`] is dropped.
+/// A streamed response and its sender.
 pub(super) fn stream() -> (Response, EventSender) {
-    let (items, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     let response = (StatusCode::OK, head, Body::new(EventBody(receiver))).into_response();
-    (response, EventSender(items))
+    (response, EventSender(sender))
 }
 
-/// The text of one item.
+/// The text of one event; `None` when the document cannot be encoded.
 pub(super) fn format_event(id: Option<i64>, event: &str, document: &impl Serialize) -> Option<String> {
     let data = Zeroizing::new(serde_json::to_string(document).ok()?);
     let mut text = String::with_capacity(data.len() + 64);
     if let Some(id) = id {
         let _ = writeln!(text, "id: {id}");
     }
-    // JSON has no line ends in it.
+    // Encoded JSON has no line breaks, so one `data` line is enough.
     let _ = write!(text, "event: {event}\ndata: {}\n\n", *data);
     Some(text)
 }
 
 impl EventSender {
-    /// Sends one item; says whether somebody still reads.
+    /// Sends one event. False when the reader is gone or too slow.
     pub(super) async fn send(&self, id: Option<i64>, event: &str, document: &impl Serialize) -> bool {
         match format_event(id, event, document) {
             Some(text) => self.send_text(text).await,
@@ -74,17 +74,17 @@ impl EventSender {
         }
     }
 
-    /// Says that the connection stands.
+    /// Sends a comment. False as for [`EventSender::send`].
     pub(super) async fn keep_alive(&self) -> bool {
         self.send_text(":\n\n".into()).await
     }
 
-    /// Sends the text of an item.
+    /// Sends the text of an event. False as for [`EventSender::send`].
     pub(super) async fn send_text(&self, text: String) -> bool {
         matches!(timeout(SEND_TIMEOUT, self.0.send(text.into())).await, Ok(Ok(())))
     }
 
-    /// Comes back when nobody reads any more.
+    /// Returns when the reader is gone.
     pub(super) async fn closed(&self) {
         self.0.closed().await;
     }

@@ -1,5 +1,5 @@
-//! What every handler works with. There is one house, in the thread that serves, and no handler takes it across an `await`:
-//! so nothing in it needs a lock.
+//! The state that all handlers share. It belongs to the serving thread, and no handler borrows it across an `await`, so it
+//! needs no lock.
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
@@ -26,9 +26,9 @@ use crate::{
     store::sessions,
 };
 
-/// How long a change may take before whoever asked is told to try again.
+/// How long a client waits for a write before it gets `server_busy`.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How many may do at once what takes long.
+/// How many blocking calls may run at once.
 const MAX_BLOCKING_CALLS: usize = 32;
 
 thread_local! {
@@ -37,146 +37,140 @@ thread_local! {
 
 static BLOCKING_SLOTS: Semaphore = Semaphore::const_new(MAX_BLOCKING_CALLS);
 
-/// The house.
+/// The server's state.
 #[derive(Debug)]
 pub(super) struct ServerState {
     project: RefCell<LiveProject>,
     pub(super) writer: Writer,
-    /// Whose credentials are known.
+    /// The identities of session runs.
     pub(super) identities: RefCell<IdentityStore>,
-    /// Changes whenever somebody has changed the store.
+    /// Changes whenever any process has changed the store.
     pub(super) changes: watch::Receiver<u64>,
-    /// Becomes true when the server is to end.
+    /// Becomes true when the server shuts down.
     pub(super) shutdown: watch::Receiver<bool>,
     pub(super) started: Timestamp,
 }
 
 impl ServerState {
-    /// Makes the house of this thread.
+    /// Sets the state of the current thread.
     pub(super) fn open(
         current: LiveProject,
         writer: Writer,
         changes: watch::Receiver<u64>,
-        ending: watch::Receiver<bool>,
+        shutdown: watch::Receiver<bool>,
         started: Timestamp,
     ) {
-        let house = Self {
-            project: RefCell::new(current),
-            writer,
-            identities: RefCell::default(),
-            changes,
-            shutdown: ending,
-            started,
-        };
-        STATE.with(|here| here.replace(Some(Rc::new(house))));
+        let state =
+            Self { project: RefCell::new(current), writer, identities: RefCell::default(), changes, shutdown, started };
+        STATE.with(|here| here.replace(Some(Rc::new(state))));
     }
 
-    /// Closes it: everything in line is done, and every credential forgotten.
+    /// Drops the state: credentials are zeroed and queued writes are finished.
     pub(super) fn close() {
-        if let Some(house) = STATE.take()
-            && let Some(house) = Rc::into_inner(house)
+        if let Some(state) = STATE.take()
+            && let Some(state) = Rc::into_inner(state)
         {
-            drop(house.identities);
-            house.writer.finish();
+            drop(state.identities);
+            state.writer.finish();
         }
     }
 
-    /// The settings and the store, for looking.
+    /// The app with current settings.
     ///
     /// # Errors
-    /// As the settings cannot be read.
+    /// When the settings cannot be read.
     pub(super) fn app(&self) -> Result<App> {
         let mut current = self.project.borrow_mut();
         let app = current.app()?;
         Ok(app.with_actor(app.actor.clone(), None))
     }
 
-    /// The same with the guard's rules.
+    /// Calls `evaluate` with the app and the current guard rules.
     ///
     /// # Errors
-    /// As `judge` fails.
+    /// When the settings cannot be read, or `evaluate` fails.
     pub(super) fn with_guard_rules<T>(
         &self,
-        judge: impl FnOnce(&App, &LoadedRules) -> Result<T>,
+        evaluate: impl FnOnce(&App, &LoadedRules) -> Result<T>,
     ) -> Result<T, ApiError> {
         let mut current = self.project.borrow_mut();
-        let judged = current.app_and_guard_rules().and_then(|(app, prepared)| judge(app, prepared));
-        judged.map_err(|error| {
+        let result = current.app_and_guard_rules().and_then(|(app, rules)| evaluate(app, rules));
+        result.map_err(|error| {
             current.note_error(&error);
             error.into()
         })
     }
 
-    /// Looks at something in place. It must not wait for anything.
+    /// Calls `query` in the serving thread. It must not wait for anything.
     ///
     /// # Errors
-    /// As `look` fails.
-    pub(super) fn read<T>(&self, look: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
-        let looked = self.app().and_then(|app| look(&app));
-        looked.map_err(|error| {
+    /// When the settings cannot be read, or `query` fails.
+    pub(super) fn read<T>(&self, query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
+        let result = self.app().and_then(|app| query(&app));
+        result.map_err(|error| {
             self.project.borrow_mut().note_error(&error);
             error.into()
         })
     }
 }
 
-/// The house of this thread.
+/// The state of the current thread.
 ///
 /// # Errors
-/// When it is closed.
+/// `server_busy` during shutdown.
 pub(super) fn server_state() -> Result<Rc<ServerState>, ApiError> {
-    STATE.with(|here| here.borrow().clone()).ok_or_else(|| ApiError::busy("the server is ending"))
+    STATE.with(|here| here.borrow().clone()).ok_or_else(|| ApiError::busy("the server is shutting down"))
 }
 
-/// Looks at something in place.
+/// Calls `query` in the serving thread. It must not wait for anything.
 ///
 /// # Errors
-/// As `look` fails.
-pub(super) fn read<T>(look: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
-    server_state()?.read(look)
+/// When the settings cannot be read, or `query` fails.
+pub(super) fn read<T>(query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
+    server_state()?.read(query)
 }
 
-/// Has something changed by the thread that writes.
+/// Runs `job` in the writer thread.
 ///
 /// # Errors
-/// As `job` fails, or when it takes too long.
+/// When `job` fails, or the writer takes too long.
 pub(super) async fn write<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let told = server_state()?.writer.write(job)?;
-    match timeout(WRITE_TIMEOUT, told).await {
+    let result = server_state()?.writer.write(job)?;
+    match timeout(WRITE_TIMEOUT, result).await {
         Ok(Ok(done)) => done,
-        Ok(Err(_)) => Err(ApiError::internal("nobody writes any more")),
+        Ok(Err(_)) => Err(ApiError::internal("the store writer has stopped")),
         Err(_) => Err(ApiError::busy("the store is busy")),
     }
 }
 
-/// Does what may wait for a program, in a thread and with a store of its own.
+/// Runs `job`, which may wait for another program, in a thread of its own with its own connection to the store.
 ///
 /// # Errors
-/// As `job` fails, or when too many do so already.
+/// When `job` fails, or too many blocking calls run already.
 pub(super) async fn run_blocking<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let seed = AppFactory::new(&server_state()?.app()?);
-    let place = match BLOCKING_SLOTS.try_acquire() {
-        Ok(place) => place,
+    let factory = AppFactory::new(&server_state()?.app()?);
+    let permit = match BLOCKING_SLOTS.try_acquire() {
+        Ok(permit) => permit,
         Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => {
-            return Err(ApiError::busy(format!("{MAX_BLOCKING_CALLS} programs are waited for already")));
+            return Err(ApiError::busy(format!("{MAX_BLOCKING_CALLS} blocking calls are running")));
         }
     };
     let ran = task::spawn_blocking(move || {
-        let _place = place;
-        let mut current = seed.open()?;
+        let _permit = permit;
+        let mut current = factory.open()?;
         run_catching_panic(&mut current, job)
     });
-    ran.await.unwrap_or_else(|_| Err(ApiError::internal("a call broke off")))
+    ran.await.unwrap_or_else(|_| Err(ApiError::internal("internal error: a blocking call panicked")))
 }
 
-/// The house as the session of a run sees it; as nobody in particular when the run is unknown.
+/// The app with the session of a session run as its actor. An unknown run leaves the actor as it is.
 ///
 /// # Errors
-/// As the store fails.
+/// When the store cannot be read.
 pub(super) fn app_as_run(app: &App, run: &str, request: Option<IdempotencyKey>) -> Result<App> {
     let known = app.read(|tx| Ok(sessions::by_run_id(tx, &normalize_run_id(run))?))?;
     Ok(match known {
@@ -185,7 +179,7 @@ pub(super) fn app_as_run(app: &App, run: &str, request: Option<IdempotencyKey>) 
     })
 }
 
-/// The house as a session sees it.
+/// The app with a session as its actor.
 pub(super) fn app_as_session(app: &App, session: &Session, request: Option<IdempotencyKey>) -> App {
     let actor = Actor {
         name: session.id.to_string(),

@@ -1,5 +1,6 @@
-//! A connection whose other end is not waited for without end: it must say something, end what it begins to say, and take
-//! what it is told.
+//! Timeouts of one connection: while it is idle, while a request's head arrives, and while the peer reads no response.
+//!
+//! hyper's `header_read_timeout` also runs between two requests, where a longer time is promised: so it is not used.
 
 use std::{
     io,
@@ -16,36 +17,36 @@ use tokio::{
 
 use super::connections::ConnectionHandle;
 
-/// How long the other end may take nothing of an answer.
+/// How long the peer may read nothing of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long the head of a request may take, and the first request to come.
+/// How long the head of a request may take, and the wait for a connection's first request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long it may be silent between two requests.
+/// How long a connection may be idle between two requests.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// The connection.
+/// A stream that fails with `TimedOut` when its peer is too slow.
 #[derive(Debug)]
 pub(super) struct TimeoutStream<T> {
     stream: T,
     connection: Arc<ConnectionHandle>,
-    /// How many requests were asked when it was looked at last.
+    /// The connection's number of requests at the last read.
     requests_seen: u64,
-    /// Since when it has been silent.
+    /// When the connection opened, or the last request ended.
     idle_since: Instant,
-    /// Since when a request has been coming in.
+    /// When the first byte of the current request arrived.
     request_since: Option<Instant>,
     read_deadline: Deadline,
     write_deadline: Deadline,
-    /// Until when something must be taken, while something waits.
+    /// The deadline of a write that the peer has not taken.
     write_due: Option<Instant>,
 }
 
-/// A limit that is looked at when it is over: moving it on costs nothing.
+/// A timer that is only reset when it fires: moving the deadline later costs nothing.
 #[derive(Debug, Default)]
 struct Deadline(Option<Pin<Box<Sleep>>>);
 
 impl Deadline {
-    /// Whether this moment is over. If not, the task is woken then, or earlier.
+    /// Whether the deadline has passed. If not, the task is woken at that time or earlier.
     fn poll_expired(&mut self, until: Instant, cx: &mut Context<'_>) -> bool {
         let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(until)));
         if sleep.deadline() > until {
@@ -62,15 +63,15 @@ impl Deadline {
 }
 
 impl<T> TimeoutStream<T> {
-    /// Of this stream.
-    pub(super) fn new(stream: T, guest: Arc<ConnectionHandle>) -> Self {
-        let silent = Instant::now();
+    /// Wraps a stream.
+    pub(super) fn new(stream: T, connection: Arc<ConnectionHandle>) -> Self {
+        let now = Instant::now();
         let (read, write) = (Deadline::default(), Deadline::default());
         Self {
             stream,
-            connection: guest,
+            connection,
             requests_seen: 0,
-            idle_since: silent,
+            idle_since: now,
             request_since: None,
             read_deadline: read,
             write_deadline: write,
@@ -79,9 +80,9 @@ impl<T> TimeoutStream<T> {
     }
 
     fn after_read(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<()>>, is_empty: bool) -> Poll<io::Result<()>> {
-        let (asked, is_busy) = self.connection.request_state();
-        if asked != self.requests_seen || is_busy {
-            (self.requests_seen, self.request_since, self.idle_since) = (asked, None, Instant::now());
+        let (requests, is_busy) = self.connection.request_state();
+        if requests != self.requests_seen || is_busy {
+            (self.requests_seen, self.request_since, self.idle_since) = (requests, None, Instant::now());
         }
         if done.is_ready() {
             if !is_busy && !is_empty {
@@ -89,13 +90,13 @@ impl<T> TimeoutStream<T> {
             }
             return done;
         }
-        // What is being answered has limits of its own.
+        // A request in flight has limits of its own.
         if is_busy {
             return done;
         }
         let until = match self.request_since {
             Some(since) => since + HEADER_TIMEOUT,
-            None if asked == 0 => self.idle_since + HEADER_TIMEOUT,
+            None if requests == 0 => self.idle_since + HEADER_TIMEOUT,
             None => self.idle_since + IDLE_TIMEOUT,
         };
         if self.read_deadline.poll_expired(until, cx) { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { done }

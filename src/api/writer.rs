@@ -1,5 +1,5 @@
-//! The one thread that writes to the store: what is asked of it goes in line. Decisions on tool calls are written in
-//! batches, a moment after they were made.
+//! The thread that writes to the store, and its queue. Decisions on tool calls are written in batches, at most 10 ms after they
+//! were made.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -24,42 +24,42 @@ use crate::{
     domain::session::Session,
 };
 
-/// How many may stand in line.
+/// How many writes may be queued.
 const QUEUE_LEN: usize = 1_024;
-/// How long decisions are gathered.
+/// How long decisions are collected for one batch.
 const BATCH_WINDOW: Duration = Duration::from_millis(10);
-/// How many decisions may wait for a store that cannot be written.
+/// How many decisions are kept while the store cannot be written.
 const MAX_UNRECORDED_DECISIONS: usize = 10_000;
 
 type WriteFn = Box<dyn FnOnce(&mut LiveProject) + Send>;
 
-/// A decision on a tool call, to be recorded.
+/// A decision on a tool call that is not recorded yet.
 #[derive(Debug)]
 pub(super) struct PendingDecision {
     pub(super) session: Option<Session>,
     pub(super) call: guard::ToolCall,
     pub(super) decision: guard::GuardDecision,
     pub(super) entry_point: guard::EntryPoint,
-    /// Who waits until it is recorded.
+    /// Gets the result, when a client waits for it.
     pub(super) on_recorded: Option<oneshot::Sender<Result<(), ApiError>>>,
 }
 
 enum WriterMessage {
     Run(WriteFn),
-    /// A decision that somebody waits for.
+    /// A decision whose client waits until it is recorded.
     RecordNow(Box<PendingDecision>),
-    /// Decisions are there that nobody waits for.
+    /// `SharedStatus::decisions` is not empty.
     FlushDecisions,
 }
 
-/// What others know about the thread.
+/// State that the writer thread shares with its callers.
 #[derive(Debug, Default)]
 struct SharedStatus {
-    /// The last batch of decisions was recorded.
+    /// Whether the last batch of decisions was recorded.
     last_flush_ok: AtomicBool,
-    /// How much stands in line.
+    /// How many messages are queued.
     queued: AtomicUsize,
-    /// Decisions that nobody waits for: the thread is woken for the first of them, and not for each.
+    /// Decisions without a waiting client. Only the first one wakes the thread.
     decisions: Mutex<Vec<PendingDecision>>,
 }
 
@@ -69,7 +69,7 @@ impl SharedStatus {
     }
 }
 
-/// The thread.
+/// The handle of the writer thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     queue: SyncSender<WriterMessage>,
@@ -78,99 +78,99 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts it.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// When there is no thread to be had.
-    pub(super) fn start(seed: AppFactory) -> std::io::Result<Self> {
-        let (line, tasks) = sync_channel(QUEUE_LEN);
-        let state = Arc::new(SharedStatus::default());
-        let known = Arc::clone(&state);
+    /// When the thread cannot be created.
+    pub(super) fn start(factory: AppFactory) -> std::io::Result<Self> {
+        let (queue, messages) = sync_channel(QUEUE_LEN);
+        let status = Arc::new(SharedStatus::default());
+        let shared = Arc::clone(&status);
         let thread = thread::Builder::new().name("writer".into()).spawn(move || {
-            // Read before, by whoever starts us: it fails only when that has changed since.
-            if let Ok(current) = seed.open() {
-                WriterThread { project: current, status: known, unrecorded: Vec::new() }.run_loop(&tasks);
+            // The caller has loaded the same settings: this fails only when they have changed since.
+            if let Ok(current) = factory.open() {
+                WriterThread { project: current, status: shared, unrecorded: Vec::new() }.run_loop(&messages);
             }
         })?;
-        Ok(Self { queue: line, status: state, thread })
+        Ok(Self { queue, status, thread })
     }
 
-    /// Puts something in line.
+    /// Queues a message.
     ///
     /// # Errors
-    /// When the line is full, or nobody works on it any more.
-    fn enqueue(&self, task: WriterMessage) -> Result<(), ApiError> {
+    /// When the queue is full, or the thread has stopped.
+    fn enqueue(&self, message: WriterMessage) -> Result<(), ApiError> {
         self.status.queued.fetch_add(1, SeqCst);
-        self.queue.try_send(task).map_err(|error| {
+        self.queue.try_send(message).map_err(|error| {
             self.status.queued.fetch_sub(1, SeqCst);
             match error {
-                TrySendError::Full(_) => ApiError::busy(format!("{QUEUE_LEN} changes stand in line already")),
-                TrySendError::Disconnected(_) => ApiError::internal("nobody writes any more"),
+                TrySendError::Full(_) => ApiError::busy(format!("the write queue is full ({QUEUE_LEN})")),
+                TrySendError::Disconnected(_) => ApiError::internal("the store writer has stopped"),
             }
         })
     }
 
-    /// Has something done; the answer comes by the receiver.
+    /// Queues `job`; the receiver gets its result.
     ///
     /// # Errors
-    /// As [`Writer::put`] fails.
+    /// As for [`Writer::enqueue`].
     pub(super) fn write<T: Send + 'static>(
         &self,
         job: impl FnOnce(&App) -> Result<T> + Send + 'static,
     ) -> Result<oneshot::Receiver<Result<T, ApiError>>, ApiError> {
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         self.enqueue(WriterMessage::Run(Box::new(move |current| {
-            // Who asked has gone: nothing was promised.
-            if !tell.is_closed() {
-                let _ = tell.send(run_catching_panic(current, job));
+            // The client is gone and was promised nothing.
+            if !sender.is_closed() {
+                let _ = sender.send(run_catching_panic(current, job));
             }
         })))?;
-        Ok(told)
+        Ok(receiver)
     }
 
-    /// Has a decision recorded.
+    /// Queues a decision to be recorded.
     ///
     /// # Errors
-    /// As [`Writer::put`] fails.
+    /// As for [`Writer::enqueue`].
     pub(super) fn record(&self, decision: PendingDecision) -> Result<(), ApiError> {
         if decision.on_recorded.is_some() {
             return self.enqueue(WriterMessage::RecordNow(Box::new(decision)));
         }
         let mut decisions = self.status.lock_decisions();
         if decisions.len() >= MAX_UNRECORDED_DECISIONS {
-            return Err(ApiError::busy(format!("{MAX_UNRECORDED_DECISIONS} decisions wait to be recorded")));
+            return Err(ApiError::busy(format!("{MAX_UNRECORDED_DECISIONS} decisions are not recorded yet")));
         }
         decisions.push(decision);
         if decisions.len() > 1 {
             return Ok(());
         }
-        // What is not said to be there would lie there: it is not taken then.
+        // Without the message the thread would not see the decision, so it is not kept.
         self.enqueue(WriterMessage::FlushDecisions).inspect_err(|_| decisions.clear())
     }
 
-    /// Whether what is put in line now will be recorded soon, as far as can be told.
+    /// Whether a decision that is queued now will probably be recorded soon.
     pub(super) fn is_healthy(&self) -> bool {
         self.status.last_flush_ok.load(SeqCst)
             && self.status.queued.load(SeqCst) < QUEUE_LEN / 2
             && self.status.lock_decisions().len() < MAX_UNRECORDED_DECISIONS / 2
     }
 
-    /// Waits until everything in line is done.
+    /// Finishes all queued messages and ends the thread.
     pub(super) fn finish(self) {
         drop(self.queue);
         let _ = self.thread.join();
     }
 }
 
-/// Does something in a house, whatever becomes of it.
+/// Runs `job` with the current app; a panic becomes an internal error.
 pub(super) fn run_catching_panic<T>(
-    current: &mut LiveProject,
+    project: &mut LiveProject,
     job: impl FnOnce(&App) -> Result<T>,
 ) -> Result<T, ApiError> {
-    let done = catch_unwind(AssertUnwindSafe(|| job(current.app()?)));
-    let done = done.unwrap_or_else(|_| Err(errors::internal("a change broke off")));
-    done.map_err(|error| {
-        current.note_error(&error);
+    let result = catch_unwind(AssertUnwindSafe(|| job(project.app()?)));
+    let result = result.unwrap_or_else(|_| Err(errors::internal("a write panicked")));
+    result.map_err(|error| {
+        project.note_error(&error);
         error.into()
     })
 }
@@ -178,22 +178,22 @@ pub(super) fn run_catching_panic<T>(
 struct WriterThread {
     project: LiveProject,
     status: Arc<SharedStatus>,
-    /// Decisions that were acted on and could not be recorded yet.
+    /// Decisions that were answered and are not recorded yet.
     unrecorded: Vec<PendingDecision>,
 }
 
 impl WriterThread {
-    fn run_loop(mut self, tasks: &Receiver<WriterMessage>) {
-        while let Ok(task) = tasks.recv() {
+    fn run_loop(mut self, messages: &Receiver<WriterMessage>) {
+        while let Ok(message) = messages.recv() {
             self.status.queued.fetch_sub(1, SeqCst);
-            match task {
+            match message {
                 WriterMessage::Run(job) => job(&mut self.project),
                 WriterMessage::RecordNow(decision) => {
                     self.unrecorded.push(*decision);
                     self.flush_decisions();
                 }
                 WriterMessage::FlushDecisions => {
-                    let next = self.collect_batch(tasks);
+                    let next = self.collect_batch(messages);
                     self.flush_decisions();
                     if let Some(job) = next {
                         job(&mut self.project);
@@ -204,12 +204,13 @@ impl WriterThread {
         self.flush_decisions();
     }
 
-    /// Waits a moment for more decisions; ends at once at one that somebody waits for, and at something else to do.
-    fn collect_batch(&mut self, tasks: &Receiver<WriterMessage>) -> Option<WriteFn> {
+    /// Collects decisions for [`BATCH_WINDOW`]. Ends at once with a decision whose client waits, and with a job, which it
+    /// returns.
+    fn collect_batch(&mut self, messages: &Receiver<WriterMessage>) -> Option<WriteFn> {
         let deadline = Instant::now() + BATCH_WINDOW;
-        while let Ok(task) = tasks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        while let Ok(message) = messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             self.status.queued.fetch_sub(1, SeqCst);
-            match task {
+            match message {
                 WriterMessage::Run(job) => return Some(job),
                 WriterMessage::RecordNow(decision) => {
                     self.unrecorded.push(*decision);
@@ -221,19 +222,19 @@ impl WriterThread {
         None
     }
 
-    /// Records what is to be recorded.
+    /// Records all pending decisions in one transaction.
     fn flush_decisions(&mut self) {
         self.unrecorded.append(&mut self.status.lock_decisions());
-        // Who was told no meanwhile, because it took too long, is not recorded as told yes.
-        self.unrecorded.retain(|one| one.on_recorded.as_ref().is_none_or(|waits| !waits.is_closed()));
+        // A client that gave up waiting was denied: its decision must not be recorded as allowed.
+        self.unrecorded.retain(|one| one.on_recorded.as_ref().is_none_or(|sender| !sender.is_closed()));
         if self.unrecorded.is_empty() {
             return;
         }
         let batch = &self.unrecorded;
         let written = run_catching_panic(&mut self.project, |app| {
             app.transaction(|tx| {
-                for one in batch {
-                    guard::record(tx, one.entry_point, one.session.as_ref(), &one.call, &one.decision)?;
+                for pending in batch {
+                    guard::record(tx, pending.entry_point, pending.session.as_ref(), &pending.call, &pending.decision)?;
                 }
                 Ok(())
             })
@@ -242,7 +243,7 @@ impl WriterThread {
         let mut left = Vec::new();
         for one in self.unrecorded.drain(..) {
             match (one.on_recorded, &written) {
-                (Some(waits), _) => drop(waits.send(written.clone())),
+                (Some(sender), _) => drop(sender.send(written.clone())),
                 (None, Err(_)) => left.push(PendingDecision { on_recorded: None, ..one }),
                 (None, Ok(())) => {}
             }

@@ -1,27 +1,27 @@
-//! The part of HTTP/1.1 that our own server speaks: a status, a length or chunks, and a body.
+//! Reads the HTTP/1.1 responses of Fairway's own server: a status, and a body with a length or in chunks.
 
 use std::io::{self, Read};
 
-use super::ApiClientError;
+use super::error::ApiClientError;
 
-/// The longest answer that is taken, in bytes.
+/// The maximum body, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
-/// The longest head of one.
+/// The maximum head, in bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The status: 200 when it was done.
+    /// The HTTP status.
     pub status: u16,
-    /// The document.
+    /// The body.
     pub body: Vec<u8>,
 }
 
-/// Reads one answer; `before` is called before each read.
+/// Reads one response. `before` is called before each read.
 ///
 /// # Errors
-/// As `before` or reading fails; when it is no answer.
+/// When `before` or a read fails, or the response is invalid.
 pub(super) fn read_response<T: Read>(
     from: &mut T,
     mut before: impl FnMut(&mut T) -> Result<(), ApiClientError>,
@@ -47,7 +47,7 @@ pub(super) fn read_response<T: Read>(
             break at;
         }
         if buffer.len() > MAX_HEAD_BYTES {
-            return Err(ApiClientError::InvalidResponse("its head does not end"));
+            return Err(ApiClientError::InvalidResponse("head too long"));
         }
         more(&mut buffer)?;
     };
@@ -66,7 +66,7 @@ pub(super) fn read_response<T: Read>(
             let size = size.and_then(|size| usize::from_str_radix(size.split(';').next()?.trim(), 16).ok());
             let size = size
                 .filter(|size| body.len() + size <= MAX_BODY_BYTES)
-                .ok_or(ApiClientError::InvalidResponse("a chunk"))?;
+                .ok_or(ApiClientError::InvalidResponse("invalid chunk size"))?;
             while rest.len() < line + 2 + size + 2 {
                 more(&mut rest)?;
             }
@@ -78,7 +78,7 @@ pub(super) fn read_response<T: Read>(
         }
     };
     if length > MAX_BODY_BYTES {
-        return Err(ApiClientError::InvalidResponse("it is too long"));
+        return Err(ApiClientError::InvalidResponse("body too long"));
     }
     while rest.len() < length {
         more(&mut rest)?;
@@ -89,20 +89,21 @@ pub(super) fn read_response<T: Read>(
 
 struct Head {
     status: u16,
-    /// `None`: it comes in chunks.
+    /// `None` for a chunked body.
     length: Option<usize>,
 }
 
 impl Head {
     fn parse(bytes: &[u8]) -> Result<Self, ApiClientError> {
-        let text = std::str::from_utf8(bytes).map_err(|_| ApiClientError::InvalidResponse("its head is no text"))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| ApiClientError::InvalidResponse("head is not UTF-8"))?;
         let mut lines = text.split("\r\n");
         let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok());
-        let status = status.ok_or(ApiClientError::InvalidResponse("it is no HTTP/1.1"))?;
+        let status = status.ok_or(ApiClientError::InvalidResponse("not HTTP/1.1"))?;
         let mut length = Some(0);
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
             if name.eq_ignore_ascii_case("content-length") {
-                length = Some(value.trim().parse().map_err(|_| ApiClientError::InvalidResponse("its length"))?);
+                length =
+                    Some(value.trim().parse().map_err(|_| ApiClientError::InvalidResponse("invalid content-length"))?);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
                 length = None;
                 break;
@@ -112,6 +113,6 @@ impl Head {
     }
 }
 
-fn find_bytes(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
+fn find_bytes(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    bytes.windows(needle.len()).position(|window| window == needle)
 }

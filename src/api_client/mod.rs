@@ -1,98 +1,13 @@
-//! The client of our own socket: small, blocking, one request after the other on one connection. Whoever uses it can do
-//! without a server.
+//! A client of the worker API's socket: blocking, one request after the other on one connection. Every caller can do without a
+//! server.
 
+mod client;
+mod error;
 mod http;
 pub mod socket_path;
-
-use std::{
-    io::{self, Write},
-    os::unix::net::UnixStream,
-    path::Path,
-    time::{Duration, Instant},
-};
-
-use thiserror::Error;
-
-pub use http::HttpResponse;
-
-use crate::os::{socket, user};
-
-/// Why a server did not answer.
-#[derive(Debug, Error)]
-pub enum ApiClientError {
-    /// It did not answer in time.
-    #[error("the server did not answer in time")]
-    TimedOut,
-    /// The connection broke.
-    #[error("the connection to the server broke: {0}")]
-    Disconnected(io::Error),
-    /// What it said is no answer.
-    #[error("the server's answer cannot be read: {0}")]
-    InvalidResponse(&'static str),
-}
-
-impl From<io::Error> for ApiClientError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::TimedOut,
-            _ => Self::Disconnected(error),
-        }
-    }
-}
-
-/// A connection to the server of a project.
-#[derive(Debug)]
-pub struct ApiClient {
-    stream: UnixStream,
-    timeout: Duration,
-}
-
-impl ApiClient {
-    /// Connects to the server of the project with this runtime directory; each request may take as long as `limit`. `None` when
-    /// nobody serves there.
-    #[must_use]
-    pub fn connect(runtime: &Path, limit: Duration) -> Option<Self> {
-        let stream = socket::connect_at(&socket_path::find_listening(runtime)?).ok()?;
-        // A socket that another user has bound would be told what is nobody else's affair.
-        if socket::peer_uid(&stream).ok()? != user::uid() {
-            return None;
-        }
-        Some(Self { stream, timeout: limit })
-    }
-
-    /// Posts a JSON document.
-    ///
-    /// # Errors
-    /// When there is no whole answer in time. An answer that says no is one.
-    pub fn post(&mut self, route: &str, body: &[u8]) -> Result<HttpResponse, ApiClientError> {
-        let head = format!(
-            "POST {route} HTTP/1.1\r\nhost: fairway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        self.send([head.as_bytes(), body].concat())
-    }
-
-    /// Asks for a document; not for a stream, which has no end.
-    ///
-    /// # Errors
-    /// As for [`Link::post`].
-    pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
-        self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
-    }
-
-    fn send(&mut self, request: Vec<u8>) -> Result<HttpResponse, ApiClientError> {
-        let deadline = Instant::now() + self.timeout;
-        self.stream.set_write_timeout(Some(remaining(deadline)?))?;
-        self.stream.write_all(&request)?;
-        http::read_response(&mut self.stream, |stream| Ok(stream.set_read_timeout(Some(remaining(deadline)?))?))
-    }
-}
-
-/// What is left until a deadline; never nothing, which would mean for ever.
-fn remaining(deadline: Instant) -> Result<Duration, ApiClientError> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(ApiClientError::TimedOut) } else { Ok(left) }
-}
-
 #[cfg(test)]
 mod tests;
+
+pub use client::ApiClient;
+pub use error::ApiClientError;
+pub use http::HttpResponse;

@@ -1,4 +1,4 @@
-//! Where the server of a project listens, and what lies beside its socket.
+//! The path of a project's server socket, and the names of the files beside it.
 
 use std::{
     fmt::Write as _,
@@ -16,36 +16,36 @@ use crate::{
 
 /// The socket's name in the runtime directory.
 pub const SOCKET_FILE: &str = "worker.sock";
-/// Beside it: the path of a socket that had to go elsewhere.
+/// The file with the socket's path when the socket is in another directory.
 pub const POINTER_FILE: &str = "worker.socket";
-/// The lock of whoever serves.
+/// The lock of the running server.
 pub const LOCK_FILE: &str = "worker.lock";
-/// The number of the port on 127.0.0.1.
+/// The file with the port number on 127.0.0.1.
 pub const PORT_FILE: &str = "worker.port";
-/// The word that every request to that port carries.
+/// The file with the bearer token for that port.
 pub const TOKEN_FILE: &str = "worker.token";
 
-/// How long a pointer may be, in bytes.
+/// The maximum size of the pointer file, in bytes.
 const MAX_POINTER_BYTES: u64 = 4_096;
 
-/// Where a server of the project with this runtime directory listens, or would: there, or in the user's directory of sockets when
-/// that path is too long for one. `None` when there is no such directory either.
+/// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when that path is too long for a
+/// socket. `None` when both are impossible.
 #[must_use]
 pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
-    let here = runtime.join(SOCKET_FILE);
-    if socket::fits_address(&here) {
-        return Some(here);
+    let in_runtime = runtime.join(SOCKET_FILE);
+    if socket::fits_address(&in_runtime) {
+        return Some(in_runtime);
     }
     let dir = env.var_os(vars::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|dir| dir.is_absolute())?;
-    let there = dir.join(format!("fairway-{}.sock", short_digest(runtime)));
-    socket::fits_address(&there).then_some(there)
+    let in_xdg = dir.join(format!("fairway-{}.sock", short_digest(runtime)));
+    socket::fits_address(&in_xdg).then_some(in_xdg)
 }
 
-/// Where somebody may listen now, for whoever has another environment than the server.
+/// The socket path of a running server, found without the server's environment.
 pub(super) fn find_listening(runtime: &Path) -> Option<PathBuf> {
-    let here = runtime.join(SOCKET_FILE);
-    if socket::fits_address(&here) {
-        return Some(here);
+    let in_runtime = runtime.join(SOCKET_FILE);
+    if socket::fits_address(&in_runtime) {
+        return Some(in_runtime);
     }
     let mut path = String::new();
     File::open(runtime.join(POINTER_FILE)).ok()?.take(MAX_POINTER_BYTES).read_to_string(&mut path).ok()?;

@@ -1,4 +1,9 @@
-use std::{io::Read, os::unix::net::UnixListener, thread};
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixListener,
+    thread,
+    time::Duration,
+};
 
 use super::*;
 
@@ -7,17 +12,17 @@ fn serve_responses(answers: &'static [&'static [u8]]) -> (tempfile::TempDir, thr
     let listener = UnixListener::bind(home.path().join(socket_path::SOCKET_FILE)).unwrap();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let mut asked = Vec::new();
+        let mut received = Vec::new();
         for answer in answers {
             let mut part = [0; 4_096];
             let read = stream.read(&mut part).unwrap();
-            asked.extend_from_slice(&part[..read]);
-            // Byte by byte: an answer may come in any pieces.
+            received.extend_from_slice(&part[..read]);
+            // Byte by byte: a response may arrive in any pieces.
             for byte in *answer {
                 stream.write_all(&[*byte]).unwrap();
             }
         }
-        asked
+        received
     });
     (home, server)
 }
@@ -36,13 +41,13 @@ fn several_requests_go_over_one_connection_and_both_kinds_of_body_are_read() {
         b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}",
         b"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n3;x=y\r\n,2]\r\n0\r\n\r\n",
     ]);
-    let mut link = ApiClient::connect(home.path(), Duration::from_secs(10)).unwrap();
-    assert_eq!(link.post("/a", b"[]").unwrap(), HttpResponse { status: 200, body: b"{}".to_vec() });
-    assert_eq!(link.get("/b").unwrap(), HttpResponse { status: 404, body: b"[1,2]".to_vec() });
-    let asked = String::from_utf8(server.join().unwrap()).unwrap();
+    let mut client = ApiClient::connect(home.path(), Duration::from_secs(10)).unwrap();
+    assert_eq!(client.post("/a", b"[]").unwrap(), HttpResponse { status: 200, body: b"{}".to_vec() });
+    assert_eq!(client.get("/b").unwrap(), HttpResponse { status: 404, body: b"[1,2]".to_vec() });
+    let received = String::from_utf8(server.join().unwrap()).unwrap();
     assert!(
-        asked.starts_with("POST /a HTTP/1.1\r\nhost: fairway\r\n") && asked.contains("\r\n\r\n[]GET /b "),
-        "{asked}"
+        received.starts_with("POST /a HTTP/1.1\r\nhost: fairway\r\n") && received.contains("\r\n\r\n[]GET /b "),
+        "{received}"
     );
 }
 
@@ -51,8 +56,8 @@ fn a_cut_answer_and_one_that_is_none_are_errors() {
     for answer in [&b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}"[..], b"", b"hello\r\n\r\n"] {
         let answers: &'static [&'static [u8]] = Box::leak(Box::new([answer]));
         let (home, server) = serve_responses(answers);
-        let mut link = ApiClient::connect(home.path(), Duration::from_secs(10)).unwrap();
-        assert!(matches!(link.get("/"), Err(ApiClientError::Disconnected(_) | ApiClientError::InvalidResponse(_))));
+        let mut client = ApiClient::connect(home.path(), Duration::from_secs(10)).unwrap();
+        assert!(matches!(client.get("/"), Err(ApiClientError::Disconnected(_) | ApiClientError::InvalidResponse(_))));
         server.join().unwrap();
     }
 }
@@ -61,6 +66,6 @@ fn a_cut_answer_and_one_that_is_none_are_errors() {
 fn a_server_that_says_nothing_is_late() {
     let home = tempfile::tempdir().unwrap();
     let _listener = UnixListener::bind(home.path().join(socket_path::SOCKET_FILE)).unwrap();
-    let mut link = ApiClient::connect(home.path(), Duration::from_millis(30)).unwrap();
-    assert!(matches!(link.get("/"), Err(ApiClientError::TimedOut)));
+    let mut client = ApiClient::connect(home.path(), Duration::from_millis(30)).unwrap();
+    assert!(matches!(client.get("/"), Err(ApiClientError::TimedOut)));
 }

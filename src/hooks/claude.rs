@@ -1,4 +1,4 @@
-//! Claude Code's events and answers.
+//! Claude Code's events and replies.
 
 use serde_json::{Value, json};
 
@@ -8,46 +8,46 @@ use crate::{
     domain::usage::ToolUse,
 };
 
-/// Notices that nothing is known to wait behind.
+/// Notifications that do not mean the agent waits for a person.
 const IGNORED_NOTIFICATIONS: &[&str] =
     &["auth_success", "elicitation_complete", "elicitation_response", "agent_completed"];
 
-/// The moment that a payload tells of.
+/// The hook event of a payload.
 ///
 /// # Errors
-/// A sentence that names what is missing.
-pub(super) fn parse(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
+/// The name of a missing field, in a sentence.
+pub(super) fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
     Ok(match event {
-        "SessionStart" => HookEvent::SessionStart(start_kind(told)),
+        "SessionStart" => HookEvent::SessionStart(start_kind(payload)),
         "UserPromptSubmit" => HookEvent::TurnStart,
-        "PreToolUse" => HookEvent::BeforeTool(told.tool_call(Provider::Claude, role)?),
-        "PermissionRequest" => HookEvent::PermissionRequest(told.tool_call(Provider::Claude, role)?),
-        "PostToolUse" => tool_finished(told, true)?,
-        "PostToolUseFailure" => tool_finished(told, false)?,
+        "PreToolUse" => HookEvent::BeforeTool(payload.tool_call(Provider::Claude, role)?),
+        "PermissionRequest" => HookEvent::PermissionRequest(payload.tool_call(Provider::Claude, role)?),
+        "PostToolUse" => tool_finished(payload, true)?,
+        "PostToolUseFailure" => tool_finished(payload, false)?,
         "Stop" => HookEvent::TurnEnd,
-        "StopFailure" => HookEvent::TurnFailed(join_texts(&[told.error.as_ref(), told.error_details.as_ref()])),
-        "SubagentStop" => HookEvent::SubagentEnd(told.agent_transcript_path.clone()),
-        "Notification" => match told.notification_type.as_deref() {
+        "StopFailure" => HookEvent::TurnFailed(join_texts(&[payload.error.as_ref(), payload.error_details.as_ref()])),
+        "SubagentStop" => HookEvent::SubagentEnd(payload.agent_transcript_path.clone()),
+        "Notification" => match payload.notification_type.as_deref() {
             Some("idle_prompt") => HookEvent::Idle,
-            Some(harmless) if IGNORED_NOTIFICATIONS.contains(&harmless) => HookEvent::Other,
+            Some(kind) if IGNORED_NOTIFICATIONS.contains(&kind) => HookEvent::Other,
             Some("permission_prompt" | "elicitation_dialog" | "agent_needs_input" | "worker_permission_prompt") => {
-                HookEvent::Waiting(told.message.clone().unwrap_or_default())
+                HookEvent::Waiting(payload.message.clone().unwrap_or_default())
             }
-            // An unknown one is no reason to call a person.
+            // An unknown notification is no reason to call a person.
             Some(_) | None => HookEvent::Other,
         },
         "SessionEnd" => {
-            let reason = told.reason.clone().unwrap_or_else(|| "other".into());
-            let goes_on = matches!(reason.as_str(), "clear" | "resume");
-            HookEvent::SessionEnd { reason, continues: goes_on }
+            let reason = payload.reason.clone().unwrap_or_else(|| "other".into());
+            let continues = matches!(reason.as_str(), "clear" | "resume");
+            HookEvent::SessionEnd { reason, continues }
         }
         _ => HookEvent::Other,
     })
 }
 
-/// How a session begins, in the words that it shares with another vendor.
-pub(super) fn start_kind(told: &Payload) -> StartKind {
-    match told.source.as_deref() {
+/// How a session starts. Codex uses the same values.
+pub(super) fn start_kind(payload: &Payload) -> StartKind {
+    match payload.source.as_deref() {
         Some("resume") => StartKind::Resumed,
         Some("compact") => StartKind::Compacted,
         Some("clear" | "fork") => StartKind::Switched,
@@ -55,29 +55,29 @@ pub(super) fn start_kind(told: &Payload) -> StartKind {
     }
 }
 
-/// A tool that has run.
+/// A tool that has run, with its result.
 ///
 /// # Errors
-/// A sentence that names what is missing.
-pub(super) fn tool_finished(told: &Payload, success: bool) -> Result<HookEvent, String> {
-    let name = Payload::require("tool_name", told.tool_name.as_ref())?.to_owned();
+/// The name of a missing field, in a sentence.
+pub(super) fn tool_finished(payload: &Payload, success: bool) -> Result<HookEvent, String> {
+    let name = Payload::require("tool_name", payload.tool_name.as_ref())?.to_owned();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast keeps to the bounds")]
-    let duration_ms = told.duration_ms.map(|span| span as u64);
-    Ok(HookEvent::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success: Some(success), duration_ms }))
+    let duration_ms = payload.duration_ms.map(|span| span as u64);
+    Ok(HookEvent::AfterTool(ToolUse { key: payload.tool_use_id.clone(), name, success: Some(success), duration_ms }))
 }
 
-/// Texts among these values, one after another.
+/// The values as texts, joined with colons.
 fn join_texts(values: &[Option<&Value>]) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     values.iter().flatten().map(|value| text(value)).collect::<Vec<_>>().join(": ")
 }
 
-/// The answer in the vendor's form; `None` where there is nothing to say.
+/// The reply in Claude Code's form; `None` for no output.
 pub(super) fn reply(event: &str, reply: &Reply) -> Option<Value> {
     match (event, reply) {
         (_, Reply::Nothing) => None,
         ("PreToolUse", Reply::Allow(reason)) => Some(permission_decision("allow", reason)),
-        // A block would tell its reason twice; added context makes it go on as well.
+        // `decision: block` would show its reason twice. Additional context continues the turn as well.
         ("Stop", Reply::Continue(text)) => {
             Some(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
         }
@@ -85,13 +85,13 @@ pub(super) fn reply(event: &str, reply: &Reply) -> Option<Value> {
     }
 }
 
-fn permission_decision(word: &str, reason: &str) -> Value {
+fn permission_decision(decision: &str, reason: &str) -> Value {
     json!({ "hookSpecificOutput": {
-        "hookEventName": "PreToolUse", "permissionDecision": word, "permissionDecisionReason": reason,
+        "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason,
     } })
 }
 
-/// The answers whose form is the same with another vendor, of whom any further field would be one too many.
+/// The replies that Claude Code and Codex share. Codex rejects a reply with any other field.
 pub(super) fn shared_reply(event: &str, reply: &Reply) -> Option<Value> {
     let specific = |name: &str, value: Value| {
         let mut inner = serde_json::Map::new();

@@ -1,4 +1,4 @@
-//! What a hook finds around it: the project, who acts, and the agent's own process.
+//! The surroundings of a hook call: project, actor, agent process and transcript.
 
 use std::{
     fs::{self, File},
@@ -28,16 +28,16 @@ use crate::{
     },
 };
 
-/// How far above us the agent is looked for: a shell or two stand between.
+/// How many ancestor processes are searched for the agent: one or two shells may be in between.
 const MAX_ANCESTORS: usize = 6;
 
-/// The project of the first of these directories that has one, then of the working directory; one that is named goes before
-/// them, and it alone. `None`: there is none anywhere.
+/// The project of the first of these directories that has one, else of the working directory. With `--root` or `FAIRWAY_ROOT`
+/// only that project counts. `None` without a project.
 ///
-/// An agent may leave the directory whose settings brought us here, and does not leave the project by that.
+/// The provider's project directory comes first: an agent that changes its directory has not left the project.
 ///
 /// # Errors
-/// As the project cannot be looked for.
+/// When a configuration cannot be searched for.
 pub(super) fn find_project(
     env: &Env,
     root: Option<&Path>,
@@ -49,9 +49,9 @@ pub(super) fn find_project(
     };
     if root.is_none() && env.var_os(vars::FAIRWAY_ROOT).is_none() {
         for dir in dirs.into_iter().flatten().filter(|dir| dir.is_absolute() && *dir != env.cwd) {
-            let mut there = env.clone();
-            there.cwd = dir.to_path_buf();
-            if let Some(project) = found(&there)? {
+            let mut moved = env.clone();
+            moved.cwd = dir.to_path_buf();
+            if let Some(project) = found(&moved)? {
                 return Ok(Some(Project::at(project.root, env)));
             }
         }
@@ -59,27 +59,27 @@ pub(super) fn find_project(
     found(env)
 }
 
-/// The configuration that is missing beside a store, in the first of these directories or above them: a project whose rules
-/// somebody took away, which is not the same as no project.
+/// The path of a configuration that is missing beside an existing store, in one of these directories or above. Such a project
+/// has lost its rules: a hook must not treat it as no project.
 pub(super) fn missing_config(dirs: [Option<&Path>; 3]) -> Option<PathBuf> {
-    let above = dirs.into_iter().flatten().flat_map(Path::ancestors);
-    let mut left = above.filter(|dir| dir.join(STATE_DIR).join(STORE_FILE).is_file());
-    left.next().map(|dir| dir.join(CONFIG_FILE))
+    let candidates = dirs.into_iter().flatten().flat_map(Path::ancestors);
+    let mut with_store = candidates.filter(|dir| dir.join(STATE_DIR).join(STORE_FILE).is_file());
+    with_store.next().map(|dir| dir.join(CONFIG_FILE))
 }
 
-/// Whether what is written there is gone: a stream that was closed when we began leads there too.
+/// Whether a stream is `/dev/null`. A stream that was closed at the start of the process is opened there too.
 pub(super) fn is_dev_null(stream: &impl AsFd) -> bool {
     let stream = stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
     match (stream, fs::metadata("/dev/null")) {
-        (Ok(stream), Ok(nowhere)) => stream.file_type().is_char_device() && stream.rdev() == nowhere.rdev(),
+        (Ok(stream), Ok(null)) => stream.file_type().is_char_device() && stream.rdev() == null.rdev(),
         _ => false,
     }
 }
 
-/// The house of this call.
+/// The app of this call, with the actor from the environment.
 ///
 /// # Errors
-/// A broken configuration, or a variable that cannot be meant.
+/// When the configuration or a variable is invalid.
 pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     let layers = Layers::load(&project, &env)?;
     let settings = Settings::from_layers(&layers, &project)?;
@@ -95,8 +95,8 @@ pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     Ok(App::new(Rc::new(env), project, layers, settings, actor, None))
 }
 
-/// The agent's process: the one that it names itself, or the nearest above us that goes by one of its names. A wrong one
-/// would end a session that lives: whoever is not known for certain is none.
+/// The agent's process: the one that it names itself, or the nearest ancestor with one of its names. `None` when it is not
+/// certain: a wrong process would let a live session be judged as exited.
 pub(super) fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey> {
     let named = provider.pid_variable().and_then(|name| env.var(name)?.parse().ok()).and_then(ProcessKey::of);
     if let Some(named) = named.filter(process::is_own_ancestor) {
@@ -113,13 +113,13 @@ pub(super) fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey>
     None
 }
 
-/// What the vendor's own record of a session says about use, from an offset on.
+/// The usage in a provider's transcript, from an offset on.
 ///
 /// # Errors
-/// As it cannot be read.
+/// When the transcript cannot be read.
 pub(super) fn read_transcript(provider: Provider, path: &Path, offset: u64) -> io::Result<TranscriptUsage> {
     let read = transcripts::read_since(provider.label(), path, offset)?;
-    #[expect(clippy::cast_precision_loss, reason = "a share of a window, of which a few digits are enough")]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for display; a few digits are enough")]
     let context = read
         .context_tokens
         .zip(read.context_window)

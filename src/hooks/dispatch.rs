@@ -1,247 +1,177 @@
-//! One call of a hook, from stdin to exit code. Nothing but one JSON object ever reaches stdout; and where a tool waits for a
-//! decision, whatever goes wrong is a no that says why.
+//! One hook call, from stdin to exit code. stdout gets one JSON object or nothing. While a tool call waits for the decision,
+//! every failure denies it and states the reason.
 
 use std::{
     cell::Cell,
     ffi::OsString,
-    io::{self, Read, Write},
-    panic::{self, AssertUnwindSafe},
-    path::{Path, PathBuf},
+    io::{self, Write},
+    path::Path,
 };
 
 use serde_json::Value;
 
-use super::{Provider, claude, codex, context, gemini, is_tool_event, payload::Payload, via_server, wake_hook};
+use super::{
+    Provider,
+    call::{catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
+    claude, codex, context, gemini, is_tool_event,
+    payload::Payload,
+    via_server, wake_hook,
+};
 use crate::{
-    actions::{
-        boundary::hook::{self, HookCaller, HookEvent, Reply},
-        core::errors,
-    },
-    config::Project,
-    domain::{id::Label, secrets},
+    actions::boundary::hook::{self, HookEvent, Reply},
     env::{Env, vars},
     os::exit_on_signal::{self, ExitPlan},
-    render,
 };
 
-/// A tool that no one has: its call is always denied, before anything else is looked at. By it is seen whether a denial of
-/// ours reaches the vendor.
+/// The name of a tool that does not exist. Its call is always denied, before anything else is checked, so that `doctor hooks` can
+/// test whether a denial reaches the provider.
 pub const CANARY: &str = "fairway-canary";
 
-/// The most that is read from stdin, in bytes.
-const MAX_STDIN_BYTES: u64 = 8 << 20;
-/// The longest reason of a denial, in characters.
-const MAX_REASON_CHARS: usize = 1_000;
-
-/// While a tool waits for a decision.
+/// While a tool call waits for a decision.
 static ON_FAILURE_DENY: ExitPlan = ExitPlan {
     code: 2,
-    on_timeout: "fairway hook: there was no decision in time; the tool call is denied\n",
-    on_signal: "fairway hook: it was stopped before there was a decision; the tool call is denied\n",
+    on_timeout: "fairway hook: timed out before a decision; the tool call is denied\n",
+    on_signal: "fairway hook: interrupted before a decision; the tool call is denied\n",
 };
-/// While nothing waits for us but an agent that goes on without.
-static ON_FAILURE_ERROR: ExitPlan = ExitPlan {
-    code: 1,
-    on_timeout: "fairway hook: it was not done in time\n",
-    on_signal: "fairway hook: it was stopped before it was done\n",
-};
-/// When the answer is out.
+/// While the agent waits, but continues without a reply.
+static ON_FAILURE_ERROR: ExitPlan =
+    ExitPlan { code: 1, on_timeout: "fairway hook: timed out\n", on_signal: "fairway hook: interrupted\n" };
+/// After the reply is written.
 static ON_FAILURE_IGNORE: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
-/// One call.
+/// One hook call.
 #[derive(Debug)]
 pub struct HookCall<'a> {
-    /// The vendor that calls.
+    /// The calling provider.
     pub provider: Provider,
-    /// Its event, as it stands on the command line.
+    /// The event's name from the command line.
     pub event: &'a str,
-    /// The project's root, when it is named.
+    /// The project's root from `--root`.
     pub root: Option<&'a Path>,
 }
 
-/// What stands for an event where a hook waits for something to tell.
+/// The event name of the wake hook.
 pub const WAKE_EVENT: &str = "wait";
 
-/// The quick way in: `hook VENDOR EVENT` and nothing else on the command line is answered without a parser. `None`: it is
-/// something else.
+/// Runs `hook PROVIDER EVENT` without the command line parser, which would slow down every tool call. `None` for any other
+/// arguments.
 #[must_use]
-pub fn fast_path(mut words: impl Iterator<Item = OsString>) -> Option<u8> {
-    let mut word = || words.next()?.into_string().ok();
-    if word()? != "hook" {
+pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
+    let mut next = || args.next()?.into_string().ok();
+    if next()? != "hook" {
         return None;
     }
-    let (provider, event) = (Provider::parse(&word()?)?, word()?);
-    if words.next().is_some() || event.starts_with('-') {
+    let (provider, event) = (Provider::parse(&next()?)?, next()?);
+    if args.next().is_some() || event.starts_with('-') {
         return None;
     }
     Some(run_hook(&HookCall { provider, event: &event, root: None }, Env::from_process))
 }
 
-/// Answers one call of a hook; the exit code is the vendor's: 0 with or without an answer, 2 for a denial that could not be
-/// put into JSON, 1 for a failure that stops nobody.
+/// Handles one hook call. Returns the exit code that providers expect: 0 with or without a reply, 2 for a denial that could not
+/// be printed as JSON, 1 for a failure that denies nothing.
 #[must_use]
 pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     if call.provider.supports_wake() && call.event == WAKE_EVENT {
         return wake_hook::run_wake_hook(call.provider, call.root, env);
     }
     let is_tool = Cell::new(is_tool_event(call.event));
-    let ending = if is_tool.get() { &ON_FAILURE_DENY } else { &ON_FAILURE_ERROR };
-    let tied =
-        exit_on_signal::install(ending).and_then(|()| exit_on_signal::set_deadline(call.provider.timeout(call.event)));
-    let tied = tied.map_err(|error| format!("no time limit can be set: {error}"));
-    match tied.and_then(|()| catch_panic(|| handle(call, env, &is_tool))) {
+    let exit_plan = if is_tool.get() { &ON_FAILURE_DENY } else { &ON_FAILURE_ERROR };
+    let limited = exit_on_signal::install(exit_plan)
+        .and_then(|()| exit_on_signal::set_deadline(call.provider.timeout(call.event)));
+    let limited = limited.map_err(|error| format!("cannot set a time limit: {error}"));
+    match limited.and_then(|()| catch_panic(|| handle(call, env, &is_tool))) {
         Ok(()) => 0,
         Err(why) => {
-            let end = if is_tool.get() { "; the tool call is denied" } else { "" };
-            // Without stderr there is nobody to tell.
-            let _ = io::stderr().write_all(format!("fairway hook: {}{end}\n", one_line(&why)).as_bytes());
+            let suffix = if is_tool.get() { "; the tool call is denied" } else { "" };
+            // Without stderr the exit code alone must do.
+            let _ = io::stderr().write_all(format!("fairway hook: {}{suffix}\n", one_line(&why)).as_bytes());
             if is_tool.get() { 2 } else { 1 }
         }
     }
 }
 
-/// Does it, and takes a panic for a failure like any other, which is nobody else's business.
-pub(super) fn catch_panic<T>(this: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    panic::set_hook(Box::new(|_| {}));
-    panic::catch_unwind(AssertUnwindSafe(this)).unwrap_or_else(|_| Err("a fault inside fairway".into()))
-}
-
 fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> Result<(), String> {
     let env = env();
     let payload = read_stdin().and_then(|bytes| Payload::parse(&bytes));
-    if payload.as_ref().is_ok_and(|told| told.hook_event_name.as_deref().is_some_and(is_tool_event)) {
+    if payload.as_ref().is_ok_and(|payload| payload.hook_event_name.as_deref().is_some_and(is_tool_event)) {
         is_tool.set(true);
         exit_on_signal::replace(&ON_FAILURE_DENY);
     }
     let denial = |reason: &str| print_reply(call, &Reply::Deny(reason.to_owned()));
-    if let Ok(told) = &payload
+    if let Ok(payload) = &payload
         && is_tool.get()
-        && told.tool_name.as_deref() == Some(CANARY)
+        && payload.tool_name.as_deref() == Some(CANARY)
     {
-        check_event_name(call.event, told)?;
+        check_event_name(call.event, payload)?;
         return denial(&format!("{CANARY}: this call is always denied"));
     }
     env.inject_test_fault();
-    let cwd = payload.as_ref().ok().and_then(|told| told.cwd.as_deref());
+    let cwd = payload.as_ref().ok().and_then(|payload| payload.cwd.as_deref());
     let Some(project) = find_project(call.provider, call.root, &env, cwd)? else { return Ok(()) };
     let is_known = is_tool.get() || call.provider.events().iter().any(|known| known.name == call.event);
-    let told = match payload.and_then(|told| check_event_name(call.event, &told).map(|()| told)) {
-        // Of an event of tomorrow not even the form is known.
+    let payload = match payload.and_then(|payload| check_event_name(call.event, &payload).map(|()| payload)) {
+        // The fields of an unknown event are unknown as well.
         Err(_) if !is_known => return Ok(()),
-        told => told?,
+        payload => payload?,
     };
-    let external = Payload::require("session_id", told.session_id.as_ref())?.to_owned();
+    let external = Payload::require("session_id", payload.session_id.as_ref())?.to_owned();
     let role = env.var(vars::FAIRWAY_ROLE);
-    let moment = match call.provider {
-        Provider::Claude => claude::parse(call.event, &told, role),
-        Provider::Codex => codex::parse(call.event, &told, role),
-        Provider::Gemini => gemini::parse(call.event, &told, role),
+    let event = match call.provider {
+        Provider::Claude => claude::parse(call.event, &payload, role),
+        Provider::Codex => codex::parse(call.event, &payload, role),
+        Provider::Gemini => gemini::parse(call.event, &payload, role),
     }?;
-    if let HookEvent::BeforeTool(tool) = &moment
+    if let HookEvent::BeforeTool(tool) = &event
         && let Some(reply) = via_server::authorize(&project, &env, call.provider, &external, tool)
     {
         return print_reply(call, &reply);
     }
     let app = context::build_app(env, project).map_err(|error| message_with_hint(&error))?;
     let wait = app.settings.agents.approval_wait;
-    if matches!(moment, HookEvent::PermissionRequest(_)) {
+    if matches!(event, HookEvent::PermissionRequest(_)) {
         let limit = call.provider.timeout(call.event).saturating_add(wait);
-        exit_on_signal::set_deadline(limit).map_err(|error| format!("no time limit can be set: {error}"))?;
+        exit_on_signal::set_deadline(limit).map_err(|error| format!("cannot set a time limit: {error}"))?;
     }
-    let caller = hook_caller(call.provider, &app.env, told, external)?;
-    let records = |path: &Path, offset: u64| context::read_transcript(call.provider, path, offset);
-    let outcome = hook::handle(&app, &caller, &moment, &records, wait).map_err(|error| message_with_hint(&error))?;
+    let caller = hook_caller(call.provider, &app.env, payload, external)?;
+    let transcripts = |path: &Path, offset: u64| context::read_transcript(call.provider, path, offset);
+    let outcome = hook::handle(&app, &caller, &event, &transcripts, wait).map_err(|error| message_with_hint(&error))?;
     print_reply(call, &outcome.reply)?;
     exit_on_signal::replace(&ON_FAILURE_IGNORE);
-    // What could not be noted comes again; the answer is out and stands.
+    // The reply is written. A delivery that could not be confirmed is offered again.
     let _ = hook::confirm_written(&app, &outcome);
     Ok(())
 }
 
-/// Everything that the vendor has to say.
-pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("stdin cannot be read: {error}"))?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_STDIN_BYTES) {
-        return Err(format!("stdin holds more than {} MiB", MAX_STDIN_BYTES >> 20));
-    }
-    Ok(bytes)
-}
-
-/// What was called must be what is told: else one of the two is not for us.
-fn check_event_name(event: &str, told: &Payload) -> Result<(), String> {
-    let named = Payload::require("hook_event_name", told.hook_event_name.as_ref())?;
+/// Checks that the event of the command line is the event of the payload.
+fn check_event_name(event: &str, payload: &Payload) -> Result<(), String> {
+    let named = Payload::require("hook_event_name", payload.hook_event_name.as_ref())?;
     if named == event {
         return Ok(());
     }
-    Err(format!("the hook was called for {event}, and the vendor's JSON tells of {named}"))
+    Err(format!("the hook was called for event {event}, but its JSON names {named}"))
 }
 
-/// The project that the vendor works in; `None` where there is none, and nobody says that there should be.
-pub(super) fn find_project(
-    provider: Provider,
-    root: Option<&Path>,
-    env: &Env,
-    cwd: Option<&Path>,
-) -> Result<Option<Project>, String> {
-    let dir = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
-    match context::find_project(env, root, [dir.as_deref(), cwd]) {
-        Ok(Some(project)) => Ok(Some(project)),
-        Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_some() => {
-            Err(format!("{} is set, and there is no project here", vars::FAIRWAY_SESSION_ID))
-        }
-        Ok(None) if root.is_some() || env.var_os(vars::FAIRWAY_ROOT).is_some() => {
-            Err("there is no project where --root or FAIRWAY_ROOT says".to_owned())
-        }
-        Ok(None) => match context::missing_config([dir.as_deref(), cwd, Some(&env.cwd)]) {
-            Some(left) => Err(format!("{} is gone, and its store is not (fairway init)", left.display())),
-            None => Ok(None),
-        },
-        Err(error) => Err(message_with_hint(&error.into())),
-    }
-}
-
-pub(super) fn hook_caller(
-    provider: Provider,
-    env: &Env,
-    told: Payload,
-    external: String,
-) -> Result<HookCaller, String> {
-    let label = Label::parse(provider.label()).map_err(|why| why.to_string())?;
-    Ok(HookCaller {
-        provider: label,
-        other_providers: Provider::ALL.iter().filter(|other| **other != provider).map(|other| other.label()).collect(),
-        external_session_id: external,
-        transcript: told.transcript_path.filter(|path| !path.is_empty()),
-        cwd: told.cwd.or_else(|| Some(env.cwd.clone())),
-        agent_process: context::agent_process(provider, env),
-        is_subagent: told.agent_id.is_some(),
-        has_wake_hook: provider.has_wake_hook(env),
-        max_output_bytes: provider.max_output_bytes(),
-    })
-}
-
-/// Prints the answer whole, or nothing at all.
+/// Prints the whole reply, or nothing.
 fn print_reply(call: &HookCall<'_>, reply: &Reply) -> Result<(), String> {
     let reply = match reply {
         Reply::Deny(reason) => Reply::Deny(one_line(reason)),
         Reply::Allow(reason) => Reply::Allow(one_line(reason)),
         other => other.clone(),
     };
-    let answer: Option<Value> = match call.provider {
+    let document: Option<Value> = match call.provider {
         Provider::Claude => claude::reply(call.event, &reply),
         Provider::Codex => codex::reply(call.event, &reply),
         Provider::Gemini => gemini::reply(call.event, &reply),
     };
-    let Some(answer) = answer else {
+    let Some(document) = document else {
         return match reply {
-            // Never silence in place of a no.
+            // A denial must never be dropped.
             Reply::Deny(reason) if is_tool_event(call.event) => Err(reason),
             _ => Ok(()),
         };
     };
-    let mut line = answer.to_string();
+    let mut line = document.to_string();
     line.push('\n');
     if let Reply::Deny(reason) = &reply
         && is_tool_event(call.event)
@@ -252,22 +182,6 @@ fn print_reply(call: &HookCall<'_>, reply: &Reply) -> Result<(), String> {
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(|error| match reply {
         Reply::Deny(reason) => reason,
-        _ => format!("the answer cannot be written: {error}"),
+        _ => format!("cannot write the reply: {error}"),
     })
-}
-
-/// A reason as it may be told: one line, masked, not too long, and never empty.
-pub(super) fn one_line(reason: &str) -> String {
-    let line = secrets::mask(&render::strip_controls(reason));
-    let short: String = line.trim().chars().take(MAX_REASON_CHARS).collect();
-    if short.is_empty() { "no reason is known".to_owned() } else { short }
-}
-
-/// What an error says, with the next step.
-pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
-    let failure = errors::classify(error);
-    match failure.hint {
-        Some(hint) => format!("{} ({hint})", failure.message),
-        None => failure.message,
-    }
 }

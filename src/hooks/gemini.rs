@@ -1,4 +1,4 @@
-//! Gemini CLI's events and answers.
+//! Gemini CLI's events and replies.
 
 use serde_json::{Value, json};
 
@@ -11,46 +11,46 @@ use crate::{
     domain::usage::ToolUse,
 };
 
-/// The moment that a payload tells of.
+/// The hook event of a payload.
 ///
 /// # Errors
-/// A sentence that names what is missing.
-pub(super) fn parse(event: &str, told: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
+/// The name of a missing field, in a sentence.
+pub(super) fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent, String> {
     Ok(match event {
-        "SessionStart" => HookEvent::SessionStart(match told.source.as_deref() {
+        "SessionStart" => HookEvent::SessionStart(match payload.source.as_deref() {
             Some("resume") => StartKind::Resumed,
             Some("clear") => StartKind::Switched,
             _ => StartKind::Fresh,
         }),
         "BeforeAgent" => HookEvent::TurnStart,
-        "BeforeTool" => HookEvent::BeforeTool(told.tool_call(Provider::Gemini, role)?),
+        "BeforeTool" => HookEvent::BeforeTool(payload.tool_call(Provider::Gemini, role)?),
         "AfterTool" => {
-            let name = Payload::require("tool_name", told.tool_name.as_ref())?.to_owned();
-            let failed = told.tool_response.as_ref().and_then(|response| response.get("error"));
+            let name = Payload::require("tool_name", payload.tool_name.as_ref())?.to_owned();
+            let failed = payload.tool_response.as_ref().and_then(|response| response.get("error"));
             let success = Some(failed.is_none_or(Value::is_null));
-            HookEvent::AfterTool(ToolUse { key: told.tool_use_id.clone(), name, success, duration_ms: None })
+            HookEvent::AfterTool(ToolUse { key: payload.tool_use_id.clone(), name, success, duration_ms: None })
         }
         "AfterAgent" => HookEvent::TurnEnd,
-        "Notification" => match told.notification_type.as_deref() {
+        "Notification" => match payload.notification_type.as_deref() {
             Some("ToolPermission") => HookEvent::WaitingForTool(
-                parse_permission(told.details.as_ref(), role),
-                told.message.clone().unwrap_or_default(),
+                parse_permission(payload.details.as_ref(), role),
+                payload.message.clone().unwrap_or_default(),
             ),
             _ => HookEvent::Other,
         },
         "SessionEnd" => {
-            let reason = told.reason.clone().unwrap_or_else(|| "other".into());
-            let goes_on = reason == "clear";
-            HookEvent::SessionEnd { reason, continues: goes_on }
+            let reason = payload.reason.clone().unwrap_or_else(|| "other".into());
+            let continues = reason == "clear";
+            HookEvent::SessionEnd { reason, continues }
         }
         _ => HookEvent::Other,
     })
 }
 
-/// The tool that a person is asked about, as far as the notice tells.
+/// The tool call of a permission notification, as far as its details name it.
 fn parse_permission(details: Option<&Value>, role: Option<&str>) -> ToolCall {
-    let word = |name: &str| details.and_then(|details| details.get(name)?.as_str());
-    let tool = word("tool_name").or_else(|| word("toolName")).or_else(|| word("type")).unwrap_or("tool").to_owned();
+    let field = |name: &str| details.and_then(|details| details.get(name)?.as_str());
+    let tool = field("tool_name").or_else(|| field("toolName")).or_else(|| field("type")).unwrap_or("tool").to_owned();
     ToolCall {
         aliases: Provider::Gemini.aliases(&tool),
         tool,
@@ -60,7 +60,7 @@ fn parse_permission(details: Option<&Value>, role: Option<&str>) -> ToolCall {
     }
 }
 
-/// The answer in the vendor's form; `None` where there is nothing to say.
+/// The reply in Gemini CLI's form; `None` for no output.
 pub(super) fn reply(event: &str, reply: &Reply) -> Option<Value> {
     match (event, reply) {
         ("BeforeTool", Reply::Deny(reason)) => Some(json!({ "decision": "deny", "reason": reason })),

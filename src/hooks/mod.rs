@@ -1,6 +1,7 @@
-//! The bridge to the vendors' hooks: their payloads in, their exact answers out, and between them the neutral moments of
-//! `actions::hook`. The only place in the program that knows one provider from another.
+//! Hooks of the providers: parses their payloads into the neutral hook events of `actions::boundary::hook`, and prints replies in
+//! their exact form. Only this module knows the providers' differences.
 
+mod call;
 mod claude;
 mod codex;
 mod context;

@@ -1,4 +1,4 @@
-//! What the vendors tell, as they write it: unknown fields are passed over, and what an event needs is asked for by name.
+//! The JSON that providers send to a hook. Unknown fields are ignored; a field that an event needs is required by name.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::Provider;
 use crate::actions::boundary::guard::ToolCall;
 
-/// Every field of any vendor that is looked at. A field of another type than is known makes the whole payload unreadable,
-/// and so does one that stands there twice.
+/// All fields that are read, of any provider. A field of a wrong type or a duplicate field makes the whole payload invalid.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Payload {
@@ -34,35 +33,35 @@ pub(super) struct Payload {
 }
 
 impl Payload {
-    /// Reads one.
+    /// Parses a payload.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the problem.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err("nothing came on stdin; the vendor's JSON is expected there".into());
+            return Err("stdin is empty: expected the provider's JSON".into());
         }
-        let text = str::from_utf8(bytes).map_err(|error| format!("stdin is not the vendor's JSON: {error}"))?;
-        serde_json::from_str(text).map_err(|error| format!("stdin is not the vendor's JSON: {error}"))
+        let text = str::from_utf8(bytes).map_err(|error| format!("stdin is not the provider's JSON: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("stdin is not the provider's JSON: {error}"))
     }
 
-    /// A field that this event cannot do without.
+    /// A required field.
     ///
     /// # Errors
-    /// A sentence that names it.
+    /// The field's name, in a sentence.
     pub(super) fn require<'a>(name: &str, field: Option<&'a String>) -> Result<&'a str, String> {
         let field = field.map(String::as_str).filter(|field| !field.is_empty());
-        field.ok_or_else(|| format!("the vendor's JSON has no {name}"))
+        field.ok_or_else(|| format!("the provider's JSON has no {name}"))
     }
 
-    /// The tool call that it tells of.
+    /// The tool call of the payload.
     ///
     /// # Errors
-    /// A sentence that names what is missing.
+    /// The name of a missing field, in a sentence.
     pub(super) fn tool_call(&self, provider: Provider, role: Option<&str>) -> Result<ToolCall, String> {
         let tool = Self::require("tool_name", self.tool_name.as_ref())?;
-        let input = self.tool_input.clone().ok_or("the vendor's JSON has no tool_input")?;
-        let cwd = self.cwd.clone().filter(|cwd| cwd.is_absolute()).ok_or("the vendor's JSON has no cwd")?;
+        let input = self.tool_input.clone().ok_or("the provider's JSON has no tool_input")?;
+        let cwd = self.cwd.clone().filter(|cwd| cwd.is_absolute()).ok_or("the provider's JSON has no cwd")?;
         Ok(ToolCall {
             tool: tool.to_owned(),
             aliases: provider.aliases(tool),

@@ -1,14 +1,14 @@
-//! The vendors whose hooks are known, and which of their events are answered.
+//! The supported providers and their hook events.
 
 use std::time::Duration;
 
 use crate::env::Env;
 
-/// The variable in which Claude Code says from where it was started, and what it says in a terminal.
+/// The variable in which Claude Code names its entry point, and its value in a terminal.
 const ENTRYPOINT_VAR: &str = "CLAUDE_CODE_ENTRYPOINT";
 const TERMINAL_ENTRYPOINT: &str = "cli";
 
-/// A vendor's command line.
+/// An agent's CLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
     /// Claude Code.
@@ -19,21 +19,20 @@ pub enum Provider {
     Gemini,
 }
 
-/// An event that is answered.
+/// A hook event that is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventSpec {
-    /// The vendor's name of it.
+    /// The provider's name of the event.
     pub name: &'static str,
-    /// How long our hook takes at most; the vendor must wait longer. A permission request waits `[hooks] approval_wait` on
-    /// top of it.
+    /// The hook's time limit; the provider must wait longer. A permission request adds `[hooks] approval_wait`.
     pub timeout: Duration,
 }
 
-/// How long a decision on a tool call takes at most.
+/// The time limit of a decision on a tool call.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long anything else takes at most.
+/// The time limit of any other event.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the end of a session may take: the shortest time that a vendor gives it is three seconds.
+/// The time limit of a session's end: one provider waits only 3 s.
 const SESSION_END_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 const fn tool(name: &'static str) -> EventSpec {
@@ -84,10 +83,10 @@ const GEMINI_EVENTS: &[EventSpec] = &[
 ];
 
 impl Provider {
-    /// All of them.
+    /// All providers.
     pub const ALL: &'static [Self] = &[Self::Claude, Self::Codex, Self::Gemini];
 
-    /// Its name, as it stands on the command line and as a session's provider.
+    /// The name on the command line and in a session.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -97,13 +96,13 @@ impl Provider {
         }
     }
 
-    /// The vendor of this name.
+    /// The provider with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|known| known.label() == name)
     }
 
-    /// The events that are answered; `hook install` enters each of them.
+    /// The events that are handled; `hook install` adds an entry for each.
     #[must_use]
     pub const fn events(self) -> &'static [EventSpec] {
         match self {
@@ -113,30 +112,30 @@ impl Provider {
         }
     }
 
-    /// How long our hook takes at most for an event of this name.
+    /// The hook's time limit for an event.
     #[must_use]
     pub fn timeout(self, event: &str) -> Duration {
         let known = self.events().iter().find(|known| known.name == event);
         known.map_or(if is_tool_event(event) { TOOL_TIMEOUT } else { DEFAULT_TIMEOUT }, |known| known.timeout)
     }
 
-    /// Whether a hook of its that ends late can wake it.
+    /// Whether a background hook can start the agent's next turn.
     #[must_use]
     pub const fn supports_wake(self) -> bool {
         matches!(self, Self::Claude)
     }
 
-    /// How many bytes of text it takes at once: more would be cut, or put where nobody looks.
+    /// How many bytes of text it accepts at once. Longer text would be cut or moved to a file.
     #[must_use]
     pub const fn max_output_bytes(self) -> usize {
         match self {
             Self::Claude | Self::Gemini => 8_000,
-            // It cuts at some 2,500 tokens.
+            // It cuts at about 2,500 tokens.
             Self::Codex => 6_000,
         }
     }
 
-    /// The names under which its process is known.
+    /// The names of its process.
     #[must_use]
     pub const fn process_names(self) -> &'static [&'static str] {
         match self {
@@ -146,7 +145,7 @@ impl Provider {
         }
     }
 
-    /// The variable in which it tells its hooks its pid.
+    /// The variable with its pid in a hook's environment.
     #[must_use]
     pub const fn pid_variable(self) -> Option<&'static str> {
         match self {
@@ -155,20 +154,20 @@ impl Provider {
         }
     }
 
-    /// Whether it goes on while a hook waits beside it. Without a terminal it holds its first prompt and its end until that
-    /// hook is over: nobody waits there.
+    /// Whether it continues while the wake hook runs. Without a terminal it delays its first prompt and its end until that hook
+    /// ends, so the wake hook exits at once there.
     #[must_use]
     pub fn runs_in_background(self, env: &Env) -> bool {
         !self.supports_wake() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
     }
 
-    /// Whether a hook waits beside it, because it is in a terminal.
+    /// Whether the wake hook runs: only in a terminal.
     #[must_use]
     pub fn has_wake_hook(self, env: &Env) -> bool {
         self.supports_wake() && env.var(ENTRYPOINT_VAR) == Some(TERMINAL_ENTRYPOINT)
     }
 
-    /// The variable in which it tells its hooks the directory whose settings it read.
+    /// The variable with the directory of its settings in a hook's environment.
     #[must_use]
     pub const fn project_dir_variable(self) -> Option<&'static str> {
         match self {
@@ -178,7 +177,7 @@ impl Provider {
         }
     }
 
-    /// The neutral names of a tool, beside its own: rules speak of them.
+    /// The neutral names of a tool, which guard rules use beside the provider's own name.
     #[must_use]
     pub fn aliases(self, tool: &str) -> Vec<String> {
         let names: &[&str] = match (self, tool) {
@@ -199,8 +198,8 @@ impl Provider {
     }
 }
 
-/// Whether an event of this name asks whether a tool may run; of every vendor's, so that one entered under the wrong vendor
-/// is no way round.
+/// Whether an event asks if a tool may run. All providers' names count, so that an entry under the wrong provider cannot bypass
+/// the guard.
 #[must_use]
 pub fn is_tool_event(event: &str) -> bool {
     matches!(event, "PreToolUse" | "BeforeTool")

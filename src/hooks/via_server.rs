@@ -1,5 +1,5 @@
-//! The quick way: where a server answers, it decides on a tool call, and no store is opened here. Where it does not, the
-//! store is asked; a no that it says is a no.
+//! Lets a running server decide about a tool call, which is faster than opening the store. Without a valid response the caller
+//! decides with the store. A denial by the server stands.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
     env::{Env, vars},
 };
 
-/// How long a server may take: what is left of our own limit must do for the store.
+/// How long the server may take. The rest of the hook's time limit must suffice for the store.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 #[derive(Serialize)]
@@ -38,7 +38,7 @@ struct Context<'a> {
     role: Option<&'a str>,
 }
 
-/// What is looked at of the answer. One that lacks any of it is none.
+/// The required fields of the response.
 #[derive(Deserialize)]
 struct AuthorizeResponse {
     allowed: bool,
@@ -48,7 +48,7 @@ struct AuthorizeResponse {
     rule: Option<String>,
 }
 
-/// What the server says; `None` when there is none, or no answer that can be read.
+/// The server's decision; `None` without a server or a valid response.
 pub(super) fn authorize(
     project: &Project,
     env: &Env,
@@ -56,10 +56,10 @@ pub(super) fn authorize(
     external: &str,
     call: &ToolCall,
 ) -> Option<Reply> {
-    let mut link = ApiClient::connect(&project.runtime_dir(), REQUEST_TIMEOUT)?;
-    // A directory whose name is no text cannot be told: the store's way knows it.
+    let mut client = ApiClient::connect(&project.runtime_dir(), REQUEST_TIMEOUT)?;
+    // JSON cannot carry a path that is not UTF-8; the store can.
     let cwd = call.cwd.as_deref().unwrap_or(&env.cwd).to_str()?;
-    let question = AuthorizeRequest {
+    let request = AuthorizeRequest {
         run_id: env.var(vars::FAIRWAY_SESSION_ID).and_then(|_| env.var(vars::FAIRWAY_RUN_ID)),
         tool: &call.tool,
         input: &call.input,
@@ -72,8 +72,8 @@ pub(super) fn authorize(
             role: call.role.as_deref(),
         },
     };
-    let reply = link.post("/authorize", &serde_json::to_vec(&question).ok()?).ok()?;
-    let decision: AuthorizeResponse = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200)?;
+    let response = client.post("/authorize", &serde_json::to_vec(&request).ok()?).ok()?;
+    let decision: AuthorizeResponse = serde_json::from_slice(&response.body).ok().filter(|_| response.status == 200)?;
     Some(match decision {
         AuthorizeResponse { opinion: false, .. } => Reply::Nothing,
         AuthorizeResponse { allowed: false, reason, rule, .. } => {

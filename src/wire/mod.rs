@@ -32,6 +32,7 @@ mod sidecar;
 mod task;
 pub mod telemetry;
 pub mod terminal_input;
+pub mod timestamp;
 pub mod tool_input;
 mod usage;
 

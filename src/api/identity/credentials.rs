@@ -1,4 +1,4 @@
-//! An identity, of which only the runtime itself is told the values.
+//! A runtime's identity and credentials. Only the runtime itself gets the values.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::{api::body, domain::secrets::MASK, env::Timestamp};
+use crate::{domain::secrets::MASK, env::Timestamp, wire::timestamp::deserialize_timestamp};
 
-/// What a credential is.
+/// The kind of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum CredentialType {
     #[serde(rename = "api_key")]
@@ -20,7 +20,7 @@ pub(crate) enum CredentialType {
 }
 
 impl CredentialType {
-    /// The word for it.
+    /// The value in JSON.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::ApiKey => "api_key",
@@ -49,19 +49,19 @@ impl<'de> Deserialize<'de> for Secret {
 /// A credential.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Credentials {
-    /// What it is.
+    /// Its kind.
     #[serde(rename = "type")]
     pub(crate) kind: CredentialType,
     value: Secret,
-    /// Until when it can be used.
-    #[serde(default, deserialize_with = "body::deserialize_timestamp")]
+    /// When it expires.
+    #[serde(default, deserialize_with = "deserialize_timestamp")]
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-/// Who a runtime is, and what it may use.
+/// A runtime's identity: names, credentials and environment.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Identity {
-    /// The role, which must be the session's.
+    /// The role; must be the session's.
     pub(crate) role: Option<String>,
     pub(crate) rig: Option<String>,
     pub(crate) agent_name: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Identity {
     pub(crate) env: BTreeMap<String, Secret>,
 }
 
-/// What the runtime itself is sent.
+/// The identity as the runtime gets it, with all values.
 #[derive(Serialize)]
 pub(crate) struct IdentityPayload<'a> {
     role: Option<&'a str>,
@@ -90,7 +90,7 @@ struct CredentialsPayload<'a> {
 }
 
 impl Identity {
-    /// With every value: for the runtime, and nobody else.
+    /// With all values, for the runtime alone.
     pub(crate) fn payload(&self) -> IdentityPayload<'_> {
         IdentityPayload {
             role: self.role.as_deref(),
@@ -106,7 +106,7 @@ impl Identity {
         }
     }
 
-    /// Without any value.
+    /// With every value masked.
     pub(crate) fn redacted(&self, run: &str) -> Value {
         json!({
             "run_id": run,
@@ -133,8 +133,8 @@ mod tests {
         let identity: Identity = serde_json::from_str(text).unwrap();
         let shown = format!("{:?} {}", identity, identity.redacted("run"));
         assert!(!shown.contains("canary"), "{shown}");
-        let told = serde_json::to_string(&identity.payload()).unwrap();
-        assert_eq!(told.matches("canary").count(), 2, "{told}");
+        let payload = serde_json::to_string(&identity.payload()).unwrap();
+        assert_eq!(payload.matches("canary").count(), 2, "{payload}");
         assert!(serde_json::from_str::<Identity>(r#"{"credentials":{"type":"password","value":"x"}}"#).is_err());
     }
 }

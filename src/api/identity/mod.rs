@@ -1,10 +1,7 @@
-//! Who runtimes are and what they may use: kept in memory, and nowhere else. Values are zeroed when they are forgotten and
-//! never shown.
+//! Identities and credentials of runtimes, kept in memory only. Values are zeroed when they are dropped and are never shown.
 
 mod credentials;
-mod refresh;
 mod store;
 
 pub(super) use credentials::Identity;
-pub(super) use refresh::store_identity;
 pub(super) use store::IdentityStore;

@@ -1,31 +1,31 @@
-//! Whose identity is known.
+//! The identities that the server knows, by session run.
 
 use std::{collections::BTreeMap, rc::Rc};
 
 use tokio::{sync::watch, task::JoinHandle};
 
-use super::Identity;
+use super::credentials::Identity;
 
-/// Everybody's.
+/// All known identities.
 #[derive(Debug)]
 pub(crate) struct IdentityStore {
     by_run: BTreeMap<String, StoredIdentity>,
-    /// Changes whenever one does.
+    /// The number of changes, and the wake-up for streams.
     changes: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
 struct StoredIdentity {
     identity: Rc<Identity>,
-    /// How many there were before it, of all.
+    /// The value of `changes` when it was stored: unique per identity.
     version: u64,
-    /// Until when its credential is near its end, and what happens then.
+    /// Waits until the credential is about to expire, then refreshes it.
     expiry_task: Option<JoinHandle<()>>,
-    /// Whether it is near its end.
+    /// Whether the credential is about to expire.
     expiring: bool,
 }
 
-/// One run's, as a stream looks at it.
+/// The identity of one session run at a point in time.
 #[derive(Debug)]
 pub(crate) struct IdentitySnapshot {
     pub(crate) identity: Rc<Identity>,
@@ -40,48 +40,52 @@ impl Default for IdentityStore {
 }
 
 impl IdentityStore {
-    /// Learns one; the one before is forgotten. Says whether there was one.
+    /// Stores an identity in place of the previous one. True when there was one.
     pub(crate) fn insert(&mut self, run: &str, identity: Identity) -> bool {
         let version = *self.changes.borrow() + 1;
-        let kept = StoredIdentity { identity: Rc::new(identity), version, expiry_task: None, expiring: false };
-        let rotated = self.by_run.insert(run.to_owned(), kept).is_some();
+        let stored = StoredIdentity { identity: Rc::new(identity), version, expiry_task: None, expiring: false };
+        let rotated = self.by_run.insert(run.to_owned(), stored).is_some();
         self.changes.send_replace(version);
         rotated
     }
 
-    /// Whoever watches for the end of this run's credential.
-    pub(crate) fn set_expiry_task(&mut self, run: &str, watch: JoinHandle<()>) {
+    /// Sets the task that waits for the credential's expiry.
+    pub(crate) fn set_expiry_task(&mut self, run: &str, task: JoinHandle<()>) {
         match self.by_run.get_mut(run) {
-            Some(kept) => kept.expiry_task = Some(watch),
-            None => watch.abort(),
+            Some(stored) => stored.expiry_task = Some(task),
+            None => task.abort(),
         }
     }
 
-    /// This run's credential is near its end, if it still is this one.
+    /// Marks the credential as about to expire. False when a newer identity has replaced this version.
     pub(crate) fn mark_expiring(&mut self, run: &str, version: u64) -> bool {
-        let Some(kept) = self.by_run.get_mut(run).filter(|kept| kept.version == version) else { return false };
-        kept.expiring = true;
+        let Some(stored) = self.by_run.get_mut(run).filter(|stored| stored.version == version) else { return false };
+        stored.expiring = true;
         self.changes.send_modify(|count| *count += 1);
         true
     }
 
-    /// One run's.
+    /// The identity of a session run.
     pub(crate) fn get(&self, run: &str) -> Option<IdentitySnapshot> {
-        let kept = self.by_run.get(run)?;
-        Some(IdentitySnapshot { identity: Rc::clone(&kept.identity), version: kept.version, expiring: kept.expiring })
+        let stored = self.by_run.get(run)?;
+        Some(IdentitySnapshot {
+            identity: Rc::clone(&stored.identity),
+            version: stored.version,
+            expiring: stored.expiring,
+        })
     }
 
-    /// Forgets those of runs that are over.
-    pub(crate) fn remove_ended(&mut self, is_over: impl Fn(&str) -> bool) {
-        self.by_run.retain(|run, _| !is_over(run));
+    /// Removes the identities of ended session runs.
+    pub(crate) fn remove_ended(&mut self, has_ended: impl Fn(&str) -> bool) {
+        self.by_run.retain(|run, _| !has_ended(run));
     }
 
-    /// Whether none is known.
+    /// Whether no identity is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_run.is_empty()
     }
 
-    /// Who is told of changes.
+    /// A receiver that is woken by every change.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -89,8 +93,8 @@ impl IdentityStore {
 
 impl Drop for StoredIdentity {
     fn drop(&mut self) {
-        if let Some(watch) = &self.expiry_task {
-            watch.abort();
+        if let Some(task) = &self.expiry_task {
+            task.abort();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `POST /ack`: a runtime says which messages it has got.
+//! `POST /ack`: a runtime acknowledges messages.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;
@@ -19,9 +19,9 @@ struct Body {
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
-    let asked: Body = read_json(request).await?;
+    let body: Body = read_json(request).await?;
     let done =
-        state::write(move |app| stream::ack(&app_as_run(app, &asked.run_id, None)?, &asked.run_id, &asked.message_ids))
+        state::write(move |app| stream::ack(&app_as_run(app, &body.run_id, None)?, &body.run_id, &body.message_ids))
             .await?;
     Ok(json_response(&done.document))
 }

@@ -1,4 +1,4 @@
-//! `GET /approvals`, `POST /approvals/{id}`: what agents ask for, and the answer.
+//! `GET /approvals`, `POST /approvals/{id}`: lists and answers permission requests.
 
 use axum::{
     extract::{Path, Request},
@@ -29,16 +29,17 @@ struct Body {
 }
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
-    let wanted: Query = query(&request)?;
-    state::read(|app| approval::list(app, wanted.all)).map(|list| json_response(&list))
+    let parameters: Query = query(&request)?;
+    state::read(|app| approval::list(app, parameters.all)).map(|list| json_response(&list))
 }
 
 pub(in crate::api) async fn post(Path(id): Path<String>, request: Request) -> Result<Response, ApiError> {
-    let asked = RequestBody::read(request).await?;
-    let id: i64 = id.parse().map_err(|_| ApiError::usage("the number of an approval is a number"))?;
-    let Body { decision, reason } = asked.decode()?;
-    let decision = Decision::parse(&decision).ok_or_else(|| ApiError::usage("the decision is allow or deny"))?;
-    let request = asked.idempotency_key()?;
+    let request_body = RequestBody::read(request).await?;
+    let id: i64 = id.parse().map_err(|_| ApiError::usage("invalid approval id in the path: must be a whole number"))?;
+    let Body { decision, reason } = request_body.decode()?;
+    let decision =
+        Decision::parse(&decision).ok_or_else(|| ApiError::usage("invalid decision: must be allow or deny"))?;
+    let request = request_body.idempotency_key()?;
     let done = state::write(move |app| {
         approval::answer(&app.with_actor(app.actor.clone(), request), id, decision, reason.as_deref())
     });

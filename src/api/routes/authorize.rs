@@ -1,5 +1,5 @@
-//! `POST /authorize`: whether a tool call may be made. Whatever goes wrong, the answer says that it may not; and it says that
-//! it may only when that can be recorded.
+//! `POST /authorize`: decides about a tool call. Every error denies the call, and a call is allowed only when the decision can be
+//! recorded.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -27,14 +27,11 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// The route.
-pub(in crate::api) const PATH: &str = "/authorize";
-
-/// How long recording may take before the answer is no.
+/// How long recording may take before the call is denied.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much room on the disk is enough not to wait for it, in bytes.
+/// With this much free disk space the response need not wait for the recording, in bytes.
 const MIN_FREE_BYTES: u64 = 1 << 20;
-/// The longest call that is judged in place, in bytes: a longer one may take its time, and others shall not wait for it.
+/// The largest request that is decided in the serving thread, in bytes. A larger one may take long and gets its own thread.
 const MAX_INLINE_BYTES: usize = 4 << 10;
 
 #[derive(Debug, Deserialize)]
@@ -53,7 +50,7 @@ struct Context {
     cwd: Option<PathBuf>,
     #[serde(default)]
     also: Vec<String>,
-    /// `hook`: the caller asks a person when nothing is said about tool calls here.
+    /// The entry point. With `hook` the provider asks a person when no guard is configured.
     door: Option<String>,
     provider: Option<String>,
     external_session_id: Option<String>,
@@ -62,36 +59,36 @@ struct Context {
 #[derive(Debug, Serialize)]
 struct AuthorizeResponse<'a> {
     allowed: bool,
-    /// Whether a rule allows this by name, so that nobody need be asked.
+    /// Whether a rule allows the call explicitly, so that no person need be asked.
     granted: bool,
-    /// Whether anything is said about tool calls here at all.
+    /// Whether the project has a guard configuration.
     opinion: bool,
     reason: &'a str,
     rule: Option<&'a str>,
 }
 
-/// Whose call it is.
+/// The caller of a tool.
 struct Caller {
     run_id: Option<String>,
-    /// Its provider, and that one's own id of the conversation.
+    /// The provider, and its own session id.
     external: Option<(Label, String)>,
 }
 
-/// What was decided, before it is recorded.
+/// A decision that is not recorded yet.
 struct CallDecision {
     session: Session,
     decision: GuardDecision,
     is_decided: bool,
-    /// Whether it can be recorded as far as can be told now.
+    /// Whether recording it will probably succeed.
     recordable: bool,
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
-    let asked = RequestBody::read(request).await?;
-    let length = asked.bytes().len();
-    let body: Body = asked.decode()?;
+    let request_body = RequestBody::read(request).await?;
+    let length = request_body.bytes().len();
+    let body: Body = request_body.decode()?;
     let context = body.context.unwrap_or_default();
-    let door = if context.door.as_deref() == Some("hook") { EntryPoint::Hook } else { EntryPoint::Api };
+    let entry_point = if context.door.as_deref() == Some("hook") { EntryPoint::Hook } else { EntryPoint::Api };
     let external = match (context.provider, context.external_session_id) {
         (Some(provider), Some(external)) => Some((Label::parse(&provider).map_err(anyhow::Error::from)?, external)),
         _ => None,
@@ -103,86 +100,86 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     let call =
         ToolCall { tool: body.tool, aliases: context.also, input: body.input, cwd: context.cwd, role: context.role };
     let decided = if length > MAX_INLINE_BYTES {
-        decide_on_thread(caller, call.clone(), door).await
+        decide_on_thread(caller, call.clone(), entry_point).await
     } else {
-        server_state()?.with_guard_rules(|app, rules| decide(app, rules, &caller, &call, door))
+        server_state()?.with_guard_rules(|app, rules| decide(app, rules, &caller, &call, entry_point))
     };
     let decided = match decided {
         Ok(decided) => decided,
-        Err(fault) => {
-            record_unknown_caller(call, door, &fault);
-            return Err(fault);
+        Err(error) => {
+            record_unknown_caller(call, entry_point, &error);
+            return Err(error);
         }
     };
-    let CallDecision { session, decision: verdict, is_decided: opinion, recordable } = decided;
-    if !opinion {
-        return Ok(response(&verdict, false));
+    let CallDecision { session, decision, is_decided, recordable } = decided;
+    if !is_decided {
+        return Ok(response(&decision, false));
     }
-    if !verdict.allowed || (recordable && server_state()?.writer.is_healthy()) {
-        let said = response(&verdict, true);
+    if !decision.allowed || (recordable && server_state()?.writer.is_healthy()) {
+        let response = response(&decision, true);
         let recorded = server_state()?.writer.record(PendingDecision {
             session: Some(session),
             call,
-            decision: verdict,
-            entry_point: door,
+            decision,
+            entry_point,
             on_recorded: None,
         });
-        // A no stands whether or not it is recorded; a yes does not.
-        return if recorded.is_err() { recorded.map(|()| said) } else { Ok(said) };
+        // A denial stands whether or not it is recorded. An allowed call must be recorded.
+        return if recorded.is_err() { recorded.map(|()| response) } else { Ok(response) };
     }
-    let (tell, told) = oneshot::channel();
-    let answer = response(&verdict, true);
+    let (sender, receiver) = oneshot::channel();
+    let answer = response(&decision, true);
     server_state()?.writer.record(PendingDecision {
         session: Some(session),
         call,
-        decision: verdict,
-        entry_point: door,
-        on_recorded: Some(tell),
+        decision,
+        entry_point,
+        on_recorded: Some(sender),
     })?;
-    match timeout(RECORD_TIMEOUT, told).await {
+    match timeout(RECORD_TIMEOUT, receiver).await {
         Ok(Ok(Ok(()))) => Ok(answer),
-        Ok(Ok(Err(fault))) => Err(not_recorded(fault)),
-        Ok(Err(_)) => Err(ApiError::internal("the decision cannot be recorded: nobody writes any more")),
-        Err(_) => Err(ApiError::busy("the decision cannot be recorded: the store is locked by another process")),
+        Ok(Ok(Err(error))) => Err(not_recorded(error)),
+        Ok(Err(_)) => Err(ApiError::internal("cannot record the decision: the store writer has stopped")),
+        Err(_) => Err(ApiError::busy("cannot record the decision: the store is locked by another process")),
     }
 }
 
-fn not_recorded(mut fault: ApiError) -> ApiError {
-    fault.failure.message = format!("the decision cannot be recorded: {}", fault.failure.message);
-    fault
+fn not_recorded(mut error: ApiError) -> ApiError {
+    error.failure.message = format!("cannot record the decision: {}", error.failure.message);
+    error
 }
 
-fn response(verdict: &GuardDecision, opinion: bool) -> Response {
-    let GuardDecision { allowed, explicitly_allowed: granted, reason, rule } = verdict;
+fn response(decision: &GuardDecision, opinion: bool) -> Response {
+    let GuardDecision { allowed, explicitly_allowed: granted, reason, rule } = decision;
     json_response(&AuthorizeResponse { allowed: *allowed, granted: *granted, opinion, reason, rule: rule.as_deref() })
 }
 
-/// Decides in a thread of its own.
-async fn decide_on_thread(caller: Caller, call: ToolCall, door: EntryPoint) -> Result<CallDecision, ApiError> {
-    state::run_blocking(move |app| decide(app, &LoadedRules::load(app), &caller, &call, door)).await
+/// Decides in a separate thread.
+async fn decide_on_thread(caller: Caller, call: ToolCall, entry_point: EntryPoint) -> Result<CallDecision, ApiError> {
+    state::run_blocking(move |app| decide(app, &LoadedRules::load(app), &caller, &call, entry_point)).await
 }
 
-/// Decides while nobody else writes, if that is so: then what is decided can be recorded.
+/// Decides about a call. The decision is recordable when no other process writes to the store and the disk has room.
 fn decide(
     app: &App,
     rules: &LoadedRules,
     caller: &Caller,
     call: &ToolCall,
-    door: EntryPoint,
+    entry_point: EntryPoint,
 ) -> anyhow::Result<CallDecision> {
     let store = app.store_for_reading()?;
     let (session, is_free) = match store.read_if_writable(|tx| find_session(tx, caller))? {
         Some(session) => (session, true),
         None => (app.read(|tx| find_session(tx, caller))?, false),
     };
-    if door == EntryPoint::Hook && rules.is_unconfigured() {
-        let verdict = GuardDecision::denied("the configuration has no [guard] section");
-        return Ok(CallDecision { session, decision: verdict, is_decided: false, recordable: false });
+    if entry_point == EntryPoint::Hook && rules.is_unconfigured() {
+        let decision = GuardDecision::denied("the configuration has no [guard] section");
+        return Ok(CallDecision { session, decision, is_decided: false, recordable: false });
     }
-    let verdict = guard::decide_with_rules(rules, app, &session, call);
+    let decision = guard::decide_with_rules(rules, app, &session, call);
     let dir = app.project.store.parent().unwrap_or(&app.project.root);
     let recordable = is_free && disk::free(dir).is_ok_and(|free| free >= MIN_FREE_BYTES);
-    Ok(CallDecision { session, decision: verdict, is_decided: true, recordable })
+    Ok(CallDecision { session, decision, is_decided: true, recordable })
 }
 
 fn find_session(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
@@ -192,7 +189,7 @@ fn find_session(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
     };
     match (&caller.run_id, &caller.external) {
         (Some(run), None) => session_of_run(tx, run),
-        // An agent that was started inside another one's session has inherited its run, and is a session of its own.
+        // An agent that was started by another agent inherits its run id, but is a session of its own.
         (Some(run), Some((provider, external))) => {
             let session = session_of_run(tx, run)?;
             let is_own = session.provider.as_ref() == Some(provider)
@@ -206,19 +203,13 @@ fn find_session(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {
     }
 }
 
-/// Records that a call of somebody unknown was denied.
-fn record_unknown_caller(call: ToolCall, door: EntryPoint, fault: &ApiError) {
-    if fault.failure.code != "not_found" || door == EntryPoint::Hook {
+/// Records the denial of a call by an unknown session.
+fn record_unknown_caller(call: ToolCall, entry_point: EntryPoint, error: &ApiError) {
+    if error.failure.code != "not_found" || entry_point == EntryPoint::Hook {
         return;
     }
-    let verdict = GuardDecision::denied(fault.failure.message.clone());
-    if let Ok(house) = server_state() {
-        let _ = house.writer.record(PendingDecision {
-            session: None,
-            call,
-            decision: verdict,
-            entry_point: door,
-            on_recorded: None,
-        });
+    let decision = GuardDecision::denied(error.failure.message.clone());
+    if let Ok(state) = server_state() {
+        let _ = state.writer.record(PendingDecision { session: None, call, decision, entry_point, on_recorded: None });
     }
 }

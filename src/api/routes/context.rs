@@ -1,4 +1,4 @@
-//! `GET /context`, `POST /context`: what an agent needs to know.
+//! `GET /context`, `POST /context`: reads the context of an agent, and pushes context to it.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;
@@ -35,17 +35,17 @@ struct SectionBody {
     content: String,
 }
 
-fn parse_mode(word: Option<&str>) -> Result<Mode, ApiError> {
-    let Some(word) = word else { return Ok(Mode::Full) };
-    Mode::parse(word).ok_or_else(|| ApiError::usage("the mode is full, compact or resume"))
+fn parse_mode(mode: Option<&str>) -> Result<Mode, ApiError> {
+    let Some(mode) = mode else { return Ok(Mode::Full) };
+    Mode::parse(mode).ok_or_else(|| ApiError::usage("invalid mode: must be full, compact or resume"))
 }
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
-    let wanted: Query = query(&request)?;
-    let mode = parse_mode(wanted.mode.as_deref())?;
-    // It asks git.
+    let parameters: Query = query(&request)?;
+    let mode = parse_mode(parameters.mode.as_deref())?;
+    // Composing the context runs git.
     let view = state::run_blocking(move |app| {
-        let session = app.read(|tx| session_of_run(tx, &wanted.run_id))?;
+        let session = app.read(|tx| session_of_run(tx, &parameters.run_id))?;
         let sections = context::compose(&app_as_session(app, &session, None), Some(&session), mode)?;
         Ok(context::view(&sections, mode))
     });
@@ -53,16 +53,17 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
-    let asked = RequestBody::read(request).await?;
-    let body: Body = asked.decode()?;
+    let request_body = RequestBody::read(request).await?;
+    let body: Body = request_body.decode()?;
     let mode = parse_mode(body.mode.as_deref())?;
     let section = |raw: SectionBody| {
-        let kind = SectionKind::parse(&raw.r#type)
-            .ok_or_else(|| ApiError::usage("the type of a section is role, work, mail, checkpoint or directive"))?;
+        let kind = SectionKind::parse(&raw.r#type).ok_or_else(|| {
+            ApiError::usage("invalid section type: must be role, work, mail, checkpoint or directive")
+        })?;
         Ok(Section { kind, content: raw.content })
     };
     let sections = body.sections.into_iter().map(section).collect::<Result<Vec<_>, ApiError>>()?;
-    let request = asked.idempotency_key()?;
+    let request = request_body.idempotency_key()?;
     let run = body.run_id.clone();
     let done = state::write(move |app| {
         context::push(&app.with_actor(app.actor.clone(), request), &body.run_id, &sections, mode)

@@ -1,4 +1,4 @@
-//! `GET /events`: the event log, and what comes.
+//! `GET /events`: streams the event log, past and new events.
 
 use std::ops::ControlFlow;
 
@@ -17,7 +17,7 @@ use crate::{
     wire::EventView,
 };
 
-/// How many are read at a time.
+/// How many events are read at a time.
 const BATCH_SIZE: usize = 200;
 
 #[derive(Debug, Deserialize)]
@@ -25,17 +25,17 @@ struct Query {
     since: Option<i64>,
 }
 
-/// The number of the last item that a reader has seen, when it comes back.
+/// The `Last-Event-ID` of a reader that reconnects.
 pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());
-    number.map(Some).ok_or_else(|| ApiError::usage("the Last-Event-ID is a number"))
+    number.map(Some).ok_or_else(|| ApiError::usage("invalid Last-Event-ID header: must be a whole number"))
 }
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
-    let wanted: Query = query(&request)?;
-    let since = last_event_id(request.headers())?.or(wanted.since).unwrap_or(0);
-    // A store that cannot be read is an answer, and no stream that ends at once.
+    let parameters: Query = query(&request)?;
+    let since = last_event_id(request.headers())?.or(parameters.since).unwrap_or(0);
+    // An unreadable store must be an error response, not a stream that ends at once.
     read_batch(since)?;
     let (response, items) = sse::stream();
     tokio::spawn(follow(items, since));
@@ -54,29 +54,29 @@ fn read_batch(since: i64) -> Result<Vec<EventView>, ApiError> {
 }
 
 async fn follow(items: EventSender, mut since: i64) {
-    let Ok((mut changes, mut ending)) = server_state().map(|house| (house.changes.clone(), house.shutdown.clone()))
+    let Ok((mut changes, mut shutdown)) = server_state().map(|state| (state.changes.clone(), state.shutdown.clone()))
     else {
         return;
     };
     loop {
         changes.mark_unchanged();
-        // Whoever reads comes back, with the number of the last one.
+        // The reader reconnects with the id of its last event.
         let Ok(batch) = read_batch(since) else { return };
-        let is_whole = batch.len() < BATCH_SIZE;
+        let is_last = batch.len() < BATCH_SIZE;
         for event in batch {
             if !items.send(Some(event.seq), &event.kind, &event).await {
                 return;
             }
             since = event.seq;
         }
-        if !is_whole {
+        if !is_last {
             continue;
         }
         loop {
             let woken = async {
                 tokio::select! {
                     changed = changes.changed() => changed.is_ok(),
-                    _ = ending.wait_for(|ending| *ending) => false,
+                    _ = shutdown.wait_for(|shutdown| *shutdown) => false,
                     () = items.closed() => false,
                 }
             };

@@ -1,5 +1,5 @@
-//! `POST /exec`: background runs. The command line does it, in a process of its own: what it starts is its child, and not
-//! this server's.
+//! `POST /exec`: the exec protocol for jobs. The call runs as `fairway exec call` in a process of its own, so that a job's
+//! supervisor is not a child of the server.
 
 use std::{
     collections::BTreeMap,
@@ -30,24 +30,24 @@ use crate::{
     },
 };
 
-/// How long a call may take that waits for something, and how much it may answer, in bytes.
+/// The maximum time of a call that waits for something, and the maximum response, in bytes.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
 #[derive(Debug, Deserialize)]
 struct Query {
-    /// Whose call it is. The document is read strictly, and has no room for it.
+    /// The calling session's run. It is in the query because the exec document allows no other field.
     run_id: Option<String>,
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
-    let wanted: Query = query(&request)?;
-    let asked = RequestBody::read(request).await?;
-    let id = asked.idempotency_key()?.map(|request| request.id);
-    let document = Zeroizing::new(asked.bytes().to_vec());
-    let ran =
-        state::run_blocking(move |app| call_exec(app, wanted.run_id.as_deref(), id.as_deref(), &document)).await?;
-    response(ran)
+    let parameters: Query = query(&request)?;
+    let request_body = RequestBody::read(request).await?;
+    let id = request_body.idempotency_key()?.map(|request| request.id);
+    let document = Zeroizing::new(request_body.bytes().to_vec());
+    let output =
+        state::run_blocking(move |app| call_exec(app, parameters.run_id.as_deref(), id.as_deref(), &document)).await?;
+    response(output)
 }
 
 fn call_exec(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) -> Result<Captured> {
@@ -68,7 +68,7 @@ fn call_exec(app: &App, run_id: Option<&str>, request: Option<&str>, document: &
     if let Some(request) = request {
         args.extend(["--request-id".into(), request.into()]);
     }
-    let program = executable::current_executable().context("the program of this server is gone")?;
+    let program = executable::current_executable().context("cannot find the program of this server")?;
     let call = Call {
         program: &program,
         args: &args,
@@ -78,20 +78,20 @@ fn call_exec(app: &App, run_id: Option<&str>, request: Option<&str>, document: &
         limit: CALL_TIMEOUT,
         ends_group: false,
     };
-    capture_with_limit(&call, MAX_RESPONSE_BYTES).context("the call could not be made")
+    capture_with_limit(&call, MAX_RESPONSE_BYTES).context("cannot run the exec call")
 }
 
-/// Its answer is ours, also when it says no.
-fn response(ran: Captured) -> Result<Response, ApiError> {
-    let (status, document) = match ran.exit {
-        ExitReason::Code(0) => (StatusCode::OK, ran.stdout),
-        ExitReason::Code(code) => (status_for_exit(code), ran.stderr),
+/// The call's document is the response, with a status for its exit code.
+fn response(output: Captured) -> Result<Response, ApiError> {
+    let (status, document) = match output.exit {
+        ExitReason::Code(0) => (StatusCode::OK, output.stdout),
+        ExitReason::Code(code) => (status_for_exit(code), output.stderr),
         ExitReason::Signal(_) | ExitReason::TimedOut => {
-            return Err(ApiError::internal("the call was ended before it had an answer"));
+            return Err(ApiError::internal("the exec call was killed before it responded"));
         }
     };
     if serde_json::from_slice::<serde::de::IgnoredAny>(&document).is_err() {
-        return Err(ApiError::internal("the call has no answer"));
+        return Err(ApiError::internal("the exec call printed no JSON"));
     }
     Ok((status, [(header::CONTENT_TYPE, "application/json")], document).into_response())
 }

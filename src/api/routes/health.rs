@@ -1,4 +1,4 @@
-//! `GET /health`, `POST /health`: how a runtime fares, and how this server does.
+//! `GET /health`, `POST /health`: the health of a session run or of the server, and heartbeats.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;
@@ -31,20 +31,20 @@ struct Body {
 }
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
-    let wanted: Query = query(&request)?;
-    match wanted.run_id {
+    let parameters: Query = query(&request)?;
+    match parameters.run_id {
         Some(run) => state::read(|app| health::of_run(app, &run)).map(|view| json_response(&view)),
         None => server_health(),
     }
 }
 
-/// The server's own.
+/// The health of the server.
 fn server_health() -> Result<Response, ApiError> {
-    let house = server_state()?;
-    let looked = house.read(|app| app.read(|_| Ok(app.env.now().since(house.started).as_secs())));
-    let (status, uptime, error) = match looked {
+    let state = server_state()?;
+    let result = state.read(|app| app.read(|_| Ok(app.env.now().since(state.started).as_secs())));
+    let (status, uptime, error) = match result {
         Ok(uptime) => ("healthy", Some(uptime), None),
-        Err(fault) => ("unhealthy", None, Some(fault.failure.message)),
+        Err(error) => ("unhealthy", None, Some(error.failure.message)),
     };
     Ok(json_response(&json!({
         "status": status, "run_id": null, "uptime_seconds": uptime, "current_state": null, "last_activity": null,
@@ -53,16 +53,16 @@ fn server_health() -> Result<Response, ApiError> {
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
-    let asked: Body = read_json(request).await?;
-    let activity = asked.current_state.as_deref().map(|word| {
-        Activity::parse(word).ok_or_else(|| ApiError::usage("the current_state is none of a session's activities"))
+    let body: Body = read_json(request).await?;
+    let activity = body.current_state.as_deref().map(|activity| {
+        Activity::parse(activity).ok_or_else(|| ApiError::usage("invalid current_state: unknown activity"))
     });
     let report = HealthReport {
-        run_id: asked.run_id,
+        run_id: body.run_id,
         activity: activity.transpose()?,
-        waiting_for: asked.waiting_for,
-        context_usage: asked.context_usage,
-        error: asked.error,
+        waiting_for: body.waiting_for,
+        context_usage: body.context_usage,
+        error: body.error,
     };
     let run = report.run_id.clone();
     let may_be_free = matches!(report.activity, Some(Activity::Idle)) || report.context_usage.is_some();

@@ -1,4 +1,4 @@
-//! `POST /identity`, `GET /identity`: who a runtime is and what it may use.
+//! `POST /identity`, `GET /identity`: sets and shows a runtime's identity. Responses have all values masked.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;
@@ -13,7 +13,8 @@ use crate::{
     api::{
         body::{json_response, query, read_json},
         error::ApiError,
-        identity::{Identity, store_identity},
+        identity::Identity,
+        identity_refresh::store_identity,
         state::{self, server_state},
     },
     domain::{Refusal, SessionId, session::Session},
@@ -43,8 +44,8 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
 }
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
-    let wanted: Query = query(&request)?;
-    let session = state::read(|app| app.read(|tx| session_of_run(tx, &wanted.run_id)))?;
+    let parameters: Query = query(&request)?;
+    let session = state::read(|app| app.read(|tx| session_of_run(tx, &parameters.run_id)))?;
     redacted_identity(&session.run_id).map(|shown| json_response(&shown))
 }
 
@@ -54,7 +55,7 @@ fn redacted_identity(run: &str) -> Result<serde_json::Value, ApiError> {
     known.map(|known| known.identity.redacted(run)).ok_or_else(none)
 }
 
-/// The session that is meant: by its run, by its id, or by both when they belong together.
+/// The session by its run id, by its session id, or by both if they match.
 fn find_session(app: &App, run_id: Option<&str>, session_id: Option<&str>) -> anyhow::Result<Session> {
     app.read(|tx| {
         let Some(run_id) = run_id else {
@@ -63,7 +64,7 @@ fn find_session(app: &App, run_id: Option<&str>, session_id: Option<&str>) -> an
         };
         let session = session_of_run(tx, run_id)?;
         if session_id.is_some_and(|id| id != session.id.as_str()) {
-            let why = format!("the run {} is the session {}'s, and no other's", session.run_id, session.id);
+            let why = format!("session run {} belongs to session {}", session.run_id, session.id);
             return Err(Refusal::SessionMismatch { why }.into());
         }
         Ok(session)

@@ -1,4 +1,4 @@
-//! `POST /lifecycle`: a runtime tells what it does.
+//! `POST /lifecycle`: a runtime reports a change of its state.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;
@@ -7,13 +7,14 @@ use serde_json::Value;
 use crate::{
     actions::boundary::runtime::lifecycle::{self, LifecycleReport},
     api::{
-        body::{RequestBody, deserialize_timestamp, json_response},
+        body::{RequestBody, json_response},
         error::ApiError,
         prompt_delivery,
         state::{self, app_as_run},
     },
     domain::{SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
+    wire::timestamp::deserialize_timestamp,
 };
 
 #[derive(Debug, Deserialize)]
@@ -28,15 +29,15 @@ struct Body {
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
-    let asked = RequestBody::read(request).await?;
-    let body: Body = asked.decode()?;
+    let request_body = RequestBody::read(request).await?;
+    let body: Body = request_body.decode()?;
     let event = LifecycleEvent::parse(&body.event)
-        .ok_or_else(|| ApiError::usage("the event is started, ready, busy, idle, stopping or stopped"))?;
+        .ok_or_else(|| ApiError::usage("invalid event: must be started, ready, busy, idle, stopping or stopped"))?;
     let id = body.session_id.as_deref().map(SessionId::parse).transpose().map_err(anyhow::Error::from)?;
     let report =
         LifecycleReport { event, run_id: body.run_id, session_id: id, at: body.timestamp, metadata: body.metadata };
     let run = report.run_id.clone();
-    let request = asked.idempotency_key()?;
+    let request = request_body.idempotency_key()?;
     let done = state::write(move |app| lifecycle::report(&app_as_run(app, &report.run_id, request)?, &report)).await?;
     if matches!(event, LifecycleEvent::Ready | LifecycleEvent::Idle | LifecycleEvent::Started) {
         prompt_delivery::start_for_run(&run);

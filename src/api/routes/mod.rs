@@ -1,4 +1,4 @@
-//! One file for each route: what is asked, which action answers.
+//! The handlers, one file per route.
 
 pub(super) mod ack;
 pub(super) mod approvals;

@@ -1,11 +1,11 @@
-//! `GET /openapi.json`: all of this, described.
+//! `GET /openapi.json`: the OpenAPI description of this API.
 
 use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
 
-/// The description.
+/// The OpenAPI document.
 const DOCUMENT: &str = include_str!("../openapi.json");
 
 pub(in crate::api) async fn get() -> Response {

@@ -1,4 +1,4 @@
-//! `POST /prompt`: something to be said to an agent.
+//! `POST /prompt`: sends a prompt to an agent.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;
@@ -27,12 +27,12 @@ struct Body {
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
-    let asked = RequestBody::read(request).await?;
-    let body: Body = asked.decode()?;
+    let request_body = RequestBody::read(request).await?;
+    let body: Body = request_body.decode()?;
     let priority = Priority::parse(body.priority.as_deref().unwrap_or(Priority::Normal.as_str()))
-        .ok_or_else(|| ApiError::usage("the priority is normal, urgent or system"))?;
+        .ok_or_else(|| ApiError::usage("invalid priority: must be normal, urgent or system"))?;
     let source = Label::parse(body.source.as_deref().unwrap_or("nudge")).map_err(anyhow::Error::from)?;
-    let request = asked.idempotency_key()?;
+    let request = request_body.idempotency_key()?;
     let session = state::read(|app| app.read(|tx| session_of_run(tx, &body.run_id)))?.id;
     let to = session.clone();
     let done = state::write(move |app| {

@@ -1,4 +1,4 @@
-//! `GET /stream`: what there is for a runtime, as it comes. What it does not acknowledge comes again.
+//! `GET /stream`: streams prompts, context and identity to a runtime. Messages that it does not acknowledge are sent again.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ use crate::{
     wire::MessageView,
 };
 
-/// How long after a failure of the store it is tried again.
+/// The pause before a retry when the store is busy.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize)]
@@ -42,24 +42,24 @@ struct Query {
     run_id: String,
 }
 
-/// A message as an item.
+/// The data of a message's event.
 #[derive(Debug, Serialize)]
 struct MessageEvent<'a> {
     #[serde(flatten)]
     message: &'a MessageView,
-    /// Whether it is worth interrupting the work.
+    /// Whether the runtime should interrupt its turn.
     interrupt: bool,
 }
 
-/// What there is now.
+/// The messages to send now, and the state of the session.
 struct Snapshot {
     messages: Vec<MessageView>,
-    /// How long until something that was sent is to be sent again.
+    /// The time until a sent message must be sent again.
     resend_in: Option<Duration>,
     has_ended: bool,
 }
 
-/// What to do after a pause.
+/// What the stream does after a wait.
 enum NextStep {
     Poll,
     KeepAlive,
@@ -67,10 +67,10 @@ enum NextStep {
 }
 
 pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
-    let wanted: Query = query(&request)?;
+    let parameters: Query = query(&request)?;
     let after = last_event_id(request.headers())?;
-    let (session, place) = state::read(|app| {
-        let session = app.read(|tx| session_of_run(tx, &wanted.run_id))?;
+    let (session, listener) = state::read(|app| {
+        let session = app.read(|tx| session_of_run(tx, &parameters.run_id))?;
         session.check_open()?;
         let listener = listener::listen(app, &session.id, ListenerKind::Stream)?;
         Ok((session, register_fd(listener)?))
@@ -78,31 +78,31 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
     let (response, items) = sse::stream();
     tokio::spawn(async move {
         let id = session.id.clone();
-        // The place is given back before others are asked to bring what is left.
-        follow(session, items, place, after).await;
+        // The listener must be released first: another delivery channel may only then deliver the rest.
+        follow(session, items, listener, after).await;
         prompt_delivery::start_for_session(id);
     });
     Ok(response)
 }
 
-async fn follow(session: Session, items: EventSender, place: AsyncFd<RawFdAdapter<Listener>>, after: Option<i64>) {
-    let Ok((mut changes, mut ending, mut identities)) = server_state()
-        .map(|house| (house.changes.clone(), house.shutdown.clone(), house.identities.borrow().subscribe()))
+async fn follow(session: Session, items: EventSender, listener: AsyncFd<RawFdAdapter<Listener>>, after: Option<i64>) {
+    let Ok((mut changes, mut shutdown, mut identities)) = server_state()
+        .map(|state| (state.changes.clone(), state.shutdown.clone(), state.identities.borrow().subscribe()))
     else {
         return;
     };
-    // What was sent on this connection, until everything was that the one before had and did not acknowledge.
-    let (mut sent, mut told) = (Some(Vec::new()), (0, false));
+    // The messages sent on this connection; `None` once all unacknowledged messages of the previous connection were sent again.
+    let (mut sent, mut sent_identity) = (Some(Vec::new()), (0, false));
     loop {
         changes.mark_unchanged();
         identities.mark_unchanged();
-        if !send_identity(&session.run_id, &items, &mut told).await {
+        if !send_identity(&session.run_id, &items, &mut sent_identity).await {
             return;
         }
-        let (of, since) = (session.clone(), sent.clone());
-        let now = match state::write(move |app| take_snapshot(app, &of, after, since.as_deref())).await {
+        let (owner, since) = (session.clone(), sent.clone());
+        let now = match state::write(move |app| take_snapshot(app, &owner, after, since.as_deref())).await {
             Ok(now) => now,
-            Err(fault) if fault.failure.retryable => {
+            Err(error) if error.failure.retryable => {
                 sleep(RETRY_DELAY).await;
                 continue;
             }
@@ -118,7 +118,7 @@ async fn follow(session: Session, items: EventSender, place: AsyncFd<RawFdAdapte
         if now.has_ended {
             return;
         }
-        // There may be more than comes at a time.
+        // There may be more messages than one batch.
         if !now.messages.is_empty() {
             if let Some(sent) = &mut sent {
                 sent.extend(now.messages.iter().map(|message| message.id));
@@ -126,17 +126,17 @@ async fn follow(session: Session, items: EventSender, place: AsyncFd<RawFdAdapte
             continue;
         }
         sent = None;
-        let again = now.resend_in.map(|left| Instant::now() + left);
+        let resend_at = now.resend_in.map(|left| Instant::now() + left);
         loop {
-            let silent = Instant::now() + KEEP_ALIVE_INTERVAL;
+            let keep_alive_at = Instant::now() + KEEP_ALIVE_INTERVAL;
             let next = tokio::select! {
                 changed = changes.changed() => if changed.is_ok() { NextStep::Poll } else { NextStep::End },
                 changed = identities.changed() => if changed.is_ok() { NextStep::Poll } else { NextStep::End },
-                _ = ending.wait_for(|ending| *ending) => NextStep::End,
-                _ = place.readable() => NextStep::End,
+                _ = shutdown.wait_for(|shutdown| *shutdown) => NextStep::End,
+                _ = listener.readable() => NextStep::End,
                 () = items.closed() => NextStep::End,
-                () = sleep_until(again.unwrap_or(silent)), if again.is_some() => NextStep::Poll,
-                () = sleep_until(silent) => NextStep::KeepAlive,
+                () = sleep_until(resend_at.unwrap_or(keep_alive_at)), if resend_at.is_some() => NextStep::Poll,
+                () = sleep_until(keep_alive_at) => NextStep::KeepAlive,
             };
             match next {
                 NextStep::Poll => break,
@@ -149,36 +149,37 @@ async fn follow(session: Session, items: EventSender, place: AsyncFd<RawFdAdapte
 
 fn take_snapshot(app: &App, session: &Session, after: Option<i64>, since: Option<&[i64]>) -> Result<Snapshot> {
     let messages = stream::next_batch(app, session, after, since)?;
-    let lapses = stream::offer_expires_at(app, session)?;
-    let is_over = app.read(|tx| lookup::session(tx, &session.id))?.status.is_final();
+    let expires_at = stream::offer_expires_at(app, session)?;
+    let has_ended = app.read(|tx| lookup::session(tx, &session.id))?.status.is_final();
     let now = app.env.now();
-    // A little later than the moment itself, so that it is over then.
-    let lapses = lapses.map(|at| at.since(now) + Duration::from_millis(50));
-    Ok(Snapshot { messages, resend_in: lapses, has_ended: is_over })
+    // A little later than the expiry, so that the offer has expired then.
+    let resend_in = expires_at.map(|at| at.since(now) + Duration::from_millis(50));
+    Ok(Snapshot { messages, resend_in, has_ended })
 }
 
-/// Tells who the runtime is, when that has changed since it was told, and that its credential is near its end.
-async fn send_identity(run: &str, items: &EventSender, told: &mut (u64, bool)) -> bool {
-    let (texts, now) = identity_events(run, *told);
+/// Sends the identity if it has changed since `sent`, and a warning if its credential is about to expire. False when the reader
+/// is gone.
+async fn send_identity(run: &str, items: &EventSender, sent: &mut (u64, bool)) -> bool {
+    let (texts, now) = identity_events(run, *sent);
     for text in texts {
         if !items.send_text(text).await {
             return false;
         }
     }
-    *told = now;
+    *sent = now;
     true
 }
 
-/// The items that tell what of a run's identity has changed since that much was told, and how much is told then.
-fn identity_events(run: &str, told: (u64, bool)) -> (Vec<String>, (u64, bool)) {
-    let Ok(Some(known)) = server_state().map(|house| house.identities.borrow().get(run)) else {
-        return (Vec::new(), told);
+/// The events for changes of a run's identity since `sent` (version, expiry warning), and the new value of `sent`.
+fn identity_events(run: &str, sent: (u64, bool)) -> (Vec<String>, (u64, bool)) {
+    let Ok(Some(known)) = server_state().map(|state| state.identities.borrow().get(run)) else {
+        return (Vec::new(), sent);
     };
     let mut texts = Vec::new();
-    if known.version != told.0 {
+    if known.version != sent.0 {
         texts.extend(sse::format_event(None, "identity", &known.identity.payload()));
     }
-    if known.expiring && told != (known.version, true) {
+    if known.expiring && sent != (known.version, true) {
         let kind = known.identity.credentials.as_ref().map(|one| one.kind.as_str());
         let at = known.identity.credentials.as_ref().and_then(|one| Some(one.expires_at?.to_string()));
         let item = json!({ "run_id": run, "type": kind, "expires_at": at });

@@ -1,4 +1,4 @@
-//! `POST /telemetry`: what turns used.
+//! `POST /telemetry`: reports token usage per turn.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;

@@ -1,25 +1,25 @@
-//! Whether a vendor would have kept a tool call from running, by what its hook did. As measured with Claude Code 2.1.329, Codex
-//! 0.169.0 and Gemini CLI 0.61.0: what looks like a no is often none.
+//! Whether a provider would have blocked a tool call, given the result of its hook. Measured with Claude Code 2.1.329, Codex
+//! 0.169.0 and Gemini CLI 0.61.0: an output that looks like a denial is often not one.
 
 use serde_json::Value;
 
 use crate::{hooks::Provider, os::capture::ExitReason};
 
-/// What a hook did.
+/// The result of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookOutput {
-    /// How it ended.
+    /// How the process ended.
     pub end: ExitReason,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it remarked.
+    /// Its standard error.
     pub stderr: String,
 }
 
-/// Whether the tool call would have been blocked. `fails_closed`: its entry says `onFailure: "block"`.
+/// Checks that the provider would have blocked the tool call. `fails_closed`: the entry has `onFailure: "block"`.
 ///
 /// # Errors
-/// Why the tool would have run.
+/// Why the tool call would have run.
 pub fn would_block(provider: Provider, fails_closed: bool, outcome: &HookOutput) -> Result<(), String> {
     match provider {
         Provider::Claude => {
@@ -32,7 +32,7 @@ pub fn would_block(provider: Provider, fails_closed: bool, outcome: &HookOutput)
 
 struct NotBlocked {
     text: String,
-    /// Whether the vendor takes it for a failure of the hook, not for an answer.
+    /// Whether the provider takes it as a failure of the hook, not as a reply.
     is_failure: bool,
 }
 
@@ -46,12 +46,12 @@ impl NotBlocked {
     }
 }
 
-/// How a hook ended that said nothing by it.
+/// The end of a hook that is not a denial.
 fn describe_end(end: ExitReason) -> String {
     match end {
-        ExitReason::Code(code) => format!("it ended with exit code {code}"),
-        ExitReason::Signal(signal) => format!("it was ended by signal {signal}"),
-        ExitReason::TimedOut => "it took longer than its timeout".to_owned(),
+        ExitReason::Code(code) => format!("exit code {code}"),
+        ExitReason::Signal(signal) => format!("killed by signal {signal}"),
+        ExitReason::TimedOut => "it exceeded its timeout".to_owned(),
     }
 }
 
@@ -61,33 +61,36 @@ fn claude(outcome: &HookOutput) -> Result<(), NotBlocked> {
         ExitReason::Code(0) => {
             let text = outcome.stdout.trim();
             if text.is_empty() {
-                return Err(NotBlocked::answer("it said nothing"));
+                return Err(NotBlocked::answer("no output"));
             }
             if !text.starts_with('{') {
-                return Err(NotBlocked::answer("something stands before the JSON object on stdout"));
+                return Err(NotBlocked::answer("stdout has text before the JSON object"));
             }
-            let Ok(said) = serde_json::from_str::<Value>(text) else {
-                return Err(NotBlocked::failure("what it printed is no JSON object"));
+            let Ok(reply) = serde_json::from_str::<Value>(text) else {
+                return Err(NotBlocked::failure("stdout is not a JSON object"));
             };
-            let inner = &said["hookSpecificOutput"];
-            let decisions = [&said["decision"], &inner["permissionDecision"]];
+            let inner = &reply["hookSpecificOutput"];
+            let decisions = [&reply["decision"], &inner["permissionDecision"]];
             let known = ["approve", "block", "allow", "deny", "ask", "defer"];
-            if decisions.iter().any(|one| !one.is_null() && !one.as_str().is_some_and(|word| known.contains(&word))) {
-                return Err(NotBlocked::failure("it printed a decision that is none"));
+            if decisions
+                .iter()
+                .any(|value| !value.is_null() && !value.as_str().is_some_and(|decision| known.contains(&decision)))
+            {
+                return Err(NotBlocked::failure("unknown decision on stdout"));
             }
             if !inner.is_null() && inner["hookEventName"] != "PreToolUse" {
-                return Err(NotBlocked::failure("its answer names another event"));
+                return Err(NotBlocked::failure("the reply names another event"));
             }
-            if said["decision"] == "block" || inner["permissionDecision"] == "deny" {
+            if reply["decision"] == "block" || inner["permissionDecision"] == "deny" {
                 return Ok(());
             }
-            Err(NotBlocked::answer("its answer is no denial"))
+            Err(NotBlocked::answer("the reply is not a denial"))
         }
         end => Err(NotBlocked::failure(describe_end(end))),
     }
 }
 
-/// The fields that the vendor knows; with another one it voids the whole answer.
+/// The fields that Codex knows. It rejects a reply with any other field.
 const CODEX_FIELDS: &[&str] =
     &["continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", "hookSpecificOutput"];
 const CODEX_OUTPUT_FIELDS: &[&str] =
@@ -96,29 +99,29 @@ const CODEX_OUTPUT_FIELDS: &[&str] =
 fn codex(outcome: &HookOutput) -> Result<(), String> {
     match outcome.end {
         ExitReason::Code(2) if outcome.stderr.trim().is_empty() => {
-            Err("exit code 2 without a word on stderr is no denial".into())
+            Err("exit code 2 without text on stderr is not a denial".into())
         }
         ExitReason::Code(2) => Ok(()),
         ExitReason::Code(0) => {
             let text = outcome.stdout.trim();
             if text.is_empty() {
-                return Err("it said nothing".into());
+                return Err("no output".into());
             }
-            let Ok(Value::Object(said)) = serde_json::from_str(text) else {
+            let Ok(Value::Object(reply)) = serde_json::from_str(text) else {
                 return Err("stdout is not exactly one JSON object".into());
             };
-            let inner = said.get("hookSpecificOutput").and_then(Value::as_object);
-            let unknown = said.keys().find(|key| !CODEX_FIELDS.contains(&key.as_str()));
+            let inner = reply.get("hookSpecificOutput").and_then(Value::as_object);
+            let unknown = reply.keys().find(|key| !CODEX_FIELDS.contains(&key.as_str()));
             let unknown_inner =
                 inner.and_then(|inner| inner.keys().find(|key| !CODEX_OUTPUT_FIELDS.contains(&key.as_str())));
             if let Some(field) = unknown.or(unknown_inner) {
-                return Err(format!("the field '{}' is not known and voids the whole answer", field.escape_debug()));
+                return Err(format!("the unknown field '{}' makes codex reject the whole reply", field.escape_debug()));
             }
-            if said.get("suppressOutput") == Some(&Value::Bool(true)) {
-                return Err("suppressOutput voids the whole answer".into());
+            if reply.get("suppressOutput") == Some(&Value::Bool(true)) {
+                return Err("suppressOutput makes codex reject the whole reply".into());
             }
-            if said.get("continue") == Some(&Value::Bool(false)) {
-                return Err("continue: false is no denial".into());
+            if reply.get("continue") == Some(&Value::Bool(false)) {
+                return Err("continue: false is not a denial".into());
             }
             let text =
                 |value: Option<&Value>| value.and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
@@ -126,12 +129,12 @@ fn codex(outcome: &HookOutput) -> Result<(), String> {
             let (is_denial, reason) = if of_inner("permissionDecision") == "deny" {
                 (of_inner("hookEventName") == "PreToolUse", of_inner("permissionDecisionReason"))
             } else {
-                (text(said.get("decision")) == "block", text(said.get("reason")))
+                (text(reply.get("decision")) == "block", text(reply.get("reason")))
             };
             match (is_denial, reason.is_empty()) {
                 (true, false) => Ok(()),
-                (true, true) => Err("a denial without a reason is none".into()),
-                (false, _) => Err("its answer is no denial".into()),
+                (true, true) => Err("codex ignores a denial without a reason".into()),
+                (false, _) => Err("the reply is not a denial".into()),
             }
         }
         end => Err(describe_end(end)),
@@ -146,13 +149,13 @@ fn gemini(outcome: &HookOutput) -> Result<(), String> {
     let (stdout, stderr) = (outcome.stdout.trim(), outcome.stderr.trim());
     let text = if stdout.is_empty() { stderr } else { stdout };
     match serde_json::from_str::<Value>(text) {
-        Ok(said) if said["decision"] == "deny" || said["decision"] == "block" => Ok(()),
-        Ok(Value::Object(_)) => Err("its answer is no denial".into()),
+        Ok(reply) if reply["decision"] == "deny" || reply["decision"] == "block" => Ok(()),
+        Ok(Value::Object(_)) => Err("the reply is not a denial".into()),
         _ if text.is_empty() => Err(match code {
-            0 => "it said nothing".to_owned(),
-            code => format!("it ended with exit code {code} and not a word: that is no denial"),
+            0 => "no output".to_owned(),
+            code => format!("exit code {code} without output is not a denial"),
         }),
-        // Words and a bad exit code are a denial with these words.
+        // Text with an exit code of 2 or more is a denial with this text as its reason.
         _ if code >= 2 => Ok(()),
         _ => Err("stdout is not exactly one JSON object".into()),
     }
@@ -170,7 +173,7 @@ mod tests {
         HookOutput { end: ExitReason::Code(code), stdout: stdout.into(), stderr: stderr.into() }
     }
 
-    /// The whole matrix of what was tried: who blocks, and who runs the tool.
+    /// All measured results: which providers block, and which run the tool.
     #[test]
     fn what_blocks_is_what_was_measured() {
         let with = |field: &str| CANONICAL.replacen('{', &format!("{{{field},"), 1);
@@ -194,7 +197,7 @@ mod tests {
             ("deny without", did(0, "{\"decision\":\"deny\"}", ""), &[Gemini, Claude]),
             ("stop", did(0, "{\"continue\":false,\"stopReason\":\"x\"}", ""), &[]),
             ("ask", did(0, &CANONICAL.replace("deny", "ask"), ""), &[]),
-            ("exit 2 and words", did(2, "", "no"), &[Claude, Codex, Gemini]),
+            ("exit 2 and text", did(2, "", "no"), &[Claude, Codex, Gemini]),
             ("exit 2 and none", did(2, "", ""), &[Claude]),
             ("a log line before", did(0, &log, ""), &[]),
             ("a log line before, the other form", did(0, gemini_log, ""), &[]),
@@ -208,12 +211,12 @@ mod tests {
         ];
         for (what, outcome, blocks) in table {
             for provider in Provider::ALL {
-                let said = would_block(*provider, false, outcome);
-                // Not tried there; a word that is no decision is taken for a failure.
+                let result = would_block(*provider, false, outcome);
+                // Not measured; an unknown decision counts as a failure.
                 if (*what, *provider) == ("deny without", Claude) {
                     continue;
                 }
-                assert_eq!(said.is_ok(), blocks.contains(provider), "{what}, {provider:?}: {said:?}");
+                assert_eq!(result.is_ok(), blocks.contains(provider), "{what}, {provider:?}: {result:?}");
             }
         }
     }

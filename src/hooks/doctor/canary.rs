@@ -1,4 +1,4 @@
-//! The canary: a call that must be denied, through an installed hook as its vendor would run it.
+//! Runs an installed hook as its provider would, with the canary: a tool call that must be denied.
 
 use std::{
     collections::BTreeMap,
@@ -20,12 +20,12 @@ use crate::{
     },
 };
 
-/// How long a hook is waited for at most, whatever its entry says.
+/// The maximum time for a hook, even when its entry allows more.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long one may take whose entry says nothing.
+/// The time for a hook whose entry has no timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The event before a tool is used, by its vendor's name.
+/// The provider's name of the event before a tool call.
 pub(super) const fn tool_event(provider: Provider) -> &'static str {
     match provider {
         Provider::Claude | Provider::Codex => "PreToolUse",
@@ -33,10 +33,10 @@ pub(super) const fn tool_event(provider: Provider) -> &'static str {
     }
 }
 
-/// Runs a hook on the canary, in `cwd`.
+/// Runs a hook with the canary call in `cwd`.
 ///
 /// # Errors
-/// When it cannot be started.
+/// When the hook cannot be started.
 pub(super) fn run(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<HookOutput> {
     let (program, args) = command_line(provider, hook, env, cwd)?;
     let environment = hook_env(provider, env, cwd);
@@ -50,18 +50,18 @@ pub(super) fn run(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io
         limit: hook_timeout(provider, hook),
         ends_group: true,
     };
-    let said = capture(&call)?;
+    let output = capture(&call)?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(HookOutput { end: said.exit, stdout: text(said.stdout), stderr: text(said.stderr) })
+    Ok(HookOutput { end: output.exit, stdout: text(output.stdout), stderr: text(output.stderr) })
 }
 
-/// How the vendor starts it: through a shell, or itself.
+/// Program and arguments by which the provider starts the hook: through a shell or directly.
 fn command_line(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<(PathBuf, Vec<OsString>)> {
     let command = hook["command"].as_str().unwrap_or_default();
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
-    let find = |word: &str| {
-        executable::find(word, path, cwd).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::NotFound, format!("there is no program {}", word.escape_debug()))
+    let find = |name: &str| {
+        executable::find(name, path, cwd).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotFound, format!("program not found: {}", name.escape_debug()))
         })
     };
     if let Some(args) = hook["args"].as_array().filter(|_| provider == Provider::Claude) {
@@ -79,14 +79,14 @@ fn command_line(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::
     Ok((find(shell)?, vec!["-c".into(), command.into()]))
 }
 
-/// How long the vendor waits for it.
+/// The provider's timeout for the hook.
 fn hook_timeout(provider: Provider, hook: &Value) -> Duration {
     let stated = hook["timeout"].as_f64().filter(|stated| stated.is_finite() && *stated > 0.0);
     let seconds = stated.map(|stated| if provider == Provider::Gemini { stated / 1000.0 } else { stated });
     seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT)
 }
 
-/// What the vendor gives its hooks, beside its own environment. Who calls here is nobody's session.
+/// The environment that the provider gives its hooks, without the variables of a Fairway session.
 fn hook_env(provider: Provider, env: &Env, cwd: &Path) -> BTreeMap<OsString, OsString> {
     let mut environment = env.vars().clone();
     for name in vars::SESSION_IDENTITY {
@@ -110,7 +110,7 @@ fn hook_env(provider: Provider, env: &Env, cwd: &Path) -> BTreeMap<OsString, OsS
     environment
 }
 
-/// What the vendor would say before a tool is used, with every field that it always has.
+/// The provider's payload before a tool call, with every field that it always sends.
 fn payload(provider: Provider, env: &Env, cwd: &Path) -> Value {
     let mut payload = json!({
         "session_id": CANARY,

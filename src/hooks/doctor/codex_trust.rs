@@ -1,4 +1,4 @@
-//! What a vendor that runs only trusted hooks says about ours.
+//! Asks Codex, which runs only trusted hooks, for the state of installed hooks.
 
 use std::{
     io,
@@ -13,30 +13,30 @@ use crate::{
     os::{capture::Call, executable, line_query},
 };
 
-/// How long the vendor is waited for.
+/// How long Codex may take to answer.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(15);
-/// The vendor's program.
+/// Codex's program.
 const PROGRAM: &str = "codex";
 
-/// How the hooks of one file stand with the vendor.
+/// Codex's trust in the hooks of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HookTrust {
-    /// It runs all of these commands.
+    /// Codex runs all of the commands.
     Trusted,
-    /// It skips some of them; how it calls the first of those.
+    /// Codex skips some of them; its status of the first one.
     Skipped(String),
-    /// It does not know them; what it says about its files.
+    /// Codex has not loaded them; its warning about the file.
     NotLoaded(Option<String>),
-    /// It cannot be asked, and why.
+    /// Codex cannot be asked; the reason.
     Unavailable(String),
 }
 
-/// Asks the vendor about the hooks of `file` with these commands, for a project in `cwd`.
+/// Asks Codex about the hooks of `file` with these commands, for a project in `cwd`.
 pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> HookTrust {
     match list_hooks(env, cwd) {
         Ok(Some(answer)) => trust_of(&answer, file, commands),
         Ok(None) => HookTrust::Unavailable(format!("{PROGRAM} did not answer in time")),
-        Err(error) => HookTrust::Unavailable(format!("{PROGRAM} cannot be asked: {error}")),
+        Err(error) => HookTrust::Unavailable(format!("cannot run {PROGRAM}: {error}")),
     }
 }
 
@@ -45,7 +45,7 @@ fn list_hooks(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
     let none = || io::Error::new(io::ErrorKind::NotFound, "it is not in PATH");
     let program: PathBuf = executable::find(PROGRAM, path, cwd).ok_or_else(none)?;
     let client = json!({ "name": "fairway", "title": Value::Null, "version": env!("CARGO_PKG_VERSION") });
-    let asked: String = [
+    let requests: String = [
         json!({ "id": 1, "method": "initialize",
             "params": { "clientInfo": client, "capabilities": { "experimentalApi": true } } }),
         json!({ "method": "initialized" }),
@@ -59,7 +59,7 @@ fn list_hooks(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
         args: &["app-server".into()],
         env: env.vars(),
         cwd,
-        stdin: asked.as_bytes(),
+        stdin: requests.as_bytes(),
         limit: QUERY_TIMEOUT,
         ends_group: true,
     };
@@ -69,23 +69,23 @@ fn list_hooks(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
     })
 }
 
-/// Whether two paths mean one file; the vendor may name it by another link.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+/// Whether two paths name one file: Codex may report the path behind a symbolic link.
+fn is_same_file(left: &Path, right: &Path) -> bool {
+    left == right || left.canonicalize().is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
 }
 
 fn trust_of(answer: &Value, file: &Path, commands: &[String]) -> HookTrust {
-    let Some(places) = answer["result"]["data"].as_array() else {
-        return HookTrust::Unavailable(format!("{PROGRAM} does not know the question"));
+    let Some(directories) = answer["result"]["data"].as_array() else {
+        return HookTrust::Unavailable(format!("{PROGRAM} does not support hooks/list"));
     };
     let of_file = |hook: &&Value| {
         hook["sourcePath"].as_str().is_some_and(|path| is_same_file(Path::new(path), file))
             && hook["command"].as_str().is_some_and(|command| commands.iter().any(|known| known == command))
     };
     let hooks: Vec<&Value> =
-        places.iter().filter_map(|place| place["hooks"].as_array()).flatten().filter(of_file).collect();
+        directories.iter().filter_map(|directory| directory["hooks"].as_array()).flatten().filter(of_file).collect();
     if hooks.len() < commands.len() {
-        let warnings = places.iter().filter_map(|place| place["warnings"].as_array()).flatten();
+        let warnings = directories.iter().filter_map(|directory| directory["warnings"].as_array()).flatten();
         let about = warnings.filter_map(Value::as_str).find(|text| text.contains(&*file.to_string_lossy()));
         return HookTrust::NotLoaded(about.map(str::to_owned));
     }
@@ -94,7 +94,7 @@ fn trust_of(answer: &Value, file: &Path, commands: &[String]) -> HookTrust {
         .find(|hook| hook["enabled"] == false || !matches!(hook["trustStatus"].as_str(), Some("trusted" | "managed")));
     match skipped {
         None => HookTrust::Trusted,
-        Some(hook) if hook["enabled"] == false => HookTrust::Skipped("switched off".to_owned()),
+        Some(hook) if hook["enabled"] == false => HookTrust::Skipped("disabled".to_owned()),
         Some(hook) => HookTrust::Skipped(hook["trustStatus"].as_str().unwrap_or("untrusted").to_owned()),
     }
 }
@@ -114,7 +114,7 @@ mod tests {
         let modified = judge(vec![hook("a", "trusted", true), hook("b", "modified", true)], vec![]);
         assert_eq!(modified, HookTrust::Skipped("modified".into()));
         let off = judge(vec![hook("a", "trusted", false), hook("b", "trusted", true)], vec![]);
-        assert_eq!(off, HookTrust::Skipped("switched off".into()));
+        assert_eq!(off, HookTrust::Skipped("disabled".into()));
         assert_eq!(judge(vec![hook("a", "trusted", true)], vec!["else"]), HookTrust::NotLoaded(None));
         let warned = judge(vec![], vec!["failed to parse /h.json"]);
         assert_eq!(warned, HookTrust::NotLoaded(Some("failed to parse /h.json".into())));

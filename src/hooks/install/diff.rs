@@ -1,4 +1,4 @@
-//! What would change in a file, as lines with a sign before them.
+//! Unified diffs of settings files, with secrets masked.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use similar::TextDiff;
 
 use crate::domain::secrets;
 
-/// How many lines around a change are shown.
+/// How many unchanged lines are shown around a change.
 const CONTEXT_LINES: usize = 3;
 
-/// The difference between two texts of a file, `None` for no file; empty when there is none. What looks like a secret is dots.
+/// The unified diff of two texts of a file; `None` stands for a missing file. Empty without a difference. Secrets are masked.
 pub(super) fn unified(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();
@@ -20,7 +20,7 @@ pub(super) fn unified(path: &Path, before: Option<&str>, after: Option<&str>) ->
     text.split_inclusive('\n').map(mask_line).collect()
 }
 
-/// A line of JSON as it may be shown: `"API_KEY": "…"` is no form that is known elsewhere.
+/// Masks secrets in a line of JSON. `"API_KEY": "…"` is not a form that [`secrets::mask`] finds.
 fn mask_line(line: &str) -> String {
     let value = || -> Option<(&str, &str, &str)> {
         let (head, rest) = line.split_once("\": \"").or_else(|| line.split_once("\":\""))?;

@@ -1,4 +1,4 @@
-//! Our entries in a provider's settings: put in, found and taken out again.
+//! Adds, finds and removes Fairway's hooks in the text of a settings file.
 
 use jsonc_parser::ast::{Array, Object, Value as Node};
 use serde_json::{Map, Value, json};
@@ -8,24 +8,24 @@ use super::{
     json_edit::{self, BOM, Container, Style},
 };
 
-/// The name under which all three providers look for hooks.
+/// The key of the hooks in all providers' settings.
 const HOOKS_KEY: &str = "hooks";
 
-/// One of our hooks as it stands in a file.
+/// One of Fairway's hooks in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstalledHook {
-    /// The event it is entered under.
+    /// The event of its entry.
     pub event: String,
-    /// The entry as it stands there.
+    /// The JSON of the hook.
     pub hook: Value,
-    /// Whether it stands in a group without conditions.
+    /// Whether its group has no matcher or other condition.
     pub is_plain: bool,
 }
 
-/// The text with our entries in it, and the others' bytes as they were. `None` stands for no file.
+/// The text with the entries added and all other bytes kept. `None` stands for a missing file.
 ///
 /// # Errors
-/// Where it is no JSON, or not what the provider reads.
+/// The reason and the position, when the text is not valid JSON or its hooks have an unexpected form.
 pub fn insert_hooks(text: Option<&str>, entries: &[Entry], is_ours: &dyn Fn(&Value) -> bool) -> Result<String, String> {
     if let Some(text) = text
         && is_complete(text, entries, is_ours)?
@@ -41,7 +41,7 @@ pub fn insert_hooks(text: Option<&str>, entries: &[Entry], is_ours: &dyn Fn(&Val
     let mut body = body.to_owned();
     let style = Style::of(&body);
     if json_edit::parse(&body)?.is_none() {
-        // Only blanks and comments: a value may stand behind them, on a line of its own.
+        // Only whitespace and comments: the document goes behind them, on a line of its own.
         let eol = if body.trim().is_empty() { "" } else { style.eol };
         return Ok(format!("{bom}{body}{eol}{}", new_document(entries, &style, "")));
     }
@@ -51,11 +51,11 @@ pub fn insert_hooks(text: Option<&str>, entries: &[Entry], is_ours: &dyn Fn(&Val
     Ok(format!("{bom}{body}"))
 }
 
-/// The text without our entries; what only they needed goes with them. `None` when nothing is left of a file that was made for
-/// them.
+/// The text without Fairway's entries and the containers that only they needed. `None` when nothing is left of a file that was
+/// created for them.
 ///
 /// # Errors
-/// Where it is no JSON, or not what the provider reads.
+/// The reason and the position, when the text is not valid JSON or its hooks have an unexpected form.
 pub fn remove_hooks(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Option<String>, String> {
     let (bom, body) = split_bom(text);
     let mut body = body.to_owned();
@@ -77,10 +77,10 @@ pub fn remove_hooks(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Opti
     }
 }
 
-/// Our entries in a text.
+/// Fairway's hooks in a text.
 ///
 /// # Errors
-/// Where it is no JSON, or not what the provider reads.
+/// The reason and the position, when the text is not valid JSON or its hooks have an unexpected form.
 pub fn find_hooks(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Vec<InstalledHook>, String> {
     let (_, body) = split_bom(text);
     let root = json_edit::parse(body)?;
@@ -99,23 +99,23 @@ pub fn find_hooks(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Vec<In
 
 fn is_complete(text: &str, entries: &[Entry], is_ours: &dyn Fn(&Value) -> bool) -> Result<bool, String> {
     let found = find_hooks(text, is_ours)?;
-    let mut wanted: Vec<(&str, &Value)> =
+    let mut expected: Vec<(&str, &Value)> =
         entries.iter().flat_map(|entry| entry.hooks.iter().map(|hook| (entry.event, hook))).collect();
-    for one in &found {
-        let place = wanted.iter().position(|(event, hook)| *event == one.event && **hook == one.hook);
-        match place {
-            Some(place) if one.is_plain => wanted.remove(place),
+    for installed in &found {
+        let index = expected.iter().position(|(event, hook)| *event == installed.event && **hook == installed.hook);
+        match index {
+            Some(index) if installed.is_plain => expected.remove(index),
             _ => return Ok(false),
         };
     }
-    Ok(wanted.is_empty())
+    Ok(expected.is_empty())
 }
 
 fn split_bom(text: &str) -> (&'static str, &str) {
     text.strip_prefix(BOM).map_or(("", text), |rest| (BOM, rest))
 }
 
-/// A whole document with our entries.
+/// A new document with the entries.
 fn new_document(entries: &[Entry], style: &Style, indent: &str) -> String {
     let events: Map<String, Value> =
         entries.iter().map(|entry| (entry.event.to_owned(), json!([hook_group(entry)]))).collect();
@@ -132,8 +132,8 @@ fn property(name: &str, value: &Value, style: &Style, indent: Option<&str>) -> S
     format!("{}: {value}", json_edit::quote(name))
 }
 
-/// The entries in the order in which the text will have them: they are taken out the other way round, and each then finds the
-/// text as it was when it came.
+/// The entries in the order of the text. Removal works backwards, so each removal finds the text as it was before the
+/// corresponding insertion.
 fn in_text_order<'a>(text: &str, entries: &'a [Entry]) -> Result<Vec<&'a Entry>, String> {
     let root = json_edit::parse(text)?;
     let hooks = hooks_of(root.as_ref())?;
@@ -143,10 +143,10 @@ fn in_text_order<'a>(text: &str, entries: &'a [Entry]) -> Result<Vec<&'a Entry>,
     Ok(sorted)
 }
 
-/// The text with one entry more.
+/// The text with one more entry.
 fn add_entry(text: &str, entry: &Entry, style: &Style) -> Result<String, String> {
     let root = json_edit::parse(text)?;
-    let Some(Node::Object(object)) = &root else { return Err("holds no object".into()) };
+    let Some(Node::Object(object)) = &root else { return Err("is not a JSON object".into()) };
     let groups = json!([hook_group(entry)]);
     let Some(hooks) = hooks_of(root.as_ref())? else {
         let hooks = json!({ entry.event: groups });
@@ -155,7 +155,7 @@ fn add_entry(text: &str, entry: &Entry, style: &Style) -> Result<String, String>
     let events = events_of(hooks)?;
     let Some(event) = events.iter().find(|event| event.name == entry.event) else {
         if hooks.properties.iter().any(|one| one.name.as_str() == entry.event) {
-            return Err(format!("has '{HOOKS_KEY}.{}' that is no list", entry.event));
+            return Err(format!("has '{HOOKS_KEY}.{}' that is not a list", entry.event));
         }
         return Ok(json_edit::insert(text, &hooks.into(), style, |indent| {
             property(entry.event, &groups, style, indent)
@@ -173,73 +173,73 @@ fn add_entry(text: &str, entry: &Entry, style: &Style) -> Result<String, String>
 enum Removed {
     Nothing,
     Part(String),
-    /// All of the document; what stood before and after it.
+    /// The whole document; the texts before and after it.
     Document(String, String),
 }
 
-/// The text without the last of our hooks, and without what only that one needed.
+/// The text without the last of Fairway's hooks and the containers that only it needed.
 fn remove_last(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Removed, String> {
     let root = json_edit::parse(text)?;
     let Some(Node::Object(object)) = &root else {
-        return if root.is_none() { Ok(Removed::Nothing) } else { Err("holds no object".into()) };
+        return if root.is_none() { Ok(Removed::Nothing) } else { Err("is not a JSON object".into()) };
     };
     let Some(hooks) = hooks_of(root.as_ref())? else { return Ok(Removed::Nothing) };
     let style = Style::of(text);
     let events = events_of(hooks)?;
     for event in events.iter().rev() {
-        for (place, group) in event.groups.elements.iter().enumerate().rev() {
+        for (group_index, group) in event.groups.elements.iter().enumerate().rev() {
             let Some(inner) = group.as_object().and_then(|group| group.get_array(HOOKS_KEY)) else { continue };
             let ours: Vec<bool> = inner.elements.iter().map(|hook| is_ours(&json_edit::to_value(hook))).collect();
             let Some(last) = ours.iter().rposition(|ours| *ours) else { continue };
             if !ours.iter().all(|ours| *ours) {
                 return Ok(Removed::Part(json_edit::remove(text, &inner.into(), last, &style)));
             }
-            // From the inside out: what was made only for this goes too.
-            let hooks_place =
+            // From the inside out: containers that were created for this hook go too.
+            let hooks_index =
                 object.properties.iter().position(|one| one.name.as_str() == HOOKS_KEY).unwrap_or_default();
             let steps = [
-                (Container::from(event.groups), place),
+                (Container::from(event.groups), group_index),
                 (Container::from(hooks), event.index),
-                (Container::from(object), hooks_place),
+                (Container::from(object), hooks_index),
             ];
             for (container, child) in &steps {
                 if container.children.len() > 1 || container.was_empty(text) {
                     return Ok(Removed::Part(json_edit::remove(text, container, *child, &style)));
                 }
             }
-            let place = Container::from(object).span;
+            let span = Container::from(object).span;
             let cut = |at: std::ops::Range<usize>| text.get(at).unwrap_or_default().to_owned();
-            return Ok(Removed::Document(cut(0..place.start), cut(place.end..text.len())));
+            return Ok(Removed::Document(cut(0..span.start), cut(span.end..text.len())));
         }
     }
     Ok(Removed::Nothing)
 }
 
-/// The object of all hooks.
+/// The value of the key `hooks`.
 fn hooks_of<'a, 'b>(root: Option<&'b Node<'a>>) -> Result<Option<&'b Object<'a>>, String> {
     let object = match root {
         None => return Ok(None),
         Some(Node::Object(object)) => object,
-        Some(_) => return Err("holds no object".into()),
+        Some(_) => return Err("is not a JSON object".into()),
     };
     let mut named = object.properties.iter().filter(|one| one.name.as_str() == HOOKS_KEY);
     match (named.next().map(|one| &one.value), named.next()) {
         (None, _) => Ok(None),
         (Some(Node::Object(hooks)), None) => Ok(Some(hooks)),
-        (Some(_), None) => Err(format!("has '{HOOKS_KEY}' that is no object")),
+        (Some(_), None) => Err(format!("has '{HOOKS_KEY}' that is not an object")),
         (Some(_), Some(_)) => Err(format!("has '{HOOKS_KEY}' twice")),
     }
 }
 
-/// An event's groups.
+/// The hook groups of one event.
 struct EventGroups<'a, 'b> {
     name: &'b str,
-    /// Which of the hooks' properties it is.
+    /// Its index among the properties of `hooks`.
     index: usize,
     groups: &'b Array<'a>,
 }
 
-/// Every event, in the order of the text. What is no list is no event.
+/// All events in the order of the text. A property that is not a list is not an event.
 fn events_of<'a, 'b>(hooks: &'b Object<'a>) -> Result<Vec<EventGroups<'a, 'b>>, String> {
     let mut events: Vec<EventGroups<'_, '_>> = Vec::new();
     for (number, one) in hooks.properties.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is entered into a provider's settings.
+//! The entries that `hook install` adds to a provider's settings.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,18 +9,18 @@ use serde_json::{Map, Value, json};
 
 use crate::hooks::Provider;
 
-/// How much longer than our own limit the vendor is told to wait.
+/// How much longer the provider waits than the hook's own time limit.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
-/// How long a permission request waits for an answer where no project says otherwise.
+/// How long a permission request waits for an answer without a project's setting.
 pub const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(50);
-/// How long a waiting hook may wait, in seconds: a day.
+/// How long the wake hook may run, in seconds: one day.
 const WAKE_HOOK_TIMEOUT_SECS: u64 = 24 * 60 * 60;
-/// The events after which an idle session waits to be woken.
+/// The events at which the wake hook starts.
 const WAKE_HOOK_EVENTS: &[&str] = &["SessionStart", "Stop"];
-/// The longest time that one vendor gives the end of a session, in seconds.
+/// Codex's maximum timeout of `SessionEnd`, in seconds.
 const MAX_SESSION_END_SECS: u64 = 3;
 
-/// What is entered under one event.
+/// The hooks of one event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The event.
@@ -29,7 +29,7 @@ pub struct Entry {
     pub hooks: Vec<Value>,
 }
 
-/// Everything that is entered for a provider. `program` is our binary; a permission request waits `approval_wait` for an answer.
+/// All entries for a provider. `program` is the path of this binary; a permission request waits `approval_wait` for an answer.
 #[must_use]
 pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
     let entry = |event: &crate::hooks::EventSpec| {
@@ -51,7 +51,7 @@ fn hook_entry(provider: Provider, program: &Path, event: &str, limit: Duration) 
             if crate::hooks::is_tool_event(event)
                 && let Some(fields) = hook.as_object_mut()
             {
-                // A hook that fails is a no.
+                // A failing hook denies the call.
                 fields.insert("onFailure".into(), json!("block"));
             }
             hook
@@ -69,7 +69,7 @@ fn hook_entry(provider: Provider, program: &Path, event: &str, limit: Duration) 
     }
 }
 
-/// Without a shell in between.
+/// A hook that Claude Code starts without a shell.
 fn claude_hook(program: &Path, event: &str, seconds: u64) -> Value {
     json!({
         "type": "command",
@@ -87,16 +87,16 @@ fn wake_hook(program: &Path) -> Value {
     hook
 }
 
-/// A line for a shell, whichever it is.
+/// A command line, quoted for any shell.
 fn shell_command(provider: Provider, program: &Path, event: &str) -> String {
     let program = program.to_string_lossy();
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
     let program =
         if program.chars().all(is_plain) { program.into_owned() } else { shell_words::quote(&program).into_owned() };
     format!("{program} hook {} {event}", provider.label())
 }
 
-/// The words of a hook's command, whichever way it is written.
+/// The argv of a hook's command, with or without a list of arguments. `None` for any other kind of hook.
 #[must_use]
 pub fn argv(hook: &Value) -> Option<Vec<String>> {
     let fields: &Map<String, Value> = hook.as_object()?;
@@ -113,13 +113,14 @@ pub fn argv(hook: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Our binary in a hook of ours: `fairway hook PROVIDER EVENT`, wherever it lies. `own` is the name of this very binary, which
-/// may be another.
+/// The program of a hook of the form `fairway hook PROVIDER EVENT`, in any directory. `own` is this binary's file name, which may
+/// differ from `fairway`.
 #[must_use]
 pub fn own_program(hook: &Value, provider: Provider, own: Option<&str>) -> Option<PathBuf> {
-    let words = argv(hook)?;
-    let [program, verb, vendor, _event] = words.as_slice() else { return None };
+    let argv = argv(hook)?;
+    let [program, verb, name_of_provider, _event] = argv.as_slice() else { return None };
     let path = Path::new(program);
     let name = path.file_name()?.to_str()?;
-    (verb == "hook" && vendor == provider.label() && (name == "fairway" || Some(name) == own)).then(|| path.to_owned())
+    (verb == "hook" && name_of_provider == provider.label() && (name == "fairway" || Some(name) == own))
+        .then(|| path.to_owned())
 }

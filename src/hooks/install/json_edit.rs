@@ -1,6 +1,6 @@
-//! Settings as text: something is put into an object or list, or taken out of it, and every other byte stays. What was put in
-//! can be taken out again without a trace: wherever the same bytes could have come from two different beginnings, one of them
-//! is written so that it can be told.
+//! Byte-exact edits of JSON with comments: inserts an item into an object or list, or removes one, and keeps all other bytes.
+//! Removing an inserted item restores the text. Where two different texts would become the same by an insertion, one of them gets
+//! a blank line as a mark (see [`Container::was_empty`]).
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use jsonc_parser::{
 };
 use serde_json::{Map, Value};
 
-/// What comes before the text of a file that some editors mark as UTF-8.
+/// The byte order mark that some editors put before UTF-8 text.
 pub(super) const BOM: &str = "\u{feff}";
 
-/// JSON with comments and commas at the end; nothing looser.
+/// JSON with comments and trailing commas, and no other extension.
 const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -30,20 +30,20 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// The value that a text holds; `None` for one that has only blanks and comments.
+/// Parses a text; `None` when it has only whitespace and comments.
 ///
 /// # Errors
-/// Where it is no JSON.
+/// The reason and the position, when the text is not valid JSON.
 pub(super) fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
     parse_to_ast(text, &CollectOptions::default(), &PARSE_OPTIONS)
         .map(|parsed| parsed.value)
         .map_err(|error| parse_error(&error))
 }
 
-/// The same without commas at an end.
+/// Checks a text that may have comments but no trailing commas.
 ///
 /// # Errors
-/// Where it is no JSON.
+/// The reason and the position, when the text is not valid JSON.
 pub(super) fn parse_without_trailing_commas(text: &str) -> Result<(), String> {
     let options = ParseOptions { allow_trailing_commas: false, ..PARSE_OPTIONS };
     parse_to_ast(text, &CollectOptions::default(), &options).map(|_| ()).map_err(|error| parse_error(&error))
@@ -51,12 +51,12 @@ pub(super) fn parse_without_trailing_commas(text: &str) -> Result<(), String> {
 
 fn parse_error(error: &ParseError) -> String {
     let why = error.to_string();
-    let mut letters = why.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
-    format!("is no JSON: {first}{}", letters.as_str())
+    let mut characters = why.chars();
+    let first: String = characters.next().into_iter().flat_map(char::to_lowercase).collect();
+    format!("is not valid JSON: {first}{}", characters.as_str())
 }
 
-/// A value without its places.
+/// A node as a value without positions.
 pub(super) fn to_value(node: &Node<'_>) -> Value {
     match node {
         Node::StringLit(text) => Value::String(text.value.clone().into_owned()),
@@ -74,12 +74,12 @@ pub(super) fn to_value(node: &Node<'_>) -> Value {
     }
 }
 
-/// An object or list, by the places of its brackets and of what is in it.
+/// The byte ranges of an object or list and of its children.
 #[derive(Debug, Clone)]
 pub(super) struct Container {
-    /// From the first bracket to behind the last one.
+    /// The range with both brackets.
     pub span: Range<usize>,
-    /// Each item or property.
+    /// The range of each item or property.
     pub children: Vec<Range<usize>>,
 }
 
@@ -104,7 +104,7 @@ impl Container {
         self.span.start + 1..self.span.end.saturating_sub(1)
     }
 
-    /// Whether its only item was put there when it was empty: then it is somebody else's, and stays.
+    /// Whether [`insert`] found the container empty, which it marks with a blank line. Such a container existed before and stays.
     pub fn was_empty(&self, text: &str) -> bool {
         let first = self.children.first().map_or(self.span.end, |first| first.start);
         let before = slice(text, self.span.start + 1..first);
@@ -116,17 +116,17 @@ fn slice(text: &str, at: Range<usize>) -> &str {
     text.get(at).unwrap_or_default()
 }
 
-/// How a text is written.
+/// The formatting of a text.
 #[derive(Debug, Clone)]
 pub(super) struct Style {
-    /// The end of a line.
+    /// The line ending.
     pub eol: &'static str,
-    /// One step of indentation.
+    /// One level of indentation.
     pub unit: String,
 }
 
 impl Style {
-    /// The style of a text, by its first line's end and its first step of indentation.
+    /// The formatting of a text, by its first line ending and its first indented key.
     pub fn of(text: &str) -> Self {
         let eol = match text.find('\n') {
             Some(at) if at > 0 && text.as_bytes().get(at - 1) == Some(&b'\r') => "\r\n",
@@ -141,23 +141,23 @@ impl Style {
     }
 }
 
-/// The blanks at the beginning of the line of a place.
+/// The indentation of the line at a byte offset.
 fn indent(text: &str, at: usize) -> &str {
     let start = slice(text, 0..at).rfind('\n').map_or(0, |end| end + 1);
     let line = slice(text, start..text.len());
     slice(line, 0..line.len() - line.trim_start_matches([' ', '\t']).len())
 }
 
-/// What stands between two items.
+/// A part of the text between two items.
 #[derive(Debug)]
 enum Trivia {
     Comma,
     Comment,
-    /// Blanks and ends of lines.
+    /// Whitespace.
     Blank,
 }
 
-/// The parts of what stands between items: blanks, comments and commas.
+/// Splits the text between items into whitespace, comments and commas.
 fn trivia(text: &str, within: Range<usize>) -> Vec<(Trivia, Range<usize>)> {
     let mut found = Vec::new();
     let mut at = within.start;
@@ -179,30 +179,30 @@ fn trivia(text: &str, within: Range<usize>) -> Vec<(Trivia, Range<usize>)> {
 }
 
 fn find_comma(text: &str, within: Range<usize>) -> Option<usize> {
-    trivia(text, within).into_iter().find(|(what, _)| matches!(what, Trivia::Comma)).map(|(_, place)| place.start)
+    trivia(text, within).into_iter().find(|(what, _)| matches!(what, Trivia::Comma)).map(|(_, range)| range.start)
 }
 
-/// Where the comments end that stand on the same line behind a place.
+/// The end of the comments that follow an offset on the same line.
 fn end_of_comments(text: &str, from: usize, until: usize) -> usize {
     let mut end = from;
-    for (what, place) in trivia(text, from..until) {
+    for (what, range) in trivia(text, from..until) {
         match what {
-            Trivia::Comment => end = place.end,
-            Trivia::Blank if !slice(text, place).contains('\n') => {}
+            Trivia::Comment => end = range.end,
+            Trivia::Blank if !slice(text, range).contains('\n') => {}
             Trivia::Blank | Trivia::Comma => break,
         }
     }
     end
 }
 
-/// The text with a new last item in a container. `written` writes it: on one line, or from this indentation on.
-pub(super) fn insert(text: &str, into: &Container, style: &Style, written: impl Fn(Option<&str>) -> String) -> String {
+/// The text with a new last item in a container. `format` writes it: with `None` on one line, else with this indentation.
+pub(super) fn insert(text: &str, into: &Container, style: &Style, format: impl Fn(Option<&str>) -> String) -> String {
     let eol = style.eol;
     let outer = indent(text, into.span.start);
     let Some(last) = into.children.last() else {
-        // A blank line tells that it was there before, and empty.
+        // The blank line marks a container that existed and was empty.
         let inner = format!("{outer}{}", style.unit);
-        let new = format!("{eol}{eol}{inner}{}{eol}{outer}", written(Some(&inner)));
+        let new = format!("{eol}{eol}{inner}{}{eol}{outer}", format(Some(&inner)));
         return splice(text, vec![(into.span.start + 1..into.span.start + 1, new)]);
     };
     let close = into.inner_span().end;
@@ -210,21 +210,21 @@ pub(super) fn insert(text: &str, into: &Container, style: &Style, written: impl 
     let is_one_line = !slice(text, into.inner_span()).contains('\n');
     if is_one_line {
         return match trailing {
-            Some(at) => splice(text, vec![(at + 1..at + 1, format!(" {},", written(None)))]),
-            None => splice(text, vec![(last.end..last.end, format!(", {}", written(None)))]),
+            Some(at) => splice(text, vec![(at + 1..at + 1, format!(" {},", format(None)))]),
+            None => splice(text, vec![(last.end..last.end, format!(", {}", format(None)))]),
         };
     }
     let starts_its_line = indent(text, last.start).len() + line_start(text, last.start) == last.start;
     let inner = if starts_its_line { indent(text, last.start).to_owned() } else { format!("{outer}{}", style.unit) };
-    let item = format!("{eol}{inner}{}", written(Some(&inner)));
+    let item = format!("{eol}{inner}{}", format(Some(&inner)));
     match trailing {
         Some(at) => {
-            let place = end_of_comments(text, at + 1, close);
-            splice(text, vec![(place..place, format!("{item},"))])
+            let range = end_of_comments(text, at + 1, close);
+            splice(text, vec![(range..range, format!("{item},"))])
         }
         None => {
-            let place = end_of_comments(text, last.end, close);
-            splice(text, vec![(last.end..last.end, ",".to_owned()), (place..place, item)])
+            let range = end_of_comments(text, last.end, close);
+            splice(text, vec![(last.end..last.end, ",".to_owned()), (range..range, item)])
         }
     }
 }
@@ -233,7 +233,7 @@ fn line_start(text: &str, at: usize) -> usize {
     slice(text, 0..at).rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// The text without one item of a container.
+/// The text without one child of a container.
 pub(super) fn remove(text: &str, from: &Container, number: usize, style: &Style) -> String {
     let Some(item) = from.children.get(number) else { return text.to_owned() };
     let inside = from.inner_span();
@@ -242,7 +242,7 @@ pub(super) fn remove(text: &str, from: &Container, number: usize, style: &Style)
     let next = find_comma(text, item.end..after);
     let is_alone = from.children.len() == 1 && next.is_none();
     if is_alone && slice(text, inside.start..item.start).trim().is_empty() {
-        // Put there when it was empty: what is left is what was there.
+        // The item was inserted into an empty container: restore its text.
         let tail = format!("{}{}", style.eol, indent(text, from.span.start));
         let end = if slice(text, item.end..inside.end).starts_with(&tail) { item.end + tail.len() } else { item.end };
         return splice(text, vec![(inside.start..end, String::new())]);
@@ -259,20 +259,20 @@ pub(super) fn remove(text: &str, from: &Container, number: usize, style: &Style)
     splice(text, cuts)
 }
 
-/// The text with parts of it replaced; they stand in order and do not overlap.
+/// The text with ranges replaced; they are in order and do not overlap.
 fn splice(text: &str, parts: Vec<(Range<usize>, String)>) -> String {
-    let mut whole = String::with_capacity(text.len());
+    let mut result = String::with_capacity(text.len());
     let mut at = 0;
-    for (place, new) in parts {
-        whole.push_str(slice(text, at..place.start));
-        whole.push_str(&new);
-        at = place.end;
+    for (range, new) in parts {
+        result.push_str(slice(text, at..range.start));
+        result.push_str(&new);
+        at = range.end;
     }
-    whole.push_str(slice(text, at..text.len()));
-    whole
+    result.push_str(slice(text, at..text.len()));
+    result
 }
 
-/// A value on one line, with a blank inside its brackets.
+/// A value on one line, with a space inside braces.
 pub(super) fn format_inline(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -287,7 +287,7 @@ pub(super) fn format_inline(value: &Value) -> String {
     }
 }
 
-/// A value over several lines from this indentation on; what holds no object stays on one line.
+/// A value over several lines with this indentation. A value without objects stays on one line.
 pub(super) fn format_multiline(value: &Value, indent: &str, style: &Style) -> String {
     fn holds_object(value: &Value) -> bool {
         match value {
@@ -313,7 +313,7 @@ pub(super) fn format_multiline(value: &Value, indent: &str, style: &Style) -> St
     format!("{open}{eol}{inner}{}{eol}{indent}{close}", items.join(&format!(",{eol}{inner}")))
 }
 
-/// A name as JSON writes it.
+/// A name as a JSON string.
 pub(super) fn quote(name: &str) -> String {
     Value::String(name.to_owned()).to_string()
 }

@@ -1,14 +1,15 @@
-//! Whether a provider would take in a file at all: one that it does not load runs no hooks, and mostly says nothing.
+//! Checks whether a provider would load a settings file. Hooks of a file that it does not load are never run, mostly without a
+//! message.
 
 use serde_json::Value;
 
 use super::json_edit::{self, BOM};
 use crate::hooks::Provider;
 
-/// Whether the provider loads settings of this text, with their hooks.
+/// Checks that the provider loads settings with this text, and runs their hooks.
 ///
 /// # Errors
-/// Why not, as the end of a sentence about the file.
+/// The reason, as a predicate of the file.
 pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
     let body = text.strip_prefix(BOM).unwrap_or(text);
     if body.len() != text.len() && provider != Provider::Claude {
@@ -22,28 +23,28 @@ pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
             json_edit::parse(body)?.as_ref().map(json_edit::to_value).unwrap_or_default()
         }
         (Provider::Claude | Provider::Codex, Err(why)) => {
-            let what = match json_edit::parse(body) {
-                Ok(_) => "has comments or a comma at an end".to_owned(),
-                Err(_) => format!("is no JSON ({why})"),
+            let problem = match json_edit::parse(body) {
+                Ok(_) => "has comments or a trailing comma".to_owned(),
+                Err(_) => format!("is not valid JSON ({why})"),
             };
-            return Err(format!("{what}, and {} does not load such a file", provider.label()));
+            return Err(format!("{problem}, and {} does not load such a file", provider.label()));
         }
     };
     match provider {
-        Provider::Claude if value["disableAllHooks"] == true => Err("says disableAllHooks".into()),
+        Provider::Claude if value["disableAllHooks"] == true => Err("sets disableAllHooks".into()),
         Provider::Codex => match value.as_object().and_then(|all| all.keys().find(|key| !is_known_key(key))) {
-            Some(key) => Err(format!("has '{}', and codex does not load a file with other keys", key.escape_debug())),
+            Some(key) => Err(format!("has the unknown key '{}': codex does not load such a file", key.escape_debug())),
             None => Ok(()),
         },
         Provider::Gemini => {
             for section in ["hooksConfig", "hooks"] {
                 let section = &value[section];
                 if section["enabled"] == false {
-                    return Err("switches hooks off".into());
+                    return Err("disables hooks".into());
                 }
                 let disabled = section["disabled"].as_array();
                 if disabled.is_some_and(|names| names.iter().any(|name| name == "fairway")) {
-                    return Err("has 'fairway' among its disabled hooks".into());
+                    return Err("has 'fairway' in its list of disabled hooks".into());
                 }
             }
             Ok(())

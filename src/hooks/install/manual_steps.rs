@@ -1,30 +1,33 @@
-//! What is left to do by hand.
+//! The steps after `hook install` that the user must do.
 
-use super::Target;
+use super::settings_file::Target;
 use crate::hooks::Provider;
 
-/// What a provider itself still wants before it runs our hooks, and where they are not seen.
+/// The provider's conditions for running the hooks, and where the hooks are not loaded.
 #[must_use]
 pub fn manual_steps(provider: Provider, target: &Target) -> Vec<String> {
-    let mut left = Vec::new();
+    let mut steps = Vec::new();
     let in_project = matches!(target, Target::Project(_));
     match provider {
         Provider::Codex => {
-            left.push("codex skips them in silence until you have trusted them: start it and type /hooks".to_owned());
+            steps.push(
+                "codex skips the hooks without a message until you trust them: start codex and enter /hooks".to_owned(),
+            );
             if in_project {
-                left.push(
-                    "it reads a project's hooks only where the project is trusted, in its config.toml".to_owned(),
-                );
+                steps.push("codex reads a project's hooks only if its config.toml trusts the project".to_owned());
             }
         }
         Provider::Gemini if in_project => {
-            left.push("gemini runs a project's hooks only in a directory that it trusts".to_owned());
+            steps.push("gemini runs a project's hooks only in a trusted directory".to_owned());
         }
         Provider::Claude | Provider::Gemini => {}
     }
     if in_project {
-        left.push("a worktree of its own has them when the file is committed; --user enters them for all".to_owned());
+        steps.push(
+            "other worktrees have the hooks once the file is committed; --user installs them for all projects"
+                .to_owned(),
+        );
     }
-    left.push(format!("to see that they hold: fairway doctor hooks {}", provider.label()));
-    left
+    steps.push(format!("check the hooks: fairway doctor hooks {}", provider.label()));
+    steps
 }

@@ -1,6 +1,7 @@
-//! Our entries in the providers' settings: `hook install` and `hook uninstall`. Everything else in those files stays byte by
-//! byte; what was put in is taken out again without a trace.
+//! Fairway's hooks in the providers' settings: `hook install` and `hook uninstall`. All other bytes of those files are kept, and
+//! uninstalling restores the file as it was.
 
+mod change;
 mod diff;
 mod edit;
 mod entries;
@@ -11,93 +12,9 @@ mod settings_file;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
-
-use anyhow::Result;
-
+pub use change::{Change, install, own_hook_matcher, uninstall};
 pub use edit::{InstalledHook, find_hooks};
 pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, argv, entries, own_program};
 pub use loadable::check_loadable;
 pub use manual_steps::manual_steps;
 pub use settings_file::{SettingsFile, Target};
-
-use super::Provider;
-use crate::{domain::Refusal, env::Env};
-
-/// What was changed, or would be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The settings' file.
-    pub path: PathBuf,
-    /// Whether its bytes are others now.
-    pub is_changed: bool,
-    /// The lines that differ; empty when nothing does.
-    pub diff: String,
-    /// Why the provider would not load the file as it is now.
-    pub not_loadable: Option<String>,
-}
-
-/// Enters our hooks into a provider's settings; with `dry_run` only says what would change. A second time changes nothing.
-///
-/// # Errors
-/// `settings_invalid` for what is no JSON or cannot be meant; what cannot be read or written. Nothing is then changed.
-pub fn install(
-    provider: Provider,
-    target: &Target,
-    env: &Env,
-    program: &Path,
-    approval_wait: Duration,
-    dry_run: bool,
-) -> Result<Change> {
-    if program.to_str().is_none() {
-        let why =
-            format!("the path of this program, {}, is not valid UTF-8: settings cannot name it", program.display());
-        return Err(Refusal::Usage { why }.into());
-    }
-    let settings = SettingsFile::read(&target.path(provider, env)?)?;
-    let entries = entries(provider, program, approval_wait);
-    let ours = own_hook_matcher(provider, program);
-    let text = edit::insert_hooks(settings.text.as_deref(), &entries, &ours)
-        .map_err(|why| invalid_settings(&settings.path, why))?;
-    apply_change(provider, &settings, Some(&text), dry_run)
-}
-
-/// Takes our hooks out of a provider's settings; with `dry_run` only says what would change.
-///
-/// # Errors
-/// As for [`install`].
-pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path, dry_run: bool) -> Result<Change> {
-    let settings = SettingsFile::read(&target.path(provider, env)?)?;
-    let text = match &settings.text {
-        None => None,
-        Some(text) => edit::remove_hooks(text, &own_hook_matcher(provider, program))
-            .map_err(|why| invalid_settings(&settings.path, why))?,
-    };
-    apply_change(provider, &settings, text.as_deref(), dry_run)
-}
-
-/// Whether a hook of a provider's settings is ours.
-pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&serde_json::Value) -> bool {
-    let own = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    move |hook| own_program(hook, provider, own.as_deref()).is_some()
-}
-
-fn invalid_settings(path: &Path, why: String) -> Refusal {
-    Refusal::InvalidSettings { path: path.display().to_string(), why }
-}
-
-fn apply_change(provider: Provider, settings: &SettingsFile, text: Option<&str>, dry_run: bool) -> Result<Change> {
-    let is_changed = settings.text.as_deref() != text;
-    if is_changed && !dry_run {
-        settings.write(text)?;
-    }
-    Ok(Change {
-        path: settings.path.clone(),
-        is_changed,
-        diff: diff::unified(&settings.path, settings.text.as_deref(), text),
-        not_loadable: text.and_then(|text| check_loadable(provider, text).err()),
-    })
-}

@@ -1,4 +1,4 @@
-//! Where the providers' settings lie, and reading and writing them.
+//! Finds, reads and writes the providers' settings files.
 
 use std::{
     fs, io,
@@ -10,24 +10,24 @@ use anyhow::{Context as _, Result};
 
 use crate::{domain::Refusal, env::Env, hooks::Provider, os::files};
 
-/// The largest settings that are read, in bytes.
+/// The maximum size of a settings file, in bytes.
 const MAX_SETTINGS_BYTES: u64 = 4 << 20;
-/// How many links may follow one another.
+/// How many symbolic links are followed.
 const MAX_LINKS: usize = 16;
 
-/// Whose settings.
+/// Which settings file of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// Those of a directory: the project's root.
+    /// The settings of the project with this root.
     Project(PathBuf),
-    /// The person's.
+    /// The user's settings.
     User,
     /// This file.
     File(PathBuf),
 }
 
 impl Provider {
-    /// The directory of its settings, in a project and at home, and their file.
+    /// The directory of the settings in a project and in the home directory, and the file name.
     const fn settings_location(self) -> (&'static str, &'static str) {
         match self {
             Self::Claude => (".claude", "settings.json"),
@@ -36,7 +36,7 @@ impl Provider {
         }
     }
 
-    /// The variable that names the person's settings directory, and whether it stands for the directory above it.
+    /// The variable with the user's settings directory, and whether it names the parent of that directory instead.
     const fn settings_dir_variable(self) -> (&'static str, bool) {
         match self {
             Self::Claude => ("CLAUDE_CONFIG_DIR", false),
@@ -47,10 +47,10 @@ impl Provider {
 }
 
 impl Target {
-    /// The settings' file.
+    /// The path of the settings file.
     ///
     /// # Errors
-    /// `usage` when there is no home.
+    /// `usage` without a home directory.
     pub fn path(&self, provider: Provider, env: &Env) -> Result<PathBuf, Refusal> {
         let (dir, file) = provider.settings_location();
         match self {
@@ -63,28 +63,28 @@ impl Target {
                 let home = || Some(env.home.as_ref()?.join(dir));
                 let dir = moved.or_else(home);
                 let no_home =
-                    || Refusal::Usage { why: "there is no home directory: name the settings with --file".into() };
+                    || Refusal::Usage { why: "no home directory is known: name the settings file with --file".into() };
                 Ok(dir.ok_or_else(no_home)?.join(file))
             }
         }
     }
 }
 
-/// Settings as they are on the disk.
+/// A settings file on disk.
 #[derive(Debug, Clone)]
 pub struct SettingsFile {
-    /// The file, behind all links.
+    /// The path with symbolic links resolved.
     pub path: PathBuf,
-    /// Its text; `None` when there is no file.
+    /// Its text; `None` without a file.
     pub text: Option<String>,
     mode: Option<u32>,
 }
 
 impl SettingsFile {
-    /// Reads them.
+    /// Reads the file.
     ///
     /// # Errors
-    /// What cannot be read, and `settings_invalid` for what is no text or too large.
+    /// When it cannot be read; `settings_invalid` when it is too large, not UTF-8, or not a regular file.
     pub fn read(path: &Path) -> Result<Self> {
         if !files::is_path_length_valid(path) {
             return Err(Refusal::invalid("the settings' path", "is too long for a file").into());
@@ -98,7 +98,7 @@ impl SettingsFile {
             found => found.with_context(|| path.display().to_string())?,
         };
         if !found.is_file() {
-            return Err(invalid("is no file".into()).into());
+            return Err(invalid("is not a regular file".into()).into());
         }
         if found.len() > MAX_SETTINGS_BYTES {
             return Err(invalid(format!("is larger than {} MiB", MAX_SETTINGS_BYTES >> 20)).into());
@@ -108,10 +108,10 @@ impl SettingsFile {
         Ok(Self { path, text: Some(text), mode: Some(found.permissions().mode() & 0o7777) })
     }
 
-    /// Writes another text in their place, whole; `None` takes the file away.
+    /// Replaces the text atomically; `None` removes the file.
     ///
     /// # Errors
-    /// When it cannot be written; the old text then stands.
+    /// When it cannot be written. The old text is kept then.
     pub fn write(&self, text: Option<&str>) -> Result<()> {
         const NEW: u32 = 0o644;
         let write = || match text {
@@ -123,11 +123,11 @@ impl SettingsFile {
                 files::write_atomic(&self.path, text.as_bytes(), self.mode.unwrap_or(NEW))
             }
         };
-        write().with_context(|| format!("{} cannot be written", self.path.display()))
+        write().with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
-/// The file that a path means in the end; it need not exist.
+/// Resolves the symbolic links of a path's last component. The file need not exist.
 fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -139,5 +139,5 @@ fn resolve_links(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("too many links lead to it"))
+    Err(io::Error::other("too many levels of symbolic links"))
 }

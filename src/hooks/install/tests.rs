@@ -1,4 +1,4 @@
-//! What goes in comes out again, whatever the settings look like.
+//! Installing and uninstalling restores any settings file.
 
 use std::{path::Path, time::Duration};
 
@@ -24,7 +24,7 @@ fn value(text: &str) -> Value {
     json_edit::parse(body).unwrap().as_ref().map_or(Value::Null, json_edit::to_value)
 }
 
-/// What the value is with our entries at the end of each list.
+/// The value with Fairway's entries at the end of each list.
 fn expected(provider: Provider, before: &Value) -> Value {
     let mut value = if before.is_null() { serde_json::json!({}) } else { before.clone() };
     let hooks = value.as_object_mut().unwrap().entry("hooks").or_insert_with(|| serde_json::json!({}));
@@ -136,8 +136,8 @@ fn what_is_no_settings_is_left_alone() {
         "{\"hooks\":{\"PreToolUse\":[],\"PreToolUse\":[]}}",
         "{\"a\":1 \"b\":2}",
     ] {
-        let said = install(Provider::Claude, Some(text));
-        assert!(said.is_err(), "{text}: {said:?}");
+        let result = install(Provider::Claude, Some(text));
+        assert!(result.is_err(), "{text}: {result:?}");
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(install(Provider::Claude, Some(&deep)).is_err());
@@ -161,7 +161,7 @@ fn a_program_of_any_name_is_one_word_of_a_shell() {
     }
 }
 
-/// Blanks, ends of lines and comments between the parts of a document.
+/// Whitespace, line endings and comments between the parts of a document.
 fn gap(newline: &'static str) -> BoxedStrategy<String> {
     prop_oneof![
         4 => Just(String::new()),
@@ -177,7 +177,7 @@ fn gap(newline: &'static str) -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// A value as some hand has written it.
+/// A value with arbitrary formatting.
 fn json_value(newline: &'static str) -> BoxedStrategy<String> {
     let leaf = prop_oneof![
         Just("1".to_owned()),
@@ -197,7 +197,7 @@ fn json_value(newline: &'static str) -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Items with commas and gaps between them, perhaps with a comma at the end.
+/// Items with commas and gaps between them, perhaps with a trailing comma.
 fn items(item: impl Strategy<Value = String> + 'static, newline: &'static str) -> BoxedStrategy<String> {
     let one = (gap(newline), item, gap(newline)).prop_map(|(before, item, after)| format!("{before}{item}{after}"));
     (prop::collection::vec(one, 0..4), any::<bool>(), gap(newline))

@@ -1,12 +1,15 @@
-//! Codex's record: a line for each answer's usage, in which what came from a cache is part of the input. The model stands on
-//! a line at the beginning of each turn, perhaps long before the answer.
+//! Codex's transcript: one line with the usage of each response, whose input includes cached tokens. The model is named on a line
+//! at the start of each turn, perhaps long before the response.
 
 use std::{io, path::Path};
 
-use super::{Read, line_reader, non_empty_text, parse_if_contains, timestamp, token_count};
-use crate::domain::usage::{Turn, Usage};
+use super::{
+    line::{non_empty_text, parse_if_contains, timestamp, token_count},
+    line_reader,
+};
+use crate::domain::usage::{TranscriptSlice, Turn, Usage};
 
-pub(super) fn parse_line(read: &mut Read, model: &mut Option<String>, line: &[u8]) {
+pub(super) fn parse_line(read: &mut TranscriptSlice, model: &mut Option<String>, line: &[u8]) {
     if let Some(named) = named_model(line) {
         *model = Some(named);
         return;
@@ -44,8 +47,8 @@ pub(super) fn parse_line(read: &mut Read, model: &mut Option<String>, line: &[u8
     read.add(Turn { at, key: non_empty_text(&payload["response_id"]), usage: Some(usage), tools: Vec::new() });
 }
 
-/// Answers whose model stands before the part that was read get it from there.
-pub(super) fn fill_missing_models(read: &mut Read, path: &Path, from: u64) -> io::Result<()> {
+/// Fills in the model of responses whose turn started before the part that was read.
+pub(super) fn fill_missing_models(read: &mut TranscriptSlice, path: &Path, from: u64) -> io::Result<()> {
     let mut nameless =
         read.turns.iter_mut().filter_map(|turn| turn.usage.as_mut()).filter(|usage| usage.model.is_none()).peekable();
     if from == 0 || nameless.peek().is_none() {
@@ -57,7 +60,7 @@ pub(super) fn fill_missing_models(read: &mut Read, path: &Path, from: u64) -> io
     Ok(())
 }
 
-/// The model that a line names for the turn that begins.
+/// The model in a line that starts a turn.
 fn named_model(line: &[u8]) -> Option<String> {
     let entry = parse_if_contains(line, "\"turn_context\"")?;
     (entry["type"] == "turn_context").then(|| non_empty_text(&entry["payload"]["model"])).flatten()

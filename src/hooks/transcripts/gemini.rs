@@ -1,15 +1,15 @@
-//! Gemini CLI's record: an answer is written again with each thing that is added to it. What came from a cache is part of the
-//! input, and thoughts are no part of the output.
+//! Gemini CLI's transcript: a response is written again with each addition. Its input includes cached tokens; its output does not
+//! include thoughts.
 
-use super::{Read, non_empty_text, parse_if_contains, timestamp, token_count};
-use crate::domain::usage::{Turn, Usage};
+use super::line::{non_empty_text, parse_if_contains, timestamp, token_count};
+use crate::domain::usage::{TranscriptSlice, Turn, Usage};
 
-pub(super) fn parse_line(read: &mut Read, line: &[u8]) {
+pub(super) fn parse_line(read: &mut TranscriptSlice, line: &[u8]) {
     let Some(entry) = parse_if_contains(line, "\"type\"") else { return };
     let (used, Some(at)) = (&entry["tokens"], timestamp(&entry)) else { return };
     match entry["type"].as_str().unwrap_or_default() {
         "user" => read.is_busy = Some(true),
-        // An answer without words is followed by the calls that it asks for.
+        // A response without text is followed by its tool calls.
         "gemini" => read.is_busy = Some(entry["toolCalls"].is_array() || non_empty_text(&entry["content"]).is_none()),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! The whole lines of a file since an offset.
+//! Reads the complete lines of a file from an offset on.
 
 use std::{
     fs::{File, OpenOptions},
@@ -9,35 +9,35 @@ use std::{
 
 use nix::libc::{O_CLOEXEC, O_NONBLOCK};
 
-/// The longest line that is looked at, in bytes; a longer one is passed over.
+/// How many bytes a line may have; a longer one is skipped.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Tells each whole line since an offset. Answers from where to where it has read.
+/// Calls `on_line` for each complete line from an offset on. Returns the first and the next byte offset.
 ///
 /// # Errors
-/// When the file cannot be read or is no regular file.
-pub(super) fn read_since(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
+/// When the file cannot be read or is not a regular file.
+pub(super) fn read_since(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
     let file = open(path)?;
     let from = if file.metadata()?.len() < offset { 0 } else { offset };
-    let to = read_between(file, from, None, tell)?;
+    let to = read_between(file, from, None, on_line)?;
     Ok((from, to))
 }
 
-/// Tells each whole line before an offset.
+/// Calls `on_line` for each complete line before an offset.
 ///
 /// # Errors
-/// Those of [`since`].
-pub(super) fn read_before(path: &Path, offset: u64, tell: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-    read_between(open(path)?, 0, Some(offset), tell).map(|_| ())
+/// As for [`read_since`].
+pub(super) fn read_before(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    read_between(open(path)?, 0, Some(offset), on_line).map(|_| ())
 }
 
-/// Opens without waiting, should it be a pipe.
+/// Opens a regular file. `O_NONBLOCK`: opening a pipe must not block.
 fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(O_CLOEXEC | O_NONBLOCK).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
-fn read_between(mut file: File, from: u64, end: Option<u64>, tell: &mut dyn FnMut(&[u8])) -> io::Result<u64> {
+fn read_between(mut file: File, from: u64, end: Option<u64>, on_line: &mut dyn FnMut(&[u8])) -> io::Result<u64> {
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::with_capacity(64 * 1024, file);
     let (mut at, mut line) = (from, Vec::new());
@@ -48,10 +48,10 @@ fn read_between(mut file: File, from: u64, end: Option<u64>, tell: &mut dyn FnMu
         if !fits {
             length += reader.skip_until(b'\n')? as u64;
         } else if line.last() != Some(&b'\n') {
-            // The last one is still being written.
+            // The last line is still being written.
             break;
         } else {
-            tell(&line);
+            on_line(&line);
         }
         at += length;
     }

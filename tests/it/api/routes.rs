@@ -26,7 +26,7 @@ fn described_routes_equal_served_routes() {
             let answer = said(socket(&world), head.as_bytes());
             let is_none = answer.starts_with("HTTP/1.1 405");
             assert_eq!(is_none, methods[method].is_null(), "{method} {route}: {answer}");
-            assert!(!answer.contains("there is no route"), "{method} {route}: {answer}");
+            assert!(!answer.contains("unknown route"), "{method} {route}: {answer}");
         }
     }
 }

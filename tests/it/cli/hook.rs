@@ -27,18 +27,18 @@ fn hooks_are_entered_and_taken_out() {
     ]), @"
     $ fairway hook install claude
     entered the hooks of claude in [world]/project/.claude/settings.json
-    a worktree of its own has them when the file is committed; --user enters them for all
-    to see that they hold: fairway doctor hooks claude
+    other worktrees have the hooks once the file is committed; --user installs them for all projects
+    check the hooks: fairway doctor hooks claude
     $ fairway hook install claude --quiet
     [world]/project/.claude/settings.json
     $ fairway hook install codex --file mine.json
     entered the hooks of codex in [world]/project/mine.json
-    [world]/project/mine.json has comments or a comma at an end, and codex does not load such a file: none of its hooks run
-    codex skips them in silence until you have trusted them: start it and type /hooks
-    to see that they hold: fairway doctor hooks codex
+    [world]/project/mine.json has comments or a trailing comma, and codex does not load such a file: none of its hooks run
+    codex skips the hooks without a message until you trust them: start codex and enter /hooks
+    check the hooks: fairway doctor hooks codex
     $ fairway hook install gemini --user
     entered the hooks of gemini in [world]/home/.gemini/settings.json
-    to see that they hold: fairway doctor hooks gemini
+    check the hooks: fairway doctor hooks gemini
     $ fairway hook uninstall gemini --user
     took out the hooks of gemini in [world]/home/.gemini/settings.json
     $ fairway hook uninstall gemini --user
@@ -46,10 +46,10 @@ fn hooks_are_entered_and_taken_out() {
     $ fairway hook uninstall codex --file mine.json
     took out the hooks of codex in [world]/project/mine.json
     $ fairway hook install codex --file broken.json
-    error: [world]/project/broken.json is no JSON: expected value after colon in object property on line 1 column 12; it was left as it is
+    error: [world]/project/broken.json is not valid JSON: expected value after colon in object property on line 1 column 12; it was left as it is
     [exit 2]
     $ fairway hook install codex --file .
-    error: [world]/project/. is no file; it was left as it is
+    error: [world]/project/. is not a regular file; it was left as it is
     [exit 2]
     $ fairway hook install codex --user --file mine.json
     error: the argument '--user' cannot be used with '--file <FILE>'
@@ -61,13 +61,13 @@ fn hooks_are_entered_and_taken_out() {
     [exit 2]
     $ fairway doctor hooks gemini
     SEVERITY  CODE           FIX                          MESSAGE
-    warning   not_installed  fairway hook install gemini  no hooks of ours are in the settings of gemini
+    warning   not_installed  fairway hook install gemini  no Fairway hooks in the settings of gemini
     [exit 1]
     $ fairway hook uninstall claude
     took out the hooks of claude in [world]/project/.claude/settings.json
     $ fairway doctor hooks
     SEVERITY  CODE           FIX                            MESSAGE
-    note      not_installed  fairway hook install PROVIDER  no provider's settings have hooks of ours
+    note      not_installed  fairway hook install PROVIDER  no Fairway hooks in any provider's settings
     ");
 }
 
@@ -85,19 +85,19 @@ fn hook_without_json_denies_only_tool_calls() {
         "fairway hook claude",
     ]), @"
     $ fairway hook claude PreToolUse
-    fairway hook: nothing came on stdin; the vendor's JSON is expected there; the tool call is denied
+    fairway hook: stdin is empty: expected the provider's JSON; the tool call is denied
     [exit 2]
     $ fairway hook gemini BeforeTool
-    fairway hook: nothing came on stdin; the vendor's JSON is expected there; the tool call is denied
+    fairway hook: stdin is empty: expected the provider's JSON; the tool call is denied
     [exit 2]
     $ fairway --root . hook codex PreToolUse
-    fairway hook: nothing came on stdin; the vendor's JSON is expected there; the tool call is denied
+    fairway hook: stdin is empty: expected the provider's JSON; the tool call is denied
     [exit 2]
     $ fairway hook claude Stop
-    fairway hook: nothing came on stdin; the vendor's JSON is expected there
+    fairway hook: stdin is empty: expected the provider's JSON
     [exit 1]
     $ fairway hook claude wait
-    fairway hook: nothing came on stdin; the vendor's JSON is expected there
+    fairway hook: stdin is empty: expected the provider's JSON
     [exit 1]
     $ fairway hook claude EventOfTomorrow
     $ fairway hook nobody PreToolUse

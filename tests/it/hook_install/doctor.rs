@@ -62,12 +62,12 @@ fn real_denial_is_distinguished_from_a_lookalike() {
     for (provider, body, code, words) in [
         ("claude", DENIES, "blocking", "claude would have blocked it"),
         ("codex", DENIES, "blocking", "codex would have blocked it"),
-        ("gemini", DENIES, "not_blocking", "its answer is no denial"),
+        ("gemini", DENIES, "not_blocking", "the reply is not a denial"),
         ("gemini", block, "blocking", "gemini would have blocked it"),
-        ("claude", "exit 0", "not_blocking", "it said nothing"),
+        ("claude", "exit 0", "not_blocking", "no output"),
         ("codex", &format!("echo starting; {DENIES}"), "not_blocking", "not exactly one JSON object"),
-        ("claude", &format!("echo starting; {DENIES}"), "not_blocking", "something stands before"),
-        ("codex", "exit 2", "not_blocking", "without a word on stderr"),
+        ("claude", &format!("echo starting; {DENIES}"), "not_blocking", "stdout has text before"),
+        ("codex", "exit 2", "not_blocking", "without text on stderr"),
         ("codex", "echo fairway-canary >&2; exit 2", "blocking", "codex"),
         ("gemini", "exit 7", "not_blocking", "exit code 7"),
         // The vendor blocks what fails, because the entry says so: but then it blocks everything.
@@ -75,7 +75,7 @@ fn real_denial_is_distinguished_from_a_lookalike() {
             "claude",
             "echo boom sk-canary0123456789abcdef >&2; exit 7",
             "not_blocking",
-            "fails, and every tool call is blocked by that (it said: boom •••)",
+            "fails, which blocks every tool call (output: boom •••)",
         ),
     ] {
         installed(&world, provider, body);
@@ -111,7 +111,7 @@ fn unrunnable_hooks_are_found() {
     let mut world = TestProject::new();
     world.set("PATH", "/usr/bin:/bin");
     world.run(["doctor", "hooks"]).exits(0);
-    judged(&world, "claude", "not_installed", "no hooks of ours");
+    judged(&world, "claude", "not_installed", "no Fairway hooks");
     installed(&world, "claude", DENIES);
     let path = file_of(&world, "claude");
     let good = fs::read_to_string(&path).unwrap();
@@ -120,13 +120,13 @@ fn unrunnable_hooks_are_found() {
     fs::write(&path, good.replace("\"PreToolUse\": [", "\"Other\": [")).unwrap();
     judged(&world, "claude", "not_blocking", "no hook");
     fs::write(&path, good.replace("\"timeout\": 10", "\"timeout\": 9")).unwrap();
-    judged(&world, "claude", "outdated", "not those that this version makes");
+    judged(&world, "claude", "outdated", "differ from those of this version");
     fs::write(&path, "{").unwrap();
-    judged(&world, "claude", "not_loaded", "is no JSON");
+    judged(&world, "claude", "not_loaded", "is not valid JSON");
     fs::write(&path, good).unwrap();
     judged(&world, "claude", "blocking", "");
     fs::remove_file(world.dir().join("it's here/fairway")).unwrap();
-    judged(&world, "claude", "stale_path", "not there any more");
+    judged(&world, "claude", "stale_path", "does not exist");
 }
 
 #[test]

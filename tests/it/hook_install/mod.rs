@@ -152,7 +152,7 @@ fn settings_file_that_is_not_loaded_is_reported() {
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("settings.json"), "{} // mine").unwrap();
     let run = world.run(["hook", "install", "claude"]).exits(0);
-    assert!(run.stderr.contains("has comments or a comma at an end, and claude does not load such a file"), "{run:?}");
+    assert!(run.stderr.contains("has comments or a trailing comma, and claude does not load such a file"), "{run:?}");
     assert_eq!(world.json(["hook", "install", "claude"])["loaded"], false);
     fs::write(folder.join("settings.json"), "{}").unwrap();
     assert_eq!(world.json(["hook", "install", "claude"])["loaded"], true);

@@ -1,0 +1,69 @@
+//! A blocking connection to the server's socket.
+
+use std::{
+    io::Write as _,
+    os::unix::net::UnixStream,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use super::{
+    error::ApiClientError,
+    http::{self, HttpResponse},
+    socket_path,
+};
+use crate::os::{socket, user};
+
+/// A connection to the server of a project.
+#[derive(Debug)]
+pub struct ApiClient {
+    stream: UnixStream,
+    timeout: Duration,
+}
+
+impl ApiClient {
+    /// Connects to the server of the project with this runtime directory. Each request may take `limit`. `None` when no server
+    /// listens there.
+    #[must_use]
+    pub fn connect(runtime: &Path, limit: Duration) -> Option<Self> {
+        let stream = socket::connect_at(&socket_path::find_listening(runtime)?).ok()?;
+        // A socket that another user has bound must not get this user's requests.
+        if socket::peer_uid(&stream).ok()? != user::uid() {
+            return None;
+        }
+        Some(Self { stream, timeout: limit })
+    }
+
+    /// Posts a JSON document.
+    ///
+    /// # Errors
+    /// When there is no complete response in time. A response with an error status is not an error here.
+    pub fn post(&mut self, route: &str, body: &[u8]) -> Result<HttpResponse, ApiClientError> {
+        let head = format!(
+            "POST {route} HTTP/1.1\r\nhost: fairway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        self.send([head.as_bytes(), body].concat())
+    }
+
+    /// Gets a JSON document. Not for event streams, which do not end.
+    ///
+    /// # Errors
+    /// As for [`ApiClient::post`].
+    pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
+        self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
+    }
+
+    fn send(&mut self, request: Vec<u8>) -> Result<HttpResponse, ApiClientError> {
+        let deadline = Instant::now() + self.timeout;
+        self.stream.set_write_timeout(Some(remaining(deadline)?))?;
+        self.stream.write_all(&request)?;
+        http::read_response(&mut self.stream, |stream| Ok(stream.set_read_timeout(Some(remaining(deadline)?))?))
+    }
+}
+
+/// The time until a deadline. Never zero: a socket timeout of zero means no timeout.
+fn remaining(deadline: Instant) -> Result<Duration, ApiClientError> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(ApiClientError::TimedOut) } else { Ok(left) }
+}

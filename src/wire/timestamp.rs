@@ -1,0 +1,20 @@
+//! Points in time in a request body.
+
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+
+use crate::env::Timestamp;
+
+/// Reads an optional time: an RFC 3339 text, or milliseconds since 1970-01-01 UTC.
+///
+/// # Errors
+/// When the value is of another type, or its text is not a time.
+pub fn deserialize_timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let timestamp = match Value::deserialize(deserializer)? {
+        Value::Null => return Ok(None),
+        Value::String(text) => Timestamp::parse(&text),
+        Value::Number(number) => number.as_i64().map(Timestamp::from_millis),
+        _ => None,
+    };
+    timestamp.map(Some).ok_or_else(|| D::Error::custom("invalid time"))
+}
