@@ -25,6 +25,7 @@ pub mod named_listener;
 pub mod notify;
 pub mod offscreen_pty;
 pub mod pipe;
+pub mod poll_timeout;
 pub mod poll_until;
 pub mod process;
 pub mod process_tree;

@@ -9,18 +9,18 @@ use std::{
 
 use nix::{
     errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::signal::Signal,
 };
 
 use super::{
     JobDir, OutputRecorder, SinkError,
-    supervise::{JobHost, SuperviseError},
+    host::{JobHost, SuperviseError},
     watchers::{WatchEvent, Watchers},
 };
 use crate::{
     domain::job::{ItemType, JobResult},
-    os::{process::ProcessKey, signals::SignalPipe},
+    os::{poll_timeout::poll_timeout, process::ProcessKey, signals::SignalPipe},
 };
 
 /// How long the store may refuse the beginning before the run is left to others.
@@ -198,11 +198,4 @@ impl Journal<'_> {
             }
         }
     }
-}
-
-/// A span as `poll` wants it, rounded up, so that a last part of a millisecond is no busy loop.
-pub(super) fn poll_timeout(left: Option<Duration>) -> PollTimeout {
-    left.map_or(PollTimeout::NONE, |left| {
-        PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX)
-    })
 }

@@ -16,16 +16,15 @@ use nix::{
     sys::signal::Signal,
 };
 use serde_json::json;
-use thiserror::Error;
 
 use super::{
-    JobDir, OutputRecorder, Sink, SinkError,
+    JobDir,
     child::{Child, ChildSpec},
     control_socket::{ControlSocket, Incoming, Reply, Request},
+    host::{JobHost, SuperviseError},
     input_queue::InputQueue,
-    journal::{Journal, StartJournal, poll_timeout},
+    journal::{Journal, StartJournal},
     state_machine::{Effect, Event, Exit, StateMachine},
-    watchers::Watchers,
 };
 use crate::{
     domain::{
@@ -35,6 +34,7 @@ use crate::{
     os::{
         child,
         held_process::ReleaseState,
+        poll_timeout::poll_timeout,
         process::{self, ProcessKey},
         process_tree,
         reap::{self, ChildExit},
@@ -66,24 +66,6 @@ pub struct JobSpec<'a> {
     pub timeout: Option<Duration>,
     /// The key of a message, from what a watcher calls it.
     pub notification_key: &'a dyn Fn(&str) -> String,
-}
-
-/// Whoever hears what happens to a run, and knows what has happened to it before.
-pub trait JobHost: Sink {
-    /// What is kept of the output goes on from here, and this is looked for in it. Asked once, when the program has begun or
-    /// never will: it waits for nothing that can wait.
-    fn open_output(&mut self) -> (OutputRecorder, Watchers);
-}
-
-/// Why a run was not looked after to its end.
-#[derive(Debug, Error)]
-pub enum SuperviseError {
-    /// It was not written down; nothing was begun, or the end is in the directory for whoever comes.
-    #[error("the run could not be written down: {0}")]
-    Sink(#[from] SinkError),
-    /// The operating system does not do what is needed; nothing was begun.
-    #[error("the run could not be looked after: {0}")]
-    System(#[from] io::Error),
 }
 
 /// Looks after a run until it has ended and that is written.

@@ -3,9 +3,9 @@
 use std::fs;
 
 use super::{
-    OPERATIONS, REQUIRED, UNKNOWN,
     call_result::{CallResult, Deviation, ProbeResult},
     harness::Harness,
+    operations::{OPERATIONS, REQUIRED, UNKNOWN},
     probe_session::ProbeSession,
 };
 

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::{
+    actions::sessions::liveness::record_exit,
     adapters::plumbing::{IoMode, commands::start},
     cli::{Context, Exit},
     render::escape_line,
@@ -35,7 +36,8 @@ impl Args {
             (_, true) => IoMode::PtyProxy,
             _ => IoMode::Inherit,
         };
-        let code = start::run(&ctx.env, &self.name, how, |why| ctx.out.write_error(&escape_line(why)))?;
+        let warn = |why: &str| ctx.out.write_error(&escape_line(why));
+        let code = start::run(&ctx.env, &self.name, how, record_exit::record, warn)?;
         Ok(Exit::try_from(code).unwrap_or(1))
     }
 }

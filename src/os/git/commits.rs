@@ -1,6 +1,6 @@
 //! Commits, as facts: what git does not tell is `None`, also where there is no git or no repository.
 
-use super::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
+use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
 use crate::os::capture::ExitReason;
 
 impl Git<'_> {

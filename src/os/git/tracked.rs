@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{Git, GitError, QUERY_TIMEOUT};
+use super::command::{Git, GitError, QUERY_TIMEOUT};
 
 impl Git<'_> {
     /// The first of these names in the directory that git tracks.

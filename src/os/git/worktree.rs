@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, path::Path, time::Duration};
 
-use super::{Git, GitError, QUERY_TIMEOUT};
+use super::command::{Git, GitError, QUERY_TIMEOUT};
 
 /// How long git may take to fill a worktree with files, or to take them away.
 const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1800);

@@ -2,7 +2,7 @@
 
 use std::{fs, io, time::Duration};
 
-use super::{ENVIRONMENT_FILE, INPUT_FIFO, START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir, VALUES_DIR};
+use super::dir::{ENVIRONMENT_FILE, INPUT_FIFO, START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir, VALUES_DIR};
 use crate::{
     adapters::StartConfig,
     env::vars,

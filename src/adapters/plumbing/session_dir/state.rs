@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use super::{START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir};
+use super::dir::{START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir};
 use crate::os::process::{self, ProcessKey, ProcessStatus};
 
 /// The root process.
