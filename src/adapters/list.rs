@@ -1,4 +1,4 @@
-//! Which scripts there are.
+//! The list of backends, and the installation of the built-in scripts.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Background runs: the supervisor of one command, and what it keeps in the run's directory. Knows no store: what happens is
-//! told to a [`Sink`].
+//! The supervisor of one job (a background command) and the files in the job's directory. It does not use the store: it
+//! reports all events to a [`Sink`].
 
 mod child;
 pub mod control_socket;

@@ -1,5 +1,5 @@
-//! The contract suite of the exec session protocol, for any script. Each group of probes has its file; they share a bench:
-//! a private directory in which sessions are started and from which nothing is left.
+//! The conformance suite of the exec session protocol, for any backend script. Each group of probes has its file. All groups
+//! share a [`Harness`](harness::Harness): a private directory for their sessions, of which nothing is left afterwards.
 
 mod attach;
 mod call_result;

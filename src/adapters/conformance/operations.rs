@@ -1,6 +1,6 @@
 //! The operations of the exec session protocol, as far as the suite needs their names.
 
-/// Every operation of the protocol, and what stands for all that are none.
+/// Every operation of the protocol, and [`UNKNOWN`].
 pub const OPERATIONS: &[&str] = &[
     "start",
     "stop",
@@ -24,7 +24,7 @@ pub const OPERATIONS: &[&str] = &[
     UNKNOWN,
 ];
 
-/// What stands for every operation that is none.
+/// Stands for any unknown operation.
 pub(super) const UNKNOWN: &str = "unknown";
-/// Without these there is no session.
+/// The operations that every script must support.
 pub(super) const REQUIRED: &[&str] = &["start", "stop", "is-running"];

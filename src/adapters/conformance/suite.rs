@@ -19,10 +19,10 @@ use crate::{
     wire::{AdapterCheckView, OperationCheckView, ProbeOutcome},
 };
 
-/// Tries a script; answers with the report and, when it broke the contract, with the error that says so.
+/// Checks a script; returns the report and, when an operation fails its probes, the error for it.
 ///
 /// # Errors
-/// `not_found`, `untrusted`; `interrupted` by a signal, after everything was stopped; when there is no place to try it.
+/// `not_found`, `untrusted`; `interrupted` by a signal, after all sessions were stopped; when no directory for the check can be created.
 pub fn run(
     env: &Env,
     root: Option<&Path>,

@@ -215,7 +215,7 @@ fn who_takes_his_time_fails() {
 #[test]
 fn who_leaves_a_child_at_the_pipes_fails() {
     let report = Bench::of_liars().lies("holds-pipes", &["start"]);
-    assert!(failures(&report).contains("somebody holds them open"), "{report:#}");
+    assert!(failures(&report).contains("a process holds them open"), "{report:#}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The three parts of a start: what is kept, what runs inside, what is waited for.
+//! The three parts of a session's start: unpack the configuration, run the program, wait until it is ready.
 
 use std::{
     io::{self, Read},

@@ -21,25 +21,25 @@ use crate::{
     os::{files, process::ProcessKey},
 };
 
-/// What a session is started with.
+/// The inputs of a session's start.
 #[derive(Debug)]
 pub struct StartFiles<'a> {
-    /// The configuration.
+    /// The start configuration.
     pub start: &'a StartConfig,
-    /// The environment of whoever starts it, without anything of Fairway's.
+    /// The environment of the process that starts the session, without Fairway's session variables.
     pub caller_env: &'a BTreeMap<OsString, OsString>,
-    /// Where the program starts.
+    /// The program's working directory.
     pub work_dir: &'a Path,
-    /// Whoever starts it.
+    /// The process that starts the session.
     pub starter: Option<&'a ProcessKey>,
 }
 
 impl SessionDir {
-    /// Keeps what a session is started with for the program that is to be run; a dead session of that name is recycled, and
-    /// what it left behind ended.
+    /// Creates the directory with the inputs of the start. A dead session of that name is removed first, with all processes
+    /// that it left.
     ///
     /// # Errors
-    /// `already exists` when a live one is there; what cannot be written.
+    /// `already exists` when the session is alive or starting; errors of the file system.
     pub fn create(&self, unpacked: &StartFiles<'_>) -> io::Result<()> {
         files::private_dir(&self.state_dir)?;
         let _turn = self.lock_state_dir()?;
@@ -68,10 +68,10 @@ impl SessionDir {
         self.write_file(START_FILE, &serde_json::to_vec(unpacked.start).map_err(io::Error::other)?)
     }
 
-    /// The live sessions of a state directory whose names begin so; with a file's name only those whose directory holds one.
+    /// The names of the live sessions that begin with `prefix`. With a file name, only sessions whose directory has that file.
     ///
     /// # Errors
-    /// When it cannot be told of one: no name may then be taken for absent.
+    /// When the state of any session is unknown: an incomplete list would make a live session look absent.
     pub fn list_running(state: &Path, prefix: &str, with: Option<&str>) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(state) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -15,27 +15,27 @@ use crate::{
     os::{files, lock::FileLock},
 };
 
-/// What was unpacked; it holds the environment and goes with the session.
+/// The start configuration. It contains the environment and is removed with the session.
 pub(super) const START_FILE: &str = "start.json";
-/// The session's name, since a directory's name is not always one.
+/// The session's name; a directory's name may be an escaped or hashed form of it.
 pub(super) const NAME_FILE: &str = "name";
-/// The environment of whoever started it, entries with NUL between them.
+/// The environment of the process that started the session, as NUL-separated entries.
 pub(super) const ENVIRONMENT_FILE: &str = "environment";
-/// Where the program starts.
+/// The program's working directory.
 pub(super) const WORK_DIR_FILE: &str = "directory";
-/// How long the transcript was before, in bytes.
+/// The transcript's length before the session, in bytes.
 pub(super) const TRANSCRIPT_OFFSET_FILE: &str = "before";
-/// Who starts it, until the start is over: so that a session that is just coming up is not taken for a dead one.
+/// The process that starts the session, until the start is done: a starting session must not look dead.
 pub(super) const STARTER_FILE: &str = "starter";
-/// Who started it, once the start is over: one that is told to end at the last moment still takes back what it made.
+/// The same process after the start: a start that is interrupted at its end still rolls back its own session.
 pub(super) const STARTED_BY_FILE: &str = "started-by";
-/// Whoever types holds it.
+/// Locked by the process that types into the session.
 const INPUT_LOCK_FILE: &str = "input.lock";
 /// The program's stdin, of a session without a terminal.
 pub const INPUT_FIFO: &str = "input";
 /// The transcript of a session whose caller names none.
 pub const TRANSCRIPT_FILE: &str = "transcript";
-/// Values that are kept with the session.
+/// The directory of the session's metadata values.
 pub(in crate::adapters::plumbing) const VALUES_DIR: &str = "meta";
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -66,7 +66,7 @@ impl SessionDir {
         self.path.join(name)
     }
 
-    /// What is to be said when there is no such session.
+    /// The error for a session that does not exist.
     #[must_use]
     pub fn not_found(&self) -> io::Error {
         io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name))
@@ -78,7 +78,7 @@ impl SessionDir {
         &self.name
     }
 
-    /// What it was started with; `None` when there is no such session.
+    /// The start configuration; `None` when there is no such session.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -88,7 +88,7 @@ impl SessionDir {
             .transpose()
     }
 
-    /// The environment of whoever started it, byte by byte.
+    /// The environment of the process that started the session.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -102,7 +102,7 @@ impl SessionDir {
         Ok(text.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
-    /// Where the program starts.
+    /// The program's working directory.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -110,7 +110,7 @@ impl SessionDir {
         Ok(read_optional(&self.file(WORK_DIR_FILE))?.map_or_else(|| "/".into(), |path| OsString::from_vec(path).into()))
     }
 
-    /// The transcript's file, whoever named it.
+    /// The transcript's path: the configured one, or the default in the session's directory.
     ///
     /// # Errors
     /// When the configuration cannot be read.
@@ -128,7 +128,7 @@ impl SessionDir {
             .unwrap_or_default()
     }
 
-    /// The lock that whoever types into the session holds; `None` when others do for longer than `limit`.
+    /// Takes the lock for typing into the session; `None` when it is not free within `limit`.
     ///
     /// # Errors
     /// When the session is not there, or cannot be locked.
@@ -160,7 +160,7 @@ fn dir_name(name: &str) -> String {
     if safe.len() > 200 { format!("l-{}", crate::adapters::builtin_scripts::sha256_hex(name.as_bytes())) } else { safe }
 }
 
-/// Any text as a word of letters, digits, `_`, `-` and `%`, which only this text has.
+/// A text as a unique file name of ASCII letters and digits, `_`, `-` and `%`.
 pub(in crate::adapters::plumbing) fn escape_name(name: &str) -> String {
     let mut safe = String::new();
     for byte in name.bytes() {
