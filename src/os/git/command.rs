@@ -15,10 +15,10 @@ use crate::os::{
     executable,
 };
 
-/// How long an answer may take.
+/// The time limit of a query.
 pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Variables that point git at another repository than the one of the directory that it is given.
+/// Variables that select another repository than that of the working directory.
 const REPOSITORY_VARS: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -31,21 +31,21 @@ const REPOSITORY_VARS: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
 ];
 
-/// The longest sentence that is repeated from git, in letters.
+/// The longest error message of git that is quoted, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
-/// Git did not do what it was asked.
+/// A failed call of git.
 #[derive(Debug, Error)]
 pub enum GitError {
     /// It could not be started.
     #[error("git cannot be started: {0}")]
     CannotStart(io::Error),
-    /// It said no, or nothing in time.
+    /// It exited with an error or took too long.
     #[error("git {step} failed: {why}")]
     Failed {
-        /// What it was asked.
+        /// The subcommand.
         step: &'static str,
-        /// What it said.
+        /// The reason.
         why: String,
     },
 }
@@ -58,7 +58,7 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Git in this directory, with these variables but those that lead elsewhere.
+    /// Git in this directory, with these environment variables except those that select another repository.
     #[must_use]
     pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
         Self { vars, dir: directory }
@@ -72,7 +72,7 @@ impl<'a> Git<'a> {
         let fixed = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"].map(OsString::from);
         let args: Vec<OsString> = fixed.into_iter().chain(args.iter().map(|arg| arg.as_ref().to_owned())).collect();
         let mut env = self.vars.clone();
-        env.retain(|name, _| !REPOSITORY_VARS.iter().any(|elsewhere| name == elsewhere));
+        env.retain(|name, _| !REPOSITORY_VARS.iter().any(|var| name == var));
         for (name, value) in [("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0")] {
             env.insert(name.into(), value.into());
         }
@@ -80,7 +80,10 @@ impl<'a> Git<'a> {
         capture::capture(&call).map_err(GitError::CannotStart)
     }
 
-    /// Runs git and demands success; answers with what it said.
+    /// Runs git and returns its stdout.
+    ///
+    /// # Errors
+    /// When it cannot be started or its exit code is not 0.
     pub(super) fn run_checked<T: AsRef<OsStr>>(
         &self,
         step: &'static str,
@@ -93,12 +96,18 @@ impl<'a> Git<'a> {
 }
 
 pub(super) fn git_error(step: &'static str, done: &Captured) -> GitError {
-    let said = output_text(&done.stderr);
-    let why: String =
-        said.lines().last().unwrap_or_default().trim_start_matches("fatal: ").chars().take(MAX_REASON_CHARS).collect();
+    let stderr = output_text(&done.stderr);
+    let why: String = stderr
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .trim_start_matches("fatal: ")
+        .chars()
+        .take(MAX_REASON_CHARS)
+        .collect();
     let why = match done.exit {
-        ExitReason::TimedOut => "it took too long".to_owned(),
-        _ if why.is_empty() => "it said nothing".to_owned(),
+        ExitReason::TimedOut => "timed out".to_owned(),
+        _ if why.is_empty() => "no error message".to_owned(),
         _ => why,
     };
     GitError::Failed { step, why }

@@ -1,4 +1,4 @@
-//! Which files git tracks.
+//! Files that git tracks.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ impl Git<'_> {
     /// The first of these names in the directory that git tracks.
     ///
     /// # Errors
-    /// When git does not tell.
+    /// When git fails.
     pub fn first_tracked(&self, names: &[OsString]) -> Result<Option<String>, GitError> {
         let fixed = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsString::from);
         let args: Vec<OsString> = fixed.into_iter().chain(names.iter().cloned()).collect();
