@@ -17,12 +17,12 @@ use std::{
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
 
-use super::{poll_until, process};
+use super::{poll_timeout::poll_timeout, poll_until, process};
 
 /// How much of each stream is kept, in bytes; the rest is read and dropped.
 pub const CAPTURE_LIMIT: usize = 1 << 20;
@@ -211,9 +211,7 @@ impl<'a> Pipes<'a> {
             ready.extend(self.stdin.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLOUT)));
             ready.extend(self.stdout.pipe.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
             ready.extend(self.stderr.pipe.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
-            // Rounded up, so that a last part of a millisecond is no busy loop.
-            let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
-            match poll(&mut ready, PollTimeout::from(millis)) {
+            match poll(&mut ready, poll_timeout(Some(left))) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -18,7 +18,7 @@ use std::{
 use nix::{
     errno::Errno,
     libc,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::{
         prctl,
         signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction},
@@ -29,6 +29,7 @@ use nix::{
 
 use super::{
     capture::set_nonblocking,
+    poll_timeout::poll_timeout,
     process::{self, ProcessKey},
 };
 
@@ -108,7 +109,7 @@ pub struct Running {
 }
 
 /// Starts a program on this process's streams, or, with `input`, one that reads from there and whose output goes to
-/// [`Running::finish`].
+/// [`Running::wait`].
 ///
 /// # Errors
 /// When it cannot be started.
@@ -166,7 +167,7 @@ impl Running {
         }
     }
 
-    /// Like [`finish`](Self::finish) with a limit; `None` when the program is still running.
+    /// Like [`wait`](Self::wait) with a limit; `None` when the program is still running.
     ///
     /// # Errors
     /// When the program cannot be waited for.
@@ -185,12 +186,9 @@ impl Running {
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(None);
             }
-            let pause = left.map_or(PollTimeout::NONE, |left| {
-                PollTimeout::from(u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
-            });
             let mut ready = vec![PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
             ready.extend(self.output.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
-            match poll(&mut ready, pause) {
+            match poll(&mut ready, poll_timeout(left)) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
             }

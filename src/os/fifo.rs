@@ -15,12 +15,12 @@ use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
     libc,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::stat::Mode,
     unistd,
 };
 
-use super::poll_until;
+use super::{poll_timeout::poll_timeout, poll_until};
 
 /// The largest pipe capacity that an unprivileged user gets, in bytes.
 const MAX_PIPE_BYTES: usize = 1 << 20;
@@ -77,9 +77,8 @@ pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()>
                 if left.is_zero() {
                     return Err(full("the program stopped reading its input in the middle of the text"));
                 }
-                let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
                 let mut ready = [PollFd::new(fifo.as_fd(), PollFlags::POLLOUT)];
-                match poll(&mut ready, PollTimeout::from(millis)) {
+                match poll(&mut ready, poll_timeout(Some(left))) {
                     Ok(_) | Err(Errno::EINTR) => {}
                     Err(error) => return Err(error.into()),
                 }

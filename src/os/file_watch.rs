@@ -8,9 +8,11 @@ use std::{
 };
 
 use nix::{
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::inotify::{AddWatchFlags, InitFlags, Inotify},
 };
+
+use super::poll_timeout::poll_timeout;
 
 /// The poll interval without inotify.
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(100);
@@ -54,15 +56,12 @@ impl FileWatch {
             Some(_) => limit,
             None => Some(limit.map_or(FALLBACK_INTERVAL, |limit| limit.min(FALLBACK_INTERVAL))),
         };
-        let pause = limit.map_or(PollTimeout::NONE, |limit| {
-            PollTimeout::from(u16::try_from(limit.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
-        });
         let mut ready: Vec<PollFd<'_>> = ends.iter().map(|end| PollFd::new(*end, PollFlags::POLLIN)).collect();
         ready.extend(self.inotify.as_ref().map(|inotify| PollFd::new(inotify.as_fd(), PollFlags::POLLIN)));
         // A hang-up is reported whatever is asked for.
         ready.extend(stream.map(|stream| PollFd::new(stream, PollFlags::empty())));
         // An interrupted wait ends early; the caller checks its condition again.
-        let _ = poll(&mut ready, pause);
+        let _ = poll(&mut ready, poll_timeout(limit));
         while self.inotify.as_ref().is_some_and(|inotify| inotify.read_events().is_ok_and(|events| !events.is_empty()))
         {
         }
@@ -71,11 +70,8 @@ impl FileWatch {
 
 /// Sleeps until one of these is readable, or the limit is over (`None`: no limit). An interrupt ends the wait early.
 pub fn wait_readable(these: &[BorrowedFd<'_>], limit: Option<Duration>) {
-    let pause = limit.map_or(PollTimeout::NONE, |limit| {
-        PollTimeout::try_from(limit.as_millis().saturating_add(1)).unwrap_or(PollTimeout::MAX)
-    });
     let mut ready: Vec<PollFd<'_>> = these.iter().map(|one| PollFd::new(*one, PollFlags::POLLIN)).collect();
-    let _ = poll(&mut ready, pause);
+    let _ = poll(&mut ready, poll_timeout(limit));
 }
 
 impl Default for FileWatch {

@@ -10,12 +10,15 @@ use std::{
 
 use nix::{
     errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
 
-use super::capture::{Call, set_nonblocking};
+use super::{
+    capture::{Call, set_nonblocking},
+    poll_timeout::poll_timeout,
+};
 
 /// The longest output that is read, in bytes.
 const MAX_REPLY_BYTES: usize = 8 << 20;
@@ -70,8 +73,7 @@ fn read_reply<T>(
         if left.is_zero() || total > MAX_REPLY_BYTES {
             return Ok(None);
         }
-        let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
-        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], PollTimeout::from(millis)) {
+        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], poll_timeout(Some(left))) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -8,12 +8,12 @@ use std::{
 
 use nix::{
     errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
 
-use super::{child::Program, head_tail_buffer::HeadTailBuffer, pty, terminal::Size};
+use super::{child::Program, head_tail_buffer::HeadTailBuffer, poll_timeout::poll_timeout, pty, terminal::Size};
 
 /// How much of the output is kept, in bytes.
 const CAPTURE_LIMIT: usize = 8 * 1024;
@@ -57,8 +57,7 @@ pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Out
         if is_open {
             watched.push(PollFd::new(pty.as_fd(), PollFlags::POLLIN));
         }
-        let pause = PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX);
-        match poll(&mut watched, pause) {
+        match poll(&mut watched, poll_timeout(Some(left))) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }

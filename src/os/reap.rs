@@ -32,3 +32,9 @@ pub fn reap_exited(see: &mut dyn FnMut(i32, ChildExit)) -> io::Result<bool> {
         }
     }
 }
+
+/// Reaps all exited children and discards how they ended. Does not block.
+pub fn reap_children() {
+    // Without children, or when `waitpid` fails, there is nothing to reap.
+    let _ = reap_exited(&mut |_, _| {});
+}

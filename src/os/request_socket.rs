@@ -61,16 +61,9 @@ impl RequestSocket {
     ///
     /// # Errors
     /// When the directory does not exist, or the name is taken.
-    pub fn listen(dir: &Path, name: &str, whole: Framing, longest: usize) -> io::Result<Self> {
+    pub fn listen(dir: &Path, name: &str, framing: Framing, max_bytes: usize) -> io::Result<Self> {
         let listener = socket::listen(dir, name)?;
-        Ok(Self {
-            path: dir.join(name),
-            listener,
-            connections: Vec::new(),
-            next_id: 0,
-            framing: whole,
-            max_bytes: longest,
-        })
+        Ok(Self { path: dir.join(name), listener, connections: Vec::new(), next_id: 0, framing, max_bytes })
     }
 
     /// The descriptors to poll.
@@ -148,7 +141,7 @@ impl Connection {
         let _ = self.stream.write(text);
     }
 
-    fn read_request(&mut self, whole: Framing, longest: usize) -> Option<Incoming> {
+    fn read_request(&mut self, framing: Framing, max_bytes: usize) -> Option<Incoming> {
         if self.is_complete {
             let mut watched = [PollFd::new(self.stream.as_fd(), PollFlags::empty())];
             let is_gone = poll(&mut watched, PollTimeout::ZERO).is_ok_and(|found| found > 0);
@@ -157,17 +150,17 @@ impl Connection {
         let mut buffer = [0; 16 * 1024];
         loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) if whole == Framing::Eof => break,
+                Ok(0) if framing == Framing::Eof => break,
                 Ok(0) => return Some(Incoming::Closed(self.id)),
                 Ok(read) => self.received.extend_from_slice(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
                 Err(_) => return Some(Incoming::Closed(self.id)),
             }
-            if whole == Framing::Line && self.received.ends_with(b"\n") {
+            if framing == Framing::Line && self.received.ends_with(b"\n") {
                 break;
             }
-            if self.received.len() > longest {
+            if self.received.len() > max_bytes {
                 self.is_complete = true;
                 return Some(Incoming::TooLarge(self.id));
             }
@@ -183,9 +176,9 @@ mod tests {
 
     use super::*;
 
-    fn callers(whole: Framing) -> (tempfile::TempDir, RequestSocket) {
+    fn callers(framing: Framing) -> (tempfile::TempDir, RequestSocket) {
         let home = tempfile::tempdir().unwrap();
-        let callers = RequestSocket::listen(home.path(), "c", whole, 8).unwrap();
+        let callers = RequestSocket::listen(home.path(), "c", framing, 8).unwrap();
         (home, callers)
     }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use nix::{
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::{
         prctl,
         signal::{SigSet, SigmaskHow, Signal, killpg},
@@ -26,7 +26,7 @@ use nix::{
 };
 use thiserror::Error;
 
-use super::{process, process_tree, signals};
+use super::{poll_timeout::poll_timeout, process, process_tree, signals};
 
 /// How long a program may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
@@ -299,14 +299,9 @@ impl Signals {
 fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io::Result<WaitOutcome> {
     loop {
         let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
-        // Rounded up: a wait of less than a millisecond must not become a busy loop. Longer than the kernel takes is
-        // asked again.
-        let timeout = left.map_or(PollTimeout::NONE, |left| {
-            PollTimeout::try_from(left.saturating_add(Duration::from_micros(999))).unwrap_or(PollTimeout::MAX)
-        });
         let mut watched =
             [PollFd::new(signals.signals.as_fd(), PollFlags::POLLIN), PollFd::new(ready, PollFlags::POLLIN)];
-        match poll(&mut watched, timeout) {
+        match poll(&mut watched, poll_timeout(left)) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }

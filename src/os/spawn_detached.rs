@@ -5,16 +5,11 @@ use std::{
     ffi::OsString,
     fs::File,
     io,
-    os::{fd::BorrowedFd, unix::process::CommandExt},
+    os::unix::process::CommandExt,
     process::{Command, Stdio},
-    time::Duration,
 };
 
-use nix::{
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::wait::{WaitPidFlag, WaitStatus, waitpid},
-    unistd,
-};
+use nix::unistd;
 
 /// Starts this executable with these arguments and this complete environment. `handed` becomes its stdin: a lock of that
 /// file is then inherited without a gap. The process is not waited for.
@@ -32,23 +27,4 @@ pub fn spawn_self(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed:
     // SAFETY: the call is async-signal-safe and touches no memory of ours.
     unsafe { command.pre_exec(|| unistd::setsid().map(drop).map_err(io::Error::from)) };
     super::signals::with_empty_mask(&mut command).spawn().map(drop)
-}
-
-/// Reaps all exited children and discards their exit status.
-pub fn reap_children() {
-    while let Ok(found) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-        if found == WaitStatus::StillAlive {
-            return;
-        }
-    }
-}
-
-/// Blocks until one of these is readable, a signal comes, or the limit is over (`None`: no limit).
-pub fn wait_readable(until: &[BorrowedFd<'_>], limit: Option<Duration>) {
-    let pause = limit.map_or(PollTimeout::NONE, |limit| {
-        PollTimeout::from(u16::try_from(limit.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
-    });
-    let mut ready: Vec<PollFd<'_>> = until.iter().map(|one| PollFd::new(*one, PollFlags::POLLIN)).collect();
-    // An interrupted wait ends early; the caller checks its condition again.
-    let _ = poll(&mut ready, pause);
 }

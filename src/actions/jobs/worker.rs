@@ -10,7 +10,7 @@ use super::{finish, gc, notify, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
     domain::job::{Job, JobId, JobResult, JobStatus},
-    os::{host, notify::ChangeWaiter, process, signals::SignalPipe, spawn_detached},
+    os::{file_watch, host, notify::ChangeWaiter, process, reap, signals::SignalPipe},
     store::{StoreError, jobs},
 };
 
@@ -64,7 +64,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 return done.answer(false);
             }
             waiter.drain()?;
-            spawn_detached::reap_children();
+            reap::reap_children();
             match done.run_once(app) {
                 Ok(waits) if until_empty && !waits => break,
                 Ok(_) => {
@@ -78,10 +78,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                     if failures == MAX_STORE_FAILURES {
                         return Err(error);
                     }
-                    spawn_detached::wait_readable(
-                        &[signals.as_fd()],
-                        Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)),
-                    );
+                    file_watch::wait_readable(&[signals.as_fd()], Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)));
                 }
             }
         }
@@ -149,7 +146,7 @@ impl WorkerState {
         }
         let mut until = vec![signals.as_fd(), waiter.as_fd()];
         until.extend(keepers.iter().map(AsFd::as_fd));
-        spawn_detached::wait_readable(&until, limit);
+        file_watch::wait_readable(&until, limit);
     }
 
     fn answer(&self, busy: bool) -> Result<Answer> {

@@ -12,7 +12,7 @@ use std::{
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::{
         signal::{SigSet, Signal, killpg},
         signalfd::{SfdFlags, SignalFd},
@@ -30,6 +30,7 @@ use crate::{
     domain::terminal_modes::TerminalModes,
     os::{
         child::{Program, Running},
+        poll_timeout::poll_timeout,
         pty::{self, Pty},
         terminal::{self, RawMode, Size},
     },
@@ -139,10 +140,6 @@ impl PtyProxy {
 
     fn poll_once(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        // Rounded up, so that a last part of a millisecond is no busy loop.
-        let pause = left.map_or(PollTimeout::NONE, |left| {
-            PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX)
-        });
         let mut watched = self.pane.poll_fds(self.takes_input());
         let panes = watched.len();
         watched.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
@@ -151,7 +148,7 @@ impl PtyProxy {
             watched.push(PollFd::new(self.pty.as_fd(), wanted));
         }
         watched.extend(self.control.poll_fds());
-        match poll(&mut watched, pause) {
+        match poll(&mut watched, poll_timeout(left)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
