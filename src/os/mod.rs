@@ -5,6 +5,7 @@ pub mod big_stack;
 pub mod capture;
 pub mod child;
 pub mod core_dumps;
+pub mod digest;
 pub mod disk;
 pub mod exec;
 pub mod executable;

@@ -8,9 +8,8 @@ use std::{
 };
 
 use crate::{
-    adapters::builtin_scripts,
     env::vars,
-    os::{files, user},
+    os::{digest, files, user},
 };
 
 /// The longest directory, in bytes: a socket's address holds 107, and what is laid in the directory is up to 60 longer.
@@ -77,7 +76,7 @@ impl ServerAddress {
 #[must_use]
 pub fn env_tag(state: &Path, session: &str) -> String {
     let both = [state.as_os_str().as_bytes(), b"\0", session.as_bytes()].concat();
-    format!("{}={}", vars::FAIRWAY_SERVER, builtin_scripts::sha256_hex(&both))
+    format!("{}={}", vars::FAIRWAY_SERVER, digest::sha256_hex(&both))
 }
 
 fn private_tmp_dir() -> PathBuf {
@@ -85,7 +84,7 @@ fn private_tmp_dir() -> PathBuf {
 }
 
 fn short_digest(bytes: &[u8]) -> String {
-    builtin_scripts::sha256_hex(bytes).chars().take(DIGEST_CHARS).collect()
+    digest::sha256_hex(bytes).chars().take(DIGEST_CHARS).collect()
 }
 
 /// A point is in no plain name, so that none is another's digest.

@@ -157,7 +157,7 @@ pub(super) fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
 /// A name as the name of one directory; what is too long for a file system is told by its digest.
 fn dir_name(name: &str) -> String {
     let safe = format!("s-{}", escape_name(name));
-    if safe.len() > 200 { format!("l-{}", crate::adapters::builtin_scripts::sha256_hex(name.as_bytes())) } else { safe }
+    if safe.len() > 200 { format!("l-{}", crate::os::digest::sha256_hex(name.as_bytes())) } else { safe }
 }
 
 /// A text as a unique file name of ASCII letters and digits, `_`, `-` and `%`.
