@@ -403,7 +403,7 @@ mod tests {
         let (machine, seen) = play(Some(at(1_000)), &[(1, Event::Terminate(Signal::SIGHUP))]);
         assert_eq!((seen, machine.due()), (vec![vec![Send(Signal::SIGTERM), ScanTree]], Some(at(1_001))));
         let (_, effects) = machine.step(Event::Exited(Exit::Code(0)), at(1_001));
-        let told = ending(JobStatus::Canceled, Some(0), None, Some("its supervisor was told to end, by SIGHUP"));
+        let told = ending(JobStatus::Canceled, Some(0), None, Some("its supervisor was ended by SIGHUP"));
         assert_eq!(effects, [WriteResult(told), ScanTree]);
     }
 
