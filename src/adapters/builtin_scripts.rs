@@ -6,8 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest, Sha256};
-
+pub use crate::os::digest::sha256_hex;
 use crate::{env::Env, os::files};
 
 /// A script in the binary.
@@ -71,12 +70,6 @@ pub fn at_path(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
     // By name first: the place of each is a digest to be worked out.
     let named = ALL.iter().find(|one| path.file_name() == Some(one.file.as_ref()));
     named.filter(|one| one.path(env).as_deref() == Some(path))
-}
-
-/// Bytes as the digest that names them.
-#[must_use]
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl BuiltIn {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-/// The handshake's answer. Words that nobody here knows are kept and mean nothing.
+/// The handshake's answer. Unknown capabilities are kept and ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Capabilities {
     #[serde(default)]

@@ -1,16 +1,15 @@
-//! Which scripts there are.
+//! The list of backends, and the installation of the built-in scripts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use serde_json::json;
 
 use crate::{
-    actions::{Answer, core::path_limits},
     adapters::builtin_scripts,
     config::{Layers, Project, Settings},
     domain::Refusal,
     env::Env,
+    os::files,
     wire::BackendView,
 };
 
@@ -43,23 +42,28 @@ pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
     Ok(shown)
 }
 
+/// The built-in scripts in a directory.
+#[derive(Debug)]
+pub struct InstalledScripts {
+    /// The directory, as an absolute path.
+    pub dir: PathBuf,
+    /// The files that were written; a script that was there already with the same content is not among them.
+    pub written: Vec<PathBuf>,
+}
+
 /// Writes the built-in scripts to a directory.
 ///
 /// # Errors
-/// When one is there and differs, or cannot be written.
-pub fn install(env: &Env, dir: &Path) -> Result<Answer> {
+/// When a file of a script's name is there and differs, or cannot be written.
+pub fn install(env: &Env, dir: &Path) -> Result<InstalledScripts> {
     let dir = env.cwd.join(dir);
     if dir.exists() && !dir.is_dir() {
-        return Err(Refusal::invalid("the directory", format!("{} is none", dir.display())).into());
+        return Err(Refusal::invalid("the directory", format!("{} is not a directory", dir.display())).into());
     }
-    path_limits::check_path("the directory", &dir)?;
+    if !files::is_path_length_valid(&dir) {
+        return Err(Refusal::invalid("the directory", "has a name that is too long").into());
+    }
     let written =
         builtin_scripts::install(&dir).with_context(|| format!("cannot write the scripts to {}", dir.display()))?;
-    let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-    let line = if names.is_empty() {
-        format!("unchanged: {} has every script already", dir.display())
-    } else {
-        format!("wrote {}", names.join(", "))
-    };
-    Answer::new(&json!({ "folder": dir, "written": names }), dir.display(), line)
+    Ok(InstalledScripts { dir, written })
 }

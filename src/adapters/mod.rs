@@ -1,5 +1,5 @@
-//! The exec session protocol from the caller's side: locate a script, call it with a deadline, classify what it did.
-//! `plumbing` is what scripts call back for.
+//! The exec session protocol: locate a backend script, call it with a deadline, classify its result. `plumbing` has the
+//! commands that scripts call, `conformance` the suite that checks a script.
 
 pub mod builtin_scripts;
 mod call;

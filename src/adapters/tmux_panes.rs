@@ -95,12 +95,12 @@ pub fn list_panes(env: &Env, socket: Option<&str>) -> Result<Panes, String> {
     match done.exit {
         ExitReason::Code(0) => {
             let text = String::from_utf8_lossy(&done.stdout);
-            Panes::parse(&text).ok_or_else(|| format!("tmux at {at} gave an answer that nobody understands"))
+            Panes::parse(&text).ok_or_else(|| format!("tmux at {at} gave an invalid answer"))
         }
         ExitReason::TimedOut => Err(format!("tmux at {at} did not answer within {} s", QUERY_TIMEOUT.as_secs())),
         ExitReason::Code(_) | ExitReason::Signal(_) => {
             let said = String::from_utf8_lossy(&done.stderr);
-            Err(format!("tmux at {at} gave no answer: {}", said.lines().next().unwrap_or("it said nothing").trim()))
+            Err(format!("tmux at {at} failed: {}", said.lines().next().unwrap_or("no error message").trim()))
         }
     }
 }

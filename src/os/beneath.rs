@@ -15,13 +15,13 @@ use nix::{
     unistd::{UnlinkatFlags, symlinkat, unlinkat},
 };
 
-/// A directory that is written below.
+/// A directory below which files are written.
 #[derive(Debug)]
 pub struct BeneathRoot {
     root: OwnedFd,
 }
 
-/// A directory below it, or itself.
+/// That directory, or one below it.
 #[derive(Debug)]
 pub struct BeneathDir {
     dir: OwnedFd,
@@ -31,7 +31,7 @@ impl BeneathRoot {
     /// Opens a directory.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is not a directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         Ok(Self { root: nix::fcntl::open(path, flags, Mode::empty())? })
@@ -43,10 +43,10 @@ impl BeneathRoot {
         self.open_beneath(if path.as_os_str().is_empty() { Path::new(".") } else { path }).is_ok()
     }
 
-    /// A directory below this one; it is made with its parents.
+    /// A directory below this one; it is created with its parents.
     ///
     /// # Errors
-    /// When the path leads out of the directory, or it cannot be made.
+    /// When the path leads out of the directory, or the directory cannot be created.
     pub fn create_dir(&self, path: &Path) -> io::Result<BeneathDir> {
         // Before anything is made.
         if !path.components().all(|part| matches!(part, Component::CurDir | Component::Normal(_))) {
@@ -85,7 +85,7 @@ fn escapes_root(path: &Path) -> io::Error {
 }
 
 impl BeneathDir {
-    /// Puts a copy of a file here, whole, in the place of what has this name; a link is replaced, not followed.
+    /// Copies a file into this directory under a name, atomically. A link of that name is replaced, not followed.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -101,10 +101,10 @@ impl BeneathDir {
         write().inspect_err(|_| self.remove(&draft))
     }
 
-    /// Makes a link here, in the place of what has this name.
+    /// Creates a symbolic link in this directory and replaces a file of that name.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn symlink(&self, name: &OsStr, target: &Path) -> io::Result<()> {
         let draft = temp_name();
         let make = || -> io::Result<()> {
@@ -114,7 +114,7 @@ impl BeneathDir {
         make().inspect_err(|_| self.remove(&draft))
     }
 
-    /// Device and number of what has this name here, links not followed.
+    /// Device and inode of the entry of this name; links are not followed.
     #[must_use]
     pub fn identity(&self, name: &OsStr) -> Option<(u64, u64)> {
         let found = fstatat(&self.dir, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
@@ -126,7 +126,7 @@ impl BeneathDir {
     }
 }
 
-/// A name that nobody has.
+/// A temporary name that is unique to this process.
 fn temp_name() -> String {
     format!(".fairway-{}.tmp", std::process::id())
 }

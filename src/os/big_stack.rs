@@ -1,9 +1,9 @@
-//! A thread with a large stack and a time limit, for work on text that strangers wrote.
+//! A thread with a large stack and a time limit, for parsing untrusted text.
 
 use std::{sync::mpsc, thread, time::Duration};
 
-/// Runs `work` on a stack of so many bytes. `None` when it panicked, took longer than `limit`, or no thread could be had; one
-/// that takes too long goes on alone and is not waited for.
+/// Runs `work` on a stack of this many bytes. `None` when it panicked, took longer than `limit`, or no thread could be
+/// created; work that takes too long continues in its thread.
 pub fn run<T: Send + 'static>(stack: usize, limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (done, wait) = mpsc::sync_channel(1);
     let begun = thread::Builder::new().name("deep".to_owned()).stack_size(stack).spawn(move || {

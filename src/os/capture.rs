@@ -1,5 +1,5 @@
-//! Running a command, given as data, to its end and keeping what it said. It gets its own process group; when its time is
-//! over the group gets TERM, two seconds later KILL. What a background child does with the pipes is not waited for.
+//! Runs a command to its end and captures its output. The command gets its own process group. At the time limit the group gets
+//! TERM, two seconds later KILL. Background children that keep the pipes open are not waited for.
 
 use std::{
     collections::BTreeMap,
@@ -17,50 +17,50 @@ use std::{
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
 
-use super::{poll_until, process};
+use super::{poll_timeout::poll_timeout, poll_until, process};
 
-/// How much of each stream is kept, in bytes; what follows is read and thrown away.
+/// How much of each stream is kept, in bytes; the rest is read and dropped.
 pub const CAPTURE_LIMIT: usize = 1 << 20;
 
-/// What a group that was told to end may take for it.
+/// The time between TERM and KILL.
 pub const GRACE: Duration = Duration::from_secs(2);
 
 /// A command.
 #[derive(Debug)]
 pub struct Call<'a> {
-    /// The program's file.
+    /// The program's path.
     pub program: &'a Path,
-    /// Its arguments, without its own name.
+    /// The arguments, without the program name.
     pub args: &'a [OsString],
-    /// Its whole environment.
+    /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: &'a Path,
-    /// What it reads.
+    /// The stdin.
     pub stdin: &'a [u8],
-    /// How long it may take.
+    /// The time limit.
     pub limit: Duration,
-    /// Whether what it left in its group is ended when it fails.
+    /// Whether the rest of its process group is ended when it fails.
     pub ends_group: bool,
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitReason {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signal(i32),
-    /// Its time was over; it is gone.
+    /// It was ended at its time limit.
     TimedOut,
 }
 
-/// What a command said and how it ended.
+/// The captured output and the exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// How it ended.
@@ -79,7 +79,7 @@ pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
     capture_with_limit(call, CAPTURE_LIMIT)
 }
 
-/// The same for one that may say more: so many bytes of each stream are kept.
+/// Like [`capture`], with another limit for the captured bytes of each stream.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -98,7 +98,7 @@ pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> 
         if Instant::now() < deadline {
             continue;
         }
-        // Not reaped yet: the group's number cannot be another's.
+        // The child is not reaped yet, so its process group id cannot be reused.
         let next = match told {
             None => Signal::SIGTERM,
             Some(Signal::SIGTERM) => Signal::SIGKILL,
@@ -139,7 +139,7 @@ fn spawn(call: &Call<'_>) -> io::Result<Child> {
         .spawn()
 }
 
-/// Signals a group; one that is gone is no failure.
+/// Signals a process group; a group that is gone is no failure.
 fn signal_group(group: i32, signal: Signal) -> io::Result<()> {
     match killpg(Pid::from_raw(group), signal) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
@@ -147,7 +147,7 @@ fn signal_group(group: i32, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Whether an ended child that is not reaped yet ended with 0.
+/// Whether a child that has ended and is not reaped yet exited with 0.
 fn has_exited_ok(pid: i32) -> io::Result<bool> {
     use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     let status = waitid(Id::Pid(Pid::from_raw(pid)), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)?;
@@ -170,7 +170,7 @@ fn end_group(group: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Our ends of a command's three pipes.
+/// This process's ends of a command's three pipes.
 struct Pipes<'a> {
     stdin: Option<std::process::ChildStdin>,
     unsent: &'a [u8],
@@ -204,16 +204,14 @@ impl<'a> Pipes<'a> {
         })
     }
 
-    /// Waits until something can be done and does it; says whether the command has ended.
+    /// Waits for events and handles them; returns whether the command has ended.
     fn wait(&mut self, done: BorrowedFd<'_>, left: Duration) -> io::Result<bool> {
         let ended = {
             let mut ready = vec![PollFd::new(done, PollFlags::POLLIN)];
             ready.extend(self.stdin.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLOUT)));
             ready.extend(self.stdout.pipe.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
             ready.extend(self.stderr.pipe.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
-            // Rounded up, so that a last part of a millisecond is no busy loop.
-            let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
-            match poll(&mut ready, PollTimeout::from(millis)) {
+            match poll(&mut ready, poll_timeout(Some(left))) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -231,7 +229,7 @@ impl<'a> Pipes<'a> {
                 Ok(written) => self.unsent = self.unsent.get(written..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // It does not want to hear more: its own affair.
+                // The command has closed its stdin; the rest is dropped.
                 Err(_) => self.unsent = &[],
             }
             if self.unsent.is_empty() {
@@ -240,7 +238,7 @@ impl<'a> Pipes<'a> {
         }
     }
 
-    /// Takes what the command left in the pipes when it ended.
+    /// Reads what the command left in the pipes at its end.
     fn drain(&mut self) {
         self.stdin = None;
         self.stdout.read_some(self.stdout.limit);
@@ -249,7 +247,7 @@ impl<'a> Pipes<'a> {
 }
 
 impl<T: Read> Stream<T> {
-    /// Reads what is there, but no more than `most` at a time: a child that never stops must not hold us.
+    /// Reads what is available, at most `most` bytes: a child that prints without end must not block the loop.
     fn read_some(&mut self, most: usize) {
         let (mut buffer, mut total) = ([0; 16 * 1024], 0);
         while let Some(pipe) = &mut self.pipe {
@@ -271,7 +269,7 @@ impl<T: Read> Stream<T> {
     }
 }
 
-/// Makes reads and writes on a descriptor of ours return at once.
+/// Sets a descriptor to non-blocking mode.
 pub(super) fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(descriptor, FcntlArg::F_GETFL)?);
     fcntl(descriptor, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;

@@ -1,5 +1,4 @@
-//! What a process does that stands at the head of others: its own session, orphans handed to it, and no signal that ends
-//! it before them.
+//! A process that leads others: it starts a session, adopts orphans, and outlives signals until its program has ended.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +18,7 @@ use std::{
 use nix::{
     errno::Errno,
     libc,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::{
         prctl,
         signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction},
@@ -30,15 +29,16 @@ use nix::{
 
 use super::{
     capture::set_nonblocking,
+    poll_timeout::poll_timeout,
     process::{self, ProcessKey},
 };
 
-/// Leaves the session and group of whoever started this process. One that leads a group already stays where it is.
+/// Leaves the caller's session and process group. A process group leader stays in its own.
 pub fn setsid() {
     let _ = unistd::setsid();
 }
 
-/// Takes over every orphan among this process's descendants.
+/// Makes this process the subreaper: every orphan among its descendants becomes its child.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -48,10 +48,10 @@ pub fn become_subreaper() -> io::Result<()> {
 
 extern "C" fn no_op_handler(_: libc::c_int) {}
 
-/// The group of the program on this process's terminal, until it was told that the terminal is gone.
+/// The process group of the program on this process's terminal, until SIGHUP was forwarded to it.
 static TERMINAL_GROUP: AtomicI32 = AtomicI32::new(0);
 
-/// Of a terminal that goes, the kernel tells only the head of its session; the program hears of it from here, once.
+/// The kernel sends SIGHUP only to the session leader; this forwards it to the program, once.
 #[expect(unsafe_code, reason = "a handler may only call what is safe in one")]
 extern "C" fn forward_sighup(_: libc::c_int) {
     let group = TERMINAL_GROUP.swap(0, Ordering::SeqCst);
@@ -61,8 +61,8 @@ extern "C" fn forward_sighup(_: libc::c_int) {
     }
 }
 
-/// Lets the signals that end a process pass: it ends when its program has ended. Unlike an ignored signal, a handled one
-/// is back at its default in every program that is started. Children's ends interrupt a wait.
+/// Ignores the signals that end a process: it ends when its program has ended. Handlers are used for that, because child
+/// processes inherit ignored signals but not handlers. SIGCHLD interrupts a wait.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -79,7 +79,7 @@ pub fn ignore_termination() -> io::Result<()> {
     Ok(())
 }
 
-/// Starts a thread, or whatever `make` starts, that no signal to this process interrupts.
+/// Runs `make` with all signals blocked, so that a thread that it starts gets none.
 pub fn with_signals_blocked<T>(make: impl FnOnce() -> T) -> T {
     let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
     let made = make();
@@ -89,18 +89,18 @@ pub fn with_signals_blocked<T>(make: impl FnOnce() -> T) -> T {
     made
 }
 
-/// A program to be run to its end.
+/// A program to run to its end.
 #[derive(Debug)]
 pub struct Program<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// Its whole environment.
+    /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: &'a Path,
 }
 
-/// A program that was started.
+/// A running program.
 #[derive(Debug)]
 pub struct Running {
     pid: i32,
@@ -108,8 +108,8 @@ pub struct Running {
     output: Option<File>,
 }
 
-/// Starts a program on the streams of this process, or, with `input`, one that reads from there and whose output is handed
-/// to [`Running::finish`].
+/// Starts a program on this process's streams, or, with `input`, one that reads from there and whose output goes to
+/// [`Running::wait`].
 ///
 /// # Errors
 /// When it cannot be started.
@@ -135,30 +135,30 @@ pub fn spawn(program: &Program<'_>, input: Option<File>) -> io::Result<Running> 
 }
 
 impl Running {
-    /// A child of ours whose output is another's affair.
+    /// A child of this process whose output goes elsewhere.
     pub(super) fn from_child(child: &Child) -> io::Result<Self> {
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
         let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
         Ok(Self { pid, pidfd: done, output: None })
     }
 
-    /// Its process, and its process group's number.
+    /// The pid, which is also the process group id.
     #[must_use]
     pub const fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Which process it is; `None` when it is there no more.
+    /// The key of the process; `None` when it is gone.
     #[must_use]
     pub fn key(&self) -> Option<ProcessKey> {
         ProcessKey::of(self.pid)
     }
 
-    /// Waits until the program has ended, handing on what it prints and reaping what was handed over; answers with its
-    /// exit code (128 and the signal's number when a signal ended it). What others still print is not waited for.
+    /// Waits until the program has ended, forwards its output and reaps orphans. Returns the exit code (128 plus the signal
+    /// number after a signal). Output that other processes print later is not waited for.
     ///
     /// # Errors
-    /// When it cannot be waited for.
+    /// When the program cannot be waited for.
     pub fn wait(&mut self, mut see: impl FnMut(&[u8])) -> io::Result<i32> {
         loop {
             if let Some(code) = self.wait_with_timeout(None, &mut see)? {
@@ -167,10 +167,10 @@ impl Running {
         }
     }
 
-    /// The same, but only for so long; `None` when the program runs on.
+    /// Like [`wait`](Self::wait) with a limit; `None` when the program is still running.
     ///
     /// # Errors
-    /// When it cannot be waited for.
+    /// When the program cannot be waited for.
     pub fn wait_with_timeout(
         &mut self,
         limit: Option<Duration>,
@@ -186,12 +186,9 @@ impl Running {
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(None);
             }
-            let pause = left.map_or(PollTimeout::NONE, |left| {
-                PollTimeout::from(u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
-            });
             let mut ready = vec![PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
             ready.extend(self.output.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
-            match poll(&mut ready, pause) {
+            match poll(&mut ready, poll_timeout(left)) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -199,7 +196,7 @@ impl Running {
         }
     }
 
-    /// Hands on what is in the pipe now.
+    /// Forwards the bytes that are in the pipe now.
     pub fn read_output(&mut self, see: &mut impl FnMut(&[u8])) {
         const MOST: usize = 1 << 20;
         let (mut buffer, mut total) = ([0; 16 * 1024], 0);
@@ -209,7 +206,7 @@ impl Running {
                 Ok(read) => {
                     see(buffer.get(..read).unwrap_or_default());
                     total += read;
-                    // A flood must not hide the program's end.
+                    // A flood of output must not delay the detection of the program's end.
                     if total >= MOST {
                         return;
                     }
@@ -221,10 +218,10 @@ impl Running {
         }
     }
 
-    /// Buries every child that has ended; answers with the program's exit code once it is among them.
+    /// Reaps all exited children; returns the program's exit code once it is among them.
     ///
     /// # Errors
-    /// When they cannot be waited for.
+    /// When the children cannot be waited for.
     pub fn reap(&self) -> io::Result<Option<i32>> {
         loop {
             let (pid, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -249,8 +246,8 @@ impl AsFd for Running {
     }
 }
 
-/// Starts this very program anew, detached from the caller's streams, and waits for the first line that it prints: its
-/// sign that it has come up. `Err` holds what it said on stderr instead.
+/// Starts this executable again, detached from the caller's streams, and waits for the first line of its output, which says
+/// that it is ready. `Err` holds its stderr instead.
 ///
 /// # Errors
 /// When it cannot be started, or ended without that line.
@@ -260,7 +257,7 @@ pub fn spawn_self_until_ready(
     env: &BTreeMap<OsString, OsString>,
 ) -> io::Result<Result<String, String>> {
     use std::io::BufRead;
-    // A lock that whoever called holds would else be held as long as the session lives.
+    // A lock that the caller has would otherwise be kept as long as the session lives.
     super::exec::close_on_exec()?;
     let mut child: Child = Command::new(super::executable::current_executable()?)
         .args(args)

@@ -1,12 +1,11 @@
-//! Keeping what is in this process's memory out of files and away from other processes.
+//! Keeping this process's memory out of core files and away from other processes.
 
 use nix::sys::{
     prctl,
     resource::{Resource, setrlimit},
 };
 
-/// From now on nothing of this process is written to a core file, and only root may look into it. What this process starts is
-/// free of the second.
+/// Disables core files and tracing of this process (root excepted). Child processes inherit only the limit for core files.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -1,22 +1,22 @@
-//! Room on a disk.
+//! Disk space.
 
 use std::{io, path::Path};
 
 use nix::sys::statvfs::statvfs;
 
-/// How many bytes an ordinary user may still write where this path is.
+/// The bytes that an unprivileged user can still write on this path's file system.
 ///
 /// # Errors
-/// When the file system does not tell.
+/// When the file system does not report it.
 pub fn free(path: &Path) -> io::Result<u64> {
     let found = statvfs(path)?;
     Ok(found.blocks_available().saturating_mul(found.fragment_size()))
 }
 
-/// How many bytes the file system takes in all where this path is.
+/// The total size of this path's file system, in bytes.
 ///
 /// # Errors
-/// When the file system does not tell.
+/// When the file system does not report it.
 pub fn size(path: &Path) -> io::Result<u64> {
     let found = statvfs(path)?;
     Ok(found.blocks().saturating_mul(found.fragment_size()))

@@ -1,11 +1,11 @@
-//! Giving this process's place to another program, and what it must not inherit.
+//! Replacing this process by another program, and closing descriptors for it.
 
 use std::{collections::BTreeMap, ffi::OsString, fs, io, os::unix::process::CommandExt, process::Command};
 
 use nix::{errno::Errno, libc};
 
-/// Becomes another program, with this environment and no descriptor but the three streams: a lock that whoever called holds
-/// would else be held by a server for good. Returns only when that fails, with why.
+/// Replaces this process by another program with this environment. All descriptors but the three standard streams are closed:
+/// a long-lived server would otherwise keep a lock that this process inherited. Returns only on failure, with the reason.
 #[expect(clippy::disallowed_methods, reason = "one of the places that start programs")]
 #[must_use]
 pub fn replace_process(words: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Error {
@@ -17,7 +17,7 @@ pub fn replace_process(words: &[OsString], env: &BTreeMap<OsString, OsString>) -
     io::Error::new(error.kind(), format!("{} cannot be run: {error}", program.to_string_lossy()))
 }
 
-/// Marks every descriptor above the three streams to be closed by the next exec, also one of a child.
+/// Sets close-on-exec on every descriptor above the three standard streams; it takes effect in children too.
 ///
 /// # Errors
 /// When the kernel refuses.

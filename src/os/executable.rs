@@ -1,4 +1,4 @@
-//! Programs as files: looked up as a shell does, and this very one.
+//! Executable files: lookup in PATH, and the file of this process.
 
 use std::{
     ffi::OsStr,
@@ -8,7 +8,7 @@ use std::{
 
 use nix::unistd::{AccessFlags, access};
 
-/// The file that a word means: with a slash a path from `cwd`, else the first of that name in `path`.
+/// The file of a program name: with a slash a path relative to `cwd`, else the first match in `path`.
 #[must_use]
 pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     if word.contains('/') {
@@ -18,7 +18,7 @@ pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     std::env::split_paths(dirs).map(|dir| cwd.join(dir).join(word)).find(|file| is_executable(file))
 }
 
-/// Whether a path is a file that this user may run.
+/// Whether a path is a file that this user may execute.
 #[must_use]
 pub fn is_executable(file: &Path) -> bool {
     file.is_file() && access(file, AccessFlags::X_OK).is_ok()
@@ -30,10 +30,10 @@ pub fn is_writable(path: &Path) -> bool {
     access(path, AccessFlags::W_OK).is_ok()
 }
 
-/// The file of this very program.
+/// The executable file of this process.
 ///
 /// # Errors
-/// When the kernel does not tell it, or it was replaced meanwhile.
+/// When it is unknown, or the file was replaced.
 pub fn current_executable() -> io::Result<PathBuf> {
     let own = std::env::current_exe()?;
     if own.is_file() {

@@ -1,7 +1,7 @@
-//! An end that is said aloud: whatever stops this process – its own time limit, a signal, a fault of its own – it leaves with
-//! the exit code and the words that were laid down before. For programs whose silence would be taken for a yes.
+//! Exits with a planned exit code and message on a fatal signal, a fault or a timeout. For programs whose failure would
+//! otherwise be taken for success.
 //!
-//! Nothing can be said about SIGKILL and SIGSTOP.
+//! SIGKILL and SIGSTOP cannot be caught.
 
 use std::{
     io,
@@ -15,21 +15,21 @@ use nix::{
     sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
 };
 
-/// How this process ends when something stops it.
+/// How this process exits when a signal or a timeout ends it.
 #[derive(Debug)]
 pub struct ExitPlan {
-    /// Its exit code.
+    /// The exit code.
     pub code: i32,
-    /// What it says when its time is over; nothing when this is empty.
+    /// The message on a timeout; empty for none.
     pub on_timeout: &'static str,
-    /// What it says when a signal or a fault stops it; nothing when this is empty.
+    /// The message on a signal or a fault; empty for none.
     pub on_signal: &'static str,
 }
 
-/// The ending in force; null before there is one.
+/// The current plan; null before there is one.
 static PLAN: AtomicPtr<ExitPlan> = AtomicPtr::new(null_mut());
 
-/// What would end the process by itself, or comes from outside to end it.
+/// The signals that end a process from inside or outside.
 const SIGNALS: &[Signal] = &[
     Signal::SIGALRM,
     Signal::SIGTERM,
@@ -65,14 +65,14 @@ extern "C" fn exit_handler(signal: libc::c_int) {
     }
 }
 
-/// From now on this process ends like this when it is stopped. Signals that whoever started us holds back come through.
+/// Installs the plan. Signals that the parent has blocked are unblocked.
 ///
 /// # Errors
 /// When the kernel refuses.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn install(ending: &'static ExitPlan) -> io::Result<()> {
     replace(ending);
-    // A stack that overflowed has no room left for a handler.
+    // After a stack overflow the handler needs another stack.
     let action = SigAction::new(SigHandler::Handler(exit_handler), SaFlags::SA_ONSTACK, SigSet::empty());
     for signal in SIGNALS {
         // SAFETY: the handler makes two system calls and does not return.
@@ -82,19 +82,19 @@ pub fn install(ending: &'static ExitPlan) -> io::Result<()> {
     Ok(())
 }
 
-/// Lays down another ending.
+/// Replaces the plan.
 pub fn replace(ending: &'static ExitPlan) {
     PLAN.store(std::ptr::from_ref(ending).cast_mut(), SeqCst);
 }
 
-/// Ends this process so after this long from now; an earlier limit is forgotten.
+/// Ends this process after this time; replaces an earlier timeout.
 ///
 /// # Errors
 /// When the kernel refuses.
 #[expect(unsafe_code, reason = "setitimer has no safe form in the crates used here")]
 pub fn set_deadline(limit: Duration) -> io::Result<()> {
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    // A span of zero would take the limit away.
+    // A duration of zero would clear the timer.
     let limit = limit.max(Duration::from_millis(1));
     let once = libc::timeval {
         tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),

@@ -1,4 +1,4 @@
-//! A FIFO as a program's input: whole texts or nothing, and never a wait without an end.
+//! A FIFO as a program's input: texts are written completely or not at all, with a time limit.
 
 use std::{
     fs::{File, OpenOptions},
@@ -15,33 +15,33 @@ use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
     libc,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::stat::Mode,
     unistd,
 };
 
-use super::poll_until;
+use super::{poll_timeout::poll_timeout, poll_until};
 
-/// The largest size that the kernel gives to everybody, in bytes.
+/// The largest pipe capacity that an unprivileged user gets, in bytes.
 const MAX_PIPE_BYTES: usize = 1 << 20;
-/// The kernel counts in pages: a part of one may be unusable at either end.
+/// The kernel counts in pages: a part of the first and the last one may be unusable.
 const PAGE_SLACK_BYTES: usize = 2 * 4096;
 
-/// Makes a FIFO of mode 0600 and opens it for both directions, so that its reader never sees an end.
+/// Creates a FIFO of mode 0600 and opens it for both directions, so that its reader never sees end of file.
 ///
 /// # Errors
-/// When it cannot be made or opened.
+/// When it cannot be created or opened.
 pub fn create(path: &Path) -> io::Result<File> {
     unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
     OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
 }
 
-/// Writes a text for whoever reads from a FIFO, which need not be reading now. What the FIFO can hold at all is written whole
-/// or not at all; a longer text needs a reader.
+/// Writes a text to a FIFO whose reader may be busy. A text that fits into the FIFO is written completely or not at all; a
+/// longer text needs a reader.
 ///
 /// # Errors
-/// `NotConnected` when nobody has it open any more; `TimedOut` when there was no room within the limit, with nothing written,
-/// or, of a longer text, a part.
+/// `NotConnected` when no process has the FIFO open; `TimedOut` when there was no room within the limit. Nothing was written
+/// then, or of a longer text a part.
 pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()> {
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
     let opened = OpenOptions::new().write(true).custom_flags(flags.bits()).open(path);
@@ -77,9 +77,8 @@ pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()>
                 if left.is_zero() {
                     return Err(full("the program stopped reading its input in the middle of the text"));
                 }
-                let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
                 let mut ready = [PollFd::new(fifo.as_fd(), PollFlags::POLLOUT)];
-                match poll(&mut ready, PollTimeout::from(millis)) {
+                match poll(&mut ready, poll_timeout(Some(left))) {
                     Ok(_) | Err(Errno::EINTR) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -99,7 +98,7 @@ fn grow(fifo: &File, to: usize) -> Result<usize, Errno> {
     usize::try_from(fcntl(fifo, FcntlArg::F_SETPIPE_SZ(to))?).map_err(|_| Errno::EINVAL)
 }
 
-/// How many bytes nobody has read yet.
+/// The number of unread bytes.
 #[expect(unsafe_code, reason = "asking a pipe how full it is has no safe form in the crates used here")]
 fn unread_bytes(fifo: &File) -> Result<usize, Errno> {
     let mut held: libc::c_int = 0;
@@ -129,7 +128,7 @@ mod tests {
         reader.read_exact(&mut seen).unwrap();
         assert_eq!(seen, [&text[..], &text[..]].concat());
         assert_eq!(unread_bytes(&reader).unwrap(), 0);
-        // More than any FIFO holds arrives when somebody reads.
+        // A text longer than any FIFO arrives when there is a reader.
         let long = text.repeat(8);
         let read = std::thread::scope(|scope| {
             let reading = scope.spawn(|| {

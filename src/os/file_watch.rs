@@ -1,5 +1,5 @@
-//! Waiting for files: the kernel tells when an entry of a directory or the content of a file changes, and a process's end wakes
-//! as well. Where the kernel has no more watches to give, a short pause stands in.
+//! Waiting for changes of files and directories with inotify. The end of a process wakes the waiter as well. When inotify has
+//! no watches left, a short poll interval replaces it.
 
 use std::{
     os::fd::{AsFd, BorrowedFd},
@@ -8,14 +8,16 @@ use std::{
 };
 
 use nix::{
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::inotify::{AddWatchFlags, InitFlags, Inotify},
 };
 
-/// How long a wait lasts where nothing wakes it.
+use super::poll_timeout::poll_timeout;
+
+/// The poll interval without inotify.
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Some files and directories under watch. Look at what you wait for once after adding it, then after each wait: so nothing is
+/// Watched files and directories. Check the condition once after adding a path, then after each wait, so that no change is
 /// missed.
 #[derive(Debug)]
 pub struct FileWatch {
@@ -54,28 +56,22 @@ impl FileWatch {
             Some(_) => limit,
             None => Some(limit.map_or(FALLBACK_INTERVAL, |limit| limit.min(FALLBACK_INTERVAL))),
         };
-        let pause = limit.map_or(PollTimeout::NONE, |limit| {
-            PollTimeout::from(u16::try_from(limit.as_millis().saturating_add(1)).unwrap_or(u16::MAX))
-        });
         let mut ready: Vec<PollFd<'_>> = ends.iter().map(|end| PollFd::new(*end, PollFlags::POLLIN)).collect();
         ready.extend(self.inotify.as_ref().map(|inotify| PollFd::new(inotify.as_fd(), PollFlags::POLLIN)));
         // A hang-up is reported whatever is asked for.
         ready.extend(stream.map(|stream| PollFd::new(stream, PollFlags::empty())));
-        // Whoever was interrupted looks again.
-        let _ = poll(&mut ready, pause);
+        // An interrupted wait ends early; the caller checks its condition again.
+        let _ = poll(&mut ready, poll_timeout(limit));
         while self.inotify.as_ref().is_some_and(|inotify| inotify.read_events().is_ok_and(|events| !events.is_empty()))
         {
         }
     }
 }
 
-/// Sleeps until one of these is readable, or the limit is over (`None`: no limit). Whoever was interrupted looks again.
+/// Sleeps until one of these is readable, or the limit is over (`None`: no limit). An interrupt ends the wait early.
 pub fn wait_readable(these: &[BorrowedFd<'_>], limit: Option<Duration>) {
-    let pause = limit.map_or(PollTimeout::NONE, |limit| {
-        PollTimeout::try_from(limit.as_millis().saturating_add(1)).unwrap_or(PollTimeout::MAX)
-    });
     let mut ready: Vec<PollFd<'_>> = these.iter().map(|one| PollFd::new(*one, PollFlags::POLLIN)).collect();
-    let _ = poll(&mut ready, pause);
+    let _ = poll(&mut ready, poll_timeout(limit));
 }
 
 impl Default for FileWatch {

@@ -1,4 +1,4 @@
-//! Files and directories that only their owner may read, whatever the umask.
+//! Files and directories that only their owner may read, independent of the umask.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -9,19 +9,19 @@ use std::{
 
 use nix::fcntl::{AT_FDCWD, OFlag, RenameFlags, renameat2};
 
-/// Whether a file could have this path: no name in it, and not the whole, is too long.
+/// Whether the path and each of its names are short enough for the kernel.
 #[must_use]
 pub fn is_path_length_valid(path: &Path) -> bool {
     !fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename)
 }
 
-/// Makes a directory of mode 0700, with its parents, and tightens one that is there and ours.
+/// Creates a directory of mode 0700, with its parents, and restricts an existing one of this user to that mode.
 ///
 /// # Errors
-/// When it cannot be made, is a link or no directory, or belongs to another user.
+/// When it cannot be created, is a link or not a directory, or belongs to another user.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
-        // Whoever may write to a parent may put another directory in its place.
+        // A user with write permission for a parent could replace the directory.
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
     match DirBuilder::new().mode(0o700).create(path) {
@@ -44,10 +44,10 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file of mode 0600 for reading and writing, making it when it is missing; never follows a link.
+/// Opens a file of mode 0600 for reading and writing, and creates it when it is missing. Does not follow a link.
 ///
 /// # Errors
-/// As the operating system says, and for what is there and no plain file: a device keeps its mode.
+/// Errors of the file system; an existing path that is not a regular file.
 pub fn private_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -61,25 +61,25 @@ pub fn private_file(path: &Path) -> io::Result<File> {
     if !found.is_file() {
         return Err(io::Error::other(format!("{} is not a file", path.display())));
     }
-    // `mode` is cut by the umask, and an older file may be wider.
+    // The umask reduces `mode`, and an existing file may have a wider one.
     if found.mode() & 0o777 != 0o600 {
         file.set_permissions(Permissions::from_mode(0o600))?;
     }
     Ok(file)
 }
 
-/// Writes a file whole: readers see the old content or the new, never a part, also after a power cut.
+/// Replaces a file atomically and durably: readers see the old content or the new, also after a power cut.
 ///
 /// # Errors
-/// When it cannot be written; the old content then stands.
+/// When it cannot be written; the old content is then unchanged.
 pub fn write_atomic(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     write_and_rename(path, content, mode, true)
 }
 
-/// The same for what need not outlive the machine's run: a power cut may lose it.
+/// Like the durable form, but a power cut may lose the new content.
 ///
 /// # Errors
-/// When it cannot be written; the old content then stands.
+/// When it cannot be written; the old content is then unchanged.
 pub fn write_atomic_nosync(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     write_and_rename(path, content, mode, false)
 }
@@ -97,7 +97,7 @@ fn write_and_rename(path: &Path, content: &[u8], mode: u32, outlives: bool) -> i
             return fs::rename(&draft, path);
         }
         file.sync_all()?;
-        // Closed first: a script that is still open for writing cannot be run by whoever finds it under its name.
+        // Closed first: a script that is open for writing cannot be executed under its final name.
         drop(file);
         fs::rename(&draft, path)?;
         sync_parent_dir(path)
@@ -107,19 +107,19 @@ fn write_and_rename(path: &Path, content: &[u8], mode: u32, outlives: bool) -> i
     })
 }
 
-/// Makes the name of a file outlive a power cut.
+/// Syncs the parent directory, so that the name of a file survives a power cut.
 ///
 /// # Errors
-/// As the operating system says.
+/// Errors of the file system.
 pub fn sync_parent_dir(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     File::open(directory.unwrap_or_else(|| Path::new(".")))?.sync_all()
 }
 
-/// Renames a file to a name that nobody has.
+/// Renames a file to a name that must be free.
 ///
 /// # Errors
-/// `AlreadyExists` when somebody has it; as the operating system says.
+/// `AlreadyExists` when the name is taken; errors of the file system.
 pub fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE)?;
     Ok(())

@@ -1,5 +1,5 @@
-//! Running a command on this process's own terminal: it has the streams and the process group of this process, and what the
-//! terminal's keys send is its own affair.
+//! Running a command in the foreground: it shares this process's streams and process group, and gets the terminal's signals
+//! directly.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use nix::{
 use super::{capture::ExitReason, process, signals};
 
 /// Runs a command to its end, without limit. INT and QUIT from the terminal reach it directly and leave this process alone;
-/// a signal that somebody sends to this process alone is passed on.
+/// a signal that another process sends to this process alone is forwarded.
 ///
 /// # Errors
 /// When it cannot be started or watched.
@@ -67,7 +67,7 @@ fn run_forwarding_signals(
             break;
         }
         while let Some(told) = signals.read_signal()? {
-            // The kernel's own come from the terminal, and went to the whole group.
+            // Signals from the kernel come from the terminal and went to the whole group.
             let is_terminals = told.ssi_code == libc::SI_KERNEL;
             let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
             if let (Some(key), Some(signal), false) = (&key, signal, is_terminals) {
@@ -75,7 +75,7 @@ fn run_forwarding_signals(
             }
         }
     }
-    // What came with its end was meant for it: unblocked, it would end us.
+    // A signal that came with its end was meant for the command; unblocked, it would end this process.
     while signals.read_signal()?.is_some() {}
     let status = child.wait()?;
     Ok(match status.code() {

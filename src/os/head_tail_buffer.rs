@@ -1,8 +1,8 @@
-//! Output that is kept within a limit: its beginning and its end, which say most.
+//! Captured output within a limit: its head and its tail.
 
 use std::collections::VecDeque;
 
-/// Bytes as they came, at most `limit` of them besides one line that says what was left out.
+/// Bytes in order, at most `limit` of them, plus one line that counts the dropped bytes.
 #[derive(Debug)]
 pub struct HeadTailBuffer {
     half: usize,
@@ -18,11 +18,11 @@ impl HeadTailBuffer {
         Self { half: limit / 2, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
     }
 
-    /// Adds what came.
+    /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
         self.head.extend_from_slice(head);
-        // Of more than fits only the end can stay.
+        // When the limit is exceeded, only the last bytes stay.
         let skipped = rest.len().saturating_sub(self.half);
         let rest = rest.get(skipped..).unwrap_or_default();
         let over = (self.tail.len() + rest.len()).saturating_sub(self.half);
@@ -31,7 +31,7 @@ impl HeadTailBuffer {
         self.dropped += u64::try_from(skipped + over).unwrap_or_default();
     }
 
-    /// What is kept.
+    /// The kept bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.head.clone();

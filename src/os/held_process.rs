@@ -1,5 +1,5 @@
-//! A process that waits to become a program: its number can be written down before the program's first instruction. It is
-//! this very binary under another name, which is looked for before anything else is read.
+//! A held process: it exists, so that its pid can be recorded, and becomes the program when it is released. It is this
+//! executable under another name, which `main` checks before anything else.
 
 use std::{
     collections::BTreeMap,
@@ -22,24 +22,24 @@ use nix::{
 
 use super::{capture::set_nonblocking, exec, process::ProcessKey, signals};
 
-/// What a gate is called, as its own first word.
+/// The first argument of a held process.
 const HELD_ARGV0: &str = "fairway-gate";
-/// This very binary, also when another file has taken its place since.
+/// This executable, also when its file was replaced.
 const SELF_EXE: &str = "/proc/self/exe";
 const RELEASE_BYTE: u8 = b'g';
 
-/// A program that is to wait behind a gate.
+/// The program that a held process becomes.
 #[derive(Debug)]
 pub struct Program<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// Its whole environment.
+    /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: &'a Path,
 }
 
-/// What a program reads from and prints to.
+/// The standard streams of a program.
 #[derive(Debug)]
 pub struct Streams {
     /// What it reads.
@@ -48,32 +48,32 @@ pub struct Streams {
     pub stdout: Stdio,
     /// What it notes.
     pub stderr: Stdio,
-    /// Whether stdin is a terminal that is to be its controlling one.
+    /// Whether stdin is a terminal that becomes the controlling one.
     pub is_terminal: bool,
 }
 
-/// A process that waits. When this is dropped before [`Gate::open`], it ends without having done anything.
+/// A held process. When it is dropped before [`release`](Self::release), it exits without running the program.
 #[derive(Debug)]
 pub struct HeldProcess {
     control: UnixStream,
     key: ProcessKey,
 }
 
-/// What became of a gate that was opened.
+/// The state of a released process.
 #[derive(Debug)]
 pub enum ReleaseState {
-    /// The program has begun.
+    /// The exec succeeded.
     Started,
-    /// It cannot be run, for this reason.
+    /// The exec failed, for this reason.
     ExecFailed(io::Error),
-    /// Not yet.
+    /// The exec is not done yet.
     Pending,
 }
 
-/// Starts a process that waits, at the head of a session of its own, and with no descriptor but its streams.
+/// Starts a held process in its own session, with no descriptor but its streams.
 ///
 /// # Errors
-/// When it cannot be started; its working directory may be gone.
+/// When it cannot be started, for example because its working directory is gone.
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 #[expect(unsafe_code, reason = "a session and its terminal can only be taken between fork and exec")]
 pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldProcess> {
@@ -107,21 +107,21 @@ pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldPro
 }
 
 impl HeldProcess {
-    /// Which process waits; the program will be the same one.
+    /// The key of the process, which the program keeps.
     #[must_use]
     pub const fn key(&self) -> &ProcessKey {
         &self.key
     }
 
-    /// Lets the program begin.
+    /// Lets the process run the program.
     ///
     /// # Errors
-    /// When nobody waits any more.
+    /// When the held process is gone.
     pub fn release(&mut self) -> io::Result<()> {
         self.control.write_all(&[RELEASE_BYTE])
     }
 
-    /// What became of it. Never waits.
+    /// The state after the release. Does not block.
     pub fn poll_state(&mut self) -> ReleaseState {
         let mut number = [0; 4];
         match self.control.read(&mut number) {
@@ -129,7 +129,7 @@ impl HeldProcess {
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 ReleaseState::Pending
             }
-            // Its end of the line is closed by becoming the program, and by nothing else that it survives.
+            // A successful exec closes its end of the socket.
             Ok(_) | Err(_) => ReleaseState::Started,
         }
     }
@@ -141,11 +141,11 @@ impl AsFd for HeldProcess {
     }
 }
 
-/// The exit code of a gate that was never opened, or behind which was no program; whoever opened it knows better.
+/// The exit code of a held process that was not released or could not run its program; its parent knows the reason.
 const EXIT_NOT_RUN: u8 = 127;
 
-/// Waits and becomes the program, when this process was started as a gate; its exit code when that fails. `None`: it was
-/// not.
+/// When this process was started as a held process, waits and runs the program; returns its exit code when that fails.
+/// `None` when it is not a held process.
 #[must_use]
 pub fn main_if_held() -> Option<u8> {
     let mut words = std::env::args_os();
@@ -165,7 +165,7 @@ pub fn main_if_held() -> Option<u8> {
     Some(EXIT_NOT_RUN)
 }
 
-/// The line that came with us; `None` when there is none of that number.
+/// The inherited socket; `None` when there is no descriptor of that number.
 #[expect(unsafe_code, reason = "a descriptor that was inherited has no owner yet")]
 fn inherited_socket(number: RawFd) -> Option<File> {
     if number <= libc::STDERR_FILENO {
@@ -175,7 +175,7 @@ fn inherited_socket(number: RawFd) -> Option<File> {
     let line = unsafe { File::from_raw_fd(number) };
     match fcntl(&line, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
         Ok(_) => Some(line),
-        // There is no such descriptor: it must not be closed either.
+        // The descriptor is invalid and must not be closed.
         Err(_) => {
             std::mem::forget(line);
             None

@@ -1,4 +1,4 @@
-//! Which machine this is, and which boot of it.
+//! The identity of this machine and of its current boot.
 
 use std::{fs, sync::LazyLock};
 
@@ -8,7 +8,7 @@ pub fn name() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "localhost".into())
 }
 
-/// The host as processes know it: its name and its pid namespace, since a pid means nothing in another one.
+/// The host name and the pid namespace: a pid has no meaning in another one.
 #[must_use]
 pub fn identity() -> String {
     static IDENTITY: LazyLock<String> = LazyLock::new(read_identity);
@@ -27,10 +27,10 @@ fn read_identity() -> String {
     }
 }
 
-/// The id of this boot; empty when the kernel does not tell.
+/// The id of the current boot; empty when unknown.
 #[must_use]
 pub fn boot_id() -> String {
-    // Asked for with every process that is looked at, and no process outlives its boot.
+    // Cached: it is read with every process, and no process outlives its boot.
     static BOOT: LazyLock<String> = LazyLock::new(read_boot_id);
     BOOT.clone()
 }

@@ -18,22 +18,22 @@ use nix::{
     unistd::gettid,
 };
 
-/// Ignored where nobody handles it: a late one can do no harm.
+/// Ignored where it has no handler: a late signal does no harm.
 const INTERRUPT_SIGNAL: Signal = Signal::SIGURG;
 
-/// How often a thread is interrupted again: the first time it may not have entered the call yet.
+/// The interval at which the thread is interrupted again: at the first signal it may not have entered the call yet.
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Repeats `call`, which may block, until it is not interrupted or the limit is over; `None` when it is.
+/// Repeats `call`, which may block, until it returns without an interrupt; `None` when the limit is over first.
 ///
 /// # Errors
-/// As `call` fails, or when there is no timer to be had.
+/// The error of `call`, or of the timer.
 pub fn with_timeout<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<Option<T>> {
     install_handler()?;
     let deadline = Instant::now() + limit;
     let notify = SigevNotify::SigevThreadId { signal: INTERRUPT_SIGNAL, thread_id: gettid().as_raw(), si_value: 0 };
     let mut timer = Timer::new(ClockId::CLOCK_MONOTONIC, SigEvent::new(notify))?;
-    // A span of zero would disarm it.
+    // A duration of zero would disarm the timer.
     let first = TimeSpec::from_duration(limit.max(Duration::from_millis(1)));
     let expiration = Expiration::IntervalDelayed(first, TimeSpec::from_duration(INTERRUPT_INTERVAL));
     timer.set(expiration, TimerSetTimeFlags::empty())?;
@@ -58,7 +58,7 @@ fn install_handler() -> io::Result<()> {
         unsafe { sigaction(INTERRUPT_SIGNAL, &action) }.map(drop)
     });
     (*done)?;
-    // Whoever started us may have blocked it.
+    // The parent may have blocked the signal.
     SigSet::from(INTERRUPT_SIGNAL).thread_unblock()?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A program that is asked over its stdin and answers in lines: it is told everything at once, heard until it has said what was
-//! wanted, and ended.
+//! Queries a program over its stdin and stdout: writes the whole input, reads lines until the reply is complete, and ends the
+//! program.
 
 use std::{
     io::{self, Read, Write},
@@ -10,25 +10,28 @@ use std::{
 
 use nix::{
     errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
 
-use super::capture::{Call, set_nonblocking};
+use super::{
+    capture::{Call, set_nonblocking},
+    poll_timeout::poll_timeout,
+};
 
-/// The longest talk that is listened to, in bytes.
+/// The longest output that is read, in bytes.
 const MAX_REPLY_BYTES: usize = 8 << 20;
 
-/// Asks a program, and answers with the first of its lines that `wanted` makes something of; `None` when there was none before
-/// its end or the call's limit. It is gone afterwards, with its group.
+/// Returns the first value that `wanted` makes of an output line; `None` when there was none before the program's end or the
+/// call's limit. The program is killed afterwards, with its process group.
 ///
 /// # Errors
-/// When it cannot be started or heard.
+/// When the program cannot be started, or its output cannot be read.
 pub fn query<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
     let mut child = spawn(call)?;
     let heard = read_reply(&mut child, call, &mut wanted);
-    // Not reaped yet: the group's number cannot be another's.
+    // The child is not reaped yet, so its process group id cannot be reused.
     let killed = i32::try_from(child.id()).map(|pid| killpg(Pid::from_raw(pid), Signal::SIGKILL));
     child.wait()?;
     match killed {
@@ -57,7 +60,7 @@ fn read_reply<T>(
     wanted: &mut dyn FnMut(&str) -> Option<T>,
 ) -> io::Result<Option<T>> {
     let (Some(mut stdin), Some(mut stdout)) = (child.stdin.take(), child.stdout.take()) else { return Ok(None) };
-    // What is said is short: a pipe takes it at once. The pipe stays open, or the program would take it for the end.
+    // The input is short and fits into the pipe. The pipe stays open: some programs exit when their stdin is closed.
     match stdin.write_all(call.stdin) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
         _ => {}
@@ -70,8 +73,7 @@ fn read_reply<T>(
         if left.is_zero() || total > MAX_REPLY_BYTES {
             return Ok(None);
         }
-        let millis = u16::try_from(left.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
-        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], PollTimeout::from(millis)) {
+        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], poll_timeout(Some(left))) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! Advisory locks on files (flock): held by a descriptor, gone with the process however it ends.
+//! Advisory locks on files (`flock`). A lock belongs to a descriptor and is released when the process ends.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -27,10 +27,10 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock if nobody has it; `None` when somebody does.
+    /// Takes the lock if it is free; `None` when another process has it.
     ///
     /// # Errors
-    /// When the file cannot be opened or locked at all.
+    /// When the file cannot be opened or locked.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match file.try_lock() {
@@ -40,10 +40,10 @@ impl FileLock {
         }
     }
 
-    /// Waits for the lock, in the kernel's queue, for at most `limit`; `None` when that was not enough.
+    /// Waits for the lock, in the kernel's queue, for at most `limit`; `None` after that.
     ///
     /// # Errors
-    /// When the file cannot be opened or locked at all.
+    /// When the file cannot be opened or locked.
     pub fn acquire_within(path: &Path, limit: Duration) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match file.try_lock() {
@@ -56,15 +56,15 @@ impl FileLock {
     }
 }
 
-/// `File::lock` starts again when it is interrupted; this does not.
+/// Unlike `File::lock`, this returns when a signal interrupts it.
 #[expect(unsafe_code, reason = "flock that can be interrupted has no safe form in the crates used here")]
 fn flock_interruptible(file: &File) -> Result<(), Errno> {
     // SAFETY: a call with plain numbers; the descriptor is open as long as the file is borrowed.
     Errno::result(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }).map(drop)
 }
 
-/// Being interested in something, as many others may be at once, until it is dropped. Others can ask whether anybody is,
-/// without being it for a moment themselves.
+/// A shared lock, until it is dropped. It marks an interest that many processes can have at once. Others can test for it
+/// without taking it.
 #[derive(Debug)]
 pub struct SharedLock {
     // Closing the descriptor unlocks it.
@@ -72,7 +72,7 @@ pub struct SharedLock {
 }
 
 impl SharedLock {
-    /// Takes an interest.
+    /// Takes the shared lock.
     ///
     /// # Errors
     /// When the file cannot be opened or locked.
@@ -82,10 +82,10 @@ impl SharedLock {
         Ok(Self { _file: file })
     }
 
-    /// Whether anybody has.
+    /// Whether any process has the shared lock.
     ///
     /// # Errors
-    /// When the file is there and cannot be asked.
+    /// When the file exists and cannot be inspected.
     pub fn is_locked(path: &Path) -> io::Result<bool> {
         if !path.exists() {
             return Ok(false);
@@ -97,19 +97,18 @@ impl SharedLock {
     }
 }
 
-/// The right to something that one process at a time has; others can ask whether anybody does, without having it for a
-/// moment themselves. It belongs to the open file: a process that is started with that file has it too, and it is free when
-/// the last of them has closed it.
+/// An exclusive lock that belongs to the open file: a child process that inherits the file has the lock too, and it is free
+/// when the last of them closes the file. Others can test for it without taking it.
 #[derive(Debug)]
 pub struct InheritableLock {
     file: File,
 }
 
 impl InheritableLock {
-    /// Takes it; `None` when somebody has it.
+    /// Takes the lock; `None` when another process has it.
     ///
     /// # Errors
-    /// When the file cannot be opened or locked at all.
+    /// When the file cannot be opened or locked.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK)?)) {
@@ -119,19 +118,19 @@ impl InheritableLock {
         }
     }
 
-    /// Whether anybody has it.
+    /// Whether any process has the lock.
     ///
     /// # Errors
-    /// When the file is there and cannot be asked.
+    /// When the file exists and cannot be inspected.
     pub fn is_locked(path: &Path) -> io::Result<bool> {
         SharedLock::is_locked(path)
     }
 
-    /// The one that this process was started with, as its stdin, which reads nothing from then on; `None` when what came is
-    /// another file than the one at `path`, or somebody else has it.
+    /// Takes over the lock that this process inherited as its stdin, and makes stdin `/dev/null`. `None` when stdin is another
+    /// file than the one at `path`, or another process has the lock.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When stdin or the file cannot be inspected.
     pub fn from_stdin(path: &Path) -> io::Result<Option<Self>> {
         let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let nothing = File::open("/dev/null")?;
@@ -139,9 +138,9 @@ impl InheritableLock {
         if (found.dev(), found.ino()) != (wanted.dev(), wanted.ino()) {
             return Ok(None);
         }
-        // A program that is started with our stdin would have the lock.
+        // A child that inherits stdin would have the lock.
         unistd::dup2_stdin(&nothing)?;
-        // Of a lock that this open file has already, taking it again changes nothing.
+        // Locking again is a no-op when this open file has the lock already.
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK)?)) {
             Ok(_) => Ok(Some(Self { file })),
             Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
@@ -149,14 +148,14 @@ impl InheritableLock {
         }
     }
 
-    /// The open file that it belongs to, to start a process with. It is kept as long as that is open anywhere.
+    /// The open file, to pass to a child process. The lock is kept as long as any process has it open.
     #[must_use]
     pub fn into_file(self) -> File {
         self.file
     }
 }
 
-/// A lock of a whole file.
+/// A lock of the whole file, as `fcntl` describes it.
 fn whole_file(kind: i32) -> Result<libc::flock, Errno> {
     let short = |number: i32| i16::try_from(number).map_err(|_| Errno::EINVAL);
     Ok(libc::flock { l_type: short(kind)?, l_whence: short(libc::SEEK_SET)?, l_start: 0, l_len: 0, l_pid: 0 })

@@ -1,9 +1,9 @@
-//! A queue of processes in front of one thing: whoever came first goes first. The kernel's own lock queues are not
-//! that: who has just finished and comes again is running, and takes the lock before the one that was woken for it.
+//! A first-in first-out lock queue for processes. The kernel's own lock queues are unfair: a process that has just released a
+//! lock is still running and takes it again before the woken waiter.
 //!
-//! One file and locks on its bytes. At the door everybody draws a number and locks the byte of that number; then waits
-//! for the byte of the number before. Whoever ends, however, frees its byte, and that wakes the next one and nobody
-//! else. When one dies while it waits, the next comes too early: therefore everybody locks the main byte as well.
+//! The queue is one file with locks on its bytes. A process draws a ticket number and locks the byte of that number. Then it
+//! waits for the byte of the previous number. Releasing a byte wakes the next waiter only. When a waiter dies, the next one
+//! wakes too early, so the main byte is locked as well.
 
 use std::{
     fs::File,
@@ -24,37 +24,37 @@ use super::{files, interruptible};
 
 const TICKET_BYTE: i64 = 0;
 const MAIN_BYTE: i64 = 1;
-/// The byte of number 0.
+/// The byte of ticket 0.
 const FIRST_WAITER_BYTE: i64 = 16;
 const MAX_TICKET: i64 = i64::MAX - FIRST_WAITER_BYTE;
 
-/// How long the one who is next asks again and again for the main byte before it sleeps.
+/// How long the next waiter spins on the main byte before it sleeps.
 const SPIN_TIME: Duration = Duration::from_micros(300);
 
-/// Being the first in the queue, until it is dropped.
+/// The head of the queue, until it is dropped.
 #[derive(Debug)]
 pub struct QueuedLock {
     // Closing the descriptor frees every byte.
     file: File,
-    /// The byte that the next one waits for.
+    /// The byte for which the next waiter waits.
     waiter_byte: Option<i64>,
 }
 
 impl QueuedLock {
-    /// Wakes the next one, who then waits for the main byte without sleeping: call it when all that is left to do is
-    /// short. Waking takes as long as the work itself, and so it happens meanwhile.
+    /// Wakes the next waiter, which then spins on the main byte. Call it when only short work is left: the wake-up takes about
+    /// as long as that work.
     pub fn release_next(&self) {
         if let Some(number) = self.waiter_byte {
-            // When this fails the next one is woken by the end of the turn.
+            // On failure the next waiter wakes when the lock is released.
             let _ = set_lock(&self.file, libc::F_UNLCK, number, false);
         }
     }
 }
 
-/// Waits for a turn, for at most `limit`; `None` when that was not enough.
+/// Waits for the lock, for at most `limit`; `None` after that.
 ///
 /// # Errors
-/// When the file cannot be opened or locked at all.
+/// When the file cannot be opened or locked.
 pub fn acquire(path: &Path, limit: Duration) -> io::Result<Option<QueuedLock>> {
     let file = files::private_file(path)?;
     let deadline = Instant::now() + limit;
@@ -63,7 +63,7 @@ pub fn acquire(path: &Path, limit: Duration) -> io::Result<Option<QueuedLock>> {
         return Ok(None);
     }
     let mut number = [0; 8];
-    // An empty file, and one that cannot be written, cost the order, never the turn.
+    // An empty or read-only file breaks only the order, not the lock.
     let before = match file.read_at(&mut number, 0) {
         Ok(8) => i64::from_le_bytes(number).clamp(0, MAX_TICKET),
         _ => 0,
@@ -78,7 +78,7 @@ pub fn acquire(path: &Path, limit: Duration) -> io::Result<Option<QueuedLock>> {
     Ok(first.then_some(QueuedLock { file, waiter_byte: drawn.then_some(FIRST_WAITER_BYTE + mine) }))
 }
 
-/// Asks for a byte that is about to be free, for a moment, without sleeping.
+/// Spins for a short time on a byte that is about to be free.
 fn spin_lock(file: &File, byte: i64) -> io::Result<bool> {
     let start = Instant::now();
     loop {
@@ -107,7 +107,7 @@ fn try_lock(file: &File, byte: i64) -> io::Result<bool> {
     }
 }
 
-/// Locks one byte for this open file, which threads of one process do not share.
+/// Locks one byte for this open file; threads do not share the lock.
 fn set_lock(file: &File, kind: i32, byte: i64, wait: bool) -> Result<(), Errno> {
     let short = |number: i32| i16::try_from(number).map_err(|_| Errno::EINVAL);
     let lock =
@@ -125,7 +125,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(20);
 
-    /// The number that was drawn last.
+    /// The last ticket number.
     fn drawn(path: &Path) -> i64 {
         std::fs::read(path).ok().and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes)
     }
@@ -144,7 +144,7 @@ mod tests {
                     sender.send(place).unwrap();
                     drop(turn);
                 });
-                // The next one comes when this one stands in the queue.
+                // The next waiter comes only after this one is queued.
                 poll_until::poll_until(LONG, Duration::from_millis(5), || (drawn(path) == place).then_some(()))
                     .unwrap();
             }

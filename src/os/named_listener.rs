@@ -1,5 +1,5 @@
-//! Being there for something under a name in a directory, one at a time: a newcomer takes the place, and the one before learns
-//! of it. Others can ask whether anybody is there without disturbing them. Gone with the process, however that ends.
+//! A named listener in a directory. A new one supersedes the old one, which learns of it. Other processes can test for a
+//! listener without disturbing it. It is gone with its process.
 
 use std::{
     fs::{self, File},
@@ -14,32 +14,32 @@ use std::{
 
 use super::{files, lock::FileLock, socket::short_path};
 
-/// How long one who takes or leaves a place is waited for.
+/// How long to wait for another process that changes the directory.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// The file by which those who come and go take turns.
+/// The lock file of all changes to the directory.
 const LOCK_FILE: &str = "turns";
 
-/// One who is there.
+/// The active listener of a name.
 #[derive(Debug)]
 pub struct NamedListener {
     socket: UnixDatagram,
     dir: PathBuf,
     name: String,
-    /// The socket's file, by device and number.
+    /// The socket file's device and inode.
     file: (u64, u64),
 }
 
 impl NamedListener {
-    /// Takes the place of this name, from whoever has it.
+    /// Becomes the listener of this name and supersedes the current one.
     ///
     /// # Errors
-    /// When the directory cannot be made, or the socket not bound.
+    /// When the directory cannot be created, or the socket not bound.
     pub fn bind_replacing(dir: &Path, name: &str) -> io::Result<Self> {
         files::private_dir(dir)?;
         let _turn = lock_dir(dir)?;
         let open = File::open(dir)?;
         let before = connect(&open, name);
-        // Nobody else makes this name: it is our turn. What one who was killed left under it goes.
+        // Only the owner of the lock uses this name. A file under it was left by a killed process.
         let draft = format!("{name}.new");
         let _ = fs::remove_file(dir.join(&draft));
         let socket = UnixDatagram::bind(short_path(&open, &draft))?;
@@ -53,7 +53,7 @@ impl NamedListener {
         Ok(Self { socket, dir: dir.to_owned(), name: name.to_owned(), file })
     }
 
-    /// Whether another has taken the place. It is so when the descriptor is readable, and never again otherwise.
+    /// Whether another listener has superseded this one. Once the descriptor is readable, it stays so.
     #[must_use]
     pub fn is_superseded(&self) -> bool {
         !self.owns_name()
@@ -65,7 +65,7 @@ impl NamedListener {
 }
 
 impl AsFd for NamedListener {
-    /// Becomes readable when another takes the place.
+    /// Becomes readable when another listener supersedes this one.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -73,7 +73,7 @@ impl AsFd for NamedListener {
 
 impl Drop for NamedListener {
     fn drop(&mut self) {
-        // Without a turn the file stays: it is dead, and the next who asks or comes sees that.
+        // Without the lock the file stays; it is dead, and the next caller removes it.
         if let Ok(_turn) = lock_dir(&self.dir)
             && self.owns_name()
         {
@@ -82,7 +82,7 @@ impl Drop for NamedListener {
     }
 }
 
-/// Whether anybody is there. The file of one who died is removed.
+/// Whether there is a listener. The file of a dead one is removed.
 #[must_use]
 pub fn is_listening(dir: &Path, name: &str) -> bool {
     let Ok(open) = File::open(dir) else { return false };
@@ -99,7 +99,7 @@ pub fn is_listening(dir: &Path, name: &str) -> bool {
     asked.is_ok()
 }
 
-/// A way to whoever is there; it disturbs nobody.
+/// A socket connected to the listener; nothing is sent.
 fn connect(dir: &File, name: &str) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     socket.set_nonblocking(true)?;

@@ -1,5 +1,5 @@
-//! Waking those who wait for a change: each binds a datagram socket in one directory, and whoever has changed something
-//! sends a byte to all of them. Nobody polls, and a waiter that died is swept away by the next sender.
+//! Wake-ups for waiters: each waiter binds a datagram socket in a directory, and a process that changed something sends a
+//! byte to all of them. Sockets of dead waiters are removed by the next sender.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use std::{
 
 use super::{files, socket::short_path};
 
-/// One who waits. The socket is removed when it is dropped.
+/// A waiter. The socket is removed when it is dropped.
 #[derive(Debug)]
 pub struct ChangeWaiter {
     socket: UnixDatagram,
@@ -22,10 +22,11 @@ pub struct ChangeWaiter {
 }
 
 impl ChangeWaiter {
-    /// Binds a socket in `dir`, which no other may have the name of. Read what you wait for once after this, then after each wake: so nothing is missed.
+    /// Binds a socket of this unique name in `dir`. Check the condition once after this, then after each wake-up, so that none is
+    /// missed.
     ///
     /// # Errors
-    /// When the directory cannot be made or the socket not bound.
+    /// When the directory cannot be created, or the socket not bound.
     pub fn bind(dir: &Path, name: &str) -> io::Result<Self> {
         files::private_dir(dir)?;
         let socket = UnixDatagram::bind(short_path(&File::open(dir)?, name))?;
@@ -33,7 +34,7 @@ impl ChangeWaiter {
         Ok(Self { socket, path })
     }
 
-    /// Sleeps until a byte arrives or the limit is over (`None`: no limit); says whether one came.
+    /// Blocks until a byte arrives or the limit is over (`None`: no limit); returns whether one came.
     ///
     /// # Errors
     /// When the socket fails.
@@ -56,7 +57,7 @@ impl ChangeWaiter {
         Ok(true)
     }
 
-    /// Forgets the wakes that came so far: one look answers them all.
+    /// Discards received wake-ups: one check of the condition answers them all.
     ///
     /// # Errors
     /// When the socket fails.
@@ -80,7 +81,7 @@ impl Drop for ChangeWaiter {
     }
 }
 
-/// Sends a byte to every waiter in `dir`. Never waits and never fails: a full socket is about to wake anyway, and a
+/// Sends a byte to every waiter in `dir`. Does not block and does not fail: a full socket wakes its waiter anyway, and a
 /// dead one is removed.
 pub fn notify_all(dir: &Path) {
     let (Ok(dir), Ok(entries)) = (File::open(dir), fs::read_dir(dir)) else { return };

@@ -1,4 +1,4 @@
-//! Running a command in a terminal that nobody sees: for programs that take a terminal's size from their first one.
+//! Runs a command in an offscreen terminal, for programs that take their size from the first terminal.
 
 use std::{
     io,
@@ -8,29 +8,29 @@ use std::{
 
 use nix::{
     errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
 
-use super::{child::Program, head_tail_buffer::HeadTailBuffer, pty, terminal::Size};
+use super::{child::Program, head_tail_buffer::HeadTailBuffer, poll_timeout::poll_timeout, pty, terminal::Size};
 
-/// How much of what it shows is kept, in bytes.
+/// How much of the output is kept, in bytes.
 const CAPTURE_LIMIT: usize = 8 * 1024;
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Its exit code; `None` when it took too long and was killed.
+    /// The exit code; `None` when it took too long and was killed.
     pub code: Option<i32>,
-    /// What it showed.
+    /// Its output.
     pub screen: Vec<u8>,
 }
 
 /// Runs a command in a terminal of this size until it ends, for at most `limit`.
 ///
 /// # Errors
-/// When it cannot be started or watched.
+/// When it cannot be started or waited for.
 pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Output> {
     let deadline = Instant::now() + limit;
     let (mut pty, running) = pty::spawn(program, size, None)?;
@@ -49,7 +49,7 @@ pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Out
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            // Not reaped yet: the number is still its own.
+            // The child is not reaped yet, so its pid is not reused.
             let _ = killpg(Pid::from_raw(running.pid()), Signal::SIGKILL);
             return Ok(Output { code: None, screen: screen.to_bytes() });
         }
@@ -57,8 +57,7 @@ pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Out
         if is_open {
             watched.push(PollFd::new(pty.as_fd(), PollFlags::POLLIN));
         }
-        let pause = PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX);
-        match poll(&mut watched, pause) {
+        match poll(&mut watched, poll_timeout(Some(left))) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,10 +1,10 @@
-//! Pipes whose other end is a program's.
+//! Pipes to and from child processes.
 
 use std::{io, os::fd::BorrowedFd};
 
 use nix::fcntl::{FcntlArg, fcntl};
 
-/// Makes reads and writes on our end return at once. The program's end is another one, and blocks as it expects.
+/// Sets this process's end to non-blocking mode. The program's end is not affected.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -12,7 +12,7 @@ pub fn set_nonblocking(end: BorrowedFd<'_>) -> io::Result<()> {
     super::capture::set_nonblocking(end)
 }
 
-/// Lets a pipe hold so many bytes, where that is allowed: what a user's pipes may hold together has a limit.
+/// Sets a pipe's capacity in bytes where the user's limit allows it.
 pub fn set_capacity(end: BorrowedFd<'_>, bytes: usize) {
     let _ = i32::try_from(bytes).map(|bytes| fcntl(end, FcntlArg::F_SETPIPE_SZ(bytes)));
 }

@@ -1,10 +1,10 @@
-//! Waiting for a fact that nobody announces: the only loop that sleeps.
+//! Polling for a condition that sends no event; the only loop that sleeps.
 
 use std::time::{Duration, Instant};
 
-/// Asks again, after growing pauses, until the answer is `Some` or the limit is over.
+/// Calls `ask` until it returns `Some` or the limit is over. It is called at least once.
 ///
-/// `pause` is the longest pause; the first is a millisecond. The question is asked at least once.
+/// The first pause is a millisecond; each one doubles, up to `pause`.
 pub fn poll_until<T>(limit: Duration, pause: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     let mut next = Duration::from_millis(1);

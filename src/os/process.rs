@@ -1,4 +1,4 @@
-//! Processes, known by pid, start time and boot: a pid alone is soon somebody else's.
+//! Processes, identified by pid, start time and boot id: the kernel reuses a pid alone.
 
 use std::{
     fs::{self, File},
@@ -15,23 +15,23 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::host;
 
-/// Which process this is, for good.
+/// The permanent identity of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProcessKey {
-    /// Its pid, in our pid namespace.
+    /// The pid, in this process's pid namespace.
     pub pid: i32,
-    /// When it started, in the kernel's ticks since boot.
+    /// The start time, in clock ticks since boot.
     pub started: u64,
-    /// The boot that both belong to.
+    /// The boot id to which both belong.
     pub boot: String,
 }
 
-/// What `/proc/PID/stat` says.
+/// Fields of `/proc/PID/stat`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcStat {
     /// Its pid.
     pub pid: i32,
-    /// Its state's letter; `Z` and `X` are dead.
+    /// The state character; `Z` and `X` are dead.
     pub state: char,
     /// Its parent.
     pub parent: i32,
@@ -43,30 +43,30 @@ pub struct ProcStat {
     pub started: u64,
 }
 
-/// Whether a process is there.
+/// Whether a process exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessStatus {
-    /// It is.
+    /// It is alive.
     Alive,
-    /// It is not, and why that is certain.
+    /// It is gone, for this reason.
     Gone(String),
-    /// It cannot be told.
+    /// Its state is unknown.
     Unknown(String),
 }
 
-/// What the kernel says about a pid; `None` when there is no such process.
+/// The stat fields of a pid; `None` when there is no such process.
 ///
 /// # Errors
-/// When `/proc` does not answer in its known form.
+/// When `/proc` cannot be read or has an unknown format.
 pub fn stat(pid: i32) -> io::Result<Option<ProcStat>> {
-    // 0, -1 and below mean groups to the kernel; nobody's process has them.
+    // To `kill`, 0, -1 and smaller numbers mean groups; they are never the pid of a process.
     if pid <= 0 {
         return Ok(None);
     }
     let text = match read_stat(pid) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH) => {
-            // Without /proc every process would look gone.
+            // Without a mounted /proc every process would look gone.
             fs::metadata("/proc/self/stat")?;
             return Ok(None);
         }
@@ -75,7 +75,7 @@ pub fn stat(pid: i32) -> io::Result<Option<ProcStat>> {
     parse_stat(pid, &text).map(Some).ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be read")))
 }
 
-/// The kernel gives the whole line in one read, and asking for the file's size first tells nothing.
+/// Reads the whole line in one call; the file has no size.
 fn read_stat(pid: i32) -> io::Result<String> {
     // The name has at most 64 bytes, and each of the fifty numbers at most twenty digits.
     let mut buffer = [0; 2048];
@@ -84,7 +84,7 @@ fn read_stat(pid: i32) -> io::Result<String> {
 }
 
 fn parse_stat(pid: i32, text: &str) -> Option<ProcStat> {
-    // The name may hold spaces and brackets: what counts stands behind the last one.
+    // The name may contain spaces and parentheses: the other fields follow its last parenthesis.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<i32>().ok();
     Some(ProcStat {
@@ -97,7 +97,7 @@ fn parse_stat(pid: i32, text: &str) -> Option<ProcStat> {
     })
 }
 
-/// Whether a process is this one's parent, or one above.
+/// Whether a process is an ancestor of this one.
 #[must_use]
 pub fn is_own_ancestor(key: &ProcessKey) -> bool {
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
@@ -110,7 +110,7 @@ pub fn is_own_ancestor(key: &ProcessKey) -> bool {
     false
 }
 
-/// Every process that can be seen.
+/// All visible processes.
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
@@ -119,8 +119,8 @@ pub fn all() -> io::Result<Vec<ProcStat>> {
     Ok(pids.filter_map(|pid| stat(pid).ok().flatten()).collect())
 }
 
-/// The names that a process goes by: the base names of its first word and of its file, and what it calls itself. A login
-/// shell's leading `-` is no part of one.
+/// The names of a process: the base names of its first argument and of its executable, and its comm name. A login shell's
+/// leading `-` is removed.
 #[must_use]
 pub fn names(pid: i32) -> Vec<String> {
     let base = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
@@ -143,7 +143,7 @@ pub fn names(pid: i32) -> Vec<String> {
 }
 
 impl ProcStat {
-    /// Dead, but its parent has not looked yet.
+    /// Whether the process has exited and is not reaped yet.
     #[must_use]
     pub const fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
@@ -157,20 +157,20 @@ impl ProcStat {
 }
 
 impl ProcessKey {
-    /// The key that was recorded as three values somewhere; `None` when one of them is missing or no such number.
+    /// The key from three stored values; `None` when one is missing or invalid.
     #[must_use]
     pub fn from_record(pid: Option<i64>, started: Option<i64>, boot: Option<&str>) -> Option<Self> {
         let (pid, started) = (i32::try_from(pid?).ok()?, u64::try_from(started?).ok()?);
         Some(Self { pid, started, boot: boot?.to_owned() })
     }
 
-    /// The key of a process that is there now, and no zombie.
+    /// The key of a running process; `None` for a zombie.
     #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
         stat(pid).ok().flatten().filter(|found| !found.is_zombie()).map(|found| found.key())
     }
 
-    /// Whether this very process is there.
+    /// Whether this process still exists.
     #[must_use]
     pub fn status(&self) -> ProcessStatus {
         let boot = host::boot_id();
@@ -191,12 +191,12 @@ impl ProcessKey {
         }
     }
 
-    /// Sends a signal to this very process. `false` when it is not there any more.
+    /// Sends a signal to this process; `false` when it is gone.
     ///
     /// # Errors
     /// When the kernel refuses.
     pub fn signal(&self, signal: Signal) -> io::Result<bool> {
-        // A descriptor pins the process; its identity is checked after, so no other one can be hit.
+        // The pidfd pins the process; its identity is checked after that, so no other process gets the signal.
         let Some(descriptor) = pidfd(self.pid)? else { return Ok(false) };
         if self.status() != ProcessStatus::Alive {
             return Ok(false);
@@ -206,12 +206,12 @@ impl ProcessKey {
 }
 
 impl ProcessKey {
-    /// Sends a signal to the process group that this very process leads. `false` when it is not there any more, or leads none.
+    /// Sends a signal to the process group that this process leads; `false` when it is gone or leads none.
     ///
     /// # Errors
     /// When the kernel refuses.
     pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
-        // As long as it is there, nobody else has its number.
+        // As long as the process exists, its number is not reused.
         if self.status() != ProcessStatus::Alive {
             return Ok(false);
         }
@@ -223,7 +223,7 @@ impl ProcessKey {
     }
 }
 
-/// A descriptor of a process that becomes readable when it ends; `None` when there is no such process.
+/// A pidfd, which becomes readable when the process ends; `None` when there is no such process.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -1,4 +1,4 @@
-//! Ending a whole tree of processes: collected first, since killing the root hands its children to somebody else.
+//! Ending a process tree. The tree is collected first, because killing the root moves its children to another parent.
 
 use std::{collections::BTreeSet, fs, io, os::unix::fs::MetadataExt, time::Duration};
 
@@ -10,19 +10,19 @@ use super::{
     user,
 };
 
-/// How long a killed process may take to be gone.
+/// How long a killed process may take to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The root and everything below it, also what left its session or group while its parents live. With `mark`
-/// (`NAME=value`) whatever has another value of that name in its environment is passed by, with all below it: somebody
-/// else looks after that.
+/// The root and all its descendants, also those that left its session or group while their parents live. With `mark`
+/// (`NAME=value`), a process whose environment has another value of that name is left out, with its descendants: it belongs
+/// to another session or job.
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
 pub fn subtree(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let (mut inside, mut passed) = (BTreeSet::from([root]), BTreeSet::new());
-    // Processes are few: widening until nothing is added needs no index.
+    // Processes are few: a scan until nothing is added needs no index.
     loop {
         let is_new = |one: &&ProcStat| !inside.contains(&one.pid) && !passed.contains(&one.pid);
         let more = all.iter().filter(is_new).filter(|one| inside.contains(&one.parent) || one.session == root);
@@ -45,13 +45,13 @@ fn belongs_to_other(pid: i32, mark: &str) -> bool {
     })
 }
 
-/// The environment that a process was started with; empty when nobody may look.
+/// The initial environment of a process; empty when it cannot be read.
 fn environ(pid: i32) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
 }
 
-/// Every process of this user whose environment holds exactly this entry (`NAME=value`): the way to find what was handed
-/// to another parent. One that scrubbed its environment is not found.
+/// All processes of this user whose environment contains this entry (`NAME=value`). This finds processes that were
+/// reparented, but not those that cleared their environment.
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
@@ -61,7 +61,7 @@ pub fn with_env_entry(entry: &str) -> io::Result<Vec<ProcessKey>> {
     Ok(keys(all.iter().filter(is_marked)))
 }
 
-/// Every process of this user with this text in its command line.
+/// All processes of this user whose command line contains this text.
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
@@ -83,7 +83,7 @@ fn keys<'a>(found: impl Iterator<Item = &'a ProcStat>) -> Vec<ProcessKey> {
         .collect()
 }
 
-/// Ends what `collect` finds: TERM, `grace`, KILL; looks again until nothing is left. Answers with what would not die.
+/// Ends the processes that `collect` returns: TERM, `grace`, KILL, until none is left. Returns the survivors.
 ///
 /// # Errors
 /// As `collect` fails.
@@ -93,7 +93,7 @@ pub fn terminate(
 ) -> io::Result<Vec<ProcessKey>> {
     let mut known = collect()?;
     for key in &known {
-        // Another user's, started through sudo, does not hear us: it will be among what would not die.
+        // A process of another user (sudo) cannot be signaled; it will be among the survivors.
         let _ = key.signal(Signal::SIGTERM);
     }
     let gone = |known: &[ProcessKey]| known.iter().all(|key| matches!(key.status(), ProcessStatus::Gone(_)));

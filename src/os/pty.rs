@@ -1,4 +1,4 @@
-//! Programs in a terminal of their own, whose other end is here.
+//! Programs in a pseudoterminal.
 
 use std::{
     fs::File,
@@ -24,17 +24,16 @@ use super::{
     terminal::{self, Size},
 };
 
-/// Our end of a program's terminal: what is written here is typed there, what is printed there is read here. Never blocks.
+/// The master end of a program's terminal: writes are its input, reads its output. Does not block.
 #[derive(Debug)]
 pub struct Pty {
     controller: File,
 }
 
-/// Starts a program at the head of a session of its own, with a new terminal of this size and, where one is given, these
-/// settings as its controlling one.
+/// Starts a program in its own session, with a new controlling terminal of this size and, where given, these settings.
 ///
 /// # Errors
-/// When there is no terminal to be had, or the program cannot be started.
+/// When no terminal is available, or the program cannot be started.
 #[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 #[expect(unsafe_code, reason = "a controlling terminal can only be taken between fork and exec")]
 pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
@@ -52,15 +51,15 @@ pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::R
         });
     }
     let running = Running::from_child(&command.spawn()?)?;
-    // The command holds our copies of the program's end; as long as they are open its last word has no end.
+    // The command holds copies of the program's end; while they are open, the output has no end.
     drop(command);
     Ok((ours, running))
 }
 
-/// A new terminal of this size: our end, and a program's.
+/// A new terminal of this size: the master end and the program's end.
 ///
 /// # Errors
-/// When there is none to be had.
+/// When no terminal is available.
 pub fn open(size: Size) -> io::Result<(Pty, OwnedFd)> {
     open_pair(size, None)
 }
@@ -81,8 +80,7 @@ fn close_on_exec(end: &OwnedFd) -> io::Result<()> {
 }
 
 impl Pty {
-    /// What is printed, as far as it is there: `WouldBlock` when there is nothing yet, 0 once the last one that had the
-    /// terminal open is gone.
+    /// Reads available output: `WouldBlock` when there is none yet, 0 when no process has the terminal open.
     ///
     /// # Errors
     /// As the kernel says.
@@ -93,7 +91,7 @@ impl Pty {
         }
     }
 
-    /// Types as much as the terminal takes now; `WouldBlock` when that is nothing.
+    /// Writes as much input as the terminal takes now; `WouldBlock` when that is nothing.
     ///
     /// # Errors
     /// As the kernel says.
@@ -101,23 +99,23 @@ impl Pty {
         self.controller.write(bytes)
     }
 
-    /// The byte by which a terminal that hands on whole lines ends the input; `None` when it hands on every byte.
+    /// The end-of-file byte in canonical mode; `None` in raw mode.
     #[must_use]
     pub fn canonical_eof(&self) -> Option<u8> {
         let mode = termios::tcgetattr(&self.controller).ok()?;
         mode.local_flags.contains(LocalFlags::ICANON).then(|| self.eof_byte())
     }
 
-    /// The byte that ends the input, Ctrl-D unless the program has chosen another.
+    /// The end-of-file byte: Ctrl-D unless the program has set another.
     #[must_use]
     pub fn eof_byte(&self) -> u8 {
         const USUAL: u8 = 4;
         let chosen = |mode: Termios| mode.control_chars.get(SpecialCharacterIndices::VEOF as usize).copied();
-        // 0 switches it off.
+        // 0 disables it.
         termios::tcgetattr(&self.controller).ok().and_then(chosen).filter(|byte| *byte != 0).unwrap_or(USUAL)
     }
 
-    /// Gives it another size.
+    /// Sets its size.
     ///
     /// # Errors
     /// As the kernel says.

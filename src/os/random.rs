@@ -1,4 +1,4 @@
-//! Bytes that nobody can guess.
+//! Random bytes for secrets.
 
 use std::{
     fmt::Write as _,
@@ -6,10 +6,10 @@ use std::{
     io::{self, Read},
 };
 
-/// 32 of them, as lower-case hexadecimal.
+/// 32 random bytes as lowercase hexadecimal.
 ///
 /// # Errors
-/// When the kernel gives none.
+/// When the kernel has none.
 pub fn hex() -> io::Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Burying children, also those that were handed over.
+//! Reaping child processes, also adopted orphans.
 
 use std::io;
 
@@ -7,16 +7,16 @@ use nix::{errno::Errno, libc};
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildExit {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signal(i32),
 }
 
-/// Buries every child that has ended, telling `see` its number and how; says whether any other is left. Never waits.
+/// Reaps every exited child and passes its pid and exit to `see`. Returns whether any child is left. Does not block.
 ///
 /// # Errors
-/// When they cannot be waited for.
+/// When `waitpid` fails.
 #[expect(unsafe_code, reason = "the crates used here lose how a child ended when a real-time signal did it")]
 pub fn reap_exited(see: &mut dyn FnMut(i32, ChildExit)) -> io::Result<bool> {
     loop {
@@ -31,4 +31,10 @@ pub fn reap_exited(see: &mut dyn FnMut(i32, ChildExit)) -> io::Result<bool> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Reaps all exited children and discards how they ended. Does not block.
+pub fn reap_children() {
+    // Without children, or when `waitpid` fails, there is nothing to reap.
+    let _ = reap_exited(&mut |_, _| {});
 }

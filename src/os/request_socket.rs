@@ -1,4 +1,4 @@
-//! Whoever calls at a socket in a directory: each says one thing, waits, and is told one thing. Nobody here ever waits.
+//! A server socket in a directory for requests with one reply each. No operation blocks.
 
 use std::{
     fs,
@@ -14,19 +14,19 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::socket;
 
-/// How many may wait for their turn.
+/// The most connections at a time.
 const MAX_CONNECTIONS: usize = 64;
 
-/// What tells that a caller has said all.
+/// How the end of a request is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// The end of a line. Who hangs up before it is gone.
+    /// By a newline. A caller that closes the connection before the reply is gone.
     Line,
-    /// That they hang up their side.
+    /// By the end of the stream, when the caller shuts its writing side down.
     Eof,
 }
 
-/// A socket, and those who call there.
+/// A listening socket and its connections.
 #[derive(Debug)]
 pub struct RequestSocket {
     path: PathBuf,
@@ -45,47 +45,40 @@ struct Connection {
     is_complete: bool,
 }
 
-/// What came in.
+/// An event; the number identifies the connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// This one has said all, and waits.
+    /// A complete request; the caller waits for the reply.
     Request(u64, Vec<u8>),
-    /// This one says more than anybody may, and waits.
+    /// A request above the size limit; the caller waits for the reply.
     TooLarge(u64),
-    /// This one is gone.
+    /// The caller has closed the connection.
     Closed(u64),
 }
 
 impl RequestSocket {
-    /// Listens under a name in a directory; a call is at most `longest` bytes.
+    /// Listens under a name in a directory. A request has at most `max_bytes` bytes.
     ///
     /// # Errors
-    /// When the directory is not there, or the name is taken.
-    pub fn listen(dir: &Path, name: &str, whole: Framing, longest: usize) -> io::Result<Self> {
+    /// When the directory does not exist, or the name is taken.
+    pub fn listen(dir: &Path, name: &str, framing: Framing, max_bytes: usize) -> io::Result<Self> {
         let listener = socket::listen(dir, name)?;
-        Ok(Self {
-            path: dir.join(name),
-            listener,
-            connections: Vec::new(),
-            next_id: 0,
-            framing: whole,
-            max_bytes: longest,
-        })
+        Ok(Self { path: dir.join(name), listener, connections: Vec::new(), next_id: 0, framing, max_bytes })
     }
 
-    /// What to wait for.
+    /// The descriptors to poll.
     pub fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         let callers = self.connections.iter().map(|caller| PollFd::new(caller.stream.as_fd(), caller.events()));
         std::iter::once(PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)).chain(callers)
     }
 
-    /// Looks after everybody.
+    /// Accepts connections and reads requests.
     pub fn accept_and_read(&mut self) -> Vec<Incoming> {
         while let Ok((stream, _)) = self.listener.accept() {
             if self.connections.len() >= MAX_CONNECTIONS
                 && let Some(silent) = self.connections.iter().position(|caller| !caller.is_complete)
             {
-                // Who says nothing keeps nobody out.
+                // At the limit, a connection without a complete request makes room.
                 self.connections.remove(silent);
             }
             if self.connections.len() < MAX_CONNECTIONS && stream.set_nonblocking(true).is_ok() {
@@ -108,7 +101,7 @@ impl RequestSocket {
         came
     }
 
-    /// Tells one something, and lets it go.
+    /// Sends a reply and closes the connection.
     pub fn reply(&mut self, id: u64, text: &[u8]) {
         self.connections.retain_mut(|caller| {
             if caller.id == id {
@@ -118,14 +111,14 @@ impl RequestSocket {
         });
     }
 
-    /// Tells everybody something, and lets them go.
+    /// Sends a reply to all callers and closes their connections.
     pub fn reply_to_all(&mut self, text: &[u8]) {
         for mut caller in self.connections.drain(..) {
             caller.send(text);
         }
     }
 
-    /// Lets nobody in any more; who is in can still be answered.
+    /// Accepts no new connections. Open ones can still get a reply.
     pub fn stop_accepting(&self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -138,17 +131,17 @@ impl Drop for RequestSocket {
 }
 
 impl Connection {
-    /// One that waits has nothing more to say: only its going is of interest.
+    /// After a complete request, only the end of the connection matters.
     const fn events(&self) -> PollFlags {
         if self.is_complete { PollFlags::empty() } else { PollFlags::POLLIN }
     }
 
     fn send(&mut self, text: &[u8]) {
-        // A socket takes a line at once; who is gone does not want it.
+        // A socket buffer takes a short reply at once; a write to a closed connection may fail.
         let _ = self.stream.write(text);
     }
 
-    fn read_request(&mut self, whole: Framing, longest: usize) -> Option<Incoming> {
+    fn read_request(&mut self, framing: Framing, max_bytes: usize) -> Option<Incoming> {
         if self.is_complete {
             let mut watched = [PollFd::new(self.stream.as_fd(), PollFlags::empty())];
             let is_gone = poll(&mut watched, PollTimeout::ZERO).is_ok_and(|found| found > 0);
@@ -157,17 +150,17 @@ impl Connection {
         let mut buffer = [0; 16 * 1024];
         loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) if whole == Framing::Eof => break,
+                Ok(0) if framing == Framing::Eof => break,
                 Ok(0) => return Some(Incoming::Closed(self.id)),
                 Ok(read) => self.received.extend_from_slice(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
                 Err(_) => return Some(Incoming::Closed(self.id)),
             }
-            if whole == Framing::Line && self.received.ends_with(b"\n") {
+            if framing == Framing::Line && self.received.ends_with(b"\n") {
                 break;
             }
-            if self.received.len() > longest {
+            if self.received.len() > max_bytes {
                 self.is_complete = true;
                 return Some(Incoming::TooLarge(self.id));
             }
@@ -183,9 +176,9 @@ mod tests {
 
     use super::*;
 
-    fn callers(whole: Framing) -> (tempfile::TempDir, RequestSocket) {
+    fn callers(framing: Framing) -> (tempfile::TempDir, RequestSocket) {
         let home = tempfile::tempdir().unwrap();
-        let callers = RequestSocket::listen(home.path(), "c", whole, 8).unwrap();
+        let callers = RequestSocket::listen(home.path(), "c", framing, 8).unwrap();
         (home, callers)
     }
 

@@ -1,5 +1,5 @@
-//! Running a program to its end while its output streams by. It runs in a process group of its own, without stdin; a
-//! signal to us is passed on to it, and nothing that it started outlives the run.
+//! Runs a program to its end and streams its output. It runs in its own process group without stdin. Signals are forwarded to
+//! it, and no process that it started survives.
 
 use std::{
     ffi::OsString,
@@ -15,7 +15,7 @@ use std::{
 };
 
 use nix::{
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::{
         prctl,
         signal::{SigSet, SigmaskHow, Signal, killpg},
@@ -26,11 +26,11 @@ use nix::{
 };
 use thiserror::Error;
 
-use super::{process, process_tree, signals};
+use super::{poll_timeout::poll_timeout, process, process_tree, signals};
 
-/// How long a program may take to end when it is told to.
+/// How long a program may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long its last output may take when the program itself has ended.
+/// How long its last output may take after its end.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Which stream something came from.
@@ -47,9 +47,9 @@ pub enum Stream {
 pub struct Program<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// Where it runs.
+    /// The working directory.
     pub dir: &'a Path,
-    /// How long it may run.
+    /// The time after which it is ended.
     pub timeout: Option<Duration>,
     /// Both streams are one, which keeps what is written to them in its order; all of it comes as [`Stream::Out`].
     pub merge_output: bool,
@@ -58,15 +58,15 @@ pub struct Program<'a> {
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramExit {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By a signal that was not ours.
+    /// A signal of another process ended it.
     Signaled(i32),
-    /// By us, when its time was over.
+    /// It was ended at its time limit.
     TimedOut,
 }
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamResult {
     /// How it ended.
@@ -87,19 +87,19 @@ pub enum StreamError {
     /// No such directory.
     #[error("the directory {} is not there; nothing was run and nothing recorded", .dir.display())]
     NoDir { dir: PathBuf },
-    /// The kernel would not start it.
+    /// The kernel could not start it.
     #[error("the program '{program}' cannot be started: {source}")]
     Start { program: String, source: io::Error },
-    /// We were told to stop, and stopped it.
+    /// This process got a signal and ended the program.
     #[error("interrupted by {signal}; the program was ended and nothing recorded")]
     Interrupted { signal: Signal },
-    /// It could not be watched.
+    /// It could not be waited for.
     #[error("the program cannot be watched: {0}")]
     Watch(io::Error),
 }
 
 impl StreamError {
-    /// Whether it is certain that nothing was run.
+    /// Whether it is certain that the program was not started.
     #[must_use]
     pub const fn is_not_started(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::NoDir { .. } | Self::Start { .. })
@@ -113,7 +113,7 @@ fn watch_error(error: impl Into<io::Error>) -> StreamError {
 /// Runs a program; `see` gets its output as it comes, from two threads.
 ///
 /// # Errors
-/// When it cannot be started, or we are told to stop (by INT, TERM or HUP) before its end.
+/// When it cannot be started, or this process gets INT, TERM or HUP before its end.
 pub fn run(
     program: &Program<'_>,
     see: impl Fn(Stream, &[u8]) + Send + Sync + 'static,
@@ -122,7 +122,7 @@ pub fn run(
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
         stops.add(signal);
     }
-    // Threads inherit the mask; off the program it is taken again.
+    // Threads inherit the mask; it is cleared for the program.
     let before = stops.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(watch_error)?;
     let ran = run_watched(program, Arc::new(see), &stops);
     let _ = before.thread_set_mask();
@@ -135,7 +135,7 @@ fn run_watched(
     stops: &SigSet,
 ) -> Result<StreamResult, StreamError> {
     let signals = SignalFd::with_flags(stops, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map_err(watch_error)?;
-    // Whoever loses its parent becomes our child, so that everything the program started is found below us.
+    // Orphans become children of this process, so that every process of the program is found below it.
     prctl::set_child_subreaper(true).map_err(watch_error)?;
     let begun = Instant::now();
     let (mut child, both) = spawn(program)?;
@@ -172,7 +172,7 @@ fn run_watched(
     drop(guard);
     let stopped = match (event, drained) {
         (WaitOutcome::Stop(signal), _) | (_, WaitOutcome::Stop(signal)) => Some(signal),
-        // Nothing writes any more; whoever reads what we print may take its time.
+        // No process writes any more; the reader of this output may be slow.
         (WaitOutcome::Ready, WaitOutcome::TimedOut) => match wait(&signals, done.as_fd(), None).map_err(watch_error)? {
             WaitOutcome::Stop(signal) => Some(signal),
             _ => None,
@@ -186,7 +186,7 @@ fn run_watched(
     Ok(StreamResult { exit: ending, elapsed: took, left_processes: event == WaitOutcome::Ready && !left.is_empty() })
 }
 
-/// Ends everything below us when it is dropped on the way out of an error.
+/// Ends all descendants when it is dropped on an error path.
 struct KillOnDrop;
 
 impl Drop for KillOnDrop {
@@ -227,7 +227,7 @@ fn spawn(program: &Program<'_>) -> Result<(Child, Option<PipeReader>), StreamErr
         io::ErrorKind::NotFound => StreamError::NotFound { program: name },
         _ => StreamError::Start { program: name, source },
     })?;
-    // With the command go our own ends of the pipe.
+    // Dropping the command closes this process's ends of the pipe.
     Ok((child, both))
 }
 
@@ -255,26 +255,25 @@ fn spawn_reader(
     Ok(())
 }
 
-/// What a wait ended with.
+/// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitOutcome {
     /// The descriptor is readable.
     Ready,
     /// The time is over.
     TimedOut,
-    /// We are told to stop.
+    /// A signal asks this process to end.
     Stop(Signal),
 }
 
-/// The signals that come to us, while the program runs.
+/// The signals of this process while the program runs.
 struct Signals {
     signals: SignalFd,
     root: i32,
 }
 
 impl Signals {
-    /// The next signal that tells us to stop, if one came. When children ended, those of them that became ours because
-    /// their parents are gone are buried.
+    /// The next signal that asks this process to end, if any. On SIGCHLD it reaps orphans.
     fn next_stop_signal(&self) -> io::Result<Option<Signal>> {
         while let Some(told) = self.signals.read_signal()? {
             let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
@@ -288,7 +287,7 @@ impl Signals {
 
     fn reap_orphans(&self) {
         let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        // The program itself is waited for elsewhere; when it shows up here, the run is over anyway.
+        // The program itself is waited for elsewhere; if it is reaped here, the run is over anyway.
         while let Ok(Some(ended)) = waitid(Id::All, look).map(|status| status.pid()) {
             if ended.as_raw() == self.root || waitpid(ended, Some(WaitPidFlag::WNOHANG)).is_err() {
                 break;
@@ -300,14 +299,9 @@ impl Signals {
 fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io::Result<WaitOutcome> {
     loop {
         let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
-        // Rounded up: a wait of less than a millisecond must not become a busy loop. Longer than the kernel takes is
-        // asked again.
-        let timeout = left.map_or(PollTimeout::NONE, |left| {
-            PollTimeout::try_from(left.saturating_add(Duration::from_micros(999))).unwrap_or(PollTimeout::MAX)
-        });
         let mut watched =
             [PollFd::new(signals.signals.as_fd(), PollFlags::POLLIN), PollFd::new(ready, PollFlags::POLLIN)];
-        match poll(&mut watched, timeout) {
+        match poll(&mut watched, poll_timeout(left)) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -326,9 +320,9 @@ fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io:
     }
 }
 
-/// Passes a signal on to the program's group and gives it a moment; a second signal to us ends the moment.
+/// Forwards a signal to the program's group and gives it time; a second signal shortens that.
 fn stop(signals: &Signals, root: i32, signal: Signal, ended: Option<BorrowedFd<'_>>) {
-    // The program is our child and not yet waited for: its pid, and so its group, is still its own.
+    // The program is not reaped yet, so its pid and group id are not reused.
     let _ = killpg(Pid::from_raw(root), signal);
     if let Some(ended) = ended {
         let _ = wait(signals, ended, Some(Instant::now() + GRACE));

@@ -1,4 +1,4 @@
-//! Signals that are read instead of obeyed, by a program that has something to put right before it ends.
+//! Signals as events to read, for programs that clean up before they end.
 
 use std::{
     fs::File,
@@ -16,11 +16,11 @@ use nix::{
 
 use super::capture::set_nonblocking;
 
-/// Where the handler writes to; a handler can be given nothing else.
+/// The pipe that the handler writes to; a handler takes no arguments.
 static WRITE_FD: AtomicI32 = AtomicI32::new(-1);
 
-/// Signals that are caught until this is dropped; there is one at a time. Nothing is blocked, since programs that are started
-/// meanwhile would inherit that; a handler is back at its default in each of them.
+/// Signals that are caught until this is dropped; only one at a time. Nothing is blocked, because child processes would
+/// inherit that; handlers are reset to the default in each of them.
 #[derive(Debug)]
 pub struct SignalPipe {
     read: File,
@@ -38,7 +38,7 @@ extern "C" fn write_signal(signal: libc::c_int) {
 }
 
 impl SignalPipe {
-    /// Catches these from now on.
+    /// Catches these signals from now on.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -46,7 +46,7 @@ impl SignalPipe {
     pub fn install(signals: &[Signal]) -> io::Result<Self> {
         let (read, write) = io::pipe()?;
         set_nonblocking(read.as_fd())?;
-        // Nobody would ever read so many that it is full, and a handler must not wait.
+        // A handler must not block; so many unread signals never occur.
         set_nonblocking(write.as_fd())?;
         let write = OwnedFd::from(write);
         WRITE_FD.store(write.as_raw_fd(), Relaxed);
@@ -59,10 +59,10 @@ impl SignalPipe {
         Ok(caught)
     }
 
-    /// The next one that has come; `None` when none has.
+    /// The next received signal, if any.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the pipe cannot be read.
     pub fn next(&self) -> io::Result<Option<Signal>> {
         let mut number = [0];
         match (&self.read).read(&mut number) {
@@ -100,8 +100,8 @@ pub fn parse(text: &str) -> Option<Signal> {
     Signal::from_str(&name).or_else(|_| Signal::from_str(&format!("SIG{name}"))).ok()
 }
 
-/// Lets every signal do again what it does by default: whoever started us may have made us ignore some, which a program
-/// would inherit. Of a terminal's Ctrl-C nothing would be left then.
+/// Resets every signal to its default action: the parent may have ignored some (such as SIGINT), and child processes would
+/// inherit that.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn reset_all() {
     for number in 1..=libc::SIGRTMAX() {
@@ -110,23 +110,22 @@ pub fn reset_all() {
     }
 }
 
-/// Hears again of children that end: whoever started us may have made us ignore that, and the kernel then forgets how they
-/// ended.
+/// Resets SIGCHLD to its default: the parent may have ignored it, and the kernel then discards exit statuses.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn enable_sigchld() {
     // SAFETY: no handler is installed, only taken away.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
-/// A file that would grow larger than this process may make one is an error to whoever writes it, as a full disk is, and no
-/// end of the process.
+/// Ignores SIGXFSZ: a write beyond the file size limit then fails with an error, like a full disk, and does not end the
+/// process.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn ignore_sigxfsz() {
     // SAFETY: no handler is installed.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// A command whose program blocks no signal, whatever this thread holds back: the standard library hands the mask on.
+/// Makes a command start with an empty signal mask; the standard library would pass on the mask of this thread.
 #[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
 pub fn with_empty_mask(command: &mut std::process::Command) -> &mut std::process::Command {
     use std::os::unix::process::CommandExt;

@@ -1,4 +1,5 @@
-//! Stream sockets in a directory, whatever the length of its path: an address holds 107 bytes, a descriptor's name is short.
+//! Stream sockets in a directory whose path may be long: an address has room for 107 bytes, so the path goes through a
+//! descriptor.
 
 use std::{
     fs::{self, File, Permissions},
@@ -18,19 +19,19 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, UnixAddr, connect as connect_to, getsockopt, socket, sockopt::PeerCredentials,
 };
 
-/// How many bytes of a path an address holds.
+/// The longest path in a socket address, in bytes.
 const MAX_ADDRESS_BYTES: usize = 107;
 
-/// Whether a socket of this path can be reached by its path.
+/// Whether this path fits into a socket address.
 #[must_use]
 pub fn fits_address(path: &Path) -> bool {
     path.as_os_str().as_bytes().len() <= MAX_ADDRESS_BYTES
 }
 
-/// Listens under a name in a directory, for this user alone. Never blocks.
+/// Listens under a name in a directory, for this user alone. The listener does not block.
 ///
 /// # Errors
-/// When the directory is not there, or the name is taken.
+/// When the directory does not exist, or the name is taken.
 pub fn listen(dir: &Path, name: &str) -> io::Result<UnixListener> {
     let dir = File::open(dir)?;
     let path = short_path(&dir, name);
@@ -40,19 +41,19 @@ pub fn listen(dir: &Path, name: &str) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Connects to whoever listens there.
+/// Connects to the socket of a name in a directory.
 ///
 /// # Errors
-/// When nobody does.
+/// When no process listens there.
 pub fn connect(dir: &Path, name: &str) -> io::Result<UnixStream> {
     let dir = File::open(dir)?;
     UnixStream::connect(short_path(&dir, name))
 }
 
-/// Connects to whoever listens at a path that [`fits`], without waiting: one whose queue is full counts as nobody.
+/// Connects to a socket at a path that [`fits`], without waiting. A full connection queue counts as no listener.
 ///
 /// # Errors
-/// When nobody listens there now.
+/// When no process accepts connections there now.
 pub fn connect_at(path: &Path) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
@@ -62,10 +63,10 @@ pub fn connect_at(path: &Path) -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-/// The user at the other end of a Unix socket.
+/// The user id of the peer of a Unix socket.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// When the kernel does not return it.
 pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
     Ok(getsockopt(socket, PeerCredentials)?.uid())
 }

@@ -11,13 +11,13 @@ use nix::{
     sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios},
 };
 
-/// How many columns the terminal at stdout has; `None` when it is none.
+/// The columns of the terminal at stdout; `None` when stdout is not a terminal.
 #[must_use]
 pub fn width() -> Option<u16> {
     size().map(|(_, columns)| columns)
 }
 
-/// How many rows and columns the terminal at stdout has; `None` when it is none, or does not tell.
+/// The rows and columns of the terminal at stdout; `None` when stdout is not a terminal or has no size.
 #[must_use]
 pub fn size() -> Option<(u16, u16)> {
     size_of(io::stdout().as_fd()).map(|size| (size.rows, size.cols))
@@ -26,13 +26,13 @@ pub fn size() -> Option<(u16, u16)> {
 /// A terminal's size, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Its height.
+    /// The rows.
     pub rows: u16,
-    /// Its width.
+    /// The columns.
     pub cols: u16,
 }
 
-/// The size of a terminal; `None` when it is none, or does not know it.
+/// The size of a terminal; `None` for other files and for an unknown size.
 #[must_use]
 #[expect(unsafe_code, reason = "the ioctl that asks for a window's size has no safe form")]
 pub fn size_of(terminal: BorrowedFd<'_>) -> Option<Size> {
@@ -43,10 +43,10 @@ pub fn size_of(terminal: BorrowedFd<'_>) -> Option<Size> {
     (done == 0 && size.rows > 0 && size.cols > 0).then_some(size)
 }
 
-/// Gives a terminal another size; whoever is in front of it is told by SIGWINCH.
+/// Sets the size of a terminal; its foreground group gets SIGWINCH.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not a terminal.
 #[expect(unsafe_code, reason = "the ioctl that sets a window's size has no safe form")]
 pub fn resize(terminal: BorrowedFd<'_>, size: Size) -> io::Result<()> {
     let size = libc::winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
@@ -56,7 +56,7 @@ pub fn resize(terminal: BorrowedFd<'_>, size: Size) -> io::Result<()> {
     Ok(())
 }
 
-/// A terminal that hands every byte on as it is, until this is dropped.
+/// A terminal in raw mode, until this is dropped.
 #[derive(Debug)]
 pub struct RawMode {
     terminal: OwnedFd,
@@ -64,10 +64,10 @@ pub struct RawMode {
 }
 
 impl RawMode {
-    /// Makes a terminal raw; `None` when it is none.
+    /// Puts a terminal into raw mode; `None` when it is not a terminal.
     ///
     /// # Errors
-    /// When it cannot be made so.
+    /// When the mode cannot be set.
     pub fn enable(terminal: BorrowedFd<'_>) -> io::Result<Option<Self>> {
         let Ok(before) = termios::tcgetattr(terminal) else { return Ok(None) };
         let mut raw = before.clone();
@@ -89,8 +89,8 @@ impl Drop for RawMode {
     }
 }
 
-/// Makes the terminal at stdin hand on every byte as it is typed, without echo; keys that send signals go on sending them.
-/// Nothing when stdin is no terminal.
+/// Makes the terminal at stdin pass on every byte as it is typed, without echo; keys that send signals still do. Does nothing
+/// when stdin is not a terminal.
 ///
 /// # Errors
 /// When the terminal refuses.

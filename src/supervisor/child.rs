@@ -1,4 +1,4 @@
-//! The program of a run, from the gate that it waits behind to its last word: its streams or its terminal.
+//! A job's program, from the held process to the end of its output: its pipes or its terminal.
 
 use std::{
     collections::BTreeMap,
@@ -20,34 +20,35 @@ use crate::{
     },
 };
 
-/// How much of a stream is read before somebody else's turn, in bytes: a flood must hide neither door nor end.
+/// How much of a stream is read in one turn, in bytes: a flood must delay neither requests nor the end.
 const MAX_READ_BYTES: usize = 1 << 20;
-/// As much as a pipe has when nobody asks for more, in bytes: when all of it was there at once, more does some good.
+/// The default capacity of a pipe, in bytes. A pipe that was found full gets a larger one.
 const DEFAULT_PIPE_BYTES: usize = 64 * 1024;
 
-/// What a run begins with.
+/// The program to start.
 #[derive(Debug)]
 pub struct ChildSpec<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// Its whole environment.
+    /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: &'a Path,
-    /// What it reads; without it, nothing.
+    /// The program's stdin; without it, stdin is empty.
     pub stdin: Option<Vec<u8>>,
-    /// The size of its terminal, when it has one.
+    /// The size of the terminal, when the program gets one.
     pub pty: Option<TerminalSize>,
 }
 
-/// A program and our ends of what it reads and prints.
+/// A program and this process's ends of its streams.
 #[derive(Debug)]
 pub struct Child {
-    /// What it waits behind.
+    /// The process that becomes the program when it is released.
     pub held: HeldProcess,
     outputs: Vec<OutputPipe>,
     terminal: Option<Pty>,
-    /// The program's end of it. A terminal that nobody has open hangs up, and a program closes its own before it ends.
+    /// The program's end of the terminal, kept open here: a terminal without an open end hangs up, and a program may close
+    /// its own early.
     program_end: Option<OwnedFd>,
     had_terminal: bool,
     stdin_feed: Option<StdinFeed>,
@@ -122,7 +123,7 @@ impl Child {
         self.terminal.as_mut()
     }
 
-    /// The program has ended: its terminal is over once nobody else has it open.
+    /// Closes the program's end of the terminal; the output ends when no process has it open.
     pub fn release_terminal(&mut self) {
         self.program_end = None;
     }
@@ -176,7 +177,7 @@ impl Child {
                 Ok(written) => feed.written += written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // It does not want to read more: its own affair.
+                // The program has closed its stdin; the rest is dropped.
                 Err(_) => feed.written = feed.text.len(),
             }
             if feed.written >= feed.text.len() {

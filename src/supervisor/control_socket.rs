@@ -1,5 +1,5 @@
-//! Where a run is steered from outside: a socket in its directory. One line of JSON a connection as the request, one as the
-//! answer, once it is done.
+//! A job's control socket, in the job's directory. Each connection carries one request and one reply, each a line of JSON.
+//! The reply comes when the request is carried out.
 
 use std::{
     fs,
@@ -20,41 +20,41 @@ use crate::{
     wire::terminal_input,
 };
 
-/// The socket's name in the run's directory.
+/// The socket's name in the job's directory. Another version may run the supervisor, so the name never changes.
 const SOCKET_NAME: &str = "door";
-/// The longest request, in bytes: the most that is typed at once, when each byte of it is escaped.
+/// The longest request, in bytes: the longest input, when each of its bytes is escaped.
 const MAX_REQUEST_BYTES: usize = 8 << 20;
 
-/// What is asked for.
+/// A request to a job's supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// The run is to end.
+    /// End the job.
     Kill {
-        /// What everything in it gets first.
+        /// The first signal to all processes of the job.
         signal: Signal,
-        /// How long that may take before it is killed.
+        /// The time until the processes get SIGKILL.
         grace: Duration,
     },
-    /// This is to be typed.
+    /// Type this into the job's terminal.
     Input(Vec<TerminalInput>),
 }
 
-/// What became of it.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// The run has ended, and that is written.
+    /// The job has ended and its result is recorded.
     Ended,
-    /// So many bytes were typed.
+    /// This many bytes were typed.
     Typed(usize),
-    /// Its input is full: so many bytes were typed, and the rest was forgotten.
+    /// The input is full: this many bytes were typed, the rest was dropped.
     InputFull(usize),
-    /// A line of so many bytes is more than its terminal takes; nothing was typed.
+    /// A line of this many bytes exceeds the terminal's limit; nothing was typed.
     LineTooLong(usize),
-    /// It has no terminal.
+    /// The job has no terminal.
     NoTerminal,
-    /// It has ended meanwhile: so many bytes were typed before that.
+    /// The job has ended; this many bytes were typed before.
     EndedMeanwhile(usize),
-    /// The request was none.
+    /// The request is invalid.
     InvalidRequest,
 }
 
@@ -118,20 +118,20 @@ pub struct ControlSocket {
     requests: RequestSocket,
 }
 
-/// What came in at the door.
+/// An event at the control socket. The number identifies the connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// This one asks for something.
+    /// A request arrived.
     Request(u64, Request),
-    /// This one is gone.
+    /// The caller has closed the connection.
     Closed(u64),
 }
 
 impl ControlSocket {
-    /// Opens it. One that a dead supervisor left is swept away: whoever opens it holds the run.
+    /// Opens the socket and replaces one that a dead supervisor left. The caller must have the job's lock.
     ///
     /// # Errors
-    /// When there is no socket to be had there.
+    /// When the socket cannot be created.
     pub fn open(dir: &JobDir) -> io::Result<Self> {
         match fs::remove_file(dir.file(SOCKET_NAME)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -140,51 +140,51 @@ impl ControlSocket {
         Ok(Self { requests: RequestSocket::listen(dir.path(), SOCKET_NAME, Framing::Line, MAX_REQUEST_BYTES)? })
     }
 
-    /// What to wait for.
+    /// The descriptors to poll.
     pub fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         self.requests.poll_fds()
     }
 
-    /// Looks after everybody at the door. Never waits.
+    /// Accepts connections and reads requests. Does not block.
     pub fn poll(&mut self) -> Vec<Incoming> {
-        let mut came = Vec::new();
+        let mut events = Vec::new();
         for one in self.requests.accept_and_read() {
             let (id, request) = match one {
                 request_socket::Incoming::Request(id, line) => (id, Request::from_json(&line)),
                 request_socket::Incoming::TooLarge(id) => (id, None),
                 request_socket::Incoming::Closed(id) => {
-                    came.push(Incoming::Closed(id));
+                    events.push(Incoming::Closed(id));
                     continue;
                 }
             };
             match request {
-                Some(request) => came.push(Incoming::Request(id, request)),
+                Some(request) => events.push(Incoming::Request(id, request)),
                 None => self.reply(id, &Reply::InvalidRequest),
             }
         }
-        came
+        events
     }
 
-    /// Lets nobody in any more; who is in is still answered.
+    /// Accepts no new connections. Open ones can still get a reply.
     pub fn stop_accepting(&self) {
         self.requests.stop_accepting();
     }
 
-    /// Tells one what became of its request, and lets it go.
+    /// Sends a reply and closes the connection.
     pub fn reply(&mut self, id: u64, reply: &Reply) {
         self.requests.reply(id, format!("{}\n", reply.to_json()).as_bytes());
     }
 }
 
-/// Asks a run's supervisor for something, and waits for what becomes of it, at most so long. `None`: nobody is there. One
-/// that went away without an answer has seen the run's end.
+/// Sends a request to a job's supervisor and waits for the reply. `None` when no supervisor listens. A supervisor that closes
+/// the connection without a reply has ended with its job.
 ///
 /// # Errors
-/// `TimedOut` when it takes too long; as the socket fails.
-pub fn send_request(dir: &JobDir, request: &Request, patience: Duration) -> io::Result<Option<Reply>> {
+/// `TimedOut` when the reply takes longer than `timeout`; errors of the socket.
+pub fn send_request(dir: &JobDir, request: &Request, timeout: Duration) -> io::Result<Option<Reply>> {
     let Ok(mut stream) = socket::connect(dir.path(), SOCKET_NAME) else { return Ok(None) };
-    stream.set_write_timeout(Some(patience))?;
-    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(timeout))?;
+    stream.set_read_timeout(Some(timeout))?;
     let mut line = Vec::new();
     let asked = stream
         .write_all(format!("{}\n", request.to_json()).as_bytes())
@@ -192,9 +192,9 @@ pub fn send_request(dir: &JobDir, request: &Request, patience: Duration) -> io::
     match asked {
         Ok(_) => Ok(Some(Reply::from_json(&line).unwrap_or(Reply::EndedMeanwhile(0)))),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            Err(io::Error::new(io::ErrorKind::TimedOut, "the run's supervisor does not answer in time"))
+            Err(io::Error::new(io::ErrorKind::TimedOut, "the job's supervisor did not reply in time"))
         }
-        // It closed the door.
+        // It closed the connection.
         Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
             Ok(Some(Reply::EndedMeanwhile(0)))
         }

@@ -1,5 +1,5 @@
-//! A run's directory, `.fairway/runs/ID`, for its user alone: the lock of whoever looks after it, what it is started with, the
-//! bytes that it printed, and how it ended.
+//! A job's directory, `.fairway/runs/ID`, with mode 0700: the supervisor's lock, the start file, the output segments and the
+//! result.
 
 use std::{
     ffi::OsString,
@@ -17,46 +17,46 @@ use crate::{
     os::{files, lock::InheritableLock, notify},
 };
 
-/// Held by whoever looks after the run.
+/// Locked by the job's supervisor.
 const LOCK_FILE: &str = "lock";
-/// What the run is started with: working directory, arguments, environment. Gone when it is final.
+/// The start file: working directory, arguments, environment. Removed when the job is final.
 const START_FILE: &str = "start";
-/// What the program reads. Gone when it is final.
+/// The program's stdin. Removed when the job is final.
 const STDIN_FILE: &str = "stdin";
-/// There from just before the program's first instruction.
+/// Exists from just before the program is released.
 const STARTED_FILE: &str = "begun";
-/// How it ended, known before the store knows.
+/// The result, written before the store gets it.
 const RESULT_FILE: &str = "ended";
-/// Where its waiters are.
+/// The directory of the waiters' sockets.
 const WAKE_DIR: &str = "wake";
-/// What a whole start file begins and ends with.
+/// The first and last bytes of a complete start file.
 const START_FILE_MAGIC: &[u8] = b"fairway-run-1";
 
-/// The directory of one run.
+/// The directory of one job.
 #[derive(Debug, Clone)]
 pub struct JobDir {
     path: PathBuf,
 }
 
-/// What a run is started with.
+/// The content of the start file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartSpec {
-    /// Its working directory.
+    /// The working directory.
     pub cwd: PathBuf,
     /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// Its whole environment, as `NAME=value`.
+    /// The complete environment, as names and values.
     pub env: Vec<(OsString, OsString)>,
 }
 
 impl JobDir {
-    /// The directory of a run, under the directory of all runs.
+    /// The directory of a job, below the directory of all jobs.
     #[must_use]
     pub fn of(runs: &Path, id: &JobId) -> Self {
         Self { path: runs.join(id.to_string()) }
     }
 
-    /// Where it lies.
+    /// The directory's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -70,7 +70,7 @@ impl JobDir {
         if let Some(runs) = self.path.parent() {
             files::private_dir(runs)?;
         }
-        // Nobody else's: what is there already is another run's, and stays.
+        // Fails when the directory exists: it then belongs to another job.
         DirBuilder::new().mode(0o700).create(&self.path)?;
         self.write_start_files(start, stdin).inspect_err(|_| drop(self.remove()))
     }
@@ -121,58 +121,58 @@ impl JobDir {
         }
     }
 
-    /// Takes the lock of whoever looks after the run; `None` when somebody has it.
+    /// Takes the supervisor's lock; `None` when another process has it.
     ///
     /// # Errors
-    /// When it cannot be asked for.
+    /// When the lock file cannot be opened or locked.
     pub fn try_lock(&self) -> io::Result<Option<InheritableLock>> {
         InheritableLock::try_acquire(&self.path.join(LOCK_FILE))
     }
 
-    /// The lock that this process was started with, as its stdin: so a run is looked after without a break. `None` when that
-    /// is another file, or somebody else has it. Whoever starts the process gives it [`Hold::into_file`].
+    /// The supervisor's lock, inherited as stdin ([`InheritableLock::into_file`]), so that the job is never without a lock.
+    /// `None` when stdin is another file, or another process has the lock.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When stdin or the lock file cannot be inspected.
     pub fn lock_from_stdin(&self) -> io::Result<Option<InheritableLock>> {
         InheritableLock::from_stdin(&self.path.join(LOCK_FILE))
     }
 
-    /// Whether somebody looks after the run. Asking takes nothing.
+    /// Whether the job has a live supervisor. The lock is not taken for this.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When the lock file cannot be inspected.
     pub fn is_locked(&self) -> io::Result<bool> {
         InheritableLock::is_locked(&self.path.join(LOCK_FILE))
     }
 
-    /// Notes that the program is about to begin.
+    /// Marks the program as started; called just before its release.
     ///
     /// # Errors
-    /// When it cannot be noted; the program must then not begin.
+    /// When the file cannot be written; the program must then not be released.
     pub fn mark_started(&self) -> io::Result<()> {
         files::private_file(&self.path.join(STARTED_FILE)).map(drop)
     }
 
-    /// Whether the program may have begun.
+    /// Whether the program may have been started.
     #[must_use]
     pub fn has_started(&self) -> bool {
         self.path.join(STARTED_FILE).exists()
     }
 
-    /// Forgets an earlier beginning, before the run is put back into its queue.
+    /// Removes the start mark and the result of an earlier attempt, before the job is requeued.
     ///
     /// # Errors
-    /// When it cannot be forgotten.
+    /// When a file cannot be removed.
     pub fn clear_started(&self) -> io::Result<()> {
         remove_if_exists(&self.path.join(STARTED_FILE))?;
         remove_if_exists(&self.path.join(RESULT_FILE))
     }
 
-    /// Notes how the program ended, for whoever comes after a supervisor that dies before the store knows.
+    /// Writes the result, for recovery after a supervisor that dies before the store has it.
     ///
     /// # Errors
-    /// When it cannot be noted.
+    /// When the file cannot be written.
     pub fn write_result(&self, ending: &JobResult) -> io::Result<()> {
         let number = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
         let text = format!(
@@ -263,7 +263,7 @@ fn parse_start_spec(text: &[u8]) -> Option<StartSpec> {
         return None;
     }
     let entry = |bytes: &[u8]| {
-        // A name may begin with '=', so the first letter is never the separator.
+        // A name may begin with '=', so the first character is never the separator.
         let at = bytes.iter().skip(1).position(|byte| *byte == b'=')? + 1;
         Some((own(bytes.get(..at)?), own(bytes.get(at + 1..)?)))
     };

@@ -1,5 +1,5 @@
-//! What a supervisor writes down: that a run begins, what it prints, and how it ended. What the store refuses is tried again,
-//! for as long as that makes sense.
+//! A supervisor's writes to the [`Sink`](super::Sink): the start, the output and the result of a job. A write that the store
+//! refuses is retried within a limit.
 
 use std::{
     io,
@@ -9,48 +9,48 @@ use std::{
 
 use nix::{
     errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::signal::Signal,
 };
 
 use super::{
     JobDir, OutputRecorder, SinkError,
-    supervise::{JobHost, SuperviseError},
+    host::{JobHost, SuperviseError},
     watchers::{WatchEvent, Watchers},
 };
 use crate::{
     domain::job::{ItemType, JobResult},
-    os::{process::ProcessKey, signals::SignalPipe},
+    os::{poll_timeout::poll_timeout, process::ProcessKey, signals::SignalPipe},
 };
 
-/// How long the store may refuse the beginning before the run is left to others.
+/// How long a refused write of the start is retried before this supervisor gives the job up.
 const START_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long what was printed last may take to be written before the end is.
+/// How long a refused write of the last output is retried before the result is written.
 const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the store may refuse the end before it is left to others, who find it in the directory.
+/// How long a refused write of the result is retried; after that, recovery reads it from the job's directory.
 const RESULT_WRITE_TIMEOUT: Duration = Duration::from_secs(300);
-/// How long after a failure it is tried again to hand over what is owed.
+/// The pause before pending notifications are sent again.
 const NOTIFY_RETRY_DELAY: Duration = Duration::from_secs(1);
-/// The longest pause between two tries.
+/// The longest pause between two attempts.
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// Where it is written down that a run begins, before anything else can be.
+/// Records the start of a job; nothing else can be recorded before.
 pub(super) struct StartJournal<'a> {
-    /// Whoever comes after us finds the end here.
+    /// The result is kept here too, for recovery.
     pub job_dir: &'a JobDir,
-    /// What we are told.
+    /// The signals that this process got.
     pub signals: SignalPipe,
     sink: &'a mut dyn JobHost,
     created: Instant,
 }
 
 impl<'a> StartJournal<'a> {
-    /// With nothing written yet.
+    /// Writes nothing yet.
     pub(super) fn new(dir: &'a JobDir, signals: SignalPipe, sink: &'a mut dyn JobHost) -> Self {
         Self { job_dir: dir, signals, sink, created: Instant::now() }
     }
 
-    /// From here on there is output to be kept.
+    /// Opens the output; from here on it is recorded.
     pub(super) fn into_journal(self, key: &'a dyn Fn(&str) -> String) -> Journal<'a> {
         let (recorder, watching) = self.sink.open_output();
         Journal { start_journal: self, recorder, watchers: watching, notification_key: key, notify_at: None }
@@ -60,7 +60,7 @@ impl<'a> StartJournal<'a> {
         self.created.elapsed()
     }
 
-    /// The first signal that came and means that we are to end.
+    /// The first received signal that asks this process to end.
     pub(super) fn termination_signal(&self) -> io::Result<Option<Signal>> {
         while let Some(signal) = self.signals.next()? {
             if signal != Signal::SIGCHLD {
@@ -70,7 +70,7 @@ impl<'a> StartJournal<'a> {
         Ok(None)
     }
 
-    /// Waits a little before another try; `false` when we are told to end.
+    /// Waits before the next attempt; `false` when a signal asks this process to end.
     fn wait_to_retry(&self, pause: &mut Duration) -> io::Result<bool> {
         let mut watched = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
         match poll(&mut watched, poll_timeout(Some(*pause))) {
@@ -94,50 +94,54 @@ impl<'a> StartJournal<'a> {
     }
 }
 
-/// What is written down about a run.
+/// Records the output and the result of a job.
 pub(super) struct Journal<'a> {
-    /// Where the beginning was written down.
+    /// The journal that recorded the start.
     pub start_journal: StartJournal<'a>,
-    /// What is kept of the output.
+    /// The recorder of the output.
     pub recorder: OutputRecorder,
     watchers: Watchers,
     notification_key: &'a dyn Fn(&str) -> String,
-    /// When to try again to hand over what is owed.
+    /// When pending notifications are sent again.
     notify_at: Option<Duration>,
 }
 
 impl Journal<'_> {
-    /// The time since the supervisor began.
+    /// The time since the supervisor was started.
     pub(super) fn now(&self) -> Duration {
         self.start_journal.now()
     }
 
-    /// The program has printed this.
+    /// Records bytes that the program printed.
     pub(super) fn record_output(&mut self, stream: ItemType, bytes: &[u8]) {
         let now = self.now();
         self.recorder.push(stream, bytes, now);
-        let noticed = self.watchers.feed(stream, bytes, now);
-        self.record_matches(noticed);
+        let matches = self.watchers.feed(stream, bytes, now);
+        self.record_matches(matches);
     }
 
-    fn record_matches(&mut self, noticed: Vec<WatchEvent>) {
-        for one in noticed {
-            self.recorder.record_hits(one.place, one.hits);
-            self.recorder.event(one.payload, one.meta, one.notification_key.as_deref().map(self.notification_key));
+    fn record_matches(&mut self, matches: Vec<WatchEvent>) {
+        for event in matches {
+            self.recorder.record_hits(event.place, event.hits);
+            self.recorder.event(
+                event.payload,
+                event.meta,
+                event.notification_key.as_deref().map(self.notification_key),
+            );
         }
     }
 
-    /// When there is something to be written or looked at, though nothing happens.
+    /// The next time at which [`tick`](Self::tick) has work to do.
     pub(super) fn due(&self) -> Option<Duration> {
         [self.recorder.due(), self.watchers.due(), self.notify_at].into_iter().flatten().min()
     }
 
-    /// Does what is due.
+    /// Writes whatever is due by now.
     pub(super) fn tick(&mut self) {
         let now = self.now();
         if self.watchers.due().is_some_and(|due| due <= now) {
-            let noticed = self.watchers.tick(now);
-            self.record_matches(noticed);
+            let matches = self.watchers.tick(now);
+            self.record_matches(matches);
         }
         if self.recorder.due().is_some_and(|due| due <= now) {
             self.recorder.flush(now, self.start_journal.sink);
@@ -151,17 +155,17 @@ impl Journal<'_> {
         }
     }
 
-    /// The end of a run that never began.
+    /// Records the result of a job whose program was not started.
     pub(super) fn record_unstarted(&mut self, ending: &JobResult) -> Result<(), SuperviseError> {
-        // Whoever comes after us will find it in the store, or not at all, if there is no room for it here.
+        // The store gets the result as well; a full disk here is no reason to skip that.
         let _ = self.start_journal.job_dir.write_result(ending);
         self.record_finished(ending)
     }
 
-    /// Writes what was printed last, then the end.
+    /// Writes the last output, then the result.
     pub(super) fn record_finished(&mut self, ending: &JobResult) -> Result<(), SuperviseError> {
-        let noticed = self.watchers.finish(self.now());
-        self.record_matches(noticed);
+        let matches = self.watchers.finish(self.now());
+        self.record_matches(matches);
         let (since, mut pause) = (Instant::now(), Duration::from_millis(20));
         loop {
             self.recorder.flush(self.now(), self.start_journal.sink);
@@ -186,7 +190,7 @@ impl Journal<'_> {
             ) {
                 Ok(()) => return Ok(()),
                 Err(SinkError::Store(why)) => {
-                    // Others would take what is noted nowhere for a run that never ended, and might begin it again.
+                    // Without a stored result, recovery would treat the job as interrupted and might start it again.
                     let is_noted = self.start_journal.job_dir.read_result().is_some()
                         || self.start_journal.job_dir.write_result(&ending).is_ok();
                     let is_over = is_noted && since.elapsed() >= RESULT_WRITE_TIMEOUT;
@@ -198,11 +202,4 @@ impl Journal<'_> {
             }
         }
     }
-}
-
-/// A span as `poll` wants it, rounded up, so that a last part of a millisecond is no busy loop.
-pub(super) fn poll_timeout(left: Option<Duration>) -> PollTimeout {
-    left.map_or(PollTimeout::NONE, |left| {
-        PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX)
-    })
 }

@@ -1,8 +1,9 @@
-//! Background runs: the supervisor of one command, and what it keeps in the run's directory. Knows no store: what happens is
-//! told to a [`Sink`].
+//! The supervisor of one job (a background command) and the files in the job's directory. It does not use the store: it
+//! reports all events to a [`Sink`].
 
 mod child;
 pub mod control_socket;
+pub mod host;
 mod input_queue;
 pub mod job_dir;
 mod journal;

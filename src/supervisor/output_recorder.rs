@@ -44,7 +44,7 @@ const MAX_SPARE_BUFFERS: usize = 64;
 #[derive(Debug)]
 enum Chunk {
     Output { seq: i64, stream: ItemType, bytes: Vec<u8>, origin: i64, is_head: bool },
-    Event { seq: i64, payload: String, meta: String, owes: Option<String> },
+    Event { seq: i64, payload: String, meta: String, notification_key: Option<String> },
 }
 
 /// Segments of the tail that go together.
@@ -172,7 +172,7 @@ impl OutputRecorder {
     }
 
     /// Takes an event that follows everything pushed so far; answers its place.
-    pub fn event(&mut self, payload: String, meta: String, owes: Option<String>) -> i64 {
+    pub fn event(&mut self, payload: String, meta: String, notification_key: Option<String>) -> i64 {
         if self.pending_events >= MAX_BUFFERED_EVENTS
             && let Some(at) = self.chunks.iter().position(|piece| matches!(piece, Chunk::Event { .. }))
         {
@@ -180,7 +180,7 @@ impl OutputRecorder {
             self.pending_events -= 1;
         }
         let seq = self.take_seq();
-        self.chunks.push_back(Chunk::Event { seq, payload, meta, owes });
+        self.chunks.push_back(Chunk::Event { seq, payload, meta, notification_key });
         self.pending_events += 1;
         seq
     }
@@ -205,7 +205,7 @@ impl OutputRecorder {
         }
         let pace = match self.pending_bytes {
             IMMEDIATE_FLUSH_BYTES.. => Duration::ZERO,
-            // A flood of which most goes: nobody could follow it anyway.
+            // Most of this flood is dropped; no reader could follow it.
             _ if self.skipped.is_some() => FLUSH_DELAY,
             QUICK_FLUSH_BYTES.. => QUICK_FLUSH_DELAY,
             _ => FLUSH_DELAY,
@@ -421,9 +421,9 @@ impl OutputRecorder {
         let mut room = if self.pending_bytes > 0 { self.check_free_space() } else { Ok(()) };
         while let Some(piece) = self.chunks.pop_front() {
             match piece {
-                Chunk::Event { seq, payload, meta, owes } => {
+                Chunk::Event { seq, payload, meta, notification_key } => {
                     self.pending_events -= 1;
-                    batch.items.push(NewItem::Event { seq, payload, meta, notification_key: owes });
+                    batch.items.push(NewItem::Event { seq, payload, meta, notification_key });
                 }
                 Chunk::Output { seq, stream, mut bytes, origin, is_head } => {
                     let room = std::mem::replace(&mut room, Ok(()));

@@ -1,4 +1,4 @@
-//! What a supervisor tells, and to whom.
+//! The interface through which a supervisor reports to the store.
 
 use thiserror::Error;
 
@@ -7,42 +7,42 @@ use crate::{
     os::process::ProcessKey,
 };
 
-/// Why something could not be written down.
+/// Why a report was not stored.
 #[derive(Debug, Error)]
 pub enum SinkError {
-    /// The run is not this supervisor's any more: nothing may be begun or said about it.
-    #[error("the run belongs to somebody else by now")]
+    /// Another process is in charge of the job: this supervisor must neither start nor report anything.
+    #[error("the job belongs to another supervisor")]
     NotOwner,
-    /// The store did not take it.
+    /// The store refused the write; a later attempt may succeed.
     #[error("{0}")]
     Store(String),
 }
 
-/// Hears what happens to a run.
+/// Receives the reports of a job's supervisor.
 pub trait Sink {
-    /// The root process is there and waits: writes it down for good. It does its first step only after this.
+    /// Records the root process durably. The process is held until this succeeds.
     ///
     /// # Errors
-    /// When it was not written; the process must then never begin.
+    /// When it was not written; the process must then not be released.
     fn record_started(&mut self, process: &ProcessKey) -> Result<(), SinkError>;
 
-    /// Writes what was printed and noticed, in one transaction, and wakes those who wait for it.
+    /// Writes output and matches in one transaction and wakes the waiters.
     ///
     /// # Errors
-    /// When it was not written; the supervisor goes on and keeps the batch for another try.
+    /// When it was not written; the supervisor keeps the batch and retries.
     fn write_batch(&mut self, batch: &Batch) -> Result<(), SinkError>;
 
-    /// Whether something is owed to others that could not be handed over yet.
+    /// Whether there are notifications that were not sent yet.
     fn has_pending_notifications(&self) -> bool {
         false
     }
 
-    /// Tries again to hand it over.
+    /// Tries to send the pending notifications.
     fn flush_notifications(&mut self) {}
 
-    /// The run is over, everything of it is gone and written: writes the end.
+    /// Records the result. Called when every process of the job is gone and its output is written.
     ///
     /// # Errors
-    /// When it was not written; the supervisor tries again.
+    /// When it was not written; the supervisor retries.
     fn record_finished(&mut self, ending: &JobResult, output_bytes: i64, truncated: bool) -> Result<(), SinkError>;
 }

@@ -1,4 +1,4 @@
-//! What a supervisor decides: pure, from what has happened to what is to be done. Times are spans since it began.
+//! A supervisor's decisions as a pure state machine: events in, effects out. Times count from the supervisor's start.
 
 use std::time::Duration;
 
@@ -6,67 +6,67 @@ use nix::sys::signal::Signal;
 
 use crate::domain::job::{JobResult, JobStatus};
 
-/// How long the last words may take once the program itself has ended.
+/// How long the output is read after the program has exited.
 pub const DRAIN_TIME: Duration = Duration::from_millis(300);
-/// How long what is told to end may take for it, when nobody says.
+/// The default time between the first signal and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// The same when we are told to end: whoever says so may kill us soon, and the end is to be written before.
+/// The same when the supervisor itself gets SIGTERM: SIGKILL may follow soon, and the result must be written before.
 const TERMINATE_GRACE: Duration = Duration::from_secs(1);
-/// The pause between two looks at what must not be there any more.
+/// The interval between two scans for processes that should be gone.
 const KILL_INTERVAL: Duration = Duration::from_millis(20);
-/// How long what was killed may take to be gone, before it is left to itself.
+/// How long killed processes may take to disappear before they are reported as survivors.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How the program itself ended.
+/// How the root process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exit {
     /// With this code.
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// It never began: why.
+    /// The exec failed, with this reason.
     ExecFailed(String),
 }
 
-/// Something that has happened.
+/// An input of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The program itself has ended.
+    /// The root process has ended.
     Exited(Exit),
-    /// Nobody can print anything any more.
+    /// All output streams are closed.
     OutputClosed,
-    /// Whether anything is left of the run, without the dead.
+    /// The result of a scan for processes of the job; zombies do not count.
     TreeScanned {
-        /// Something is.
+        /// Whether any process is left.
         is_left: bool,
     },
-    /// Somebody wants it ended.
+    /// A caller asks to end the job.
     Kill {
-        /// What everything in it gets first.
+        /// The first signal to all processes.
         signal: Signal,
-        /// How long that may take.
+        /// The time until SIGKILL.
         grace: Duration,
     },
-    /// The supervisor itself is told to end.
+    /// The supervisor itself got a signal to end.
     Terminate(Signal),
-    /// Time has passed, or something below has ended.
+    /// Time has passed, or a child has ended.
     Tick,
 }
 
-/// Something that is to be done.
+/// An output of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Note how it ended, for whoever comes after us.
+    /// Write the result to the job's directory, for recovery.
     WriteResult(JobResult),
-    /// Look what is left, and come back with [`Event::Looked`].
+    /// Scan for processes and answer with [`Event::TreeScanned`].
     ScanTree,
-    /// Say in the output what outlived the program.
+    /// Add an output event that names the processes left behind.
     ReportLeftovers,
-    /// Say in the output what would not die.
+    /// Add an output event that names the processes that survived SIGKILL.
     ReportSurvivors,
-    /// Send this to everything that is left.
+    /// Send this signal to every process that is left.
     Signal(Signal),
-    /// All is over: read what is still there, and write the end.
+    /// The job has ended: read the rest of the output and record the result.
     Finish(JobResult),
 }
 
@@ -169,7 +169,7 @@ impl StateMachine {
     }
 
     fn tree_scanned(&mut self, is_left: bool, now: Duration) -> Vec<Effect> {
-        // While the program itself is not buried, something is left.
+        // Until the root process is reaped, something is left.
         let is_left = is_left || self.exit.is_none();
         match self.phase {
             Phase::Running | Phase::Finished => Vec::new(),
@@ -257,7 +257,7 @@ impl StateMachine {
                 (JobStatus::TimedOut, Some(format!("it ran longer than {span}")))
             }
             (Some(Cause::SupervisorTerminated(signal)), _) => {
-                (JobStatus::Canceled, Some(format!("its supervisor was told to end, by {signal}")))
+                (JobStatus::Canceled, Some(format!("its supervisor was ended by {signal}")))
             }
             (None, Some(Exit::Code(0))) => (JobStatus::Succeeded, None),
             (None, Some(Exit::Code(_)) | None) => (JobStatus::Failed, None),
@@ -403,7 +403,7 @@ mod tests {
         let (machine, seen) = play(Some(at(1_000)), &[(1, Event::Terminate(Signal::SIGHUP))]);
         assert_eq!((seen, machine.due()), (vec![vec![Send(Signal::SIGTERM), ScanTree]], Some(at(1_001))));
         let (_, effects) = machine.step(Event::Exited(Exit::Code(0)), at(1_001));
-        let told = ending(JobStatus::Canceled, Some(0), None, Some("its supervisor was told to end, by SIGHUP"));
+        let told = ending(JobStatus::Canceled, Some(0), None, Some("its supervisor was ended by SIGHUP"));
         assert_eq!(effects, [WriteResult(told), ScanTree]);
     }
 

@@ -1,5 +1,5 @@
-//! The one who looks after a run, from its gate to its end: tells the machine what happens, and does what it says. One
-//! thread, which sleeps while nothing happens.
+//! The supervisor's event loop, from the start of a job to its result: it reports events to the state machine and carries
+//! out the machine's effects. It has one thread, which blocks in `poll` while nothing happens.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,16 +16,15 @@ use nix::{
     sys::signal::Signal,
 };
 use serde_json::json;
-use thiserror::Error;
 
 use super::{
-    JobDir, OutputRecorder, Sink, SinkError,
+    JobDir,
     child::{Child, ChildSpec},
     control_socket::{ControlSocket, Incoming, Reply, Request},
+    host::{JobHost, SuperviseError},
     input_queue::InputQueue,
-    journal::{Journal, StartJournal, poll_timeout},
+    journal::{Journal, StartJournal},
     state_machine::{Effect, Event, Exit, StateMachine},
-    watchers::Watchers,
 };
 use crate::{
     domain::{
@@ -35,6 +34,7 @@ use crate::{
     os::{
         child,
         held_process::ReleaseState,
+        poll_timeout::poll_timeout,
         process::{self, ProcessKey},
         process_tree,
         reap::{self, ChildExit},
@@ -42,86 +42,69 @@ use crate::{
     },
 };
 
-/// How many processes are named at most.
+/// How many processes a leftovers or survivors event names at most.
 const MAX_NAMED_PROCESSES: usize = 16;
 
-/// A run that is to be looked after.
+/// A job to supervise.
 pub struct JobSpec<'a> {
-    /// Its directory, whose lock this process holds.
+    /// The job's directory; this process has its lock.
     pub job_dir: &'a JobDir,
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// Its whole environment.
+    /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// The entry of it (`NAME=value`) that nobody else's processes have. What has another one of that name is a run of its
-    /// own.
+    /// The environment tag (`NAME=value`) that only this job's processes have. A process with another value of that name
+    /// belongs to another job.
     pub env_tag: &'a str,
     /// Its working directory.
     pub cwd: &'a Path,
-    /// What it reads.
+    /// The program's stdin; without it, stdin is empty.
     pub stdin: Option<Vec<u8>>,
-    /// The size of its terminal, when it has one.
+    /// The size of the terminal, when the program gets one.
     pub pty: Option<TerminalSize>,
-    /// How long it may run.
+    /// The time after which the job is ended.
     pub timeout: Option<Duration>,
-    /// The key of a message, from what a watcher calls it.
+    /// The deduplication key of a notification, from the key that a watcher gives.
     pub notification_key: &'a dyn Fn(&str) -> String,
 }
 
-/// Whoever hears what happens to a run, and knows what has happened to it before.
-pub trait JobHost: Sink {
-    /// What is kept of the output goes on from here, and this is looked for in it. Asked once, when the program has begun or
-    /// never will: it waits for nothing that can wait.
-    fn open_output(&mut self) -> (OutputRecorder, Watchers);
-}
-
-/// Why a run was not looked after to its end.
-#[derive(Debug, Error)]
-pub enum SuperviseError {
-    /// It was not written down; nothing was begun, or the end is in the directory for whoever comes.
-    #[error("the run could not be written down: {0}")]
-    Sink(#[from] SinkError),
-    /// The operating system does not do what is needed; nothing was begun.
-    #[error("the run could not be looked after: {0}")]
-    System(#[from] io::Error),
-}
-
-/// Looks after a run until it has ended and that is written.
+/// Supervises a job until it has ended and its result is recorded.
 ///
 /// # Errors
-/// When it could not be written down that it begins, which then did not happen, or that it has ended.
+/// When the start cannot be recorded (the program is then not started), or the result.
 pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(), SuperviseError> {
     signals::ignore_sigxfsz();
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
     let JobSpec { job_dir: dir, argv, env, cwd, stdin, pty, .. } = order;
-    let mut desk = StartJournal::new(dir, signals, sink);
-    let unstarted =
-        |desk: StartJournal<'a>, ending: JobResult| desk.into_journal(order.notification_key).record_unstarted(&ending);
-    let door = match child::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
-        Ok(door) => door,
-        Err(error) => return unstarted(desk, failed_result(format!("it cannot be looked after: {error}"))),
+    let mut start_journal = StartJournal::new(dir, signals, sink);
+    let unstarted = |journal: StartJournal<'a>, result: JobResult| {
+        journal.into_journal(order.notification_key).record_unstarted(&result)
+    };
+    let control = match child::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
+        Ok(control) => control,
+        Err(error) => return unstarted(start_journal, failed_result(format!("it cannot be supervised: {error}"))),
     };
     let mut child = match Child::start(ChildSpec { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
-            return unstarted(desk, failed_result(format!("the directory {} is not there", cwd.display())));
+            return unstarted(start_journal, failed_result(format!("the directory {} does not exist", cwd.display())));
         }
-        Err(error) => return unstarted(desk, failed_result(format!("it cannot be started: {error}"))),
+        Err(error) => return unstarted(start_journal, failed_result(format!("it cannot be started: {error}"))),
     };
-    // A gate that is dropped before it was opened ends without having done anything.
+    // A held process that is dropped before its release exits without running the program.
     let key = child.held.key().clone();
-    desk.record_started(&key)?;
-    if let Some(signal) = desk.termination_signal()? {
+    start_journal.record_started(&key)?;
+    if let Some(signal) = start_journal.termination_signal()? {
         drop(child);
-        let why = format!("its supervisor was told to end, by {signal}, before it began");
-        return unstarted(desk, JobResult { status: JobStatus::Canceled, ..failed_result(why) });
+        let why = format!("its supervisor was ended by {signal} before the program was started");
+        return unstarted(start_journal, JobResult { status: JobStatus::Canceled, ..failed_result(why) });
     }
     if let Err(error) = dir.mark_started().and_then(|()| child.held.release()) {
         drop(child);
-        return unstarted(desk, failed_result(format!("it could not be let begin: {error}")));
+        return unstarted(start_journal, failed_result(format!("it could not be started: {error}")));
     }
     let begun = Instant::now();
-    let book = desk.into_journal(order.notification_key);
+    let book = start_journal.into_journal(order.notification_key);
     let mut at_work = SupervisorLoop {
         root: key.pid,
         env_tag: order.env_tag,
@@ -129,7 +112,7 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
         started: begun,
         machine: StateMachine::new(order.timeout),
         child,
-        control: door,
+        control,
         input_queue: InputQueue::default(),
         kill_requests: Vec::new(),
         is_exec_decided: false,
@@ -140,18 +123,18 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
         journal: book,
     };
     let ending = at_work.run_to_end().unwrap_or_else(|error| {
-        // What nobody looks after must not go on.
+        // Without a supervisor the job must not continue.
         let _ = process_tree::terminate(Duration::ZERO, || Ok(at_work.live_processes()));
-        failed_result(format!("it could not be looked after any longer, and was ended: {error}"))
+        failed_result(format!("supervision failed and the job was ended: {error}"))
     });
-    let SupervisorLoop { journal: mut book, control: mut door, kill_requests: killers, child, .. } = at_work;
-    // Nobody types to what has ended, and who holds its streams still is none of the run's.
+    let SupervisorLoop { journal: mut book, mut control, kill_requests: killers, child, .. } = at_work;
+    // Closes the terminal and the pipes: a process that still has them open is not part of the job.
     drop(child);
     book.record_finished(&ending)?;
-    // Who is answered finds nothing of the run going on.
-    door.stop_accepting();
+    // Replies come last: a caller that gets one finds no process of the job.
+    control.stop_accepting();
     for id in killers {
-        door.reply(id, &Reply::Ended);
+        control.reply(id, &Reply::Ended);
     }
     Ok(())
 }
@@ -160,7 +143,7 @@ fn failed_result(why: String) -> JobResult {
     JobResult { status: JobStatus::Failed, exit_code: None, signal: None, error_message: Some(secrets::mask(&why)) }
 }
 
-/// A run that has begun.
+/// A job whose program was started.
 struct SupervisorLoop<'a> {
     root: i32,
     env_tag: &'a str,
@@ -170,13 +153,13 @@ struct SupervisorLoop<'a> {
     child: Child,
     control: ControlSocket,
     input_queue: InputQueue,
-    /// Who waits at the door for the end.
+    /// The kill requests that get a reply at the end.
     kill_requests: Vec<u64>,
-    /// Whether it is known if the program could be run.
+    /// Whether the result of the exec is known.
     is_exec_decided: bool,
-    /// Why it could not.
+    /// The error of the exec.
     exec_error: Option<String>,
-    /// The program was buried, and the machine does not know yet.
+    /// The exit of the reaped program, until the machine gets it.
     exited: Option<Exit>,
     is_output_closed: bool,
     result: Option<JobResult>,
@@ -188,13 +171,13 @@ impl SupervisorLoop<'_> {
         self.started.elapsed()
     }
 
-    /// Goes on until everything is over and read.
+    /// Handles events until the job has ended and its output is read.
     fn run_to_end(&mut self) -> io::Result<JobResult> {
-        // How much can still lie in pipes that nobody writes to any more.
-        const LAST_READS: u8 = 4;
+        // Reads that empty a full pipe which has no writer any more.
+        const FINAL_READS: u8 = 4;
         loop {
             if let Some(ending) = self.result.take() {
-                for _ in 0..LAST_READS {
+                for _ in 0..FINAL_READS {
                     if self.read() == 0 {
                         break;
                     }
@@ -293,7 +276,7 @@ impl SupervisorLoop<'_> {
         })
     }
 
-    /// Tells the machine, and does what it says.
+    /// Passes an event to the state machine and carries out the effects.
     fn handle(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -302,7 +285,7 @@ impl SupervisorLoop<'_> {
             for effect in effects {
                 match effect {
                     Effect::WriteResult(ending) => {
-                        // The store will know; this is for whoever comes after one that dies before that.
+                        // For recovery, in case this supervisor dies before the store has the result.
                         let _ = self.journal.start_journal.job_dir.write_result(&ending);
                     }
                     Effect::ScanTree => {
@@ -321,7 +304,7 @@ impl SupervisorLoop<'_> {
         }
     }
 
-    /// Whether the program could be run. Looked at before its end is: what it has to say it says first.
+    /// Reads the result of the exec. Must run before the child is reaped: the exec error explains its exit code.
     fn check_exec(&mut self) {
         if self.is_exec_decided {
             return;
@@ -336,7 +319,7 @@ impl SupervisorLoop<'_> {
         }
     }
 
-    /// Buries the dead; says whether any child is left.
+    /// Reaps exited children; returns whether any child is left.
     fn reap(&mut self) -> bool {
         self.check_exec();
         let Self { root, exited, exec_error: refused, child, .. } = self;
@@ -350,34 +333,34 @@ impl SupervisorLoop<'_> {
                 });
             }
         })
-        // Who cannot be waited for may be there.
+        // On an error, assume that a child is left.
         .unwrap_or(true)
     }
 
-    /// Everything of the run that lives.
+    /// All live processes of the job.
     fn live_processes(&self) -> Vec<ProcessKey> {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
-        // Every orphan is handed to us, so that nothing of the run is elsewhere.
+        // This process is the subreaper: every orphan of the job becomes its child.
         process_tree::subtree(own, Some(self.env_tag)).unwrap_or_default()
     }
 
     fn signal_all(&self, signal: Signal) {
-        // Who is born while the others are told would hear nothing, and be waited for as long as may be.
-        const LOOKS: u8 = 3;
-        let mut told = Vec::new();
-        for _ in 0..LOOKS {
-            let new: Vec<_> = self.live_processes().into_iter().filter(|key| !told.contains(key)).collect();
+        // A process that is forked during a scan gets no signal in it; the next scan finds it.
+        const MAX_SCANS: u8 = 3;
+        let mut signaled = Vec::new();
+        for _ in 0..MAX_SCANS {
+            let new: Vec<_> = self.live_processes().into_iter().filter(|key| !signaled.contains(key)).collect();
             if new.is_empty() {
                 return;
             }
             for key in new {
-                // Another user's, started through sudo, does not hear us; it is named when it stays.
+                // A process of another user (sudo) cannot be signaled; it is reported as a survivor.
                 let _ = key.signal(signal);
-                // What is stopped hears nothing until it goes on.
+                // A stopped process handles the signal only after it continues.
                 if !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP | Signal::SIGCONT) {
                     let _ = key.signal(Signal::SIGCONT);
                 }
-                told.push(key);
+                signaled.push(key);
             }
         }
     }

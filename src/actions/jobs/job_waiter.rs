@@ -11,9 +11,9 @@ use crate::{
     actions::App,
     domain::job::{Job, JobStatus},
     os::{
+        file_watch,
         notify::ChangeWaiter,
         process::{self, ProcessKey, ProcessStatus},
-        spawn_detached,
     },
     store::StoreError,
     supervisor::JobDir,
@@ -89,6 +89,6 @@ pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<
             limit = Some(limit.map_or(HANDOVER_POLL_INTERVAL, |limit| limit.min(HANDOVER_POLL_INTERVAL)));
         }
     }
-    spawn_detached::wait_readable(&ends, limit);
+    file_watch::wait_readable(&ends, limit);
     true
 }

@@ -17,8 +17,9 @@ use crate::{
     store::{StoreError, job_output::OutputStore, jobs},
     supervisor::{
         JobDir, OutputRecorder, Sink, SinkError, Watchers,
+        host::{JobHost, SuperviseError},
         job_dir::StartSpec,
-        supervise::{self, JobHost, JobSpec, SuperviseError},
+        supervise::{self, JobSpec},
     },
 };
 

@@ -10,7 +10,7 @@ use super::{finish, gc, notify, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
     domain::job::{Job, JobId, JobResult, JobStatus},
-    os::{host, notify::ChangeWaiter, process, signals::SignalPipe, spawn_detached},
+    os::{file_watch, host, notify::ChangeWaiter, process, reap, signals::SignalPipe},
     store::{StoreError, jobs},
 };
 
@@ -65,7 +65,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 return state.answer(false);
             }
             waiter.drain()?;
-            spawn_detached::reap_children();
+            reap::reap_children();
             match state.run_once(app) {
                 Ok(has_work) if until_empty && !has_work => break,
                 Ok(_) => {
@@ -79,10 +79,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                     if failures == MAX_STORE_FAILURES {
                         return Err(error);
                     }
-                    spawn_detached::wait_readable(
-                        &[signals.as_fd()],
-                        Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)),
-                    );
+                    file_watch::wait_readable(&[signals.as_fd()], Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)));
                 }
             }
         }
@@ -150,7 +147,7 @@ impl WorkerState {
         }
         let mut until = vec![signals.as_fd(), waiter.as_fd()];
         until.extend(supervisors.iter().map(AsFd::as_fd));
-        spawn_detached::wait_readable(&until, limit);
+        file_watch::wait_readable(&until, limit);
     }
 
     fn answer(&self, busy: bool) -> Result<Answer> {

@@ -1,4 +1,4 @@
-//! Somebody's terminal at a session.
+//! Probes of `attach`: a terminal at a session.
 
 use std::{io, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::os::{child::Running, pty::Pty, terminal::Size};
 
 const SIZE: Size = Size { rows: 24, cols: 80 };
 /// What the program prints.
-const MARKER_TEXT: &str = "shown to whoever attaches";
+const MARKER_TEXT: &str = "shown on attach";
 /// How long a script may take to see that its terminal is gone.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -34,7 +34,7 @@ impl AttachedTerminal {
         Ok(Self { terminal, script, output: Vec::new() })
     }
 
-    /// Takes what is shown now, so that whoever draws is never held up.
+    /// Takes what is shown now, so that the drawing program never blocks.
     fn read(&mut self) -> &[u8] {
         let mut buffer = [0; 16 * 1024];
         loop {

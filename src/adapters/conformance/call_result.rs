@@ -40,7 +40,7 @@ pub(super) struct CallResult {
     pub end: ExitReason,
     /// What it printed.
     pub stdout: Vec<u8>,
-    /// What it remarked.
+    /// Its notes on stderr.
     pub stderr: Vec<u8>,
     /// How long it took.
     pub duration: Duration,
@@ -86,7 +86,7 @@ impl CallResult {
         if text == expected { Ok(()) } else { Err(Deviation::differs(quoted(expected), quoted(&text))) }
     }
 
-    /// How it ended and what it said, for whoever reads the report.
+    /// The exit and the output, for the report.
     pub fn describe(&self) -> String {
         let end = match self.end {
             ExitReason::Code(code) => format!("exit code {code}"),
@@ -103,9 +103,9 @@ impl CallResult {
 
 /// A text as it can be told: in quotes, with what cannot be seen escaped, and no longer than a line can hold.
 pub(super) fn quoted(text: &str) -> String {
-    let mut letters = text.chars();
-    let head: String = letters.by_ref().take(MAX_QUOTED_CHARS).collect();
-    match letters.count() {
+    let mut characters = text.chars();
+    let head: String = characters.by_ref().take(MAX_QUOTED_CHARS).collect();
+    match characters.count() {
         0 => format!("{head:?}"),
         more => format!("{head:?} and {more} characters more"),
     }

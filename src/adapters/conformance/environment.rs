@@ -1,4 +1,4 @@
-//! Environment, directory and words of the program: exactly what was given, and nothing of whoever else is near.
+//! Environment, directory and arguments of the program: exactly the given ones, nothing from the caller's surroundings.
 
 use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt};
 
@@ -161,7 +161,7 @@ fn not_stale(bench: &Harness) -> ProbeResult {
 fn directory(bench: &Harness) -> ProbeResult {
     let mut one = ProbeSession::of_probe(bench, "directory")?;
     let place = one.work_dir().join("it's a #(touch canary) $HOME; é \"d\" %d #S");
-    files::private_dir(&place).map_err(|error| Deviation::differs("a folder to work in", error.to_string()))?;
+    files::private_dir(&place).map_err(|error| Deviation::differs("a directory to work in", error.to_string()))?;
     one.config.work_dir = Some(place.display().to_string());
     one.start()?;
     let seen = read_record(one.output_dir(), probe_program::WORK_DIR_FILE).unwrap_or_default();
@@ -191,14 +191,14 @@ fn arguments(bench: &Harness) -> ProbeResult {
 
 fn shell_text(bench: &Harness) -> ProbeResult {
     let agent = bench.dir().join("bin").join(PROBE_PROGRAM).display().to_string();
-    let folder = bench.dir().join("p/text").display().to_string();
+    let dir = bench.dir().join("p/text").display().to_string();
     let text =
         "A='x  y'\nif [ -n \"$PROBE_AGENT\" ]; then exec \"$PROBE_AGENT\" adapter probe \"$PROBE_AT\" -- \"$A\"; fi";
     let mut one = ProbeSession::of_shell(bench, "text", text)?;
     one.config
         .env
         .get_or_insert_default()
-        .extend(BTreeMap::from([("PROBE_AGENT".to_owned(), agent), ("PROBE_AT".to_owned(), folder)]));
+        .extend(BTreeMap::from([("PROBE_AGENT".to_owned(), agent), ("PROBE_AT".to_owned(), dir)]));
     one.start()?;
     let seen = read_record(one.output_dir(), probe_program::ARGS_FILE).unwrap_or_default();
     one.stop()?;

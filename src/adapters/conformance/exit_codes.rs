@@ -1,9 +1,9 @@
 //! Exit code 2 means "not known", and nothing else does by accident.
 
 use super::{
-    OPERATIONS, UNKNOWN,
     call_result::{Deviation, ProbeResult},
     harness::Harness,
+    operations::{OPERATIONS, UNKNOWN},
 };
 use crate::os::capture::ExitReason;
 

@@ -38,7 +38,7 @@ const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_millis(500);
 /// The variable that everything in our sessions has, so that what a script does not end is found.
 pub(super) const TAG_VAR: &str = "PROBE_MARK";
-/// The program in our sessions: this one under a name that nobody else has.
+/// The program in the probed sessions: this executable under a unique name.
 pub(super) const PROBE_PROGRAM: &str = "fw-probe";
 
 /// The place of one check.
@@ -199,14 +199,14 @@ impl Harness {
     /// Calls the script and waits, like other callers, until everybody has closed its stdout and stderr.
     ///
     /// # Errors
-    /// When it cannot be run, or somebody does not.
+    /// When it cannot be run, or another process keeps them open.
     pub fn call_until_eof(&self, args: &[&str], stdin: &[u8], limit: Duration) -> Result<CallResult, Deviation> {
         self.note_started(args);
         let begun = Instant::now();
         let said = CallResult::of(self.adapter.call_until_eof(args, stdin, limit), begun.elapsed())?;
         if said.end == ExitReason::TimedOut {
             let expected = format!("{} closes its stdout and stderr", args.first().copied().unwrap_or_default());
-            return Err(Deviation::differs(expected, format!("somebody holds them open after {} s", limit.as_secs())));
+            return Err(Deviation::differs(expected, format!("a process holds them open after {} s", limit.as_secs())));
         }
         Ok(said)
     }
@@ -229,8 +229,8 @@ impl Harness {
         mut ask: impl FnMut() -> Option<T>,
         seen: impl FnOnce() -> String,
     ) -> Result<T, Deviation> {
-        let patience = if self.missed.borrow().contains(operation) { SHORT_TIMEOUT } else { EFFECT_TIMEOUT };
-        let answer = poll_until::poll_until(patience, Duration::from_millis(20), || match self.interrupted_by() {
+        let timeout = if self.missed.borrow().contains(operation) { SHORT_TIMEOUT } else { EFFECT_TIMEOUT };
+        let answer = poll_until::poll_until(timeout, Duration::from_millis(20), || match self.interrupted_by() {
             Some(_) => Some(Err(Deviation::Interrupted)),
             None => ask().map(Ok),
         });
@@ -265,14 +265,14 @@ impl Drop for Harness {
     }
 }
 
-/// A directory that nobody had, and the beginning of names to go with it.
+/// Creates a new directory and returns the prefix of all session names with it.
 fn create_temp_dir(env: &Env, above: &Path) -> io::Result<(String, PathBuf)> {
     const TRIES: usize = 100;
     for _ in 0..TRIES {
-        let letters = env.ids.random_letters();
-        let directory = above.join(format!("fairway-check-{letters}"));
+        let suffix = env.ids.random_letters();
+        let directory = above.join(format!("fairway-check-{suffix}"));
         match DirBuilder::new().mode(0o700).create(&directory) {
-            Ok(()) => return Ok((format!("fw{letters}"), directory)),
+            Ok(()) => return Ok((format!("fw{suffix}"), directory)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

@@ -36,7 +36,7 @@ pub(super) fn run(bench: &Harness) {
         one.stop()?;
         one.stop()
     });
-    bench.probe("start", "nobody holds stdout and stderr open when it is done", || closes_pipes(bench));
+    bench.probe("start", "stdout and stderr are closed when it is done", || closes_pipes(bench));
     bench.probe("start", "a directory that is not there is a failure, and nothing runs", || missing_dir(bench));
     bench.probe("start", "an empty configuration and unknown fields are legal", || minimal_config(bench));
     bench.probe("start", "what is no JSON object is a failure", || malformed_config(bench));
@@ -128,7 +128,7 @@ fn name_reuse(bench: &Harness) -> ProbeResult {
     one.stop()
 }
 
-/// A session whose program has ended by itself, and that nobody has stopped.
+/// A session whose program has ended by itself, and that was not stopped.
 fn exited_session<'a>(bench: &'a Harness, tag: &str) -> Result<ProbeSession<'a>, Deviation> {
     let one = start_session(bench, tag)?;
     kill_program(&one)?;
@@ -204,7 +204,7 @@ fn start_all(bench: &Harness, all: Result<&[ProbeSession<'_>], &Deviation>) -> P
     Ok(())
 }
 
-/// Whatever runs of them, since somebody may look at `stop` alone.
+/// Starts them first when none runs, since a check may cover `stop` alone.
 fn stop_all(bench: &Harness, all: Result<&[ProbeSession<'_>], &Deviation>) -> ProbeResult {
     let all = all.map_err(|_| Deviation::differs("directories to work in", "none"))?;
     if all.iter().all(|one| one.process().is_none()) {

@@ -88,7 +88,7 @@ fn lists_running(bench: &Harness, all: &[ProbeSession<'_>]) -> ProbeResult {
         list(&one.name, &begin)?;
     }
     list(&format!("{}-a-1000", bench.name_prefix), &[])?;
-    // Others may run, of whoever else uses the script.
+    // Other users of the script may have sessions too.
     let every = listed_names(&bench.call(&["list-running", ""], b"")?.expect_success()?);
     match all.iter().find(|one| !every.contains(&one.name)) {
         Some(one) => Err(Deviation::differs(format!("{} among all", one.name), every.join(", "))),
@@ -143,8 +143,8 @@ fn interrupted(bench: &Harness, all: &[ProbeSession<'_>]) -> ProbeResult {
     for (number, one) in all.iter().enumerate() {
         let before: Vec<usize> = all.iter().map(ProbeSession::interrupt_count).collect();
         bench.call(&["interrupt", &one.name], b"")?.expect_success()?;
-        let heard = || (Some(&one.interrupt_count()) > before.get(number)).then_some(());
-        bench.wait_for("interrupt", "an interrupt arrives as INT", heard, || format!("none in {}", one.name))?;
+        let interrupted = || (Some(&one.interrupt_count()) > before.get(number)).then_some(());
+        bench.wait_for("interrupt", "an interrupt arrives as INT", interrupted, || format!("none in {}", one.name))?;
         for (other, before) in all.iter().zip(&before).filter(|(other, _)| other.name != one.name) {
             if other.interrupt_count() != *before {
                 return Err(Deviation::differs(
@@ -158,7 +158,7 @@ fn interrupted(bench: &Harness, all: &[ProbeSession<'_>]) -> ProbeResult {
 }
 
 fn stores_meta(bench: &Harness, all: &[ProbeSession<'_>]) -> ProbeResult {
-    bench.call(&["set-meta", &prefix(bench), "fw_names"], b"nobody's")?.expect_success()?;
+    bench.call(&["set-meta", &prefix(bench), "fw_names"], b"unset")?.expect_success()?;
     for one in all {
         bench.call(&["get-meta", &one.name, "fw_names"], b"")?.expect_text("")?;
         bench.call(&["set-meta", &one.name, "fw_names"], one.name.as_bytes())?.expect_success()?;

@@ -32,8 +32,9 @@ pub(super) fn run(bench: &Harness) {
         process_alive(bench, one)
     });
     for operation in READ_OPERATIONS {
-        bench
-            .probe(operation, "an answer within 2 s that nobody holds open", || answers_quickly(bench, one, operation));
+        bench.probe(operation, "an answer within 2 s, and stdout closed with it", || {
+            answers_quickly(bench, one, operation)
+        });
     }
     let _ = one.stop();
 }
@@ -55,11 +56,11 @@ fn process_alive(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
     for (names, expected) in [
         (format!("{PROBE_PROGRAM}\n"), "true"),
         (PROBE_PROGRAM.to_owned(), "true"),
-        (format!("fw-nobody\n{PROBE_PROGRAM}"), "true"),
-        (format!("{PROBE_PROGRAM}\nfw-nobody\n"), "true"),
+        (format!("fw-absent\n{PROBE_PROGRAM}"), "true"),
+        (format!("{PROBE_PROGRAM}\nfw-absent\n"), "true"),
         (cut.to_owned(), "false"),
         (more, "false"),
-        ("fw-nobody".to_owned(), "false"),
+        ("fw-absent".to_owned(), "false"),
         (".*\n*\nfw-prob.\n".to_owned(), "false"),
     ] {
         bench.call(&["process-alive", &one.name], names.as_bytes())?.expect_text(expected).map_err(

@@ -94,7 +94,7 @@ fn exits_immediately(bench: &Harness) -> ProbeResult {
     if !has_capability(bench, "ready") {
         return Err(Deviation::Unsupported);
     }
-    let one = ProbeSession::of_shell(bench, "stillborn", "echo last words; exit 3")?;
+    let one = ProbeSession::of_shell(bench, "exits-early", "echo last words; exit 3")?;
     let said = one.call_start()?;
     let told = String::from_utf8_lossy(&said.stderr).contains("last words");
     if said.end == ExitReason::Code(1) && told {

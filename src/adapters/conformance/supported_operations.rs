@@ -3,9 +3,9 @@
 use std::fs;
 
 use super::{
-    OPERATIONS, REQUIRED, UNKNOWN,
     call_result::{CallResult, Deviation, ProbeResult},
     harness::Harness,
+    operations::{OPERATIONS, REQUIRED, UNKNOWN},
     probe_session::ProbeSession,
 };
 
@@ -62,7 +62,7 @@ fn call_operation(bench: &Harness, operation: &'static str, name: &str) -> Resul
     let (args, stdin): (Vec<&str>, &[u8]) = match operation {
         // Whether it is known shows with a configuration that starts nothing for long.
         "start" => (vec![operation, name], br#"{"command":"exit 0","lifecycle":"one_shot"}"#),
-        "process-alive" => (vec![operation, name], b"fw-nobody"),
+        "process-alive" => (vec![operation, name], b"fw-absent"),
         "nudge" => (vec![operation, name], b"support"),
         "send-keys" => (vec![operation, name, "Enter"], b""),
         "set-meta" => (vec![operation, name, "support"], b"value"),

@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use super::{SessionDir, session_dir::INPUT_FIFO};
 use crate::{domain::terminal_keys, os::fifo};
 
-/// How long a text may take, together with whoever types before.
+/// How long a text may take, the wait for other writers included.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl SessionDir {
@@ -60,7 +60,7 @@ impl SessionDir {
         let deadline = Instant::now() + WRITE_TIMEOUT;
         let lock = self.lock_input(WRITE_TIMEOUT)?;
         if lock.is_none() {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "somebody else is typing into the session"));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process is typing into the session"));
         }
         let left = deadline.saturating_duration_since(Instant::now());
         match fifo::write_within(&self.file(INPUT_FIFO), text, left) {

@@ -1,4 +1,4 @@
-//! Following what a session prints, until it ends or the reader goes away; and whether somebody does.
+//! Following a session's output until it ends or the reader closes its stream, and asking whether a session is followed.
 
 use std::{
     fs::{self, File},
@@ -60,7 +60,7 @@ impl SessionDir {
         }
     }
 
-    /// Whether somebody follows a session.
+    /// Whether any process follows the session.
     ///
     /// # Errors
     /// When that cannot be told.

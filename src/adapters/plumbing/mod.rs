@@ -1,5 +1,5 @@
-//! What a shell does badly, done here for the scripts: unpack a start configuration, run the program inside the session,
-//! keep its output, end its tree. Serves callers without any Fairway project too.
+//! Support for backend scripts, for tasks that are hard in shell: unpack a start configuration, run the program inside the
+//! session, write the transcript, end the process tree. Works without a Fairway project.
 
 pub mod commands;
 mod copy_files;

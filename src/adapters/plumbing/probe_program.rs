@@ -33,7 +33,7 @@ pub const SIGINT_IGNORED_FILE: &str = "deaf";
 pub const PID_FILE: &str = "pid";
 /// Every byte that was typed.
 pub const INPUT_FILE: &str = "input";
-/// A letter for each INT.
+/// One byte for each SIGINT.
 pub const INTERRUPTS_FILE: &str = "interrupts";
 
 /// What the program does besides.
@@ -68,7 +68,7 @@ pub fn run(env: &Env, dir: &Path, wish: &ProbeOptions) -> io::Result<()> {
     note(ARGS_FILE, &words)?;
     note(SIGINT_IGNORED_FILE, if is_deaf { b"true" } else { b"false" })?;
     let mut input = create_append_file(&dir.join(INPUT_FILE))?;
-    let mut heard = create_append_file(&dir.join(INTERRUPTS_FILE))?;
+    let mut log = create_append_file(&dir.join(INTERRUPTS_FILE))?;
     let mut stdout = io::stdout().lock();
     for number in 1..=wish.lines {
         writeln!(stdout, "{}", numbered_line(number))?;
@@ -93,7 +93,7 @@ pub fn run(env: &Env, dir: &Path, wish: &ProbeOptions) -> io::Result<()> {
         }
         let typed = ready.get(1).and_then(PollFd::any).unwrap_or_default();
         while interrupts.next()?.is_some() {
-            heard.write_all(b"i")?;
+            log.write_all(b"i")?;
         }
         if let Some(pipe) = stdin.as_ref().filter(|_| typed) {
             match nix::unistd::read(pipe.as_fd(), &mut buffer) {

@@ -1,4 +1,4 @@
-//! The environment of a session's program: that of whoever started it, never a multiplexer server's, with what the pane says
+//! The environment of a session's program: that of the process which started it, never a multiplexer server's, with what the pane says
 //! about itself and, above all, what the session was started with.
 
 use std::{collections::BTreeMap, ffi::OsString, io, os::unix::ffi::OsStrExt};

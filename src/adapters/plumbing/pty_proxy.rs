@@ -1,5 +1,5 @@
 //! A program in a terminal of its own between a pane and a transcript: what it prints goes to both, what is typed in the pane
-//! or comes in at the door goes to it. So a multiplexer needs to know nothing but how to show a pane.
+//! or arrives at the control socket goes to it. So a multiplexer needs to know nothing but how to show a pane.
 
 use std::{
     collections::VecDeque,
@@ -12,7 +12,7 @@ use std::{
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags, poll},
     sys::{
         signal::{SigSet, Signal, killpg},
         signalfd::{SfdFlags, SignalFd},
@@ -30,6 +30,7 @@ use crate::{
     domain::terminal_modes::TerminalModes,
     os::{
         child::{Program, Running},
+        poll_timeout::poll_timeout,
         pty::{self, Pty},
         terminal::{self, RawMode, Size},
     },
@@ -37,9 +38,9 @@ use crate::{
 
 /// How much may wait for a pane or a program, in bytes, before no more is read for it.
 const MAX_BUFFERED_BYTES: usize = 64 * 1024;
-/// How many reads of a flood may go before somebody else's turn.
+/// How many reads of one stream may follow each other before the other streams are served.
 const MAX_READS_PER_TURN: u8 = 16;
-/// What a terminal has that nobody told the size of.
+/// The size of a terminal whose size is unknown.
 const DEFAULT_SIZE: Size = Size { rows: 50, cols: 200 };
 /// How long a program may outlive its pane, and the last words may take.
 const GRACE: Duration = Duration::from_secs(2);
@@ -78,14 +79,14 @@ impl PtyProxy {
         let signals = SignalFd::with_flags(&watched, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         let pane = Pane::open()?;
         let size = pane.size().unwrap_or(DEFAULT_SIZE);
-        let door = SessionControl::open(dir)?;
+        let control = SessionControl::open(dir)?;
         dir.record_size(size)?;
         let (pty, running) = pty::spawn(program, size, pane.raw.as_ref().map(RawMode::original))?;
         Ok(Self {
             running,
             pty,
             pane,
-            control: door,
+            control,
             session_dir: dir.clone(),
             signals,
             transcript: recorder,
@@ -118,7 +119,7 @@ impl PtyProxy {
             let until = self.kill_at.filter(|_| !self.is_killed);
             let deadlines = [self.paste_submit.next_wake().map(|wake| self.started + wake), until];
             self.poll_once(deadlines.into_iter().flatten().min())?;
-            // It was told, and a terminal that nobody can see again is no place to stay.
+            // The program got SIGHUP, and the terminal cannot be shown again: no reason to stay.
             if until.is_some_and(|until| Instant::now() >= until) {
                 self.is_killed = true;
                 self.signal_program(Signal::SIGKILL);
@@ -139,10 +140,6 @@ impl PtyProxy {
 
     fn poll_once(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        // Rounded up, so that a last part of a millisecond is no busy loop.
-        let pause = left.map_or(PollTimeout::NONE, |left| {
-            PollTimeout::try_from(left + Duration::from_micros(999)).unwrap_or(PollTimeout::MAX)
-        });
         let mut watched = self.pane.poll_fds(self.takes_input());
         let panes = watched.len();
         watched.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
@@ -151,7 +148,7 @@ impl PtyProxy {
             watched.push(PollFd::new(self.pty.as_fd(), wanted));
         }
         watched.extend(self.control.poll_fds());
-        match poll(&mut watched, pause) {
+        match poll(&mut watched, poll_timeout(left)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -218,7 +215,7 @@ impl PtyProxy {
         self.pane.flush();
     }
 
-    /// What came from the pane and at the door.
+    /// Input from the pane and from the control socket.
     fn read_requests(&mut self) {
         if self.takes_input() {
             self.pane.read(&mut self.input);
@@ -263,7 +260,7 @@ impl PtyProxy {
         }
     }
 
-    /// Tells the program and whoever is in front of its terminal, as a terminal that goes does.
+    /// Sends SIGHUP to the program and to its terminal's foreground group, as a closed terminal does.
     fn signal_program(&self, signal: Signal) {
         let program = Pid::from_raw(self.running.pid());
         // Not reaped yet: the number is still its own.
@@ -369,7 +366,7 @@ impl Pane {
                 Ok(written) => drop(self.output.drain(..written)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // Nobody sees it any more.
+                // The pane is gone.
                 Err(_) => self.output.clear(),
             }
         }
@@ -378,7 +375,7 @@ impl Pane {
 
 impl Drop for Pane {
     fn drop(&mut self) {
-        // Whoever has the terminal after us expects it as it was.
+        // The next user of the terminal expects the old mode.
         for (end, flags) in [&self.input, &self.screen].into_iter().zip(self.original_flags) {
             let _ = fcntl(end, FcntlArg::F_SETFL(flags));
         }

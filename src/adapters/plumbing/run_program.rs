@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub enum IoMode {
     /// It uses those of this process: a pane's.
     Inherit,
-    /// It has a terminal of its own between this process's and the transcript, and takes what is to be typed at its door.
+    /// It has a terminal of its own between this process's and the transcript, and takes input at the session's control socket.
     PtyProxy,
     /// Output to the transcript, input from a FIFO; a line on stdout once the program was started.
     Detached,
@@ -72,18 +72,18 @@ fn run_as_root(
     }
     let argv = program_argv(start, &around, &cwd)?;
     let mark = env_tag(start);
-    let mut ward = ProgramIo::start(&Program { argv: &argv, env: &around, cwd: &cwd }, dir, how)?;
-    let told = match ward.running().key() {
+    let mut program = ProgramIo::start(&Program { argv: &argv, env: &around, cwd: &cwd }, dir, how)?;
+    let told = match program.running().key() {
         Some(program) => dir.record_program(&program),
         // It has ended already, which is told next.
         None => Ok(()),
     }
     .and_then(|()| if how == IoMode::Detached { print_started() } else { Ok(()) });
     if told.is_err() {
-        // Whoever started it is gone and will never know of it.
+        // The process that started the session is gone and gets no report.
         let _ = process_tree::terminate(GRACE, || process_tree::subtree(own.pid, mark.as_deref()));
     }
-    let code = ward.wait_for_exit()?;
+    let code = program.wait_for_exit()?;
     let noted = dir.record_exit(code);
     ended(start, code);
     let left = process_tree::terminate(GRACE, || {
@@ -93,7 +93,7 @@ fn run_as_root(
         }
         Ok(found)
     });
-    ward.drain_output();
+    program.drain_output();
     // Nothing of worth is left where the transcript lies elsewhere, and something to be ended is not forgotten.
     dir.finish(own, start.transcript.is_some() && left.is_ok_and(|left| left.is_empty()))?;
     told.and(noted).map(|()| code)
@@ -101,7 +101,7 @@ fn run_as_root(
 
 /// The program, with whatever stands between it and those who look.
 enum ProgramIo {
-    /// Its output is kept where there is somebody to keep it.
+    /// The output goes to the transcript where one is written.
     Plain(Running, Option<TranscriptWriter>),
     /// Its terminal is here.
     Proxied(Box<PtyProxy>),
@@ -131,7 +131,7 @@ impl ProgramIo {
         }
     }
 
-    /// Waits for the end. Whoever is told of it shall find what was printed before it.
+    /// Waits for the exit. The output printed before it is in the transcript when this returns.
     fn wait_for_exit(&mut self) -> io::Result<i32> {
         match self {
             Self::Plain(running, recorder) => {

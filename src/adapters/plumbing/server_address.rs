@@ -8,9 +8,8 @@ use std::{
 };
 
 use crate::{
-    adapters::builtin_scripts,
     env::vars,
-    os::{files, user},
+    os::{digest, files, user},
 };
 
 /// The longest directory, in bytes: a socket's address holds 107, and what is laid in the directory is up to 60 longer.
@@ -77,7 +76,7 @@ impl ServerAddress {
 #[must_use]
 pub fn env_tag(state: &Path, session: &str) -> String {
     let both = [state.as_os_str().as_bytes(), b"\0", session.as_bytes()].concat();
-    format!("{}={}", vars::FAIRWAY_SERVER, builtin_scripts::sha256_hex(&both))
+    format!("{}={}", vars::FAIRWAY_SERVER, digest::sha256_hex(&both))
 }
 
 fn private_tmp_dir() -> PathBuf {
@@ -85,7 +84,7 @@ fn private_tmp_dir() -> PathBuf {
 }
 
 fn short_digest(bytes: &[u8]) -> String {
-    builtin_scripts::sha256_hex(bytes).chars().take(DIGEST_CHARS).collect()
+    digest::sha256_hex(bytes).chars().take(DIGEST_CHARS).collect()
 }
 
 /// A point is in no plain name, so that none is another's digest.
@@ -115,18 +114,23 @@ mod tests {
         let state = Path::new("/s/state");
         let long = "x".repeat(5_000);
         let names = ["a", "ab", "a-1", "a-10", "a.1", "a/1", "a_1", "-a", "é", "", " ", "$x", "^x", &long, &long[1..]];
-        let seats: Vec<ServerAddress> =
+        let addresses: Vec<ServerAddress> =
             names.iter().map(|name| ServerAddress::of(state, "screen", name, SocketDir::Shared)).collect();
-        for (at, seat) in seats.iter().enumerate() {
-            assert!(seat.name.len() <= 33 && !seat.name.starts_with('-'), "{}", seat.name);
+        for (at, address) in addresses.iter().enumerate() {
+            assert!(address.name.len() <= 33 && !address.name.starts_with('-'), "{}", address.name);
             assert!(
-                seat.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)),
+                address.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)),
                 "{}",
-                seat.name
+                address.name
             );
-            assert_eq!(seat.dir, Path::new("/s/state/screen"));
-            for other in &seats[..at] {
-                assert!(other.name != seat.name && other.env_tag != seat.env_tag, "{} {}", other.name, seat.name);
+            assert_eq!(address.dir, Path::new("/s/state/screen"));
+            for other in &addresses[..at] {
+                assert!(
+                    other.name != address.name && other.env_tag != address.env_tag,
+                    "{} {}",
+                    other.name,
+                    address.name
+                );
             }
         }
         let alone = |name: &&str| ServerAddress::of(state, "zellij", name, SocketDir::Private).dir;
@@ -141,10 +145,13 @@ mod tests {
         for state in ["/s/a b", "/s/$x", &format!("/{}", "x".repeat(60))] {
             for neighbours in [SocketDir::Shared, SocketDir::Private] {
                 let of = |state: &str| ServerAddress::of(Path::new(state), "zellij", "a", neighbours);
-                let seat = of(state);
-                assert!(seat.dir.starts_with("/tmp") && seat.dir.as_os_str().len() <= MAX_DIR_BYTES, "{seat:?}");
-                assert_eq!(seat, of(state));
-                assert_ne!(seat.dir, of("/s/a c").dir);
+                let address = of(state);
+                assert!(
+                    address.dir.starts_with("/tmp") && address.dir.as_os_str().len() <= MAX_DIR_BYTES,
+                    "{address:?}"
+                );
+                assert_eq!(address, of(state));
+                assert_ne!(address.dir, of("/s/a c").dir);
             }
         }
     }

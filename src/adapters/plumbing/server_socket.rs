@@ -1,4 +1,4 @@
-//! Where a multiplexer's private server of a state directory listens.
+//! The socket path of a state directory's private multiplexer server.
 
 use std::{
     io,
@@ -6,10 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    adapters::builtin_scripts,
-    os::{files, user},
-};
+use crate::os::{digest, files, user};
 
 /// The longest path that is given to a socket, in bytes: an address holds 108, and servers lay files beside it.
 const MAX_PATH_BYTES: usize = 100;
@@ -28,7 +25,7 @@ pub fn prepare_path(state: &Path, program: &str) -> io::Result<PathBuf> {
     }
     let own = PathBuf::from(format!("/tmp/fairway-{}", user::uid()));
     files::private_dir(&own)?;
-    let digest = builtin_scripts::sha256_hex(state.as_os_str().as_bytes());
+    let digest = digest::sha256_hex(state.as_os_str().as_bytes());
     let dir = own.join(digest.get(..16).unwrap_or(&digest));
     files::private_dir(&dir)?;
     Ok(dir.join(name))

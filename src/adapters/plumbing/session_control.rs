@@ -1,5 +1,5 @@
-//! Where a session takes what is to be typed: a socket in its directory. One request a connection, a letter and its text, ended
-//! by the caller's end; one line as the answer, once it is typed.
+//! A session's control socket, in the session's directory, which takes input to type. A request is a tag byte and a text, up
+//! to the end of the caller's stream. The reply is one line, sent when the input was typed.
 
 use std::{
     io::{self, Read, Write},
@@ -15,28 +15,28 @@ use crate::os::{
     socket,
 };
 
-/// The socket's name in the session's directory.
+/// The socket's name in the session's directory. Another version may run the session, so the name never changes.
 pub(super) const SOCKET_NAME: &str = "door";
 /// The longest request, in bytes.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
-/// How long a caller waits, the turns of others before it included: less than the protocol's 30 s.
+/// How long a caller waits for the reply, queued input of other callers included: less than the protocol's 30 s.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(25);
 const TEXT_TAG: u8 = b't';
 const KEYS_TAG: u8 = b'k';
 const DONE_REPLY: &[u8] = b"done\n";
 
-/// What the session's side holds.
+/// The session's end of the socket.
 #[derive(Debug)]
 pub(super) struct SessionControl {
     requests: RequestSocket,
 }
 
-/// What came in at the door.
+/// An event at the control socket. The number identifies the connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Incoming {
-    /// Something to be typed.
+    /// Input to type arrived.
     Input(u64, KeyboardInput),
-    /// Its caller is gone.
+    /// The caller has closed the connection.
     Closed(u64),
 }
 
@@ -45,12 +45,12 @@ impl SessionControl {
         Ok(Self { requests: RequestSocket::listen(dir.path(), SOCKET_NAME, Framing::Eof, MAX_REQUEST_BYTES)? })
     }
 
-    /// What to wait for.
+    /// The descriptors to poll.
     pub(super) fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         self.requests.poll_fds()
     }
 
-    /// Looks after everybody at the door. Never waits.
+    /// Accepts connections and reads requests. Does not block.
     pub(super) fn poll(&mut self) -> Vec<Incoming> {
         let mut came = Vec::new();
         for one in self.requests.accept_and_read() {
@@ -73,13 +73,13 @@ impl SessionControl {
         came
     }
 
-    /// Tells a caller what became of it; `None` when all is well.
+    /// Sends the reply: success, or the reason of the failure.
     pub(super) fn reply(&mut self, id: u64, failed: Option<&str>) {
         let failed = failed.map(|why| format!("{why}\n"));
         self.requests.reply(id, failed.as_ref().map_or(DONE_REPLY, |why| why.as_bytes()));
     }
 
-    /// Lets everybody go: there is nobody any more to type to.
+    /// Replies success to all callers: the program has ended, and input to it is no failure.
     pub(super) fn reply_done_to_all(&mut self) {
         self.poll();
         self.requests.reply_to_all(DONE_REPLY);
@@ -89,9 +89,9 @@ impl SessionControl {
 fn decode(said: &[u8]) -> Option<KeyboardInput> {
     match said.split_first()? {
         (&TEXT_TAG, text) => Some(KeyboardInput::Text(text.to_vec())),
-        (&KEYS_TAG, words) => {
-            let words = words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
-            Some(KeyboardInput::Keys(words.collect()))
+        (&KEYS_TAG, keys) => {
+            let keys = keys.split(|byte| *byte == 0).map(|key| String::from_utf8_lossy(key).into_owned());
+            Some(KeyboardInput::Keys(keys.collect()))
         }
         _ => None,
     }
@@ -100,19 +100,19 @@ fn decode(said: &[u8]) -> Option<KeyboardInput> {
 fn encode(job: &KeyboardInput) -> Vec<u8> {
     match job {
         KeyboardInput::Text(text) => [&[TEXT_TAG], text.as_slice()].concat(),
-        KeyboardInput::Keys(words) => [&[KEYS_TAG], words.join("\0").as_bytes()].concat(),
+        KeyboardInput::Keys(keys) => [&[KEYS_TAG], keys.join("\0").as_bytes()].concat(),
     }
 }
 
-/// Has something typed into a session; returns once it is done. A session that is not there is no failure.
+/// Types input into a session and waits until it was typed. A session that does not exist is no failure.
 ///
 /// # Errors
-/// When the session takes no input, or not in time.
+/// When the session does not accept the input, or not in time.
 pub fn send_input(dir: &SessionDir, job: &KeyboardInput) -> io::Result<()> {
     let mut stream = match socket::connect(dir.path(), SOCKET_NAME) {
         Ok(stream) => stream,
         Err(_) if dir.has_exited()? => return Ok(()),
-        Err(error) => return Err(io::Error::new(error.kind(), format!("the session takes no input: {error}"))),
+        Err(error) => return Err(io::Error::new(error.kind(), format!("the session does not accept input: {error}"))),
     };
     stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
     stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
@@ -125,11 +125,11 @@ pub fn send_input(dir: &SessionDir, job: &KeyboardInput) -> io::Result<()> {
         Ok(_) if answer == DONE_REPLY => Ok(()),
         Ok(_) if !answer.is_empty() => Err(io::Error::other(String::from_utf8_lossy(&answer).trim_end().to_owned())),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            Err(io::Error::other("the session did not take it in time"))
+            Err(io::Error::other("the session did not accept the input in time"))
         }
-        // It ended meanwhile.
+        // The session has ended in the meantime.
         _ if dir.has_exited()? => Ok(()),
-        Ok(_) => Err(io::Error::other("the session did not take it")),
+        Ok(_) => Err(io::Error::other("the session did not accept the input")),
         Err(error) => Err(error),
     }
 }

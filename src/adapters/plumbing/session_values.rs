@@ -47,5 +47,5 @@ impl SessionDir {
 /// The name of a key's file; what is too long for a file system is told by its digest.
 fn value_file_name(key: &str) -> String {
     let safe = format!("k-{}", escape_name(key));
-    if safe.len() > 200 { format!("l-{}", crate::adapters::builtin_scripts::sha256_hex(key.as_bytes())) } else { safe }
+    if safe.len() > 200 { format!("l-{}", crate::os::digest::sha256_hex(key.as_bytes())) } else { safe }
 }

@@ -12,7 +12,7 @@ use crate::{
 
 /// How long one may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
-/// How much of what one said is told on, in letters.
+/// How much of a command's output a warning quotes, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
 /// Where they run.

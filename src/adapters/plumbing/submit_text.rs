@@ -59,7 +59,7 @@ const MAX_ENTER_PRESSES: u32 = 3;
 ///
 /// # Errors
 /// As the terminal fails; what was typed by then stays.
-pub fn submit_text(terminal: &mut impl Terminal, text: &[u8], patience: &Timeouts) -> io::Result<u32> {
+pub fn submit_text(terminal: &mut impl Terminal, text: &[u8], timeouts: &Timeouts) -> io::Result<u32> {
     let clean = texts::sanitize_paste(text);
     if clean.is_empty() {
         terminal.press_enter()?;
@@ -67,13 +67,13 @@ pub fn submit_text(terminal: &mut impl Terminal, text: &[u8], patience: &Timeout
     }
     let before = terminal.snapshot()?;
     terminal.paste(&clean)?;
-    let echoed = wait_for_change(terminal, &before, patience.echo, patience.poll_interval)?;
+    let echoed = wait_for_change(terminal, &before, timeouts.echo, timeouts.poll_interval)?;
     let has_echoed = echoed.is_some();
     let mut shown = echoed.unwrap_or(before);
     if has_echoed {
         // A long text is drawn in steps.
         let mut failed = None;
-        poll_until::poll_until(patience.redraw, patience.poll_interval, || match terminal.snapshot() {
+        poll_until::poll_until(timeouts.redraw, timeouts.poll_interval, || match terminal.snapshot() {
             Ok(now) if now == shown => Some(()),
             Ok(now) => {
                 shown = now;
@@ -92,7 +92,7 @@ pub fn submit_text(terminal: &mut impl Terminal, text: &[u8], patience: &Timeout
     while pressed < MAX_ENTER_PRESSES {
         terminal.press_enter()?;
         pressed += 1;
-        if !has_echoed || wait_for_change(terminal, &shown, patience.effect, patience.poll_interval)?.is_some() {
+        if !has_echoed || wait_for_change(terminal, &shown, timeouts.effect, timeouts.poll_interval)?.is_some() {
             break;
         }
     }
@@ -151,8 +151,8 @@ mod tests {
     fn presses(echoes: bool, swallows: u32, text: &[u8]) -> (u32, Vec<u8>) {
         let mut fake = Fake { echoes, swallows, screen: Vec::new(), pasted: Vec::new(), presses: 0 };
         let short = Duration::from_millis(10);
-        let patience = Timeouts { echo: short, redraw: short, effect: short, poll_interval: short };
-        assert_eq!(submit_text(&mut fake, text, &patience).unwrap(), fake.presses);
+        let timeouts = Timeouts { echo: short, redraw: short, effect: short, poll_interval: short };
+        assert_eq!(submit_text(&mut fake, text, &timeouts).unwrap(), fake.presses);
         (fake.presses, fake.pasted)
     }
 

@@ -1,4 +1,4 @@
-//! A session's transcript: a file of mode 0600 that starts anew at a size and never holds up whoever writes.
+//! A session's transcript: a file of mode 0600 that is restarted at a size limit and never blocks its writer.
 
 use std::{
     collections::VecDeque,

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use serde_json::json;
 
 use crate::{
-    adapters::list,
+    actions::Answer,
+    adapters::list::{self, InstalledScripts},
     cli::{context::Context, exit::Exit},
 };
 
@@ -18,6 +20,13 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&list::install(&ctx.env, &self.dir)?)
+        let InstalledScripts { dir, written } = list::install(&ctx.env, &self.dir)?;
+        let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        let line = if names.is_empty() {
+            format!("unchanged: {} has every script already", dir.display())
+        } else {
+            format!("wrote {}", names.join(", "))
+        };
+        ctx.answer(&Answer::new(&json!({ "folder": dir, "written": names }), dir.display(), line)?)
     }
 }

@@ -1,22 +1,22 @@
-//! Commits, as facts: what git does not tell is `None`, also where there is no git or no repository.
+//! Facts about commits. A fact that git cannot tell is `None`, also without git or a repository.
 
-use super::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
+use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
 use crate::os::capture::ExitReason;
 
 impl Git<'_> {
-    /// The commit that is checked out.
+    /// The commit of HEAD.
     #[must_use]
     pub fn head(&self) -> Option<String> {
         self.commit("HEAD")
     }
 
-    /// The commit that a name means, in full.
+    /// The full id of the commit that a revision names.
     #[must_use]
     pub fn commit(&self, name: &str) -> Option<String> {
         self.resolve_commit(name).ok().flatten()
     }
 
-    /// The commit that a name means; `None` when it means none.
+    /// The full id of the commit that a revision names; `None` when there is no such commit.
     pub(super) fn resolve_commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let commit = format!("{name}^{{commit}}");
         let done = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], QUERY_TIMEOUT)?;
@@ -29,30 +29,30 @@ impl Git<'_> {
         }
     }
 
-    /// Whether nothing is changed, staged or new.
+    /// Whether the worktree has no changed, staged or untracked file.
     #[must_use]
     pub fn is_clean(&self) -> Option<bool> {
         let (success, answer) = self.try_output(&["status", "--porcelain", "--untracked-files=normal"])?;
         success.then_some(answer.is_empty())
     }
 
-    /// The commit that is checked out, if nothing else lies in the directory.
+    /// The commit of HEAD, if the worktree is clean.
     #[must_use]
     pub fn clean_head(&self) -> Option<String> {
         let head = self.head()?;
         (self.is_clean() == Some(true)).then_some(head)
     }
 
-    /// Whether everything in `base` is in `commit` too.
+    /// Whether `base` is an ancestor of `commit`, or the same commit.
     #[must_use]
     pub fn is_ancestor(&self, base: &str, commit: &str) -> Option<bool> {
         let (base, commit) = (self.commit(base)?, self.commit(commit)?);
-        // It lists what only the base has; at most one is needed to know.
+        // Lists the commits that only `base` has; one is enough.
         let (success, answer) = self.try_output(&["rev-list", "--max-count=1", &format!("{commit}..{base}")])?;
         success.then_some(answer.trim().is_empty())
     }
 
-    /// Whether it succeeded, and what it said.
+    /// Whether git succeeded, and its stdout.
     fn try_output(&self, args: &[&str]) -> Option<(bool, String)> {
         let done = self.run(args, QUERY_TIMEOUT).ok()?;
         let success = done.exit == ExitReason::Code(0);

@@ -1,14 +1,14 @@
-//! Which files git tracks.
+//! Files that git tracks.
 
 use std::ffi::OsString;
 
-use super::{Git, GitError, QUERY_TIMEOUT};
+use super::command::{Git, GitError, QUERY_TIMEOUT};
 
 impl Git<'_> {
     /// The first of these names in the directory that git tracks.
     ///
     /// # Errors
-    /// When git does not tell.
+    /// When git fails.
     pub fn first_tracked(&self, names: &[OsString]) -> Result<Option<String>, GitError> {
         let fixed = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsString::from);
         let args: Vec<OsString> = fixed.into_iter().chain(names.iter().cloned()).collect();

@@ -1,32 +1,32 @@
-//! Worktrees and branches, made and taken away by git itself.
+//! Creating and removing worktrees and branches.
 
 use std::{ffi::OsStr, path::Path, time::Duration};
 
-use super::{Git, GitError, QUERY_TIMEOUT};
+use super::command::{Git, GitError, QUERY_TIMEOUT};
 
-/// How long git may take to fill a worktree with files, or to take them away.
+/// The time limit of a checkout, and of the removal of a worktree.
 const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// The repository that a directory lies in.
+/// The repository that contains a directory.
 #[derive(Debug, Clone, Copy)]
 pub struct Repository<'a> {
     git: Git<'a>,
 }
 
 impl<'a> Repository<'a> {
-    /// The repository around git's directory.
+    /// The repository that contains git's working directory.
     ///
     /// # Errors
-    /// When it lies in none, or there is no git.
+    /// When there is no repository or no git.
     pub fn around(git: Git<'a>) -> Result<Self, GitError> {
         git.run_checked("rev-parse", &["rev-parse", "--git-dir"], QUERY_TIMEOUT)?;
         Ok(Self { git })
     }
 
-    /// The commit that a branch, tag or digest means; `None` when it means none.
+    /// The commit that a branch, tag or commit id names; `None` when there is none.
     ///
     /// # Errors
-    /// When git does not tell.
+    /// When git fails.
     pub fn commit(&self, revision: &str) -> Result<Option<String>, GitError> {
         self.git.resolve_commit(revision)
     }
@@ -34,15 +34,15 @@ impl<'a> Repository<'a> {
     /// The commit of a branch of this repository; `None` when there is no such branch.
     ///
     /// # Errors
-    /// When git does not tell.
+    /// When git fails.
     pub fn branch_commit(&self, branch: &str) -> Result<Option<String>, GitError> {
         self.commit(&format!("refs/heads/{branch}"))
     }
 
-    /// Makes a branch that must not exist yet.
+    /// Creates a branch that must not exist yet.
     ///
     /// # Errors
-    /// As git says, also when it exists.
+    /// When git fails, also because the branch exists.
     pub fn create_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
         self.git.run_checked("branch", &["branch", "--no-track", branch, commit], QUERY_TIMEOUT).map(drop)
     }
@@ -50,49 +50,49 @@ impl<'a> Repository<'a> {
     /// Deletes a branch, if it is still at this commit.
     ///
     /// # Errors
-    /// As git says, also when it has moved on.
+    /// When git fails, also because the branch has moved.
     pub fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
         self.git
             .run_checked("update-ref", &["update-ref", "-d", &format!("refs/heads/{branch}"), commit], QUERY_TIMEOUT)
             .map(drop)
     }
 
-    /// Makes a worktree of a branch at a path where nothing is, without its files yet: that is quick.
+    /// Creates a worktree of a branch at an unused path, without a checkout, which may take long.
     ///
     /// # Errors
-    /// As git says.
+    /// When git fails.
     pub fn add_worktree(&self, path: &Path, branch: &str) -> Result<(), GitError> {
         let args = ["worktree", "add", "--quiet", "--no-checkout"].map(OsStr::new);
         let args = [&args[..], &[path.as_os_str(), branch.as_ref()]].concat();
         self.git.run_checked("worktree add", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// Puts the files of its commit into a new worktree.
+    /// Checks the files out into a new worktree.
     ///
     /// # Errors
-    /// As git says.
+    /// When git fails.
     pub fn checkout(&self) -> Result<(), GitError> {
         self.git.run_checked("checkout", &["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// Takes a worktree away; without `force` git refuses one that holds changes.
+    /// Removes a worktree; without `force` git refuses one with changes.
     ///
     /// # Errors
-    /// As git says.
+    /// When git fails.
     pub fn remove_worktree(&self, path: &Path, force: bool) -> Result<(), GitError> {
         let mut args = vec![OsStr::new("worktree"), OsStr::new("remove")];
         if force {
-            // Twice, for one that git still holds locked because it was cut off.
+            // Twice, for a worktree that an interrupted command left locked.
             args.extend([OsStr::new("--force"); 2]);
         }
         args.push(path.as_os_str());
         self.git.run_checked("worktree remove", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// Whether all that a worktree lacks is files of its own commit: one that was cut off while it was filled.
+    /// Whether the worktree differs from its commit in missing files only: its checkout was interrupted.
     ///
     /// # Errors
-    /// As git says.
+    /// When git fails.
     pub fn is_partial_checkout(&self) -> Result<bool, GitError> {
         let text =
             self.git.run_checked("status", &["status", "--porcelain", "--untracked-files=normal"], QUERY_TIMEOUT)?;
@@ -102,7 +102,7 @@ impl<'a> Repository<'a> {
     /// Whether git knows a worktree at this path.
     ///
     /// # Errors
-    /// As git says.
+    /// When git fails.
     pub fn has_worktree(&self, path: &Path) -> Result<bool, GitError> {
         let list = self.git.run_checked("worktree list", &["worktree", "list", "--porcelain", "-z"], QUERY_TIMEOUT)?;
         let same =
@@ -110,20 +110,19 @@ impl<'a> Repository<'a> {
         Ok(list.split('\0').filter_map(|line| line.strip_prefix("worktree ")).any(same))
     }
 
-    /// Whether every commit of `commit` is in `base` too.
+    /// Whether `commit` is merged into `base`.
     ///
     /// # Errors
-    /// As git says.
+    /// When git fails.
     pub fn is_merged(&self, base: &str, commit: &str) -> Result<bool, GitError> {
-        let untold =
-            || GitError::Failed { step: "rev-list", why: format!("it does not tell what {base} lacks of {commit}") };
-        self.git.is_ancestor(commit, base).ok_or_else(untold)
+        let unknown = || GitError::Failed { step: "rev-list", why: format!("cannot compare {base} with {commit}") };
+        self.git.is_ancestor(commit, base).ok_or_else(unknown)
     }
 
-    /// The first changes that a worktree holds and no commit does, as git's own short lines; nothing when it is clean.
+    /// The first three uncommitted changes, in the format of `git status --porcelain`; empty when the worktree is clean.
     ///
     /// # Errors
-    /// As git says.
+    /// When git fails.
     pub fn changes(&self) -> Result<Vec<String>, GitError> {
         let text =
             self.git.run_checked("status", &["status", "--porcelain", "--untracked-files=normal"], QUERY_TIMEOUT)?;

@@ -1,9 +1,9 @@
-//! What is looked for in a run's output: expressions on whole lines, within their scope.
+//! Watchers of a job's output: regular expressions that are matched against whole lines.
 //!
-//! A match is an event item. The first match of a watcher owes a message at once; those within a second after it owe one
-//! together, which comes with an item at that second's end. Each item says what it owes when it is written, so that
-//! nothing is lost or told twice when the supervisor dies in between. The number of hits is written with the items, so a
-//! watcher that counts once does so over crashes.
+//! A match becomes an event item. The first match of a watcher sends a notification at once. The matches of the next second
+//! share one notification, sent with an item at the end of that second. Each item is stored with the key of its
+//! notification, so that a crash of the supervisor neither loses nor repeats one. The hit count is stored with the items, so
+//! a watcher that reports once does so across crashes.
 
 mod line_splitter;
 mod patterns;
@@ -29,24 +29,24 @@ use crate::domain::{
 /// How much of a line an item holds, in characters.
 const MAX_DISPLAYED_CHARS: usize = 1_000;
 
-/// Something that was noticed, to be written as an event item with the hits of its watcher.
+/// A match, to be written as an event item with the hit count of its watcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchEvent {
-    /// Which watcher, from 0.
+    /// The watcher's index, from 0.
     pub place: usize,
-    /// How often it has matched by now.
+    /// How often the watcher has matched so far.
     pub hits: i64,
     /// The line, masked.
     pub payload: String,
     /// `event`, `watcher`, `stream`, `hits`, and how many `matches` this item stands for, as JSON text. At the end of a
-    /// cooldown also `more`: how many matches are told by its message; the event is then `more` when all had items of
+    /// cooldown also `more`: how many matches its notification reports; the event is then `more` when all had items of
     /// their own.
     pub meta: String,
-    /// The end of the key of the message that it owes.
+    /// The end of the key of the item's notification, if it sends one.
     pub notification_key: Option<String>,
 }
 
-/// The watchers of a run at work. Times are spans since the supervisor began.
+/// The watchers of a running job. Times count from the supervisor's start.
 #[derive(Debug, Default)]
 pub struct Watchers {
     watchers: Vec<ActiveWatcher>,
@@ -234,8 +234,8 @@ impl ActiveWatcher {
                 (format!("{event} matched {times} more within a second"), meta)
             }
         };
-        let owes = Some(format!("more-{place}-{}", self.hits));
-        noticed.push(WatchEvent { place, hits: self.hits, payload, meta: meta.to_string(), notification_key: owes });
+        let notification_key = Some(format!("more-{place}-{}", self.hits));
+        noticed.push(WatchEvent { place, hits: self.hits, payload, meta: meta.to_string(), notification_key });
     }
 }
 
@@ -380,7 +380,7 @@ mod tests {
     fn a_few_matches_at_once_have_an_item_each_and_a_word_on_those_without_a_message() {
         let mut watching = watching(&[plain("x")]);
         assert_eq!(watching.feed(OUT, b"x\nx\nx\n", NOW).len(), 3);
-        // Also when nobody called in time.
+        // Also when the tick came late.
         let late = watching.feed(OUT, b"x\n", ms(5_000));
         assert_eq!(payloads(&late), ["seen matched 2 times more within a second", "x"]);
         assert_eq!((&meta(&late[0])["event"], &meta(&late[0])["matches"]), (&"more".into(), &0.into()));

@@ -16,14 +16,14 @@ const MAX_COMPILED_BYTES: usize = 1 << 20;
 /// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
 pub(super) fn compile_all<'a>(watchers: impl ExactSizeIterator<Item = &'a Watcher>) -> Result<Vec<Regex>, Refusal> {
     if watchers.len() > MAX_WATCHERS {
-        let why = format!("{} watchers are too many: a run has at most {MAX_WATCHERS}", watchers.len());
+        let why = format!("{} watchers are too many: a job has at most {MAX_WATCHERS}", watchers.len());
         return Err(Refusal::Usage { why });
     }
     watchers.enumerate().map(|(place, watcher)| compile_one(place + 1, &watcher.regex)).collect()
 }
 
 fn compile_one(number: usize, text: &str) -> Result<Regex, Refusal> {
-    let shown: String = text.chars().take(MAX_REGEX_BYTES).filter(|letter| !letter.is_control()).collect();
+    let shown: String = text.chars().take(MAX_REGEX_BYTES).filter(|character| !character.is_control()).collect();
     let usage = |why: String| Refusal::Usage { why: format!("watcher {number}, '{shown}': {why}") };
     if text.is_empty() {
         return Err(usage("the expression must not be empty".into()));

@@ -223,7 +223,7 @@ fn slow_script_fails_conformance() {
 #[test]
 fn script_with_child_holding_pipes_fails_conformance() {
     let report = Bench::of_liars().lies("holds-pipes", &["start"]);
-    assert!(failures(&report).contains("somebody holds them open"), "{report:#}");
+    assert!(failures(&report).contains("a process holds them open"), "{report:#}");
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_supervisor_that_is_told_to_end_takes_its_run_along() {
         assert!(place.supervisor(&run).unwrap().signal(signal).unwrap());
         let seen = ended(&place, &run);
         assert_eq!(seen["status"], "canceled");
-        assert_eq!(seen["error_message"], format!("its supervisor was told to end, by {signal}"));
+        assert_eq!(seen["error_message"], format!("its supervisor was ended by {signal}"));
     }
     place.wait_no_processes("all were ended");
 }

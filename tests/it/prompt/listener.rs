@@ -7,7 +7,7 @@ use std::{
 
 use fairway::{
     actions::sessions::prompt::listener::{self, ListenerKind},
-    os::{poll_until, spawn_detached},
+    os::{file_watch, poll_until},
 };
 
 use super::{app_at, hook, id};
@@ -21,7 +21,7 @@ fn listen() {
     let app = app_at(&part_dir(), "s1", fairway::env::Env::from_process().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     while !listener.is_superseded() {
-        spawn_detached::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);
+        file_watch::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);
     }
 }
 

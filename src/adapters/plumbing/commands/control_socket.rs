@@ -1,4 +1,4 @@
-//! Typing into a session that has a door of its own.
+//! Typing into a session that has a control socket.
 
 use std::io::Read;
 

@@ -94,7 +94,7 @@ pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u
     Ok(session_dir(env, name)?.follow(stream, see)?)
 }
 
-/// Whether somebody follows a session.
+/// Whether any process follows the session.
 ///
 /// # Errors
 /// When that cannot be told.
@@ -111,7 +111,7 @@ pub struct SessionInfo {
     pub transcript: PathBuf,
     /// Where the program starts.
     pub working_dir: PathBuf,
-    /// The session's private directory. Its own name is a word of letters, digits, `_`, `-` and `%` that only this session has.
+    /// The session's private directory. Its name consists of ASCII letters and digits, `_`, `-` and `%` and is unique to the session.
     pub session_dir: PathBuf,
 }
 

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The mark of a multiplexer's server: whoever ends a session around it passes it by.
+/// The environment tag of a multiplexer's server; ending a session does not end processes with it.
 const SERVER_TAG: &str = "server";
 
 /// What a multiplexer puts around its own panes; a server that is started inside one must not know of it.
@@ -61,7 +61,7 @@ pub fn acquire_lock(file: &Path) -> io::Result<Option<FileLock>> {
 }
 
 /// Runs a command of a multiplexer, as bare, for at most so long, and keeps what it says; `None` when there is no such
-/// program. Its streams are pipes of our own: a server that is given one and does not answer would hold up whoever reads.
+/// program. Its streams are pipes of our own: a server that inherits one and does not answer would block the reader.
 ///
 /// # Errors
 /// When it cannot be started, or the text for it is too long.

@@ -1,4 +1,4 @@
-//! A session's own multiplexer server: where it listens, how it is started with a terminal that nobody sees, how it is ended.
+//! A session's own multiplexer server: its socket address, its start in an offscreen terminal, and its end.
 
 use std::{
     ffi::OsString,
@@ -27,21 +27,21 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 /// # Errors
 /// When it cannot be made or is not this user's alone.
 pub fn prepare_address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<ServerAddress> {
-    let seat = address(env, program, name, neighbours)?;
-    seat.create_dir()?;
-    Ok(seat)
+    let server = address(env, program, name, neighbours)?;
+    server.create_dir()?;
+    Ok(server)
 }
 
 fn address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<ServerAddress> {
-    let is_plain = |letter: char| letter.is_ascii_lowercase();
+    let is_plain = |character: char| character.is_ascii_lowercase();
     if program.is_empty() || program.len() > 6 || !program.chars().all(is_plain) {
-        return Err(Refusal::invalid("the program", "is a word of at most 6 letters").into());
+        return Err(Refusal::invalid("the program", "must be at most 6 lowercase ASCII letters").into());
     }
     let name = session_dir(env, name)?.name().to_owned();
     Ok(ServerAddress::of(&env.cwd.join(state_dir(env)?), program, &name, neighbours))
 }
 
-/// Ends what is left of a session's server, frozen or not, and removes its sockets. While the session lives, or somebody else
+/// Ends what is left of a session's server, frozen or not, and removes its sockets. While the session lives, or another process
 /// is just starting it, its server is left alone.
 ///
 /// # Errors
@@ -51,20 +51,20 @@ pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -
     if directory.is_alive()? || (directory.is_starting() && !directory.is_started_by_us()) {
         return Ok(());
     }
-    let seat = address(env, program, name, neighbours)?;
-    let left = process_tree::terminate(GRACE, || process_tree::with_env_entry(&seat.env_tag))?;
+    let server = address(env, program, name, neighbours)?;
+    let left = process_tree::terminate(GRACE, || process_tree::with_env_entry(&server.env_tag))?;
     if !left.is_empty() {
         let pids: Vec<String> = left.iter().map(|key: &ProcessKey| key.pid.to_string()).collect();
         return Err(io::Error::other(format!("would not die: {}", pids.join(" "))).into());
     }
     if neighbours == SocketDir::Private {
-        let _ = fs::remove_dir_all(&seat.dir);
+        let _ = fs::remove_dir_all(&server.dir);
         // What lies elsewhere has the directory around it to itself, too.
-        if seat.dir.ends_with(program) {
-            let _ = seat.dir.parent().map(fs::remove_dir);
+        if server.dir.ends_with(program) {
+            let _ = server.dir.parent().map(fs::remove_dir);
         }
     }
-    for path in stale_sockets(&seat) {
+    for path in stale_sockets(&server) {
         let _ = fs::remove_file(path);
     }
     Ok(())
@@ -72,16 +72,16 @@ pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -
 
 /// What a dead server, or one that asked it in vain, may have left in its directory: `<pid>.<name>`, `<pid>.<name>-query…`, or
 /// `<name>` one directory down.
-fn stale_sockets(seat: &ServerAddress) -> Vec<PathBuf> {
+fn stale_sockets(server: &ServerAddress) -> Vec<PathBuf> {
     let entries = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten().collect::<Vec<_>>();
     let mut found = Vec::new();
-    for entry in entries(&seat.dir) {
+    for entry in entries(&server.dir) {
         let path = entry.path();
         let file = entry.file_name().to_string_lossy().into_owned();
         if path.is_dir() {
-            found.push(path.join(&seat.name));
+            found.push(path.join(&server.name));
         } else if let Some((pid, name)) = file.split_once('.')
-            && let Some(rest) = name.strip_prefix(&seat.name)
+            && let Some(rest) = name.strip_prefix(&server.name)
             && (rest.is_empty() || rest.starts_with("-query"))
             && pid.parse().is_ok_and(|pid| ProcessKey::of(pid).is_none())
         {
@@ -91,7 +91,7 @@ fn stale_sockets(seat: &ServerAddress) -> Vec<PathBuf> {
     found
 }
 
-/// Runs a command in a terminal that nobody sees, until it ends.
+/// Runs a command in an offscreen terminal until it ends.
 ///
 /// # Errors
 /// When it cannot be started, takes too long or fails: with what it showed.
@@ -113,20 +113,20 @@ pub fn run_offscreen(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
 
 /// What a screen says, on one line: without control sequences, and without what is drawn of blanks.
 fn visible_text(screen: &str) -> String {
-    let (mut text, mut letters) = (String::new(), screen.chars().peekable());
-    while let Some(letter) = letters.next() {
-        match letter {
+    let (mut text, mut characters) = (String::new(), screen.chars().peekable());
+    while let Some(character) = characters.next() {
+        match character {
             '\u{1b}' => {
-                let ends: fn(char) -> bool = match letters.next() {
+                let ends: fn(char) -> bool = match characters.next() {
                     Some('[') => |one| matches!(one, '@'..='~'),
                     Some(']' | 'P' | '_') => |one| matches!(one, '\u{7}' | '\\'),
                     _ => continue,
                 };
-                let _ = letters.by_ref().find(|one| ends(*one));
+                let _ = characters.by_ref().find(|character| ends(*character));
                 text.push(' ');
             }
-            letter if letter.is_control() => text.push(' '),
-            letter => text.push(letter),
+            character if character.is_control() => text.push(' '),
+            character => text.push(character),
         }
     }
     text.split_whitespace().collect::<Vec<_>>().join(" ")

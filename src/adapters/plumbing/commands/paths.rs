@@ -1,4 +1,4 @@
-//! Where a session and its multiplexer are, for the scripts.
+//! The directory of a session and the socket of its multiplexer, for backend scripts.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,10 @@ use super::session_dir;
 pub use super::state_dir;
 use crate::{adapters::plumbing::server_socket, domain::Refusal, env::Env};
 
-/// Whether a session's root process lives, and its directory; `None` when there is no such session. A script keeps there what
-/// goes with the session.
+/// Whether a session's root process is alive, and the session's directory; `None` when there is no such session.
 ///
 /// # Errors
-/// When it cannot be told whether it lives.
+/// When the process's state is unknown.
 pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
     let dir = session_dir(env, name)?;
     if !dir.path().is_dir() {
@@ -24,11 +23,11 @@ pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
 /// The socket of this state directory's private server of a program.
 ///
 /// # Errors
-/// When its directory cannot be made or is not this user's alone.
+/// When its directory cannot be created or other users have access to it.
 pub fn socket_path(env: &Env, program: &str) -> Result<PathBuf> {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     if program.is_empty() || program.len() > 32 || !program.chars().all(is_plain) {
-        return Err(Refusal::invalid("the program", "is a word of letters, digits, - and _").into());
+        return Err(Refusal::invalid("the program", "must be at most 32 ASCII letters, digits, - and _").into());
     }
     Ok(server_socket::prepare_path(&state_dir(env)?, program)?)
 }

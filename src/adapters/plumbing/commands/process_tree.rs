@@ -1,4 +1,4 @@
-//! Ending a session, and keeping what it prints.
+//! Ending a session's processes, and copying its output to a transcript.
 
 use std::{
     io::{self, Read},
@@ -11,27 +11,27 @@ use anyhow::Result;
 use super::session_dir;
 use crate::{adapters::plumbing::TranscriptWriter, env::Env};
 
-/// How long the disk may take for the rest.
+/// How long the last write to the transcript may take.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Ends a session's whole tree; one that is not there is no failure.
+/// Ends all processes of a session. A session that does not exist is no failure.
 ///
 /// # Errors
-/// When something would not die.
+/// When a process survives SIGKILL.
 pub fn kill_tree(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.kill_tree()?)
 }
 
-/// The same for a script that takes its own start back: a session that another call has started is left alone.
+/// Like [`kill_tree`], for a script that rolls back its own start. A session that another call has started is not touched.
 ///
 /// # Errors
-/// When something would not die.
+/// When a process survives SIGKILL.
 pub fn roll_back(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.roll_back()?)
 }
 
-/// Copies a stream to a transcript until it ends. What cannot be written is left out: the writer is never held up, whatever
-/// the disk does.
+/// Copies a stream to a transcript until it ends. Bytes that cannot be written are dropped, so that a slow disk never blocks
+/// the writer of the stream.
 ///
 /// # Errors
 /// When the transcript cannot be opened, or the stream not be read.

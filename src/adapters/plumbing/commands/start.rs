@@ -1,4 +1,4 @@
-//! The three parts of a start: what is kept, what runs inside, what is waited for.
+//! The three parts of a session's start: unpack the configuration, run the program, wait until it is ready.
 
 use std::{
     io::{self, Read},
@@ -9,7 +9,6 @@ use anyhow::Result;
 
 use super::{read_limited, session_dir, state_dir};
 use crate::{
-    actions::sessions::liveness::record_exit,
     adapters::{
         Adapter, CopyFile, StartConfig, StartReport, clean_env,
         plumbing::{self, IoMode, SetupCommands, StartFiles, StartedPane, program_env},
@@ -94,17 +93,24 @@ pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMu
     Ok(plumbing::copy_files(&directory, &env.cwd, &start, warn)?)
 }
 
-/// Runs a session's program to its end, in this process's place or detached from it; answers with its exit code.
+/// Runs a session's program to its end and returns its exit code. Then `record_exit` gets the start configuration and the exit
+/// code; when it fails, `warn` gets the reason and the exit code is returned all the same.
 ///
 /// # Errors
-/// When it cannot be started. An end that cannot be recorded is none: `complain` is told.
-pub fn run(env: &Env, name: &str, how: IoMode, complain: impl FnOnce(&str)) -> Result<i32> {
-    let ended = |start: &StartConfig, code: i32| {
-        if let Err(error) = record_exit::record(env, start, code) {
-            complain(&format!("the session's end cannot be recorded: {error:#}"));
+/// When the program cannot be started.
+pub fn run(
+    env: &Env,
+    name: &str,
+    mode: IoMode,
+    record_exit: impl FnOnce(&Env, &StartConfig, i32) -> Result<()>,
+    warn: impl FnOnce(&str),
+) -> Result<i32> {
+    let exited = |start: &StartConfig, code: i32| {
+        if let Err(error) = record_exit(env, start, code) {
+            warn(&format!("cannot record the exit of the session's program: {error:#}"));
         }
     };
-    Ok(plumbing::run_program(env, &session_dir(env, name)?, how, ended)?)
+    Ok(plumbing::run_program(env, &session_dir(env, name)?, mode, exited)?)
 }
 
 /// Starts a session's program detached; returns once it was started.

@@ -1,8 +1,8 @@
-//! The end of a session: its whole tree, and what must not outlive it.
+//! Ending a session: its process tree and its files.
 
 use std::{fs, io, time::Duration};
 
-use super::{ENVIRONMENT_FILE, INPUT_FIFO, START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir, VALUES_DIR};
+use super::dir::{ENVIRONMENT_FILE, INPUT_FIFO, START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir, VALUES_DIR};
 use crate::{
     adapters::StartConfig,
     env::vars,
@@ -12,31 +12,32 @@ use crate::{
     },
 };
 
-/// Its root has said its last word, and whether all is to be forgotten.
+/// The root process has finished; the content says whether to remove the whole directory.
 const FINISHED_FILE: &str = "concluded";
 const GRACE: Duration = Duration::from_secs(2);
-/// Callers kill after two seconds what they have told to end.
+/// Shorter: callers kill a start two seconds after they interrupt it.
 const ROLL_BACK_GRACE: Duration = Duration::from_millis(500);
 
 impl SessionDir {
-    /// Ends the session's whole tree, also what left it, and forgets the session. One that is not there is no failure.
+    /// Ends all processes of the session, also those that left its process tree, and removes the directory. A session that
+    /// does not exist is no failure.
     ///
     /// # Errors
-    /// When something would not die.
+    /// When a process survives SIGKILL.
     pub fn kill_tree(&self) -> io::Result<()> {
         self.kill_within(GRACE)
     }
 
-    /// The same for a start that is taken back: whoever gave it up does not wait long. A session that another call has
-    /// started is left alone.
+    /// Like [`kill_tree`](Self::kill_tree), for a start that is rolled back, with a shorter grace period. A session that
+    /// another call has started is not touched.
     ///
     /// # Errors
-    /// When something would not die.
+    /// When a process survives SIGKILL.
     pub fn roll_back(&self) -> io::Result<()> {
         if self.is_started_by_us() { self.kill_within(ROLL_BACK_GRACE) } else { Ok(()) }
     }
 
-    /// Ends what a dead session left behind, and forgets it, so that its name is free.
+    /// Ends the processes that a dead session left and removes its directory, so that the name is free.
     pub(super) fn end_leftovers(&self) -> io::Result<()> {
         self.end_tree(GRACE)?;
         self.remove()
@@ -48,24 +49,22 @@ impl SessionDir {
         }
         self.end_tree(grace)?;
         let _turn = self.lock_state_dir()?;
-        // One that was just coming up has its root by now, or will find nothing to be the root of.
+        // A session that was just starting has its root process by now; otherwise its start finds no directory.
         self.end_tree(grace)?;
         self.remove()
     }
 
     fn end_tree(&self, grace: Duration) -> io::Result<()> {
         let root = self.root();
-        let mark = self.start_config()?.and_then(|start| env_tag(&start));
+        let tag = self.start_config()?.and_then(|start| env_tag(&start));
         let left = process_tree::terminate(grace, || {
             let mut found = match &root {
-                // Only while it is this very process: its number may be another's by now.
-                Some(root) if root.status() == ProcessStatus::Alive => {
-                    process_tree::subtree(root.pid, mark.as_deref())?
-                }
+                // Only while it is the same process: the kernel may have reused the pid.
+                Some(root) if root.status() == ProcessStatus::Alive => process_tree::subtree(root.pid, tag.as_deref())?,
                 _ => Vec::new(),
             };
-            if let Some(mark) = &mark {
-                found.extend(process_tree::with_env_entry(mark)?);
+            if let Some(tag) = &tag {
+                found.extend(process_tree::with_env_entry(tag)?);
             }
             Ok(found)
         })?;
@@ -76,37 +75,37 @@ impl SessionDir {
         Ok(())
     }
 
-    /// The root's last word: what must not outlive the session is forgotten, and all of it with `forgets`. While the start
-    /// still goes on that is left to it.
+    /// Called by the root process at its end: removes the secrets and the input, or the whole directory with `remove_all`.
+    /// While the start is in progress, [`finish_start`](Self::finish_start) does it instead.
     ///
     /// # Errors
-    /// When it cannot be removed.
-    pub fn finish(&self, own: &ProcessKey, forgets: bool) -> io::Result<()> {
+    /// When a file cannot be removed.
+    pub fn finish(&self, own: &ProcessKey, remove_all: bool) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         if self.root().as_ref() != Some(own) {
             return Ok(());
         }
         if self.is_starting() {
-            return self.write_file(FINISHED_FILE, forgets.to_string().as_bytes());
+            return self.write_file(FINISHED_FILE, remove_all.to_string().as_bytes());
         }
-        self.remove_transient_files(forgets)
+        self.remove_transient_files(remove_all)
     }
 
-    /// The start is over: from now on the session may be recycled when it dies.
+    /// Ends the start: from now on the name is free when the session dies.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// When a file cannot be removed.
     pub fn finish_start(&self) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         let _ = fs::rename(self.file(STARTER_FILE), self.file(STARTED_BY_FILE));
         match fs::read_to_string(self.file(FINISHED_FILE)) {
-            Ok(forgets) => self.remove_transient_files(forgets == true.to_string()),
+            Ok(remove_all) => self.remove_transient_files(remove_all == true.to_string()),
             Err(_) => Ok(()),
         }
     }
 
-    fn remove_transient_files(&self, forgets: bool) -> io::Result<()> {
-        if forgets {
+    fn remove_transient_files(&self, remove_all: bool) -> io::Result<()> {
+        if remove_all {
             return self.remove();
         }
         for name in [START_FILE, STARTER_FILE, ENVIRONMENT_FILE, INPUT_FIFO] {
@@ -124,8 +123,7 @@ impl SessionDir {
     }
 }
 
-/// The entry in the environment of everything that a session runs: by it, what left the tree is found, and what is another
-/// session's is told apart.
+/// The environment tag of a session's processes. It finds those that left the process tree and excludes other sessions'.
 pub(in crate::adapters::plumbing) fn env_tag(start: &StartConfig) -> Option<String> {
     start.var(vars::FAIRWAY_RUN_ID).map(|run| format!("{}={run}", vars::FAIRWAY_RUN_ID))
 }

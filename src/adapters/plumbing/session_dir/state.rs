@@ -1,8 +1,8 @@
-//! What has become of a session: its root process, its program, and how either ended.
+//! The state of a session: its root process, its program and its exit code.
 
 use std::{fs, io, path::Path};
 
-use super::{START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir};
+use super::dir::{START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir};
 use crate::os::process::{self, ProcessKey, ProcessStatus};
 
 /// The root process.
@@ -14,7 +14,7 @@ const EXIT_CODE_FILE: &str = "ended";
 /// Why it could not be started.
 const START_FAILURE_FILE: &str = "refused";
 
-/// What has become of a session that is being started.
+/// The state of a session that is being started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartState {
     /// Its program has not been started yet.
@@ -25,7 +25,7 @@ pub enum StartState {
     Failed(String),
     /// Its program has ended with this code.
     Exited(i32),
-    /// There is no such session, or nobody looks after it any more.
+    /// The session does not exist, or its root process is gone.
     Gone,
 }
 
@@ -67,12 +67,12 @@ impl SessionDir {
         self.write_file(EXIT_CODE_FILE, code.to_string().as_bytes())
     }
 
-    /// Notes why the program could not be started. A session that is not there has nowhere to note it.
+    /// Records why the program could not be started. Does nothing for a session that does not exist.
     pub fn record_start_failure(&self, why: &str) {
         let _ = self.write_file(START_FAILURE_FILE, why.as_bytes());
     }
 
-    /// What has become of it.
+    /// The state of the start.
     #[must_use]
     pub fn start_state(&self) -> StartState {
         let text = |name: &str| fs::read_to_string(self.file(name)).ok();
@@ -83,7 +83,7 @@ impl SessionDir {
             return StartState::Failed(why);
         }
         match self.root().map(|root| root.status()) {
-            // It may have noted its end between the two looks.
+            // The exit code may have been written between the two reads.
             Some(ProcessStatus::Gone(_)) => {
                 text(EXIT_CODE_FILE).and_then(|code| code.parse().ok()).map_or(StartState::Gone, StartState::Exited)
             }
@@ -115,7 +115,7 @@ impl SessionDir {
         }
     }
 
-    /// Whether nobody is left to be typed to: the program has ended, though its session may still be ending what it left.
+    /// Whether the program has ended, so that input is pointless. The session may still be ending leftover processes.
     ///
     /// # Errors
     /// When that cannot be told.
@@ -147,10 +147,10 @@ pub(super) fn process_line(key: &ProcessKey) -> String {
 
 fn read_process_key(path: &Path) -> Option<ProcessKey> {
     let text = fs::read_to_string(path).ok()?;
-    let mut words = text.split_whitespace();
+    let mut fields = text.split_whitespace();
     Some(ProcessKey {
-        pid: words.next()?.parse().ok()?,
-        started: words.next()?.parse().ok()?,
-        boot: words.next()?.to_owned(),
+        pid: fields.next()?.parse().ok()?,
+        started: fields.next()?.parse().ok()?,
+        boot: fields.next()?.to_owned(),
     })
 }

@@ -1,0 +1,25 @@
+//! The state directory and the session directories that all commands use.
+
+use std::path::PathBuf;
+
+use crate::{
+    adapters::{self, plumbing::SessionDir},
+    domain::Refusal,
+    env::Env,
+};
+
+/// The directory where the sessions of backend scripts keep their state.
+///
+/// # Errors
+/// When there is no home directory to have it in.
+pub fn state_dir(env: &Env) -> Result<PathBuf, Refusal> {
+    let none = || Refusal::invalid("the environment", "names no home directory; set HOME or FAIRWAY_ADAPTER_STATE");
+    adapters::state_dir(env).ok_or_else(none)
+}
+
+pub(crate) fn session_dir(env: &Env, name: &str) -> Result<SessionDir, Refusal> {
+    if name.is_empty() {
+        return Err(Refusal::invalid("the session's name", "must not be empty"));
+    }
+    Ok(SessionDir::of(&state_dir(env)?, name))
+}

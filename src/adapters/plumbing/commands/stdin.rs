@@ -1,0 +1,20 @@
+//! Reading a script's stdin.
+
+use std::io::Read;
+
+use anyhow::Result;
+
+use crate::domain::Refusal;
+
+/// Reads to the end.
+///
+/// # Errors
+/// When there are more than `limit` bytes; as the reader fails.
+pub(crate) fn read_limited(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    from.take(limit + 1).read_to_end(&mut text)?;
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > limit {
+        return Err(Refusal::invalid(what, format!("is longer than {limit} bytes")).into());
+    }
+    Ok(text)
+}

@@ -1,0 +1,128 @@
+//! Creating a session's directory, and listing the live sessions.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::{self, DirBuilder},
+    io,
+    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
+    path::Path,
+};
+
+use super::{
+    dir::{
+        ENVIRONMENT_FILE, NAME_FILE, START_FILE, STARTER_FILE, SessionDir, TRANSCRIPT_OFFSET_FILE, WORK_DIR_FILE,
+        read_optional,
+    },
+    state::process_line,
+};
+use crate::{
+    adapters::StartConfig,
+    os::{files, process::ProcessKey},
+};
+
+/// The inputs of a session's start.
+#[derive(Debug)]
+pub struct StartFiles<'a> {
+    /// The start configuration.
+    pub start: &'a StartConfig,
+    /// The environment of the process that starts the session, without Fairway's session variables.
+    pub caller_env: &'a BTreeMap<OsString, OsString>,
+    /// The program's working directory.
+    pub work_dir: &'a Path,
+    /// The process that starts the session.
+    pub starter: Option<&'a ProcessKey>,
+}
+
+impl SessionDir {
+    /// Creates the directory with the inputs of the start. A dead session of that name is removed first, with all processes
+    /// that it left.
+    ///
+    /// # Errors
+    /// `already exists` when the session is alive or starting; errors of the file system.
+    pub fn create(&self, unpacked: &StartFiles<'_>) -> io::Result<()> {
+        files::private_dir(&self.state_dir)?;
+        let _turn = self.lock_state_dir()?;
+        if self.path.exists() {
+            if self.is_alive()? || self.is_starting() {
+                return Err(io::Error::other(format!("session '{}' already exists", self.name)));
+            }
+            self.end_leftovers()?;
+        }
+        DirBuilder::new().mode(0o700).create(&self.path)?;
+        if let Some(starter) = unpacked.starter {
+            self.write_file(STARTER_FILE, process_line(starter).as_bytes())?;
+        }
+        self.write_file(NAME_FILE, self.name.as_bytes())?;
+        self.write_file(WORK_DIR_FILE, unpacked.work_dir.as_os_str().as_bytes())?;
+        let mut around = Vec::new();
+        for (name, value) in unpacked.caller_env {
+            around.extend([name.as_bytes(), b"=", value.as_bytes(), b"\0"].concat());
+        }
+        self.write_file(ENVIRONMENT_FILE, &around)?;
+        if let Some(transcript) = &unpacked.start.transcript
+            && let Ok(found) = fs::metadata(transcript)
+        {
+            self.write_file(TRANSCRIPT_OFFSET_FILE, found.len().to_string().as_bytes())?;
+        }
+        self.write_file(START_FILE, &serde_json::to_vec(unpacked.start).map_err(io::Error::other)?)
+    }
+
+    /// The names of the live sessions that begin with `prefix`. With a file name, only sessions whose directory has that file.
+    ///
+    /// # Errors
+    /// When the state of any session is unknown: an incomplete list would make a live session look absent.
+    pub fn list_running(state: &Path, prefix: &str, with: Option<&str>) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(state) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            let Some(name) =
+                read_optional(&path.join(NAME_FILE)).ok().flatten().and_then(|name| String::from_utf8(name).ok())
+            else {
+                continue;
+            };
+            let is_meant = with.is_none_or(|file| path.join(file).is_file());
+            if is_meant && name.starts_with(prefix) && Self::of(state, &name).is_alive()? {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_live_session_is_not_recycled_and_a_dead_one_is() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = SessionDir::of(&home.path().join("state"), "x");
+        let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
+        let unpack = |starter: Option<&ProcessKey>| {
+            let (start, around) = (StartConfig::default(), BTreeMap::new());
+            dir.create(&StartFiles { start: &start, caller_env: &around, work_dir: Path::new("/"), starter })
+        };
+        unpack(Some(&own)).unwrap();
+        assert!(unpack(None).unwrap_err().to_string().contains("already exists"));
+        dir.become_root(&own).unwrap();
+        assert!(dir.is_alive().unwrap());
+        assert!(dir.become_root(&own).is_err());
+        assert!(unpack(None).is_err());
+        dir.set_root(&ProcessKey { started: own.started + 1, ..own.clone() }).unwrap();
+        assert!(!dir.is_alive().unwrap());
+        // Still being started by a live process.
+        assert!(unpack(None).is_err());
+        dir.finish_start().unwrap();
+        unpack(None).unwrap();
+        // Never a signal to what only shares the number.
+        dir.set_root(&ProcessKey { started: own.started + 1, ..own }).unwrap();
+        dir.kill_tree().unwrap();
+        dir.kill_tree().unwrap();
+    }
+}
