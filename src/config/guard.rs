@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::settings::unknown_value;
+use super::values::unknown_value;
 use crate::{
     domain::{Role, rules::globs},
     guard::{Action, DefaultAction, RoleEntry, Rule, Rules},

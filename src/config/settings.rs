@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::{
     AgentSettings, Backend, ConfigError, JobSettings, LaunchSettings, Layers, Project, agents, backend, duration,
     guard, jobs, launch,
+    values::{StaleAfter, unknown_value},
 };
 use crate::{
     domain::{
@@ -16,15 +17,6 @@ use crate::{
     },
     guard::Rules,
 };
-
-/// How long a session may be silent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StaleAfter {
-    /// This long.
-    After(Duration),
-    /// For ever.
-    Never,
-}
 
 /// Paths whose tasks need an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,9 +235,4 @@ impl Settings {
 
 fn gate_names(gates: &[Gate]) -> Vec<&'static str> {
     gates.iter().map(|gate| gate.as_str()).collect()
-}
-
-/// A sentence that names every known word.
-pub(super) fn unknown_value(word: &str, known: &[&str]) -> String {
-    format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
 }

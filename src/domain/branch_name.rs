@@ -1,6 +1,6 @@
 //! Names of branches and commits, as git has them: what passes here can stand in an argument list.
 
-use super::Refusal;
+use super::{Refusal, excerpt::excerpt};
 
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 200;
@@ -23,8 +23,7 @@ pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
         || name.contains(bad_letter)
         || name.split('/').any(bad_part);
     if bad {
-        let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-        return Err(Refusal::invalid(what, format!("'{shown}' is not a name that git takes for a branch")));
+        return Err(Refusal::invalid(what, format!("'{}' is not a valid branch name", excerpt(name))));
     }
     Ok(name.to_owned())
 }

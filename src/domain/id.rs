@@ -3,15 +3,12 @@
 
 use std::fmt;
 
-use super::Refusal;
+use super::{excerpt::excerpt, invalid_value::InvalidValue};
 
 const MAX_ID_BYTES: usize = 64;
 
-fn invalid_id(what: &'static str, text: &str, why: &'static str) -> Refusal {
-    // A wrong id may be anything, a megabyte of it too: show its beginning.
-    let shown: String = text.chars().take(MAX_ID_BYTES).flat_map(char::escape_debug).collect();
-    let dots = if text.chars().nth(MAX_ID_BYTES).is_some() { "…" } else { "" };
-    Refusal::Invalid { what, why: format!("'{shown}{dots}' {why}") }
+fn invalid_id(what: &'static str, text: &str, rule: &'static str) -> InvalidValue {
+    InvalidValue { what, why: format!("'{}' {rule}", excerpt(text)) }
 }
 
 macro_rules! id {
@@ -24,8 +21,8 @@ macro_rules! id {
             /// Reads one.
             ///
             /// # Errors
-            /// [`Refusal::Invalid`] when the text is outside the alphabet or too long.
-            pub fn parse(text: &str) -> Result<Self, Refusal> {
+            /// [`InvalidValue`] when the text is outside the alphabet or too long.
+            pub fn parse(text: &str) -> Result<Self, InvalidValue> {
                 let rule: fn(&str) -> bool = $rule;
                 if text.len() <= MAX_ID_BYTES && rule(text) {
                     Ok(Self(text.to_owned()))

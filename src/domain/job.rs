@@ -2,36 +2,9 @@
 
 use std::fmt;
 
-use super::{Refusal, SessionId, string_enum::string_enum};
+pub use super::status::JobStatus;
+use super::{Refusal, SessionId, excerpt::excerpt, string_enum::string_enum};
 use crate::env::Timestamp;
-
-string_enum! {
-    /// How far a run came.
-    JobStatus {
-        Queued => "queued",
-        Starting => "starting",
-        Running => "running",
-        Succeeded => "succeeded",
-        Failed => "failed",
-        Canceled => "canceled",
-        TimedOut => "timed_out",
-        Lost => "lost",
-    }
-}
-
-impl JobStatus {
-    /// Nothing will change any more.
-    #[must_use]
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed | Self::Canceled | Self::TimedOut | Self::Lost)
-    }
-
-    /// Somebody looks after it, or should.
-    #[must_use]
-    pub const fn is_active(self) -> bool {
-        matches!(self, Self::Starting | Self::Running)
-    }
-}
 
 string_enum! {
     /// What becomes of a run whose supervisor died: run again, or never a second time.
@@ -65,10 +38,9 @@ impl JobId {
     /// # Errors
     /// [`Refusal::Invalid`] when it is no UUID.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
-        uuid::Uuid::parse_str(text).map(Self).map_err(|_| {
-            let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
-            Refusal::invalid("run id", format!("'{shown}' is not a UUID"))
-        })
+        uuid::Uuid::parse_str(text)
+            .map(Self)
+            .map_err(|_| Refusal::invalid("job id", format!("'{}' is not a UUID", excerpt(text))))
     }
 
     /// Its sixteen bytes.

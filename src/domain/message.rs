@@ -1,45 +1,12 @@
 //! A message to a session, lane or role, with a receipt.
 
+pub use super::status::{Channel, MessageStatus};
 use super::{LaneName, Role, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
     /// How much it may interrupt.
     Priority { Normal => "normal", Urgent => "urgent", System => "system" }
-}
-
-string_enum! {
-    /// How far it came.
-    MessageStatus {
-        Queued => "queued",
-        Offered => "offered",
-        Acknowledged => "acknowledged",
-        Expired => "expired",
-        Withdrawn => "withdrawn",
-    }
-}
-
-string_enum! {
-    /// By which way a message was offered, in the order in which ways are tried.
-    Channel {
-        Stream => "stream",
-        Tool => "tool",
-        TurnEnd => "turn_end",
-        TurnStart => "turn_start",
-        Wake => "wake",
-        Nudge => "nudge",
-        Inbox => "inbox",
-        Checkpoint => "checkpoint",
-    }
-}
-
-impl Channel {
-    /// Whether its reader comes by itself, and by coming again says that it has read what it was shown before. By the other
-    /// ways a message is brought to it, and whoever brings it says when that is done.
-    #[must_use]
-    pub const fn is_pull(self) -> bool {
-        matches!(self, Self::Inbox | Self::Checkpoint)
-    }
 }
 
 impl Priority {

@@ -1,26 +1,8 @@
 //! A session: a provider attached to a lane. Two axes: whether it lives, and what it does.
 
+pub use super::status::SessionStatus;
 use super::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
-
-string_enum! {
-    /// Whether it lives.
-    SessionStatus {
-        Starting => "starting",
-        Running => "running",
-        Stale => "stale",
-        Ended => "ended",
-        Failed => "failed",
-    }
-}
-
-impl SessionStatus {
-    /// Ended and failed: a new launch is a new session.
-    #[must_use]
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Ended | Self::Failed)
-    }
-}
 
 string_enum! {
     /// What it does, as reported; never guessed.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::time;
+use super::values::time;
 use crate::domain::{job::Job, secrets::mask};
 
 /// A run, in lists.

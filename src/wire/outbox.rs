@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{MessageView, time};
+use super::{MessageView, values::time};
 use crate::domain::{message::Message, secrets};
 
 /// A message, and who is being shown it. Secrets in its text are masked: this is not who it was meant for.

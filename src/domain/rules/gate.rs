@@ -1,5 +1,6 @@
 //! The gates before `done` and before a merge: one function, one report.
 
+pub use crate::domain::blocker::{Blocker, GateReport};
 use crate::domain::{
     TaskId,
     checkpoint::CheckpointState,
@@ -21,34 +22,6 @@ string_enum! {
         NoOpenQuestions => "no_open_questions",
         CleanWorktree => "clean_worktree",
         BasedOn => "based_on",
-    }
-}
-
-/// One thing that stands in the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blocker {
-    /// Its code.
-    pub code: &'static str,
-    /// A sentence.
-    pub message: String,
-    /// The command that would clear it.
-    pub fix: String,
-}
-
-/// What the gates say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateReport {
-    /// The task.
-    pub task: TaskId,
-    /// Everything that stands in the way; empty when nothing does.
-    pub blockers: Vec<Blocker>,
-}
-
-impl GateReport {
-    /// Whether nothing stands in the way.
-    #[must_use]
-    pub const fn is_ready(&self) -> bool {
-        self.blockers.is_empty()
     }
 }
 

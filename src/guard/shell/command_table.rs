@@ -197,7 +197,7 @@ impl ShellAnalysis {
     /// A command: its words, and where its input comes from.
     pub(super) fn analyze_command(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
         let Some(first) = argv.first() else { return };
-        if self.depth >= super::MAX_DEPTH || self.wrapper_depth > 24 {
+        if self.depth >= super::analysis::MAX_DEPTH || self.wrapper_depth > 24 {
             self.note_unresolved("texts stand in texts too deeply");
             return;
         }

@@ -1,7 +1,7 @@
 //! Words: quotes, escapes and expansions, as a shell reads them. What is substituted is handed to the scan.
 
 use super::{
-    ShellAnalysis,
+    analysis::{MAX_DEPTH, ShellAnalysis},
     arg::{Arg, Expansion},
 };
 
@@ -415,4 +415,21 @@ fn is_branch(text: &str) -> bool {
         "git symbolic-ref --short HEAD",
     ];
     !text.contains('\n') && KNOWN.contains(&text.split_ascii_whitespace().collect::<Vec<_>>().join(" ").as_str())
+}
+
+impl ShellAnalysis {
+    /// Arithmetic: subscripts may hold substitutions, and an older shell may see commands.
+    pub(super) fn analyze_arithmetic(&mut self, text: &str) {
+        if self.depth >= MAX_DEPTH {
+            self.note_unresolved("texts stand in texts too deeply");
+            return;
+        }
+        self.depth += 1;
+        if text.contains(['$', '`', '<', '>']) {
+            parse_document(self, text);
+            self.analyze_substitutions(text, &["<(", ">("]);
+        }
+        self.analyze_maybe(text);
+        self.depth -= 1;
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::fields::{ObjectFields, type_name, usage_error};
+use super::fields::{ObjectFields, quoted, type_name, usage_error};
 use crate::domain::{
     Refusal, SessionId,
     id::Label,
@@ -76,7 +76,7 @@ impl SpawnParams {
             command: RequestedCommand::read(fields)?,
             background: fields.boolean("background")?.unwrap_or(true),
             pty: terminal(fields)?,
-            timeout: super::seconds(fields, "timeout_secs")?,
+            timeout: fields.seconds("timeout_secs")?,
             max_output_bytes,
             watch: watchers(fields)?,
             session: fields.parse_with("session_id", SessionId::parse)?,
@@ -85,7 +85,7 @@ impl SpawnParams {
             env: variables(fields)?,
             stdin: fields.text("stdin")?,
             recovery: recovery.unwrap_or(RecoveryPolicy::Requeue),
-            yield_for: super::millis(fields, "yield_ms")?,
+            yield_for: fields.millis("yield_ms")?,
         })
     }
 }
@@ -142,7 +142,7 @@ fn variables(fields: &mut ObjectFields) -> Result<Vec<(String, Option<String>)>,
         return Err(usage_error("env", format!("must be an object of strings and nulls, not {}", type_name(&value))));
     };
     let one = |(name, value): (String, Value)| {
-        let place = format!("env.{}", super::excerpt(&name));
+        let place = format!("env.{}", quoted(&name));
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(usage_error(&place, "is no name of a variable"));
         }

@@ -33,7 +33,7 @@ fn a_store_is_backed_up_and_restored() {
     $ fairway backup ../copy.db
     backed up 1 task(s) to ../copy.db ([size])
     $ fairway backup ../copy.db
-    error: file '[world]/project/../copy.db' exists already
+    error: file '[world]/project/../copy.db' already exists
     hint: --force replaces it
     [exit 4]
     $ fairway backup ../copy.db --force
@@ -59,7 +59,7 @@ fn a_store_is_backed_up_and_restored() {
     ID   P  STATUS       ROLE  LANE  HELD BY  TITLE
     T-1  2  in_progress  -     -     [user]  before the backup
     $ fairway release T-1 --epoch 1
-    error: your claim on T-1 has epoch 1, but [user] holds it since epoch 2
+    error: your claim on T-1 is stale: its epoch is 1, the task is at epoch 2 (claimed by [user])
     hint: fairway task show T-1
     [exit 4]
     $ fairway release T-1

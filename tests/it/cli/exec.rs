@@ -177,7 +177,7 @@ fn a_run_is_started_looked_at_and_forgotten() {
     $ fairway exec log 00000fa1 --json
     {"run_id":"019b76da-b7a0-7000-8000-000000000fa1","items":[{"seq":1,"type":"stdout","payload":"no end of line","meta":null,"created_at":"2026-01-01T00:00:04.000Z"},{"seq":2,"type":"event","payload":"succeeded","meta":{"event":"end","status":"succeeded","exit_code":0,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:04.000Z"}],"next_seq":2,"has_more":false}
     $ fairway exec rm 00000bb9 0000
-    error: run '0000' could be any of 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
+    error: run '0000' is ambiguous: it fits 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
     [exit 3]
     $ fairway exec rm 00000bb9
     removed 1 run(s)
@@ -270,7 +270,7 @@ fn a_run_is_typed_to() {
     hi there
     [end] succeeded
     $ fairway exec send-keys 000007d1 Enter
-    error: the run 019b76da-afd0-7000-8000-0000000007d1 has ended (succeeded)
+    error: job 019b76da-afd0-7000-8000-0000000007d1 has ended (succeeded)
     hint: to see what it printed: fairway exec log 019b76da-afd0-7000-8000-0000000007d1
     [exit 4]
     ");

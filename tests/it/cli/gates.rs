@@ -22,7 +22,7 @@ fn done_names_everything_that_stands_in_the_way() {
     $ fairway task add T-1 'one' --check 'unit=true'
     added T-1
     $ fairway done T-1
-    error: T-1 is todo; it cannot be done from there
+    error: T-1 is todo and cannot be marked done
     hint: fairway explain task T-1
     [exit 4]
     $ fairway claim
@@ -81,7 +81,7 @@ fn done_goes_through_with_evidence_since_the_claim_and_only_for_the_claimant() {
     $ fairway evidence add T-1 --result pass
     recorded evidence 2 on T-1: test pass, as claimed
     $ fairway --session s1 done T-1
-    error: T-1 is held by [user], not by s1
+    error: T-1 is claimed by [user], not by you (s1)
     hint: to stand in for the holder of T-1: --force --reason TEXT
     [exit 4]
     $ fairway done T-1 --commit 0123456789abcdef
@@ -191,7 +191,7 @@ fn a_submitted_task_is_resumed_by_its_claimant_or_by_who_asked_for_changes() {
     $ fairway --session s1 claim T-1
     claimed T-1 under epoch 1: one
     $ fairway --session s1 task resume T-1
-    error: T-1 is in_progress; it cannot be resumed from there
+    error: T-1 is in_progress and cannot be resumed
     hint: fairway explain task T-1
     [exit 4]
     $ fairway --session s1 task submit T-1
@@ -199,7 +199,7 @@ fn a_submitted_task_is_resumed_by_its_claimant_or_by_who_asked_for_changes() {
     $ fairway --session s2 review record T-1 --domain code --verdict changes
     recorded review 1 of T-1: changes in the domain 'code'
     $ fairway --session s3 task resume T-1
-    error: T-1 is held by s1, not by s3
+    error: T-1 is claimed by s1, not by you (s3)
     hint: to stand in for the holder of T-1: --force --reason TEXT
     [exit 4]
     $ fairway --session s2 task resume T-1

@@ -253,7 +253,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
 
 fn provider(wish: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
     let said = wish.provider.clone().or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
-    said.map_or_else(|| Label::parse(SHELL), Ok)
+    Ok(said.map_or_else(|| Label::parse(SHELL), Ok)?)
 }
 
 /// The id that was given, or a new one; no session ever had it.
