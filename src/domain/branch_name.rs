@@ -10,7 +10,7 @@ const MAX_NAME_BYTES: usize = 200;
 /// # Errors
 /// [`Refusal::Invalid`] naming `what`.
 pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
-    let bad_letter = |letter: char| letter.is_control() || letter == ' ' || "~^:?*[\\".contains(letter);
+    let bad_char = |character: char| character.is_control() || character == ' ' || "~^:?*[\\".contains(character);
     let bad_part = |part: &str| {
         part.is_empty() || part.starts_with('.') || part.ends_with('.') || part.to_ascii_lowercase().ends_with(".lock")
     };
@@ -20,7 +20,7 @@ pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
         || name == "HEAD"
         || name.contains("..")
         || name.contains("@{")
-        || name.contains(bad_letter)
+        || name.contains(bad_char)
         || name.split('/').any(bad_part);
     if bad {
         return Err(Refusal::invalid(what, format!("'{}' is not a valid branch name", excerpt(name))));

@@ -54,46 +54,46 @@ macro_rules! id {
 
 fn is_label(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
+        && text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-'))
 }
 
 id!(
-    /// A task's id: letters, digits, `.`, `_`, `-`, at most 64, starting with a letter.
+    /// A task's id: characters, digits, `.`, `_`, `-`, at most 64, starting with a character.
     TaskId,
     "task id",
     |text| {
         text.starts_with(|first: char| first.is_ascii_alphabetic())
-            && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-'))
+            && text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-'))
     },
-    "must start with a letter and hold only letters, digits, '.', '_' and '-', at most 64"
+    "must start with a-z or A-Z and contain only a-z, A-Z, 0-9, '.', '_' and '-', at most 64 characters"
 );
 id!(
     /// A role: who does a kind of work.
     Role,
     "role",
     is_label,
-    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 id!(
     /// A lane's name.
     LaneName,
     "lane",
     is_label,
-    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 id!(
     /// A session's short id, which is its session name too.
     SessionId,
     "session id",
     is_label,
-    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 id!(
     /// A provider, backend, domain or check: a label in the same alphabet as roles.
     Label,
     "name",
     is_label,
-    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 
 #[cfg(test)]

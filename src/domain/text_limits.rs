@@ -31,7 +31,7 @@ fn check(what: &'static str, text: &str, longest: usize) -> Result<String, Refus
         let why = format!("is {} bytes long; at most {longest} are kept", text.len());
         return Err(Refusal::Invalid { what, why });
     }
-    if let Some(bad) = text.chars().find(|letter| letter.is_control() && !matches!(letter, '\n' | '\t')) {
+    if let Some(bad) = text.chars().find(|character| character.is_control() && !matches!(character, '\n' | '\t')) {
         let why = format!("holds the control character U+{:04X}; only newline and tab are kept", u32::from(bad));
         return Err(Refusal::Invalid { what, why });
     }

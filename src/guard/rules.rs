@@ -24,7 +24,7 @@ pub enum Action {
     Allow,
 }
 
-/// What a role may use. Names are exact, or have a `*` for any run of letters.
+/// What a role may use. Names are exact, or have a `*` for any run of characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RoleEntry {
     /// Only these tools; `None`: all.

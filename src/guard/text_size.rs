@@ -13,12 +13,12 @@ pub fn needs_large_stack(text: &str) -> bool {
 
 /// How often something is opened in a text, closed again or not: no text is nested deeper than that.
 pub(super) fn count_delimiters(text: &str) -> usize {
-    let letters = text.chars().filter(|letter| matches!(letter, '(' | '{' | '[' | '`' | '!' | '<')).count();
+    let chars = text.chars().filter(|character| matches!(character, '(' | '{' | '[' | '`' | '!' | '<')).count();
     let is_opening = |word: &&str| {
         matches!(
             *word,
             "if" | "for" | "while" | "until" | "case" | "select" | "do" | "then" | "else" | "function" | "time"
         )
     };
-    letters + text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(is_opening).count()
+    chars + text.split(|character: char| !character.is_ascii_alphanumeric()).filter(is_opening).count()
 }

@@ -40,7 +40,7 @@ impl JobWaiter {
     /// When nothing can be bound in the run's directory.
     pub fn new(app: &App, run: &Job) -> Result<Self> {
         let dir = JobDir::of(&app.project.jobs_dir(), &run.id).wake_dir();
-        let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
+        let name = format!("{}-{}", std::process::id(), app.env.ids.random_suffix());
         let waiter = ChangeWaiter::bind(&dir, &name)
             .map_err(|error| StoreError::io(format!("to wait for run {}: {}", run.id, dir.display()), error))?;
         Ok(Self { waiter, supervisor: None, is_starting: false })

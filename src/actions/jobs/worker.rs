@@ -50,7 +50,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
             return done.answer(true);
         };
         // One that was killed has left its socket, and may have had our number.
-        let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
+        let name = format!("{}-{}", std::process::id(), app.env.ids.random_suffix());
         let waiter = ChangeWaiter::bind(&queue_waiter::wake_dir(app), &name).context("the worker cannot be woken")?;
         if !until_empty {
             // What cannot be cleared keeps nothing from being run; `exec gc` says what it is.

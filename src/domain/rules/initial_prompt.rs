@@ -92,9 +92,9 @@ fn check_length(prompt: &str) -> Result<(), Refusal> {
 /// Whether text is words and quotes alone: nothing in it is expanded, joined or redirected, and its first word is no
 /// assignment and no word of the shell's own.
 fn is_plain(text: &str) -> bool {
-    let special = |letter: char| {
+    let special = |character: char| {
         matches!(
-            letter,
+            character,
             '$' | '`'
                 | '\\'
                 | '|'
@@ -113,7 +113,7 @@ fn is_plain(text: &str) -> bool {
                 | '#'
                 | '~'
                 | '!'
-        ) || letter.is_control()
+        ) || character.is_control()
     };
     !text.contains(special)
         && matches!(super::command_line::leading_word(text), super::command_line::LeadingWord::Program(_))

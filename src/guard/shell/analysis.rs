@@ -109,7 +109,7 @@ impl ShellAnalysis {
     pub(in crate::guard) fn of_words(words: &[String]) -> Self {
         let mut scan = Self::default();
         if words.iter().any(|word| word.contains('\0')) {
-            scan.note_unresolved("a word holds a control character");
+            scan.note_unresolved("a word contains a control character");
         }
         if words.is_empty() {
             scan.note_unresolved("there is no command");
@@ -130,10 +130,10 @@ impl ShellAnalysis {
         let programs: BTreeSet<String> =
             self.commands.iter().filter(|seen| seen.is_sure).filter_map(|seen| seen.argv.first()?.program()).collect();
         if self.sets_path && !programs.is_disjoint(&self.files.written) {
-            self.note_unresolved("it writes a program, and looks for programs there");
+            self.note_unresolved("it writes a program and changes the search path");
         }
         if self.files.writes_git && programs.contains("git") {
-            self.note_unresolved("it writes what git runs, and runs git");
+            self.note_unresolved("it writes a file that git executes, and runs git");
         }
         self.unresolved.dedup();
         self
@@ -169,7 +169,8 @@ impl ShellAnalysis {
         if text.contains([' ', '\t', '\n', ';', '|', '&', '$']) {
             self.analyze_text(text, &Stdin::Inherited);
         }
-        let is_part = |letter: char| !(letter.is_alphanumeric() || matches!(letter, '-' | '_' | '/' | '.' | '+' | '@'));
+        let is_part =
+            |character: char| !(character.is_alphanumeric() || matches!(character, '-' | '_' | '/' | '.' | '+' | '@'));
         let tokens: Vec<Arg> = text.split(is_part).filter(|token| !token.is_empty()).map(Arg::known).collect();
         if tokens.len() > 1 {
             self.add_command(tokens, true);
@@ -192,7 +193,7 @@ impl ShellAnalysis {
             return;
         }
         if self.depth >= MAX_DEPTH {
-            self.note_unresolved("texts stand in texts too deeply");
+            self.note_unresolved("the shell nesting is too deep");
             return;
         }
         self.depth += 1;
@@ -218,13 +219,13 @@ impl ShellAnalysis {
     }
 
     /// Where the substitution ends that has begun before `from`: at the first parenthesis that leaves a whole program.
-    pub(super) fn substitution_end(&mut self, letters: &[char], from: usize) -> Option<usize> {
-        let rest = letters.get(from..)?;
-        let is_plain = |letter: &char| !matches!(letter, '\'' | '"' | '\\' | '#' | '<' | '(' | '`' | '\n');
+    pub(super) fn substitution_end(&mut self, chars: &[char], from: usize) -> Option<usize> {
+        let rest = chars.get(from..)?;
+        let is_plain = |character: &char| !matches!(character, '\'' | '"' | '\\' | '#' | '<' | '(' | '`' | '\n');
         let ends = rest
             .iter()
             .enumerate()
-            .filter(|(_, letter)| **letter == ')')
+            .filter(|(_, character)| **character == ')')
             .map(|(end, _)| end)
             .take(MAX_SUBSTITUTION_ENDS);
         for end in ends.collect::<Vec<_>>() {
@@ -244,21 +245,21 @@ impl ShellAnalysis {
 
     /// Runs what is substituted in a text, whatever stands around it.
     pub(super) fn analyze_substitutions(&mut self, text: &str, openings: &[&str]) {
-        let letters: Vec<char> = text.chars().collect();
+        let chars: Vec<char> = text.chars().collect();
         for opening in openings {
             let opening: Vec<char> = opening.chars().collect();
-            for place in 0..letters.len() {
-                if letters.get(place..place + opening.len()) != Some(opening.as_slice()) {
+            for place in 0..chars.len() {
+                if chars.get(place..place + opening.len()) != Some(opening.as_slice()) {
                     continue;
                 }
                 let from = place + opening.len();
                 let end = if opening == ['`'] {
-                    letters.iter().skip(from).position(|letter| *letter == '`').map(|end| from + end)
+                    chars.iter().skip(from).position(|character| *character == '`').map(|end| from + end)
                 } else {
-                    self.substitution_end(&letters, from)
+                    self.substitution_end(&chars, from)
                 };
                 let Some(end) = end else { continue };
-                let inside: String = letters.get(from..end).unwrap_or_default().iter().collect();
+                let inside: String = chars.get(from..end).unwrap_or_default().iter().collect();
                 self.analyze(&inside);
             }
         }

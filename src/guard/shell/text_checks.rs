@@ -2,17 +2,17 @@
 
 /// Why a text is not looked at further.
 pub(super) fn unsupported_chars(text: &str) -> Option<&'static str> {
-    let is_control = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-    let is_hidden = |letter: char| {
-        matches!(letter,
+    let is_control = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    let is_hidden = |character: char| {
+        matches!(character,
             '\u{ad}' | '\u{a0}' | '\u{1680}' | '\u{180e}' | '\u{2000}'..='\u{200c}' | '\u{200e}'..='\u{200f}'
             | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{2069}' | '\u{3000}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e007f}')
     };
     if text.chars().any(is_control) {
-        return Some("the text holds control characters");
+        return Some("the text contains control characters");
     }
-    text.chars().any(is_hidden).then_some("the text holds characters that nobody sees")
+    text.chars().any(is_hidden).then_some("the text contains invisible characters")
 }
 
 /// Whether `$(git branch --show-current)` is what it usually is.

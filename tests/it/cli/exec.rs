@@ -310,7 +310,7 @@ fn what_cannot_be_meant_starts_nothing() {
     error: watcher 1, '(': unclosed group
     [exit 2]
     $ fairway exec spawn --watch 'a=b c' -- true
-    error: invalid value 'a=b c' for '--watch <REGEX=EVENT>': the event's name 'b c' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64; write REGEX=EVENT
+    error: invalid value 'a=b c' for '--watch <REGEX=EVENT>': the event's name 'b c' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters; write REGEX=EVENT
     hint: fairway --help
     [exit 2]
     $ fairway exec spawn --cwd no-such -- true

@@ -47,7 +47,7 @@ fn a_lane_comes_changes_and_goes() {
     error: lane 'platform' already exists
     [exit 4]
     $ fairway lane add 'no lane'
-    error: invalid value 'no lane' for '<NAME>': lane 'no lane' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
+    error: invalid value 'no lane' for '<NAME>': lane 'no lane' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     hint: fairway --help
     [exit 2]
     $ fairway lane add x --branch 'a..b'
