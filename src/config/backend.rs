@@ -23,7 +23,7 @@ pub enum Setup {
     /// The script, as the newer revision has it.
     #[default]
     Script,
-    /// Whoever calls it, for scripts of the older one.
+    /// The caller, for scripts of the older revision.
     Caller,
 }
 

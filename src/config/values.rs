@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-/// How long a session may be silent.
+/// The idle time after which a session is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaleAfter {
-    /// This long.
+    /// After this duration.
     After(Duration),
-    /// For ever.
+    /// Never.
     Never,
 }
 
-/// A sentence that names every known word.
+/// The message for an unknown value, with every known one.
 pub(super) fn unknown_value(word: &str, known: &[&str]) -> String {
     format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
 }

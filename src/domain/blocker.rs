@@ -2,28 +2,28 @@
 
 use super::TaskId;
 
-/// One thing that stands in the way.
+/// One unmet condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocker {
     /// Its code.
     pub code: &'static str,
-    /// A sentence.
+    /// The message.
     pub message: String,
     /// The command that would clear it.
     pub fix: String,
 }
 
-/// What the gates say.
+/// The result of evaluating gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateReport {
     /// The task.
     pub task: TaskId,
-    /// Everything that stands in the way; empty when nothing does.
+    /// The blockers; empty when the task is ready.
     pub blockers: Vec<Blocker>,
 }
 
 impl GateReport {
-    /// Whether nothing stands in the way.
+    /// Whether there are no blockers.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
         self.blockers.is_empty()

@@ -1,4 +1,4 @@
-//! A background run: a command that outlives the call that asked for it.
+//! A job: a background command that outlives the call that started it.
 
 use std::fmt;
 
@@ -19,10 +19,10 @@ string_enum! {
 /// How often a run is begun at most.
 pub const MAX_ATTEMPTS: i64 = 3;
 
-/// How much of a run's output is kept when nobody says, in bytes.
+/// How much of a job's output is kept by default, in bytes.
 pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;
 
-/// A run's id: a `UUIDv7`, in lower case.
+/// A job's id: a `UUIDv7`, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(uuid::Uuid);
 
@@ -36,7 +36,7 @@ impl JobId {
     /// Reads a whole one.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`] when it is no UUID.
+    /// [`Refusal::Invalid`] when it is not a UUID.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         uuid::Uuid::parse_str(text)
             .map(Self)
@@ -72,7 +72,7 @@ pub struct TerminalSize {
     pub cols: u16,
 }
 
-/// The size of a run's terminal when nobody says.
+/// The default size of a job's terminal.
 pub const DEFAULT_TERMINAL_SIZE: TerminalSize = TerminalSize { rows: 24, cols: 80 };
 
 /// A run.
@@ -84,7 +84,7 @@ pub struct Job {
     pub id: JobId,
     /// Under which key its messages wait; need not be a session that Fairway knows.
     pub session: Option<SessionId>,
-    /// Runs of one queue run one after the other; without one it waits for nobody.
+    /// Jobs of one queue run one after another; a job without a queue starts at once.
     pub queue: Option<String>,
     /// How far it came.
     pub status: JobStatus,
@@ -92,7 +92,7 @@ pub struct Job {
     pub command: String,
     /// Where it runs.
     pub cwd: String,
-    /// Whether whoever asked went on meanwhile.
+    /// Whether the caller continued without waiting.
     pub background: bool,
     /// The size of its terminal, when it has one.
     pub pty: Option<TerminalSize>,
@@ -108,7 +108,7 @@ pub struct Job {
     pub host: String,
     /// The boot that its numbers belong to.
     pub boot_id: String,
-    /// Who looks after it: the supervisor, or whoever is just making it.
+    /// The process that is responsible for it: the supervisor, or the process that creates it.
     pub supervisor_pid: Option<i64>,
     /// That process's start time, in the kernel's ticks since boot.
     pub supervisor_started: Option<i64>,

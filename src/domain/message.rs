@@ -31,7 +31,7 @@ pub const NEVER_EXPIRES: Timestamp = Timestamp::from_millis(253_402_300_799_000)
 /// The sources under which people write. What comes from any other is a program's text, and so is what a session sends.
 pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 
-/// To whom: exactly one.
+/// The recipient: exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipient {
     /// This session; it need not be known to Fairway.
@@ -78,7 +78,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether somebody is being shown it, or has been and may still say so.
+    /// Whether an offer is open: a reader got it and may still acknowledge it.
     #[must_use]
     pub fn is_offered(&self, now: Timestamp) -> bool {
         self.status == MessageStatus::Offered && self.offered_until.is_some_and(|until| until > now)

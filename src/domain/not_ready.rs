@@ -2,19 +2,19 @@
 
 use super::{TaskId, status::TaskStatus};
 
-/// Why a task is not ready: one thing that stands in its way.
+/// One reason why a task is not ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotReadyReason {
     /// The kind of obstacle, as a code: `dep_open`, `dep_cancelled`, `dep_absent`.
     pub code: &'static str,
-    /// The task it waits for.
+    /// The dependency.
     pub id: TaskId,
-    /// A sentence.
+    /// The message.
     pub message: String,
 }
 
 impl NotReadyReason {
-    /// What a dependency of this status (`None`: absent from the store) puts in the way; `None` when it is done.
+    /// The reason for a dependency of this status (`None`: absent from the store); `None` when it is done.
     #[must_use]
     pub fn for_dependency(id: TaskId, status: Option<TaskStatus>) -> Option<Self> {
         let (code, message) = match status {

@@ -4,7 +4,7 @@
 use super::string_enum::string_enum;
 
 string_enum! {
-    /// A state's name.
+    /// The status of a task.
     TaskStatus {
         Todo => "todo",
         InProgress => "in_progress",
@@ -30,7 +30,7 @@ impl TaskStatus {
 }
 
 string_enum! {
-    /// Whether it lives.
+    /// The status of a session.
     SessionStatus {
         Starting => "starting",
         Running => "running",
@@ -49,7 +49,7 @@ impl SessionStatus {
 }
 
 string_enum! {
-    /// How far a run came.
+    /// The status of a job.
     JobStatus {
         Queued => "queued",
         Starting => "starting",
@@ -63,13 +63,13 @@ string_enum! {
 }
 
 impl JobStatus {
-    /// Nothing will change any more.
+    /// Whether the job has ended.
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Canceled | Self::TimedOut | Self::Lost)
     }
 
-    /// Somebody looks after it, or should.
+    /// Whether the job has, or should have, a supervisor.
     #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Starting | Self::Running)
@@ -77,7 +77,7 @@ impl JobStatus {
 }
 
 string_enum! {
-    /// How far it came.
+    /// The delivery status of a message.
     MessageStatus {
         Queued => "queued",
         Offered => "offered",
@@ -88,7 +88,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// By which way a message was offered, in the order in which ways are tried.
+    /// The channel by which a message was offered, in the order in which channels are tried.
     Channel {
         Stream => "stream",
         Tool => "tool",
@@ -102,8 +102,8 @@ string_enum! {
 }
 
 impl Channel {
-    /// Whether its reader comes by itself, and by coming again says that it has read what it was shown before. By the other
-    /// ways a message is brought to it, and whoever brings it says when that is done.
+    /// Whether the reader asks by itself. Its next request acknowledges the previous messages. By the other channels a
+    /// message is pushed, and the channel reports the delivery.
     #[must_use]
     pub const fn is_pull(self) -> bool {
         matches!(self, Self::Inbox | Self::Checkpoint)

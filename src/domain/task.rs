@@ -9,13 +9,13 @@ use crate::env::Timestamp;
 /// Where a task stands, with what belongs to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskState {
-    /// Waits for somebody.
+    /// Not claimed.
     Todo,
-    /// Somebody works on it.
+    /// Claimed and worked on.
     InProgress(Claim),
-    /// Its holder waits for something.
+    /// Claimed; the claimant waits for something.
     Blocked(Claim, String),
-    /// Its holder has submitted it.
+    /// Claimed and submitted.
     Review(Claim),
     /// Finished, through its gates.
     Done(Timestamp),
@@ -65,7 +65,7 @@ pub struct Check {
     pub command: String,
 }
 
-/// The words a task is made of: everything that `add`, `edit` and `import` may set.
+/// The fields of a task: everything that `add`, `edit` and `import` may set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskFields {
     /// What is to be done, in a line.
@@ -168,7 +168,7 @@ impl Task {
     /// in_progress, blocked, review → todo.
     ///
     /// # Errors
-    /// `wrong_state` when nobody holds it.
+    /// `wrong_state` when it has no claimant.
     pub fn released(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(_) | TaskState::Blocked(..) | TaskState::Review(_) => Ok(TaskState::Todo),

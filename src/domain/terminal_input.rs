@@ -39,7 +39,7 @@ impl TerminalInput {
             Some(_) => Ok(Self::Key(name.to_owned())),
             None => {
                 let why =
-                    format!("'{}' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5", excerpt(name));
+                    format!("'{}' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5", excerpt(name));
                 Err(Refusal::Usage { why })
             }
         }
@@ -109,7 +109,10 @@ pub fn parse_terminal_size(text: &str) -> Result<TerminalSize, Refusal> {
         Some(TerminalSize { rows: number(rows)?, cols: number(cols)? })
     };
     read().ok_or_else(|| Refusal::Usage {
-        why: format!("'{}' is no size: ROWSxCOLS, each from 1 to {MAX_TERMINAL_DIMENSION}, as 24x80", excerpt(text)),
+        why: format!(
+            "'{}' is not a size; use ROWSxCOLS such as 24x80, each from 1 to {MAX_TERMINAL_DIMENSION}",
+            excerpt(text)
+        ),
     })
 }
 
@@ -124,7 +127,7 @@ pub fn check(inputs: &[TerminalInput]) -> Result<(), Refusal> {
     }
     let bytes: usize = inputs.iter().map(|input| input.bytes(true, false).len()).sum();
     if bytes > MAX_INPUT_BYTES {
-        return usage(format!("{bytes} bytes are more than one call types, which is {MAX_INPUT_BYTES}"));
+        return usage(format!("input of {bytes} bytes is too long; the limit of one call is {MAX_INPUT_BYTES}"));
     }
     if inputs.iter().rev().skip(1).any(|input| *input == TerminalInput::Eof) {
         return usage("nothing can be typed after the end of input".into());

@@ -5,7 +5,7 @@ use std::fmt;
 use super::tool_names;
 use crate::domain::Role;
 
-/// What happens to a call that no rule names.
+/// The decision for a call that no rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DefaultAction {
     /// It is allowed.
@@ -15,12 +15,12 @@ pub enum DefaultAction {
     Deny,
 }
 
-/// What a rule does with a call that it means.
+/// The decision of a rule for a call that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Denies it, whatever others say.
+    /// Denies the call; this overrides every allowing rule.
     Deny,
-    /// Allows it, unless another rule denies it.
+    /// Allows the call unless another rule denies it.
     Allow,
 }
 
@@ -38,28 +38,28 @@ pub struct RoleEntry {
 pub struct Rule {
     /// Its name, as in the log.
     pub name: String,
-    /// The tools that it speaks of; empty: all.
+    /// The tools that it applies to; empty: all.
     pub tools: Vec<String>,
-    /// The roles that it speaks of; empty: all.
+    /// The roles that it applies to; empty: all.
     pub roles: Vec<String>,
-    /// The leading words of the commands that it speaks of; empty: it does not look at commands.
+    /// The leading arguments of the commands that it matches; empty: commands are not inspected.
     pub command: Vec<String>,
-    /// One of these words must be there; empty: none need be.
+    /// One of these flags must be present; empty: no flag is required.
     pub flags: Vec<String>,
-    /// Whether it speaks of paths outside the worktree only.
+    /// Whether it applies only to paths outside the worktree.
     pub outside: bool,
-    /// The paths that it speaks of; empty: it does not look at them.
+    /// Globs of the paths that it matches; empty: paths are not inspected.
     pub paths: Vec<String>,
-    /// What it does.
+    /// Its decision.
     pub action: Action,
-    /// Why, for whoever is refused.
+    /// The reason that a denied agent gets.
     pub reason: Option<String>,
 }
 
 /// All rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rules {
-    /// What happens to a call that no rule names.
+    /// The decision for a call that no rule matches.
     pub default_action: DefaultAction,
     /// By role.
     pub roles: Vec<(String, RoleEntry)>,
@@ -68,19 +68,19 @@ pub struct Rules {
 }
 
 impl Rule {
-    /// Whether it looks at paths.
+    /// Whether it has a path condition.
     #[must_use]
     pub fn has_path_condition(&self) -> bool {
         self.outside || !self.paths.is_empty()
     }
 
-    /// Whether it looks into the call, beyond the tool's name.
+    /// Whether it inspects the call's input, not only the tool's name.
     #[must_use]
     pub fn inspects_input(&self) -> bool {
         !self.command.is_empty() || self.has_path_condition()
     }
 
-    /// Whether it speaks of this tool in this role.
+    /// Whether it applies to this tool in this role.
     #[must_use]
     pub fn applies_to(&self, names: &[String], role: &Role) -> bool {
         let tools = self.tools.is_empty()

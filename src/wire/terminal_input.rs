@@ -95,7 +95,7 @@ mod tests {
             (json!(1), "keys: must be"),
             (json!(null), "keys: must be"),
             (json!(["x"]), "keys[0]: must be an object"),
-            (json!([{"text": "a"}, {"key": "Entr"}]), "keys[1]: 'Entr' is no key"),
+            (json!([{"text": "a"}, {"key": "Entr"}]), "keys[1]: 'Entr' is not a key"),
             (json!([{"text": "a", "key": "b"}]), "keys[0]: must be an object with one"),
             (json!([{}]), "keys[0]: must be"),
             (json!([{"keys": "a"}]), "'keys' is none of"),

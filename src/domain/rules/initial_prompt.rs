@@ -21,7 +21,7 @@ pub const PROMPT_VAR: &str = vars::FAIRWAY_INITIAL_PROMPT;
 /// The longest prompt that goes as one word or variable, in bytes: the kernel takes no more than 128 KiB, name included.
 pub const MAX_PROMPT_BYTES: usize = 128 * 1024 - PROMPT_VAR.len() - 2;
 
-/// A program: exact words, and the same as shell text for whoever takes only that.
+/// A program as exact arguments, and as shell text for callers that take only text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Shell text.

@@ -265,7 +265,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// A text that is run once somebody expands it: a prompt, a subscript.
+    /// A text that runs when it is expanded later: a prompt, a subscript.
     pub(super) fn analyze_deferred(&mut self, arg: &Arg) {
         if let Some(text) = arg.text().filter(|text| text.contains("$(") || text.contains('`')) {
             self.analyze_substitutions(text, &["$(", "`"]);

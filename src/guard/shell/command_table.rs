@@ -385,7 +385,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// The input of a program that hands it to a shell, unless it is somebody's terminal.
+    /// The input of a program that hands it to a shell, unless it is a terminal.
     pub(super) fn analyze_stdin(&mut self, name: &str, stdin: &Stdin) {
         match stdin {
             Stdin::Text(text) => self.analyze_nested(&text.clone()),
@@ -396,7 +396,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Words of a program that nobody knows: one of them may be a text that it runs.
+    /// Arguments of an unknown program: one of them may be a text that it runs.
     fn analyze_arguments(&mut self, argv: &[Arg]) {
         for word in argv.iter().skip(1) {
             if let Some(text) = word.text().filter(|text| text.contains([' ', '\t', '\n', ';', ',', ':', '='])) {

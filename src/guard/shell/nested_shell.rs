@@ -154,7 +154,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// A command to which somebody adds words.
+    /// A command to which another program appends arguments.
     pub(super) fn analyze_command_prefix(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.analyze_nested(&format!("{text} $__more"));

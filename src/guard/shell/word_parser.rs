@@ -80,7 +80,7 @@ pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
     let mut reader = Reader { chars: &chars, at: 0 };
     let mut build = WordBuilder::default();
     if chars.first() == Some(&'~') {
-        // Somebody's home, or no home at all.
+        // A home directory, possibly of another user.
         build.push('/');
         build.push_unknown(Expansion::One);
         reader.at = 1;

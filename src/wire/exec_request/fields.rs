@@ -18,7 +18,7 @@ pub struct ObjectFields {
     known: Vec<&'static str>,
 }
 
-/// A no that names the place.
+/// A usage error that names the place.
 pub fn usage_error(place: &str, why: impl std::fmt::Display) -> Refusal {
     Refusal::Usage { why: format!("{place} {why}") }
 }
@@ -198,7 +198,7 @@ impl ObjectFields {
         parse(&text).map(Some).map_err(|why| Refusal::Usage { why: format!("{}: {why}", self.path_of(name)) })
     }
 
-    /// Refuses what nobody asked for.
+    /// Refuses unknown fields.
     ///
     /// # Errors
     /// `usage` with the first unknown name and the known one nearest to it.

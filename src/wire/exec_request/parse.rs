@@ -23,7 +23,7 @@ use crate::{
 
 /// The longest document, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
-/// How long a call without an action may take when nobody says.
+/// The default timeout of a call without an action.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The actions, as a sentence lists them.
 const ACTIONS: &str = "spawn, poll, log, kill, send_keys, wait, list, rm, gc";
@@ -122,8 +122,8 @@ pub fn parse(text: &str) -> Result<ExecRequest, Refusal> {
         return Err(usage_error("the document", format!("is longer than {MAX_DOCUMENT_BYTES} bytes")));
     }
     // The reader has a limit on depth of its own.
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| usage_error("the document", format!("is no JSON: {error}")))?;
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| usage_error("the document", format!("is not valid JSON: {error}")))?;
     let mut fields = ObjectFields::from_value(value, "")?;
     let Some(action) = fields.text("action")? else { return foreground(fields) };
     let call = match action.as_str() {
@@ -183,13 +183,15 @@ fn signal(fields: &mut ObjectFields) -> Result<Option<Signal>, Refusal> {
     };
     let signal = signals::parse(&name).map(Some);
     signal.ok_or_else(|| {
-        usage_error("signal", format!("is {}, which is none: name one as \"TERM\" or 15", quoted(&name)))
+        usage_error(
+            "signal",
+            format!("is {}, which is not a signal; use a name such as \"TERM\" or a number", quoted(&name)),
+        )
     })
 }
 
 fn keys(fields: &mut ObjectFields) -> Result<Vec<TerminalInput>, Refusal> {
-    let keys =
-        fields.take("keys").ok_or_else(|| usage_error("keys", "is missing: a text, or a list of what is typed"))?;
+    let keys = fields.take("keys").ok_or_else(|| usage_error("keys", "is missing: give a text or a list of inputs"))?;
     let keys = terminal_input::parse_inputs(&keys)?;
     check(&keys)?;
     Ok(keys)
@@ -201,7 +203,7 @@ fn job_ids(fields: &mut ObjectFields) -> Result<Vec<String>, Refusal> {
         (Some(run), None) => Ok(vec![run]),
         (None, Some(runs)) if !runs.is_empty() => Ok(runs),
         (Some(_), Some(_)) => Err(Refusal::Usage { why: "give run_id or run_ids, not both".into() }),
-        (None, _) => Err(Refusal::Usage { why: "which runs? give run_id or run_ids".into() }),
+        (None, _) => Err(Refusal::Usage { why: "run_id or run_ids is required".into() }),
     }
 }
 
@@ -252,9 +254,9 @@ mod tests {
     #[test]
     fn a_no_names_the_place() {
         for (text, why) in [
-            ("", "the document is no JSON: EOF while parsing a value at line 1 column 0"),
+            ("", "the document is not valid JSON: EOF while parsing a value at line 1 column 0"),
             ("[]", "the document must be an object, not a list"),
-            ("{}", "what is to be run? give command or argv"),
+            ("{}", "command or argv is required"),
             (r#"{"action":1}"#, "action must be a string, not 1"),
             (
                 r#"{"action":"spwan"}"#,
@@ -262,7 +264,7 @@ mod tests {
             ),
             (
                 r#"{"action":"spawn","command":"a","argv":["b"]}"#,
-                "command and argv exclude each other: give one of them",
+                "command and argv exclude each other; give one of them",
             ),
             (r#"{"action":"spawn","argv":["a",2]}"#, "argv[1] must be a string, not a number"),
             (r#"{"action":"spawn","argv":[]}"#, "argv must name a program"),
@@ -290,11 +292,8 @@ mod tests {
                 r#"{"action":"spawn","command":"a","env":{"A":1}}"#,
                 "env.'A' must be a string, or null to unset it, not a number",
             ),
-            (r#"{"action":"spawn","command":"a","env":{"A=B":"c"}}"#, "env.'A=B' is no name of a variable"),
-            (
-                r#"{"action":"spawn","command":"a","size":{"rows":1,"cols":1}}"#,
-                "size is a terminal's: it needs \"pty\": true",
-            ),
+            (r#"{"action":"spawn","command":"a","env":{"A=B":"c"}}"#, "env.'A=B' is not a valid variable name"),
+            (r#"{"action":"spawn","command":"a","size":{"rows":1,"cols":1}}"#, "size needs \"pty\": true"),
             (
                 r#"{"action":"spawn","command":"a","pty":true,"size":{"rows":0,"cols":1}}"#,
                 "size.rows must be a whole number from 1 to 10000",
@@ -309,7 +308,7 @@ mod tests {
             ),
             (
                 r#"{"action":"kill","run_id":"r","signal":"TRM"}"#,
-                "signal is 'TRM', which is none: name one as \"TERM\" or 15",
+                "signal is 'TRM', which is not a signal; use a name such as \"TERM\" or a number",
             ),
             (
                 r#"{"action":"send_keys","run_id":"r","keys":[{"text":"a","key":"Enter"}]}"#,
@@ -317,9 +316,9 @@ mod tests {
             ),
             (
                 r#"{"action":"send_keys","run_id":"r","keys":[{"key":"Entr"}]}"#,
-                "keys[0]: 'Entr' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5",
+                "keys[0]: 'Entr' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5",
             ),
-            (r#"{"action":"wait"}"#, "which runs? give run_id or run_ids"),
+            (r#"{"action":"wait"}"#, "run_id or run_ids is required"),
             (r#"{"action":"rm","run_id":"a","run_ids":["b"]}"#, "give run_id or run_ids, not both"),
         ] {
             assert_eq!(parse(text).unwrap_err().to_string(), why, "{text}");

@@ -256,7 +256,7 @@ fn a_run_is_typed_to() {
     $ fairway exec spawn --pty -- cat
     started run 000007d1: cat
     $ fairway exec send-keys 000007d1 Entr
-    error: 'Entr' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5
+    error: 'Entr' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5
     [exit 2]
     $ fairway exec send-keys 000007d1
     error: nothing to type: name keys, or give a text

@@ -144,7 +144,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     1
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
-      review_own: review 1 in the domain 'data' is by s1, who held the task
+      review_own: review 1 in the domain 'data' is by s1, who has claimed the task
           fairway review record T-1 --domain data --verdict approve
     [exit 5]
     $ fairway --session s2 review record T-1 --verdict approve --notes 'as agreed' --quiet
@@ -153,7 +153,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     T-1 is ready to be merged
     $ fairway merge-ready T-1 --base no-such-branch
     T-1 is not ready to be merged:
-      not_based: whether the work is based on 'no-such-branch' cannot be told
+      not_based: cannot determine whether the work is based on 'no-such-branch'
           git rebase no-such-branch
     [exit 5]
     ");
