@@ -30,7 +30,7 @@ fn what_is_known_and_where_it_is_written() {
     $ fairway adapter install scripts
     unchanged: [world]/project/scripts has every script already
     $ fairway adapter install .fairway.toml
-    error: the folder [world]/project/.fairway.toml is none
+    error: the directory [world]/project/.fairway.toml is none
     [exit 2]
     "#);
 }

@@ -314,7 +314,7 @@ fn what_cannot_be_meant_starts_nothing() {
     hint: fairway --help
     [exit 2]
     $ fairway exec spawn --cwd no-such -- true
-    error: cwd [world]/project/no-such is no folder
+    error: cwd [world]/project/no-such is not a directory
     [exit 2]
     $ fairway exec spawn --size 24x80 -- true
     error: the following required arguments were not provided: --pty

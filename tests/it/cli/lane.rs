@@ -51,7 +51,7 @@ fn a_lane_comes_changes_and_goes() {
     hint: fairway --help
     [exit 2]
     $ fairway lane add x --branch 'a..b'
-    error: branch 'a..b' is not a name that git takes for a branch
+    error: branch 'a..b' is not a valid branch name
     [exit 2]
     $ fairway lane add x --wip many
     error: wip 'many' is not a number of tasks
@@ -212,7 +212,7 @@ fn git_makes_a_worktree_and_takes_it_away() {
     error: branch 'main' already exists
     [exit 4]
     $ fairway lane add ui --create-worktree --worktree .fairway
-    error: folder '[world]/project/.fairway' already exists
+    error: directory '[world]/project/.fairway' already exists
     [exit 4]
     $ fairway lane list
     no lanes
