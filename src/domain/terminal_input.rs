@@ -1,6 +1,6 @@
 //! What is typed to a run: text, keys by their names, pastes, bytes, the end of input, a new size of its terminal.
 
-use super::{Refusal, job::TerminalSize, terminal_keys};
+use super::{Refusal, excerpt::excerpt, job::TerminalSize, terminal_keys};
 
 /// The most that one call types, in bytes.
 pub const MAX_INPUT_BYTES: usize = 1 << 20;
@@ -9,8 +9,6 @@ pub const MAX_TERMINAL_DIMENSION: u16 = 10_000;
 
 /// The beginning and the end of a paste to a program that wants to tell it from typing.
 const BRACKETED_PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
-/// How much of a wrong word is shown, in characters.
-const MAX_DISPLAYED_CHARS: usize = 64;
 
 /// One thing that is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,14 +133,6 @@ pub fn check(inputs: &[TerminalInput]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn excerpt(text: &str) -> String {
-    let mut shown: String = text.chars().take(MAX_DISPLAYED_CHARS).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MAX_DISPLAYED_CHARS).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,7 +143,7 @@ mod tests {
         assert_eq!(TerminalInput::parse_key("Up").unwrap().bytes(false, true), b"\x1bOA");
         for word in ["Entr", "", "ctrl-c", "yes", "\u{1b}"] {
             let error = TerminalInput::parse_key(word).unwrap_err().to_string();
-            assert!(error.contains("is no key") && !error.contains('\u{1b}'), "{error}");
+            assert!(error.contains("is not a key") && !error.contains('\u{1b}'), "{error}");
         }
         assert_eq!(TerminalInput::parse_hex("1B 5b41").unwrap(), TerminalInput::Hex(vec![0x1b, 0x5b, 0x41]));
         for text in ["", " ", "1", "1b5", "0x1b", "zz", "é0", "1 b"] {

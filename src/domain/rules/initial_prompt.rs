@@ -31,7 +31,7 @@ pub struct Program {
 }
 
 /// The program with the prompt as its last word: of exact words, or of text that no shell would change. Other text says
-/// itself where the prompt goes, by `"$1"`. The text form takes the prompt from the variable [`CARRIER`].
+/// itself where the prompt goes, by `"$1"`. The text form takes the prompt from the variable [`PROMPT_VAR`].
 ///
 /// # Errors
 /// `invalid_value` when the prompt is too long for a word; `usage` when the text does not say where it goes.
@@ -56,7 +56,7 @@ pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refu
     }
 }
 
-/// The program reading the prompt from a pipe, and after it the end. The prompt comes from the variable [`CARRIER`], which
+/// The program reading the prompt from a pipe, and after it the end. The prompt comes from the variable [`PROMPT_VAR`], which
 /// the program does not get.
 ///
 /// # Errors
